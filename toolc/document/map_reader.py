@@ -7,6 +7,7 @@ further problems. ``Findings.errors`` is the number of errors.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import update_wrapper
@@ -60,12 +61,21 @@ class Findings:
     def add(self, code: Code, message: str, span: Span, hint: str = "", fix: Fix | None = None) -> None:
         """Add one finding, unless it is within a span that ``mute`` was called for."""
         self.errors += code.severity is Severity.ERROR
-        if not any(place.covers(span) for place in self._muted):
+        # The spans do not contain each other, so the last one that starts before this span ends last.
+        index = bisect_right(self._muted, (span.path, span.start), key=lambda each: (each.path, each.start))
+        if not index or not self._muted[index - 1].covers(span):
             self.diagnostics.add(code, message, span, hint, fix)
 
     def mute(self, span: Span) -> None:
         """Report nothing more within ``span``, because the problem there was already reported."""
-        self._muted.append(span)
+        index = bisect_right(self._muted, (span.path, span.start), key=lambda each: (each.path, each.start))
+        if index and self._muted[index - 1].covers(span):
+            return
+        end = index
+        while end < len(self._muted) and span.covers(self._muted[end]):
+            end += 1
+        start = index - 1 if index and span.covers(self._muted[index - 1]) else index
+        self._muted[start:end] = [span]
 
     def source_of(self, span: Span) -> SourceText:
         """Return the text of the file that contains ``span``."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -129,6 +128,8 @@ _TRUTH: Final = {
     "false": "false",
 }
 _ITEM_KEYS: Final = frozenset({"args", "expect", "files", *_TOOL})
+_MAX_LISTED: Final = 100
+"""The maximum number of names that a message lists."""
 _ITEMS: Final = re.compile(r"[\w./-]+(?:[ ]+(?:[\w./-]+|\"[^\"]*\"))*")
 _ITEM: Final = re.compile(r"\"[^\"]*\"|[^ ]+")
 _STRANGE_SPACE: Final = re.compile(r"[^\S \t]")
@@ -277,14 +278,11 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the known name most similar to ``name``, or an empty string if none is similar."""
-    return _nearest(name, tuple(sorted(known)))
-
-
-@lru_cache(maxsize=1024)
-def _nearest(name: str, known: tuple[str, ...]) -> str:
-    return close_match(name, known)
+    return close_match(name, sorted(known))
 
 
 def quote_names(names: Iterable[str]) -> str:
-    """Return names in quotes, separated by commas."""
-    return ", ".join(f"'{name}'" for name in names)
+    """Return names in quotes, separated by commas: the first ones if there are very many."""
+    listed = [f"'{name}'" for name in names]
+    more = [f"and {len(listed) - _MAX_LISTED} more"] if len(listed) > _MAX_LISTED else []
+    return ", ".join([*listed[:_MAX_LISTED], *more])

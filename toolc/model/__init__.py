@@ -31,7 +31,7 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
   ``changed_tools``, ``lock_tools``, ``Lock``, ``LockError``, ``LockedTool``, ``Pin``, ``LOCK_NAME``.
 - ``names``: names of providers and engines; the rules for names of tools, parameters and variables; ``close_match`` for
   misspelled names. Public: ``engine_names``, ``AUTO``, ``ENGINES``, ``IDENTIFIER``, ``PROVIDER_NAMES``, ``TOOL_NAME``,
-  ``names_similar_to``, ``valid_name``.
+  ``names_similar_to``, ``valid_name``, ``step_budget``, ``spend``, ``MAX_STEPS``.
 - ``permissions``: what a tool may do, with its steps: hosts, secrets, limits (``Permissions``), and as text. Public:
   ``format_permissions``, ``Grant``, ``Limit``, ``permissions_of``, ``OWN``.
 - ``plan``: ``Plan`` and ``Profile``: all that an engine needs; ``Mount``, proxy variables, names of limits. Public:

@@ -32,7 +32,6 @@ from toolc.model.source import Span
 
 __all__ = ["host_of", "literal_credentials", "public_values"]
 
-_PLACEHOLDER: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _OPTION: Final = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>.+))?", re.DOTALL)
 _HEADER: Final = re.compile(r"(?P<name>[A-Za-z][\w-]*):\s*(?P<value>\S.*)", re.DOTALL)
 _VARIABLE: Final = re.compile(r"(?P<name>[A-Z][A-Z0-9_]*)=(?P<value>\S+)")
@@ -145,12 +144,21 @@ def _value(entry: MappingEntry, what: str, certainty: Certainty, suffix: str, ho
 
 def _literal_part(text: str, certainty: Certainty) -> str:
     """Return the literal credential in a template, or an empty string."""
-    constants = _PLACEHOLDER.split(text)
+    constants = _constants(text)
     if len(constants) == 1:
         rest = without_scheme(text).strip()
         return rest if is_unexpanded(rest) else literal_credential(text, certainty)
     words = (word for constant in constants for word in re.split(r"[\s;,&=:\"']+", constant))
     return next((word for word in words if is_token(word)), "")
+
+
+def _constants(text: str) -> list[str]:
+    """Return the parts of a template around its placeholders."""
+    parts, at = list[str](), 0
+    while (start := text.find("{{", at)) >= 0 and (end := text.find("}}", start + 2)) >= 0:
+        parts.append(text[at:start])
+        at = end + 2
+    return [*parts, text[at:]]
 
 
 def _url(node: Node | None, what: str) -> Iterator[Place]:

@@ -116,7 +116,7 @@ def _requirement(node: Node, what: str, findings: Findings) -> str | None:
     value = text(node, what, findings)
     if value is None:
         return None
-    package, *hashes = re.split(r"\s+(?=--hash)", value.strip())
+    package, *hashes = re.split(r"(?<!\s)\s++(?=--hash)", value.strip())
     match = _REQUIREMENT.fullmatch(package)
     if match is None or not _VERSION.fullmatch(match["version"]):
         message = f"{what} is not a package with an exact version: {value[:80]!r}"

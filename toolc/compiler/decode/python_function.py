@@ -38,9 +38,14 @@ class PythonSource:
     whole: Span
     first_line: int = 1
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines of the text."""
+        return _lines(self.text)
+
     def span(self, line: int, column: int, length: int = 1) -> Span:
         """Return the span in ``source`` of a part of ``text``; ``line`` and ``column`` count characters from 1."""
-        lines = self.text.split("\n")
+        lines = self.lines
         written = lines[line - 1].rstrip("\r") if 1 <= line <= len(lines) else ""
         number = line + self.first_line - 1
         indent = self.source.line(number).find(written)
@@ -51,7 +56,7 @@ class PythonSource:
 
     def line(self, number: int | None) -> Span:
         """Return the span of a line without surrounding blanks, or of the nearest non-blank line above it."""
-        lines = self.text.split("\n")
+        lines = self.lines
         number = min(number or 1, len(lines))
         while number > 1 and not lines[number - 1].strip():  # a missing block is reported at the end of the text
             number -= 1
@@ -61,8 +66,14 @@ class PythonSource:
 
     def span_of(self, node: ast.arg | ast.expr | Function, length: int) -> Span:
         """Return the span of a node, whose own column counts bytes."""
-        before = self.text.split("\n")[node.lineno - 1].encode()[: node.col_offset]
+        before = self.lines[node.lineno - 1].encode()[: node.col_offset]
         return self.span(node.lineno, len(before.decode("utf-8", "replace")) + 1, length)
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str) -> tuple[str, ...]:
+    """Return the lines of a text, which is split once for all findings about it."""
+    return tuple(text.split("\n"))
 
 
 @lru_cache(maxsize=32)

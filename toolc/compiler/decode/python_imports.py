@@ -284,7 +284,7 @@ def _shown(module: Module) -> str:
 def _span(source: PythonSource, module: Module) -> Span:
     """Return the span of the statement's first line up to its end, or of the whole line."""
     statement = module.statement
-    lines = source.text.split("\n")
+    lines = source.lines
     line = lines[statement.lineno - 1] if statement.lineno <= len(lines) else ""
     before = len(line.encode()[: statement.col_offset].decode("utf-8", "replace"))
     return source.span(statement.lineno, before + 1, len(line.rstrip()) - before)

@@ -29,6 +29,7 @@ from toolc.model import codes
 from toolc.model.call_graph import NO_TOOLS, ToolLookup, called_tools, tools_by_name
 from toolc.model.destinations import HostError, parse_destination
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics
+from toolc.model.names import step_budget
 from toolc.model.source import SourceText, Span
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class FileCompiler:
         diagnostics.add(codes.NOT_A_SPEC, message, document.source.whole_file(), "a spec file starts with 'toolc: 1'")
         return None
 
+    @step_budget()
     def compile_document(self, file: SpecFile, document: Document | None, diagnostics: Diagnostics) -> Piece:
         """Return the piece of a parsed file; ``diagnostics`` contains the findings so far."""
         folder = folder_of(file)

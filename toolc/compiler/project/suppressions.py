@@ -22,7 +22,7 @@ from toolc.model.source import Position, SourceText, Span
 __all__ = ["Suppression", "suppressions"]
 
 _START: Final = r"(?:^|(?<=\s))#\s*toolc:\s*ignore\b"
-_COMMENT: Final = re.compile(rf"{_START}(?:\[(?P<codes>[^\]]*)\])?(?P<reason>(?:(?!{_START}).)*)")
+_COMMENT: Final = re.compile(rf"{_START}(?:\[(?P<codes>[^\]]{{0,1000}}+)\])?(?P<reason>(?:(?!{_START}).)*)")
 _CODE: Final = re.compile(r"[^\s,]+")
 _FORM: Final = "# toolc: ignore[CODE] reason, with the code of the finding"
 
@@ -115,10 +115,10 @@ def _removal(unused: Suppression, per_comment: Counter[Span]) -> Fix | None:
     if match is None or source.path.endswith(".py"):  # fixes only edit specs
         return None
     if len(_CODE.findall(match["codes"])) == per_comment[unused.comment.span]:
-        before = source.text[:start].rstrip(" \t")
-        alone = not before or before.endswith("\n")
-        line_end = source.offset(Position(span.end.line + 1, 1)) if alone else end
-        return fix("remove the comment", Edit(source.span(len(before), line_end), ""), safe=True)
+        before = source.line(span.start.line)[: span.start.column - 1].rstrip(" \t")
+        line_end = source.offset(Position(span.end.line + 1, 1)) if not before else end
+        first = start - (span.start.column - 1) + len(before)
+        return fix("remove the comment", Edit(source.span(first, line_end), ""), safe=True)
     first, last = source.offset(unused.span.start), source.offset(unused.span.end)
     after = re.compile(r"[\s,]*").match(source.text, last, match.end("codes"))
     if after and after.end() < match.end("codes"):

@@ -20,6 +20,7 @@ from toolc.document.nodes import Node, Scalar
 from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.json_schema import JsonValue, Schema
+from toolc.model.names import spend
 from toolc.model.source import Position, Span
 from toolc.model.template import SECRETS, STEPS, Placeholder, Template
 
@@ -160,6 +161,9 @@ def check_name(name: str, span: Span, findings: Findings, parameters: Schema | N
     """Return whether ``name`` is a declared parameter or this is unknown; report it if not."""
     if parameters is None or name in parameters.properties:
         return True
+    if not spend(len(parameters.properties)):
+        findings.add(codes.UNKNOWN_PARAMETER, f"there is no parameter '{name}'", span)
+        return False
     declared = sorted(parameters.properties)
     known = f"the parameters are {quote_names(declared)}" if declared else "the tool declares no parameters"
     hint = suggestion(name, declared) or known

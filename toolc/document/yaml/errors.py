@@ -22,8 +22,8 @@ from toolc.model.diagnostics import Code, Edit, Fix
 from toolc.model.source import Position, SourceText, Span
 
 _WORD: Final = re.compile(r"[^\s,\[\]{}]+")
-_KEY_AND_COLON: Final = re.compile(r"(?:[ ]|-[ ]+)*(?:[\w.-]+|\"[^\"]*\"|'[^']*'):(?=[^ \t:/\\])")
-_KEY_BEFORE_TEXT: Final = re.compile(r"(?:[ ]|-[ ]+)*[\w.-]+:[ ]+(?=[^\s\"'\[{|>&*!#%@`])")
+_KEY_AND_COLON: Final = re.compile(r"(?:-?[ ])*+(?:[\w.-]+|\"[^\"]*\"|'[^']*'):(?=[^ \t:/\\])")
+_KEY_BEFORE_TEXT: Final = re.compile(r"(?:-?[ ])*+[\w.-]+:[ ]+(?=[^\s\"'\[{|>&*!#%@`])")
 _KEY_OR_ITEM: Final = re.compile(r"\s*(?:- |[\w-]+:(?:\s|$))")
 _LONE_WORD: Final = re.compile(r"[ ]*(?:-[ ]+)*([A-Za-z_][\w-]*)[ ]*$")
 _INDENTATION: Final = re.compile(r"[ \t]*")

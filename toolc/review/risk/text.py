@@ -19,7 +19,8 @@ _COMMANDING: Final = re.compile(
     r"\b(?:always|never|must|before (?:using|calling)|first call|instead of)\b", re.IGNORECASE
 )
 _HOST: Final = re.compile(
-    r"\b(?:https?://\S+|(?:[a-z0-9-]+\.)+(?:com|net|org|edu|gov|io|dev|ai|app|xyz|info|biz|co|me|cc|tk|ru|su|cn|hk|tw|jp"
+    r"\b(?:https?://\S+|(?:[a-z0-9-]{1,63}\.){1,40}"  # bounded, so that a long text takes linear time
+    r"(?:com|net|org|edu|gov|io|dev|ai|app|xyz|info|biz|co|me|cc|tk|ru|su|cn|hk|tw|jp"
     r"|kr|in|ir|de|fr|uk|eu|nl|it|es|pt|ch|at|se|no|fi|dk|cz|ua|tr|br|mx|ar|au|nz|ca|us|to|gg|tv|ws|link|site|online|top"
     r"|club|shop|store|cloud|page|live|host|fun|icu|click|space|website|tech)\b)",
     re.IGNORECASE,

@@ -39,7 +39,7 @@ _API_VERSION: Final = "2022-11-28"
 
 _REPOSITORY: Final = re.compile(r"[A-Za-z0-9_-]+/(?!\.{1,2}$)[A-Za-z0-9_.-]+")
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_NEXT: Final = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?next"?')
+_NEXT: Final = re.compile(r'<([^<>]*)>\s*;[^,]*\brel="?next"?')
 _LOCAL_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
 

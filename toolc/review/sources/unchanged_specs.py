@@ -39,7 +39,7 @@ _UNUSUAL: Final = (
     # A key and its value on different lines.
     ((b"?",), re.compile(rb"\n[ \t-]*\?(?=\s)|[\[{,][ \t]*\?\s[^,?()]*:")),
     # A key that is an alias, has an anchor or a tag.
-    ((b"*", b"&", b"!"), re.compile(rb"[*&!][^\s,\]}]*[ \t]+:(?=\s)")),
+    ((b"*", b"&", b"!"), re.compile(rb"[*&!][^\s,\]}*&!]*+[ \t]++:(?=\s)")),
     ((b"*", b"&", b"!"), re.compile(rb"\n[ \t]*[*&!]")),
     # A name on another line than its key, or in another form.
     ((b"name",), re.compile(_NAMED + rb"[\"']?[ \t]*[:=][ \t]*(?:[|>&*!]|[\"'][^\"'\n]*\n)")),
