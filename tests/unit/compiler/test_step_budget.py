@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from compiled import compile_text
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.compiled import compile_text
 from toolc.document.map_reader import Findings
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics
