@@ -137,7 +137,7 @@ def test_the_command_line_shows_the_answer_and_never_the_key(speech: Speech, tmp
             text=True,
             check=False,
         )
-    assert (done.returncode, done.stdout) == (0, "hi!"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "hi!\n"), done.stderr
     assert KEY not in done.stderr
 
 

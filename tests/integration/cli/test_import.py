@@ -63,7 +63,7 @@ def test_import_writes_a_working_spec(folder: Path, engine: str) -> None:
     assert (result.returncode, result.stdout, result.stderr) == (0, "wrote stats.yaml: stats\n", "")
     assert (folder / "stats.yaml").read_text(encoding="utf-8") == SPEC
     ran = toolc(folder, "run", "stats.yaml", "--engine", engine, "--arg", "numbers=[1, 2, 6]")
-    assert (ran.returncode, ran.stdout) == (0, "3.0")
+    assert (ran.returncode, ran.stdout) == (0, "3.0\n")
 
 
 @pytest.mark.slow

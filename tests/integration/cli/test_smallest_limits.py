@@ -26,5 +26,5 @@ def test_a_tool_runs_within_the_smallest_limits(
     )
     with pytest.raises(SystemExit) as raised:
         main(["run", str(spec), "--engine", engine])
-    assert capfdbinary.readouterr() == (b"fine", b"")
+    assert capfdbinary.readouterr() == (b"fine\n", b"")
     assert raised.value.code == 0

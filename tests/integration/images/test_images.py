@@ -15,6 +15,7 @@ from test_image_builds import running
 
 from toolc.data.paths import packaged_path
 from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
+from toolc.model.version import __version__
 from toolc.sandbox.docker import image_builder
 from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.engine import DockerEngine
@@ -137,7 +138,7 @@ def test_without_any_base_the_message_lists_the_remedies(
 def test_the_message_has_the_command_that_gets_the_image() -> None:
     assert build_command(image_builder.base_tag()) == "toolc image build base"
     assert build_command(image_builder.recipe("node").tag) == "toolc image build node"
-    assert build_command("toolc/node:0.0.1") == "docker pull toolc/node:0.0.1"
+    assert build_command("toolc/node:0.0.1") == (f"toolc image build node, and write image: toolc/node:{__version__}")
 
 
 def test_an_unknown_image_is_reported() -> None:

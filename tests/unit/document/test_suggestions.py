@@ -33,7 +33,7 @@ backend.shell: args cmd code command commands exec run sh
     -> write argv: [...] for one program, or script: ... for shell code
 backend.python: argv body command inline script source -> write code: ... with a function, or file: NAME.py
 backend.python: filename module path -> write file: NAME.py
-backend.python: entry_point entrypoint handler -> write function: NAME
+backend.python: entry_point entrypoint handler -> write file: NAME.py, and function: NAME
 backend.python: dependencies packages pip -> write requirements: [...]
 backend.http: endpoint uri -> write 'url'
 backend.http: params query_params -> write 'query'

@@ -127,6 +127,7 @@ def test_growing_toolset_reports_new_data_flows(tmp_path: Path) -> None:
                     "RSK11 high: together with this tool, the toolset desk may read private data "
                     "and send it to other hosts"
                 ),
+                "RSK11 high: with this tool, the users of the toolset desk can now also reach public:443",
             ],
         )
     ]
