@@ -14,7 +14,10 @@ from language_server import LanguageServer
 from toolc.compiler.editor_schema import as_text, spec_schema
 
 SERVER = os.environ.get("TOOLC_YAML_LANGUAGE_SERVER") or shutil.which("yaml-language-server")
-SHELL = {"argv", "script", "file", "interpreter", "stdin", "success_exit_codes", "errors", "allow_dash", "progress"}
+SHELL = {
+    "argv", "script", "file", "interpreter", "stdin", "success_exit_codes", "errors", "allow_dash", "progress",
+    "runs_caller_code",
+}  # fmt: skip
 SPEC = """\
 # yaml-language-server: $schema=../.toolc-schema.json
 toolc: 1
