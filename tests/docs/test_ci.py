@@ -214,6 +214,7 @@ def test_the_action_runs_the_tests(pull_request: Repository) -> None:
     step("test")
 
 
+@pytest.mark.integrations  # a new environment with pip
 @pytest.mark.slow
 def test_the_action_fails_on_errors(pull_request: Repository, wheel: Path) -> None:
     Path("central.yml").write_text("policy: {hosts: []}\n", encoding="utf-8")
@@ -224,6 +225,7 @@ def test_the_action_fails_on_errors(pull_request: Repository, wheel: Path) -> No
     assert "hello" in step("lock", status=1)
 
 
+@pytest.mark.integrations  # a new environment with pip
 @pytest.mark.slow
 def test_a_policy_that_does_not_exist_fails_the_job(runner: Path) -> None:
     step("install", policy="missing.yml", status=1)
@@ -288,6 +290,7 @@ OWN_CHECKER = {
 }
 
 
+@pytest.mark.integrations  # a new environment with pip
 @pytest.mark.slow
 @pytest.mark.parametrize("checkout", [".", "head"])
 def test_a_checker_in_the_pull_request_is_not_used(
@@ -393,6 +396,7 @@ def job(name: str, variables: Mapping[str, str], status: int = 0) -> str:
     return script("\n".join(lines), {**variables, **known.get("variables", {})}, status)
 
 
+@pytest.mark.integrations  # a new environment with pip
 @pytest.mark.slow
 @pytest.mark.needs_engine
 def test_the_template_for_gitlab_does_the_same(runner: Path, wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -421,6 +425,7 @@ def test_the_template_for_gitlab_does_the_same(runner: Path, wheel: Path, monkey
     assert [*runner.rglob("owned")] == []
 
 
+@pytest.mark.integrations  # a new environment with pip
 @pytest.mark.slow
 def test_gitlab_compares_with_the_target_branch_as_it_is(
     runner: Path, wheel: Path, monkeypatch: pytest.MonkeyPatch
@@ -430,6 +435,7 @@ def test_gitlab_compares_with_the_target_branch_as_it_is(
     assert "TC902" in job("toolc review", {**variables, "TOOLC": str(wheel)}, status=1)
 
 
+@pytest.mark.integrations  # a new environment with pip
 @pytest.mark.slow
 def test_links_in_a_merge_request_are_not_reports(runner: Path, wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(runner)
