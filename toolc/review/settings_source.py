@@ -29,13 +29,13 @@ _NO_REVIEW = ReviewSettings()
 class SettingsSource:
     """The side that decides. ``reason`` says why for the output; ``approvers`` could let the head decide.
 
-    ``is_first`` is whether the base does not use toolc yet.
+    ``is_first_adoption`` is whether the base does not use toolc yet.
     """
 
     side: Literal["base", "head"]
     reason: str
     approvers: tuple[str, ...] = ()
-    is_first: bool = False
+    is_first_adoption: bool = False
 
     @property
     def no_effect(self) -> str:
@@ -46,14 +46,14 @@ class SettingsSource:
         return "it has no effect: the base sets neither review: {accept_from: head} nor review: {approvers: [...]}"
 
 
-def settings_source(base: State, approved_by: Sequence[str], *, is_first: bool) -> SettingsSource:
+def settings_source(base: State, approved_by: Sequence[str], *, is_first_adoption: bool) -> SettingsSource:
     """Return which side decides. ``approved_by`` are users whose approval of exactly this head was verified.
 
     All project files of the base must let the head decide; one without ``review`` has that of the next file above.
     """
-    if is_first:
+    if is_first_adoption:
         reason = "the base has no project file, lock file, accepted changes or spec, so those of the head apply"
-        return SettingsSource("head", reason, is_first=True)
+        return SettingsSource("head", reason, is_first_adoption=True)
     settings = [_review_at(base, place) for place in base.projects_by_place] or [_NO_REVIEW]
     if all(each.accept_from == "head" for each in settings):
         return SettingsSource("head", "the project file of the base sets review.accept_from: head")
@@ -69,7 +69,7 @@ def confirmed(source: SettingsSource, difference: Difference) -> SettingsSource:
     old, new = difference.old, difference.new
     changed = [(old, tool.pair.old) for tool in difference.tools] + [(new, tool.pair.new) for tool in difference.tools]
     folders = {state.place_of(tool.located) for state, tool in changed if tool and tool.located}
-    if source.side == "base" or source.is_first or all(old.project_at(folder) for folder in folders):
+    if source.side == "base" or source.is_first_adoption or all(old.project_at(folder) for folder in folders):
         return source
     return SettingsSource("base", "the base decides about specs without a project file")
 
@@ -96,7 +96,7 @@ def with_source(difference: Difference, source: SettingsSource, more: Sequence[T
     ]
     if source.side == "base":
         shared = [_without_effect(each, source) for each in shared]
-    if source.is_first:
+    if source.is_first_adoption:
         first = ToolChange(kind="risk", rule="RSK17", grade="low", message=f"first adoption: {source.reason}")
         shared.append(first)
     return replace(difference, shared=tuple(shared))
@@ -127,7 +127,7 @@ def _excluded(difference: Difference) -> Iterator[ToolChange]:
 
 def review_changes(old: State, new: State, source: SettingsSource) -> Iterator[ToolChange]:
     """Yield a change (RSK16) for each place where the head would let more changes accept themselves."""
-    if source.is_first:
+    if source.is_first_adoption:
         return
     for place in dict.fromkeys([*old.projects_by_place, *new.projects_by_place]):
         before, after = _review_at(old, place), _review_at(new, place)

@@ -1,14 +1,13 @@
 """The work per byte of a file does not grow with its size; the few places where it could count their steps."""
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from compiled import compile_text
 from hypothesis import given
 from hypothesis import strategies as st
+from long_runs import counted_calls
 
 from toolc.document.map_reader import Findings
 from toolc.model import codes
@@ -27,27 +26,10 @@ _FILES: Final[dict[str, tuple[str, str, str]]] = {
 }
 
 
-def _calls(work: Callable[[], object]) -> int:
-    """Return the number of function calls, in Python and in C."""
-    count = 0
-
-    def counted(_frame: Any, event: str, _argument: Any) -> None:
-        nonlocal count
-        count += event in {"call", "c_call"}
-
-    before = sys.getprofile()
-    sys.setprofile(counted)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
-
-
 def _count(folder: Path, parts: tuple[str, str, str], size: int) -> int:
     start, unit, end = parts
     repeated = "".join(unit.format(i=i) if "{i}" in unit else unit for i in range(size // len(unit)))
-    return _calls(lambda: compile_text(folder, start + repeated + end))
+    return counted_calls(lambda: compile_text(folder, start + repeated + end))
 
 
 @pytest.mark.parametrize("kind", _FILES)

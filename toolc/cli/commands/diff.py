@@ -75,10 +75,10 @@ def command(  # noqa: PLR0913  one parameter per option
     failing = parse_fail_on(fail_on or "")
     places = [Path(path) for path in paths or (".",)]
     with reviewed_files(base, head) as files:
-        is_first = files.is_first_adoption()
+        is_first_adoption = files.is_first_adoption()
 
         def head_decides(base_state: State) -> bool:
-            return settings_source(base_state, approved_by, is_first=is_first).side == "head"
+            return settings_source(base_state, approved_by, is_first_adoption=is_first_adoption).side == "head"
 
         with two_states(base, head, places, head_decides) as (old, new):
             _refuse_broken(old, new)
@@ -88,7 +88,7 @@ def command(  # noqa: PLR0913  one parameter per option
             for policy in central.required:
                 _refuse_disallowed(new, policy)
             found = compare(old, new, central.all)
-            source = confirmed(settings_source(old, approved_by, is_first=is_first), found)
+            source = confirmed(settings_source(old, approved_by, is_first_adoption=is_first_adoption), found)
             found = with_source(found, source, central.changes)
             _explain_source(source, approved_by)
             difference = _without_accepted(found, accepted, files, source)
