@@ -46,14 +46,13 @@ alarm arch_prctl capget capset clock_getres clock_gettime clock_nanosleep execve
 futex futex_requeue futex_time64 futex_wait futex_waitv futex_wake getcpu getegid geteuid getgid getgroups
 getitimer getpgid getpgrp getpid getppid getpriority getrandom getresgid getresuid getrlimit getrusage getsid
 gettid gettimeofday getuid ioprio_get ioprio_set kill landlock_add_rule landlock_create_ruleset
-landlock_restrict_self nanosleep pause pidfd_open pidfd_send_signal prctl restart_syscall
-riscv_flush_icache riscv_hwprobe rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn
-rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max sched_get_priority_min
-sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity
-sched_setattr sched_setparam sched_setscheduler sched_yield seccomp set_robust_list set_tid_address
-setfsgid setfsuid setgid setgroups setitimer setpgid setpriority setregid setresgid setresuid setreuid
-setrlimit setsid setuid sigaltstack sysinfo tgkill time timer_create timer_delete timer_getoverrun
-timer_gettime timer_settime times tkill uname vfork wait4 waitid waitpid
+landlock_restrict_self nanosleep pause pidfd_open pidfd_send_signal prctl restart_syscall riscv_flush_icache
+riscv_hwprobe rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend
+rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max sched_get_priority_min sched_getaffinity
+sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity sched_yield seccomp
+set_robust_list set_tid_address setfsgid setfsuid setgid setgroups setitimer setpgid setregid setresgid
+setresuid setreuid setrlimit setsid setuid sigaltstack sysinfo tgkill time timer_create timer_delete
+timer_getoverrun timer_gettime timer_settime times tkill uname vfork wait4 waitid waitpid
 """
 SOCKETS_AND_IPC: Final = """
 accept accept4 bind connect getpeername getsockname getsockopt listen mq_getsetattr mq_notify mq_open
@@ -92,6 +91,9 @@ NETLINK_ROUTE: Final = 0
 SIGNALS: Final = ("kill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "tgkill", "tkill")
 """Calls that send a signal. The first argument is the process, the second the signal."""
 
+PRIO_PROCESS: Final = 0
+"""setpriority(2): the second argument is a process, 0 for the caller."""
+
 F_SETSIG: Final = 10
 """fcntl(2): the signal to send when a descriptor is ready, to any process that the caller names."""
 
@@ -118,6 +120,9 @@ def profile(machine: str | None = None) -> JsonObject:
             # Only for the process itself: without time or memory left, process 1 would end as if memory had run
             # out.
             _allow("prlimit64", _equal(0, 0)),
+            # With a low priority, process 1 would get no CPU time beside busy processes, not even to be killed.
+            *(_allow(name, _equal(0, 0)) for name in ("sched_setattr", "sched_setparam", "sched_setscheduler")),
+            _allow("setpriority", _equal(0, PRIO_PROCESS), _equal(1, 0)),
             _allow("socketpair", _equal(0, AF_UNIX)),
             _allow("socket", _equal(0, AF_UNIX)),
             *(_allow("socket", _equal(0, family), _without(2, RARE_PROTOCOLS)) for family in INTERNET),

@@ -88,6 +88,8 @@ def test_a_removal_without_a_response_names_the_remedy(
     silent.swallow = r"DELETE "
     with pytest.raises(InfrastructureError, match=r"did not answer in time; remove it with: docker rm -f \w{12}"):
         sandbox.close()
+    behind.close()
+    assert not sandbox.events.is_alive
     silent.swallow = None
     sandbox.close()
     # The daemon had received the request.

@@ -89,6 +89,11 @@ def executor(registry: Registry, words: Words) -> Executor:
 
 
 @pytest.fixture
+def threads_before() -> list[threading.Thread]:
+    return threading.enumerate()
+
+
+@pytest.fixture
 def no_leaks() -> Iterator[None]:
     """Check that the test leaves no threads and descriptors. Those of an earlier test may end during this one."""
     threads, descriptors = {*threading.enumerate()}, len([*Path("/proc/self/fd").iterdir()])
@@ -232,7 +237,9 @@ class TestBatches:
         assert set(listener_threads) == {threading.main_thread()}
 
     @pytest.mark.slow
-    def test_cancelling_the_task_ends_all_calls(self, executor: Executor, words: Words) -> None:
+    def test_cancelling_the_task_ends_all_calls(
+        self, threads_before: list[threading.Thread], executor: Executor, words: Words
+    ) -> None:
         async def main() -> None:
             task = asyncio.create_task(executor.arun_batch(echo("hang", "hang", "hang"), size=3))
             await asyncio.to_thread(words.hanging.wait, 60)
@@ -241,7 +248,9 @@ class TestBatches:
                 await task
 
         asyncio.run(main())
-        assert not [each for each in threading.enumerate() if each.name.startswith("toolc")]
+        assert not [
+            each for each in threading.enumerate() if each not in threads_before and each.name.startswith("toolc")
+        ]
 
 
 class TestStreamedBatches:
@@ -270,12 +279,16 @@ class TestStreamedBatches:
         assert [each.text for each in event.results] == ["echo hang", "echo a"]
 
     @pytest.mark.slow
-    def test_closing_ends_running_calls_and_starts_no_other(self, executor: Executor, words: Words) -> None:
+    def test_closing_ends_running_calls_and_starts_no_other(
+        self, threads_before: list[threading.Thread], executor: Executor, words: Words
+    ) -> None:
         with closing(executor.stream_batch(echo("hang", *"abcdef"), mode="sequential")) as stream:
             assert isinstance(next(stream), ToolStart)
             assert words.hanging.wait(60)
         assert len(words.engine.profiles) == 1
-        assert not [each for each in threading.enumerate() if each.name.startswith("toolc")]
+        assert not [
+            each for each in threading.enumerate() if each not in threads_before and each.name.startswith("toolc")
+        ]
 
     def test_a_batch_error_is_raised_after_the_last_event(self, executor: Executor) -> None:
         events = []
@@ -302,14 +315,18 @@ class TestStreamedBatches:
         assert [each.text for each in events[-1].results] == ["echo a", "echo b"]
 
     @pytest.mark.slow
-    def test_closing_astream_batch_ends_all_calls(self, executor: Executor, words: Words) -> None:
+    def test_closing_astream_batch_ends_all_calls(
+        self, threads_before: list[threading.Thread], executor: Executor, words: Words
+    ) -> None:
         async def main() -> None:
             async with aclosing(executor.astream_batch(echo("hang", "hang", "hang"), size=3)) as stream:
                 assert isinstance(await anext(stream), ToolStart)
                 await asyncio.to_thread(words.hanging.wait, 60)
 
         asyncio.run(main())
-        assert not [each for each in threading.enumerate() if each.name.startswith("toolc")]
+        assert not [
+            each for each in threading.enumerate() if each not in threads_before and each.name.startswith("toolc")
+        ]
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("no_leaks")

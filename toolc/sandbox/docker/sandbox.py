@@ -97,10 +97,12 @@ class DockerSandbox:
             # A daemon that cannot write the guest's output does not remove the container.
             self.attached.drain(_GRACE)
             self.attached.close()
-            if not self._watch.removed.wait(max(until - time.monotonic(), 0)):
-                self._kill()
-            self._removed = True
-            self.events.unwatch(self.container)
+            try:
+                if not self._watch.removed.wait(max(until - time.monotonic(), 0)):
+                    self._kill()
+                self._removed = True
+            finally:
+                self.events.unwatch(self.container)
 
     def _kill(self) -> None:
         self._killed = self._watch.exit_status is None

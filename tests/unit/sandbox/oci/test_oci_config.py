@@ -152,6 +152,9 @@ def test_the_filter_denies_by_default() -> None:
         ("personality", [(0,), (0x4_0000,), (0xFFFF_FFFF,)], [(8,), (0x40_0000,)]),
         # With no processor time left, process 1 would be killed by the kernel, as if memory had run out.
         ("prlimit64", [(0,)], [(1,)]),
+        # With the lowest priority, process 1 would get no processor time to end the call at its deadline.
+        *((name, [(0,)], [(1,)]) for name in ("sched_setattr", "sched_setparam", "sched_setscheduler")),
+        ("setpriority", [(0, 0)], [(0, 1), (1, 0), (2, 0)]),
         *((name, [], [()]) for name in ("clone3", "openat2")),
     ],
 )  # fmt: skip
