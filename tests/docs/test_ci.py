@@ -332,7 +332,7 @@ def test_a_pull_request_cannot_accept_itself(installed: None, runner: Path, sett
     assert "critical" in step("fail", base="HEAD~2", status=1)
 
 
-@pytest.mark.slow
+@pytest.mark.integrations
 def test_an_approval_of_exactly_the_head_lets_the_acceptances_count(
     installed: None, runner: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,11 +87,15 @@ SETUPS = {README: _claude, "guides/http-tools": _shop, "guides/migrating": _plug
 
 
 def _marks(name: str) -> list[pytest.MarkDecorator]:
-    """Return the marks of a page's test: whether its examples call tools, or run other commands."""
+    """Return the marks of a page's test: whether its examples call tools, or run other commands.
+
+    ``make test`` runs the examples of the README and the tutorial, ``make test-integrations`` those of all pages.
+    """
     examples = [step.text for step in Page.read(name).steps() if isinstance(step, Example)]
+    marks = [] if name == README or name.startswith("tutorial/") else [pytest.mark.integrations]
     if any(re.search(r"Executor|\.execute\(|toolc (run|test|import)\b", text) for text in examples):
-        return [pytest.mark.needs_engine]
-    return [pytest.mark.slow] if examples else []
+        return [*marks, pytest.mark.needs_engine]
+    return [*marks, pytest.mark.slow] if examples else []
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=_marks(name)) for name in PAGES])

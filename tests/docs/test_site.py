@@ -54,6 +54,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.integrations
 def test_the_site_has_every_page(site: Path) -> None:
     built = {str(path.relative_to(site).with_suffix("")) for path in site.rglob("*.html")}
     assert built - {"404"} == {str(path.relative_to(DOCS).with_suffix("")) for path in DOCS.rglob("*.md")}
@@ -66,6 +67,7 @@ def test_every_page_is_in_the_navigation() -> None:
     assert {page for page in pages - listed if not page.startswith("explanation/decisions/")} == set()
 
 
+@pytest.mark.integrations
 def test_pages_load_nothing_from_other_hosts(site: Path) -> None:
     for path in site.rglob("*.html"):
         parser = _Loads()

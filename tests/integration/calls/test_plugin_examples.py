@@ -89,6 +89,7 @@ def test_calls_give_the_results_of_the_specs_tests() -> None:
     assert run_its_tests("docker", *SPECS) == f"{expected} passed, 0 failed"
 
 
+@pytest.mark.integrations
 @pytest.mark.usefixtures("images")
 def test_without_a_daemon_the_unpacked_image_does_the_same() -> None:
     usable("oci")

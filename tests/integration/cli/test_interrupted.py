@@ -41,7 +41,13 @@ CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 @pytest.mark.parametrize(("name", "engine"), [("docker", "docker"), ("oci root", "oci")])
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("sent", CODES, ids=lambda sent: sent.name)
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(sent, id=sent.name, marks=[] if sent == signal.SIGINT else pytest.mark.integrations)
+        for sent in CODES
+    ],
+)
 def test_signal_at_any_time(tmp_path: Path, name: str, engine: str, command: str, sent: signal.Signals) -> None:
     if reason := lacks(name):
         pytest.skip(reason)

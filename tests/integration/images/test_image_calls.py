@@ -97,6 +97,7 @@ def text(result: ToolResult) -> str:
     return "".join(block.text for block in result.content if isinstance(block, Text))
 
 
+@pytest.mark.integrations
 @with_images
 def test_a_shell_tool_does_not_see_the_portable_python(engine: str, tmp_path: Path) -> None:
     argv = '[sh, -c, "env; echo; ls /; cat /proc/self/maps | wc -l; ls /usr /lib"]'
@@ -294,6 +295,7 @@ def test_a_dockerfile_that_downloads_with_the_hosts_network_is_refused(engine: s
     )
 
 
+@pytest.mark.integrations
 @ENGINES
 def test_an_image_built_on_toolcs_base_may_lack_python(engine: str, tmp_path: Path) -> None:
     """It inherits the labels of its base image."""

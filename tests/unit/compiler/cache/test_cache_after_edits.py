@@ -135,7 +135,7 @@ def test_any_edits_give_the_same_findings(monkeypatch: pytest.MonkeyPatch, edits
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=20, deadline=None, suppress_health_check=SLOW)
 @given(
     st.fixed_dictionaries(dict.fromkeys(PATHS, similar_files)),
     st.lists(st.dictionaries(st.sampled_from(PATHS), similar_files, min_size=1, max_size=2), min_size=1, max_size=5),

@@ -82,8 +82,8 @@ def test_spec_text_is_escaped_in_markdown(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_comment_length_is_limited(tmp_path: Path) -> None:
-    old = {f"{n}.yaml": PLAIN.replace("name: look", f"name: look_{n}") for n in range(200)}
-    new = {path: spec.replace("Look a thing up", "Look at a thing " * 40) for path, spec in old.items()}
+    old = {f"{n}.yaml": PLAIN.replace("name: look", f"name: look_{n}") for n in range(100)}
+    new = {path: spec.replace("Look a thing up", "Look at one thing after another " * 40) for path, spec in old.items()}
     report = markdown.report(difference(tmp_path, old, new))
     assert 50_000 < len(report) <= markdown.LONGEST
     assert report.endswith("more tools changed, and this comment is full: run toolc diff to see them.\n")
@@ -122,7 +122,8 @@ def test_long_script_is_truncated_in_every_report(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_tool_with_too_many_changes_lists_the_most_severe(tmp_path: Path) -> None:
     entry = "  p{}: {{type: string, maxLength: 9, description: '{}'}}\n"
-    many = "".join(entry.format(number, "What it is, in words. " * 40) for number in range(60))
+    words = "What it is: " + " ".join(f"word{number}" for number in range(140))
+    many = "".join(entry.format(number, words) for number in range(60))
     old = PLAIN.replace("backend:", f"{many}backend:")
     new = old.replace("maxLength: 9", "maxLength: 8").replace("What", "Which") + "sandbox: {workspace: rw}\n"
     report = markdown.report(difference(tmp_path, {"a.yaml": old}, {"a.yaml": new}))

@@ -67,7 +67,7 @@ def commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return done
 
 
-@pytest.mark.slow
+@pytest.mark.integrations
 def test_history_of_this_repository(commits: list[str]) -> None:
     known = {each.number for each in rules()}
     witnesses = 0
