@@ -17,7 +17,7 @@ from toolc.review.model.change import GRADES, Grade, ToolChange
 from toolc.review.model.links import Links
 from toolc.review.model.pairing import ToolPair, pairs
 from toolc.review.model.state import Reviewed, State
-from toolc.review.risk import code, data_access, network, sandbox, text
+from toolc.review.risk import arguments, code, data_access, network, sandbox, text
 from toolc.review.risk.base import RISK_RULES, Sides
 from toolc.review.weakened_tests import weakened_tests
 from toolc.validation.validate import is_valid_schema
@@ -132,7 +132,8 @@ def _all_changes(pair: ToolPair, links: Links) -> Iterator[ToolChange]:
         return
     _require_valid_schemas(pair.old, old)
     _require_valid_schemas(pair.new, new)
-    found = [*contract.contract_changes(pair), *_risks(pair, old, new)]
+    contracts = [*contract.contract_changes(pair)]
+    found = [*contracts, *_risks(pair, old, new, contracts)]
     yield from found
     yield from links.changes(pair)
     if pair.old and pair.new:
@@ -140,13 +141,14 @@ def _all_changes(pair: ToolPair, links: Links) -> Iterator[ToolChange]:
         yield from project_changes.provider_changes(pair.old, pair.new)
 
 
-def _risks(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
-    """Yield what a call of the tool may do that it could not do before, in the order of the rules."""
+def _risks(pair: ToolPair, old: State, new: State, contracts: Sequence[ToolChange]) -> Iterator[ToolChange]:
+    """Yield what a call of the tool may do that it could not do before; ``contracts`` are its contract changes."""
     if pair.new is None:
         return
     sides = Sides(pair.old, pair.new, old, new)
     reported = [change for number in sorted(RISK_RULES) for change in RISK_RULES[number](sides)]
     yield from reported
+    yield from arguments.argument_changes(sides, contracts)
     yield from code.remaining_effects(sides, reported)
 
 

@@ -46,6 +46,7 @@ _RISKS: Final[tuple[tuple[str, str, Grade, str], ...]] = (
     ("RSK17", "first-adoption", "low", "settings of the head apply in a first adoption"),
     ("RSK18", "test-weakened", "medium", "test removed or loosened"),
     ("RSK19", "public-credential", "high", "credential that is declared public"),
+    ("RSK20", "arguments-widened", "high", "other arguments or defaults reach a command, URL, request or code"),
 )
 _HARMLESS: Final = frozenset({Aspect.DEFAULT, Aspect.CONTENT})
 """Aspects that never refuse a value."""
