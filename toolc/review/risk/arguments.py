@@ -126,7 +126,7 @@ def _schema_of(tool: ToolSpec, name: str) -> JsonObject:
     whole = tool.parameters.value
     if not name:
         return whole
-    shared = {key: whole[key] for key in ("$defs", "definitions") if key in whole}
+    shared: JsonObject = {key: whole[key] for key in ("$defs", "definitions") if key in whole}
     return shared | tool.parameters.properties[name] if name in tool.parameters.properties else {"not": {}}
 
 
