@@ -147,6 +147,14 @@ def _is_foreign(root: Node | None, problems: Diagnostics) -> bool:
     return root.get("toolc") is None and problems.has_errors and not looks_like_spec(root)
 
 
+def _wide_encoding(data: bytes) -> str:
+    """Return the encoding of a text in UTF-16 without byte order mark, in ASCII; else an empty string."""
+    for odd, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+        if len(data) > 1 and not data[odd::2].strip(b"\0") and b"\0" not in data[1 - odd :: 2]:
+            return encoding
+    return ""
+
+
 def _decode(data: bytes, name: str, problems: Diagnostics) -> SourceText:
     """Return the text of a file. Bytes that are not valid text are replaced, with an error in ``problems``."""
     try:
@@ -160,6 +168,10 @@ def _decode(data: bytes, name: str, problems: Diagnostics) -> SourceText:
         if b"\0" in data and not utf_16:
             message, hint = f"{message}: this is a binary file", "a spec is text: YAML or TOML"
         problems.add(codes.NOT_UTF8, message, source.span(good, good + 1), hint)
+        return source
+    if encoding := _wide_encoding(data):
+        source = SourceText(name, data.decode(encoding, "replace"))
+        problems.add(codes.NOT_UTF8, "the file is UTF-16", source.span(0, 1), "save the file as UTF-8")
         return source
     source = SourceText(name, text.removeprefix(BOM))
     if source.text != text:

@@ -13,6 +13,7 @@ Nothing here runs a tool, checks out a commit or writes into a repository. Start
   ``parse_fail_on``, ``read``, ``remaining``, ``with_new_acceptances``.
 - ``approvals``: who has approved exactly the head commit of a pull request, and had no part in it. Public:
   ``Approvals``, ``approvals``, ``commits_of``.
+- ``argument_changes``: other values that a command, a URL or code can receive, because a schema allows more (RSK20).
 - ``compare``: ``compare``: runs all rules on each pair of tools; ``Difference``.
 - ``locked``: what a lock file does not approve, with the changed fields from Git. Public: ``History``, ``LockChange``,
   ``as_json``, ``as_text``, ``lock_changes``, ``unpinned``.

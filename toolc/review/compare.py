@@ -10,6 +10,7 @@ from toolc.document.nodes import to_json
 from toolc.model.errors import RegistryError
 from toolc.policy.policy import Policy
 from toolc.review import project_changes
+from toolc.review.argument_changes import argument_changes
 from toolc.review.concealed import Hidden, conceal_change
 from toolc.review.contract import changes as contract
 from toolc.review.model import text_diff
@@ -17,7 +18,7 @@ from toolc.review.model.change import GRADES, Grade, ToolChange
 from toolc.review.model.links import Links
 from toolc.review.model.pairing import ToolPair, pairs
 from toolc.review.model.state import Reviewed, State
-from toolc.review.risk import arguments, code, data_access, network, sandbox, text
+from toolc.review.risk import code, data_access, network, sandbox, text
 from toolc.review.risk.base import RISK_RULES, Sides
 from toolc.review.weakened_tests import weakened_tests
 from toolc.validation.validate import is_valid_schema
@@ -148,7 +149,7 @@ def _risks(pair: ToolPair, old: State, new: State, contracts: Sequence[ToolChang
     sides = Sides(pair.old, pair.new, old, new)
     reported = [change for number in sorted(RISK_RULES) for change in RISK_RULES[number](sides)]
     yield from reported
-    yield from arguments.argument_changes(sides, contracts)
+    yield from argument_changes(sides, contracts)
     yield from code.remaining_effects(sides, reported)
 
 

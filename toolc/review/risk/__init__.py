@@ -4,7 +4,6 @@ Rules compare the permissions of a tool (``toolc.model.permissions``), so a comp
 A new rule is a function here and its declaration in ``toolc.review.rules``.
 
 - ``base``: the input of a rule (``Sides``), and its registration. Start reading here.
-- ``arguments``: other values that a command, a URL or code can receive, because a schema allows more.
 - ``code``: programs, called tools, files and packages; ``remaining_effects``: environment variables and other effects
   that no other rule reports.
 - ``data_access``: workspace modes and paths; secrets, and credentials that are declared public.
