@@ -7,14 +7,18 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NoReturn, TypeAlias
+from urllib.parse import unquote
 
 __all__ = [
-    "LISTS_OF_SCHEMAS", "MAPS_OF_SCHEMAS", "SCHEMAS", "JsonObject", "JsonValue", "Schema", "direct_subschemas",
-    "list_index", "map_subschemas", "parse_json", "pointer_tokens",
+    "LISTS_OF_SCHEMAS", "MAPS_OF_SCHEMAS", "SCHEMAS", "JsonObject", "JsonValue", "Schema", "anchors", "child_pointer",
+    "direct_subschemas", "list_index", "list_under", "map_subschemas", "map_under", "parse_json", "pointer_tokens",
+    "subschemas", "target_of", "type_of", "value_at", "values_within",
 ]  # fmt: skip
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = "dict[str, JsonValue]"
+
+_Route: TypeAlias = tuple[str | int, ...]
 
 MAPS_OF_SCHEMAS: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
 LISTS_OF_SCHEMAS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
@@ -76,6 +80,14 @@ def direct_subschemas(schema: JsonObject) -> Iterator[JsonObject]:
         yield from (each for each in subschemas if isinstance(each, dict))
 
 
+def subschemas(schema: JsonValue) -> Iterator[JsonObject]:
+    """Yield ``schema`` and the schemas in it. An object within ``enum`` or ``default`` is a value, not a schema."""
+    if isinstance(schema, dict):
+        yield schema
+        for inner in direct_subschemas(schema):
+            yield from subschemas(inner)
+
+
 def map_subschemas(schema: JsonObject, change: Callable[[JsonValue], JsonValue]) -> JsonObject:
     """Return ``schema`` with ``change`` applied to each direct subschema. Other keywords are not changed."""
     result: JsonObject = {}
@@ -97,6 +109,79 @@ def pointer_tokens(pointer: str) -> list[str]:
 def list_index(token: str) -> int | None:
     """Return the index, counted from 0, that ``token`` represents (RFC 6901, 4), or None if it is not an index."""
     return int(token) if _INDEX.fullmatch(token) else None
+
+
+def child_pointer(pointer: str, *keys: str | int) -> str:
+    """Return the JSON Pointer for ``keys`` below ``pointer``."""
+    return "".join([pointer, *("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)])
+
+
+def target_of(root: JsonObject, reference: str) -> JsonValue:
+    """Return the schema that a reference in ``root`` leads to; None if it is remote, missing, or not a schema."""
+    if not reference.startswith("#"):
+        return None
+    fragment = unquote(reference[1:])
+    if fragment and not fragment.startswith("/"):
+        return next((each for each in subschemas(root) if fragment in anchors(each)), None)
+    schema = value_at(root, pointer_tokens(fragment))
+    return schema if isinstance(schema, dict | bool) else None
+
+
+def anchors(schema: JsonObject) -> tuple[JsonValue, JsonValue]:
+    """Return the names of ``schema`` for references such as ``#name``; None where it has none."""
+    return schema.get("$anchor"), schema.get("$dynamicAnchor")
+
+
+def value_at(value: JsonValue, tokens: Iterable[str]) -> JsonValue:
+    """Return the value at the reference tokens of a JSON Pointer (RFC 6901, 4), or None if there is none."""
+    for token in tokens:
+        index = list_index(token)
+        if isinstance(value, dict):
+            value = value.get(token)
+        elif isinstance(value, list) and index is not None and index < len(value):
+            value = value[index]
+        else:
+            return None
+    return value
+
+
+def values_within(value: JsonValue, route: _Route = ()) -> Iterator[tuple[_Route, JsonValue]]:
+    """Yield ``value`` and every value in it, each with its keys and indices after ``route``."""
+    yield route, value
+    pairs: Iterable[tuple[str | int, JsonValue]] = ()
+    if isinstance(value, dict | list):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, each in pairs:
+        yield from values_within(each, (*route, key))
+
+
+def list_under(schema: JsonObject, keyword: str) -> list[JsonValue]:
+    """Return the list under a keyword; empty if there is none."""
+    value = schema.get(keyword)
+    return value if isinstance(value, list) else []
+
+
+def map_under(schema: JsonObject, keyword: str) -> JsonObject:
+    """Return the mapping under a keyword; empty if there is none."""
+    value = schema.get(keyword)
+    return value if isinstance(value, dict) else {}
+
+
+def type_of(value: JsonValue) -> str:
+    """Return the type of a value in JSON Schema, with ``number`` split into ``integer`` and ``fraction``."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "integer" if isinstance(value, int) or value.is_integer() else "fraction"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case dict():
+            return "object"
 
 
 def parse_json(data: bytes) -> JsonValue:

@@ -18,7 +18,7 @@ from toolc.compiler.text_analysis.credentials import (
     without_scheme,
 )
 from toolc.compiler.text_analysis.secret_patterns import find_secrets
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, value_at, values_within
 from toolc.review.model.change import Counterexample, ToolChange
 from toolc.review.model.state import Reviewed
 
@@ -48,7 +48,7 @@ class Hidden:
             if tool.located:
                 placed += [each.value for each in literal_credentials(tool.located)]
             else:
-                named = chain(named, _named(stored["backend"]), _named(_at(stored, "sandbox", "env")))
+                named = chain(named, _named(stored["backend"]), _named(value_at(stored, ("sandbox", "env"))))
             placed += _assigned(named)
             texts = [tool.source.text] if tool.source else [*_strings(tool.stored)]
             found += [text[each.start : each.end] for text in texts for each in find_secrets(text)]
@@ -93,15 +93,10 @@ def conceal_change(change: ToolChange, hidden: Hidden) -> ToolChange:
 
 
 def _strings(value: JsonValue) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            yield key
-            yield from _strings(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _strings(each)
+    """Yield every string and every key in a value."""
+    for _, each in values_within(value):
+        if isinstance(each, str | dict):
+            yield from [each] if isinstance(each, str) else each
 
 
 def _assigned(named: Iterable[tuple[str, JsonValue]]) -> Iterator[str]:
@@ -112,24 +107,17 @@ def _assigned(named: Iterable[tuple[str, JsonValue]]) -> Iterator[str]:
             yield from (word for word in words if len(word) >= _PART // 2 and not is_exempt(word))
 
 
-def _at(value: JsonValue, *keys: str) -> JsonValue:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
 def _named(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     """Yield each value in a stored tool with its key, or with the ``name`` of its entry in a list."""
-    if isinstance(value, dict):
-        if isinstance(name := value.get("name"), str) and "value" in value:
-            yield name, value["value"]
-        yield from value.items()
-    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _named(each)
+    for _, each in values_within(value):
+        if isinstance(each, dict):
+            if isinstance(name := each.get("name"), str) and "value" in each:
+                yield name, each["value"]
+            yield from each.items()
 
 
 def _parameter_values(stored: JsonObject) -> Iterator[tuple[str, JsonValue]]:
-    properties = _at(stored, "parameters", "properties")
+    properties = value_at(stored, ("parameters", "properties"))
     for name, schema in properties.items() if isinstance(properties, dict) else ():
         if isinstance(schema, dict):
             yield from ((name, schema[key]) for key in ("default", "const") if key in schema)

@@ -15,12 +15,12 @@ Messages about arguments of calls are in ``toolc.runtime.argument_binding``.
 - ``internet_formats``: host names, e-mail addresses, IP addresses and URIs. Public: ``is_email``, ``is_hostname``,
   ``is_idn_email``, ``is_idn_hostname``, ``is_ipv4``, ``is_ipv6``, ``is_iri``, ``is_iri_reference``, ``is_uri``,
   ``is_uri_reference``, ``is_uri_template``.
-- ``numbers``: exact arithmetic for ``multipleOf``. Public: ``is_multiple``.
+- ``numbers``: exact arithmetic for ``multipleOf``. Public: ``is_multiple``, ``to_fraction``.
 - ``pattern_speed``: how long a regular expression can take; matching in bounded time. Public: ``TooSlowError``,
   ``compile_python``, ``is_slow``.
 - ``plain_schema``: fast answers for simple schemas and values. Public: ``is_plain_schema``, ``plainly_satisfies``.
-- ``regex_automaton``: regular expressions as automata. Public: ``MAX_STATES``, ``Automaton``, ``TooManyStatesError``,
-  ``automaton``, ``parse``.
+- ``regex_automaton``: regular expressions as automata. Public: ``MAX_STATES``, ``Automaton``, ``Matcher``,
+  ``TooManyStatesError``, ``automaton``, ``parse``.
 - ``schema_patterns``: matches the patterns of schemas. Public: ``is_regular_expression``, ``is_slow_for_keys``,
   ``is_slow_pattern``, ``matches``, ``matches_key``, ``pattern_problem``.
 - ``validate``: ``validation_errors`` with ``jsonschema``, counting steps (``ValidationBudget``). Start reading here.

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from toolc.model.json_schema import JsonObject, JsonValue, pointer_tokens
+from toolc.model.json_schema import JsonObject, JsonValue, pointer_tokens, value_at
 from toolc.validation.plain_schema import plainly_satisfies
 from toolc.validation.validate import ValidationBudget, validation_errors
 
@@ -85,10 +85,7 @@ class _Conversion:
         """Return the schema that ``reference`` points to, or None if it is an anchor."""
         if reference != "#" and not reference.startswith("#/"):
             return None
-        schema: JsonValue = self.root
-        for key in pointer_tokens(unquote(reference)):
-            schema = schema.get(key) if isinstance(schema, dict) else None
-        return schema
+        return value_at(self.root, pointer_tokens(unquote(reference)))
 
 
 class _NullRemoval(_Conversion):

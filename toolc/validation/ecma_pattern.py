@@ -36,10 +36,10 @@ from toolc.validation.ecma_advice import (
 )
 from toolc.validation.ecma_tree import (
     EMPTY,
+    Assertion,
     Choice,
-    Edge,
     Group,
-    Look,
+    Lookaround,
     Node,
     PatternError,
     Reference,
@@ -63,9 +63,9 @@ _CONTROLS: Final = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
 _CLASSES: Final = {
     "d": DIGITS, "D": complement(DIGITS), "w": WORD, "W": complement(WORD), "s": SPACE, "S": complement(SPACE),
 }  # fmt: skip
-_EDGES: Final = {"b": r"(?a:\b)", "B": r"(?!(?a:\b))"}  # \B of Python does not match the empty text
+_ASSERTIONS: Final = {"b": r"(?a:\b)", "B": r"(?!(?a:\b))"}  # \B of Python does not match the empty text
 _ANCHORS: Final = {"^": "^", "$": r"\Z"}
-_LOOKS: Final = ("(?=", "(?!", "(?<=", "(?<!")
+_LOOKAROUNDS: Final = ("(?=", "(?!", "(?<=", "(?<!")
 
 _QUANTIFIER: Final = re.compile(r"[*+?]|\{(?P<least>[0-9]+)(?P<comma>,(?P<most>[0-9]+)?)?\}|\{,(?P<upto>[0-9]+)\}")
 _HEX: Final = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{0*([0-9A-Fa-f]{1,7})\}")
@@ -187,7 +187,7 @@ class _PatternReader:
                 return self._escape()
             case "^" | "$":
                 self.at += 1
-                return Edge(_ANCHORS[character])
+                return Assertion(_ANCHORS[character])
             case "*" | "+" | "?":
                 raise self._error(f"nothing to repeat before '{character}'", 1, f"write \\{character}")
             case "{" if found := _QUANTIFIER.match(self.pattern, self.at):
@@ -208,7 +208,7 @@ class _PatternReader:
         if not found:
             return part
         is_group = self.pattern.startswith("(?:", start)
-        if part is EMPTY or (isinstance(part, Edge | Look) and not is_group):
+        if part is EMPTY or (isinstance(part, Assertion | Lookaround) and not is_group):
             hint = "remove the quantifier, which has no effect on an assertion"
             raise self._error(f"'{found[0]:.20}' cannot repeat an assertion", len(found[0]), hint)
         if found["upto"]:
@@ -230,7 +230,7 @@ class _PatternReader:
 
     def _group(self) -> Node:
         start = self.at
-        opening = next((each for each in (*_LOOKS, "(?:") if self._starts(each)), "")
+        opening = next((each for each in (*_LOOKAROUNDS, "(?:") if self._starts(each)), "")
         self.at += len(opening)
         number = 0 if opening else self._open_capture()
         self.depth += 1
@@ -242,8 +242,8 @@ class _PatternReader:
         if self._next() != ")":
             raise PatternError("this group is not closed", start, start + 1, "add ), or write \\( for the character")
         self.at += 1
-        if opening in _LOOKS:
-            return Look(opening, body, start, self.at)
+        if opening in _LOOKAROUNDS:
+            return Lookaround(opening, body, start, self.at)
         return Group(number, body) if number else body
 
     def _open_capture(self) -> int:
@@ -276,11 +276,14 @@ class _PatternReader:
         """Read a reference or a comment that is written as in Python."""
         name, end = found["name"], found.end()
         self._remark(len(found[0]), f"\\k<{name}>" if name else "", is_common=False)
-        return self._reference(name, end) if name else self._edge("", end)
-
-    def _edge(self, text: str, end: int) -> Node:
+        if name:
+            return self._reference(name, end)
         self.at = end
-        return Edge(text) if text else EMPTY
+        return EMPTY
+
+    def _assertion(self, text: str, end: int) -> Assertion:
+        self.at = end
+        return Assertion(text)
 
     def _reference(self, group: int | str, end: int) -> Node:
         node = Reference(group, self.at, end)
@@ -291,12 +294,12 @@ class _PatternReader:
     def _escape(self) -> Node:
         """Read an escape sequence outside a character class."""
         after = self.pattern[self.at + 1 : self.at + 2]
-        if after in _EDGES:
-            return self._edge(_EDGES[after], self.at + 2)
+        if after in _ASSERTIONS:
+            return self._assertion(_ASSERTIONS[after], self.at + 2)
         if after in PYTHON_ANCHORS:
             text = PYTHON_ANCHORS[after]
             self._remark(2, text, is_common=False)
-            return self._edge(_ANCHORS[text], self.at + 2)
+            return self._assertion(_ANCHORS[text], self.at + 2)
         if after == "k":
             name = _NAME.match(self.pattern, self.at + 2)
             if not name:

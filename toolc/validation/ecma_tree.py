@@ -57,7 +57,7 @@ class Set:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Edge:
+class Assertion:
     """An assertion without content, as it is written in Python."""
 
     text: str
@@ -122,7 +122,7 @@ class Repeat:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Look:
+class Lookaround:
     """A lookahead or lookbehind, as it is opened in Python, at ``start`` to ``end`` of the pattern."""
 
     opening: str
@@ -154,7 +154,7 @@ class Reference:
     high: float = math.inf
 
 
-Node: TypeAlias = Set | Edge | Sequence | Choice | Group | Repeat | Look | Reference
+Node: TypeAlias = Set | Assertion | Sequence | Choice | Group | Repeat | Lookaround | Reference
 
 EMPTY: Final = Sequence(())
 
@@ -182,7 +182,7 @@ def _paths(node: Node, path: _Path) -> Iterator[tuple[Node, _Path]]:
         case Sequence() | Choice():
             for index, part in enumerate(node.parts):
                 yield from _paths(part, (*path, (node, index)))
-        case Group() | Repeat() | Look():
+        case Group() | Repeat() | Lookaround():
             if isinstance(node, Group):
                 yield node, path
             yield from _paths(node.body, (*path, (node, 0)))
@@ -201,9 +201,9 @@ def _can_be_set(node: Reference, path: _Path, group: _Path) -> bool:
     if shared == len(group) or isinstance(path[shared][0], Choice) or group[shared][1] > path[shared][1]:
         return False
     inner = [each for each, _ in group[shared + 1 :]]
-    if any(isinstance(each, Look) and each.is_negative for each in inner):
+    if any(isinstance(each, Lookaround) and each.is_negative for each in inner):
         return False
-    if any(isinstance(each, Look) and each.is_behind for each, _ in (*path, *group)):
+    if any(isinstance(each, Lookaround) and each.is_behind for each, _ in (*path, *group)):
         message = "a back-reference cannot be combined with a lookbehind"
         raise UnsupportedPatternError(message, node.start, node.end, "repeat the text of the group instead")
     loops = [each for each, _ in group if isinstance(each, Repeat) and each.most > 1]
@@ -230,7 +230,7 @@ class _Writer:
         match node:
             case Set():
                 return text
-            case Edge():
+            case Assertion():
                 return node.text
             case Sequence():
                 return "".join(self._item(part) for part in node.parts)
@@ -241,9 +241,9 @@ class _Writer:
                 return f"{opening}{self.write(node.body)})"
             case Repeat():
                 return f"{self._atom(node.body)}{_quantifier(node)}{node.mark}"
-            case Look() if node.is_behind:
+            case Lookaround() if node.is_behind:
                 return self._behind(node)
-            case Look():
+            case Lookaround():
                 return f"{node.opening}{self.write(node.body)})"
             case Reference():
                 target = self.targets[id(node)]
@@ -257,7 +257,7 @@ class _Writer:
         text = self.write(node)
         return text if isinstance(node, Set | Group) else f"(?:{text})"
 
-    def _behind(self, node: Look) -> str:
+    def _behind(self, node: Lookaround) -> str:
         body = _with_short_start(node.body)
         variants = [body]
         if body.low < body.high:

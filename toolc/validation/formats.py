@@ -8,6 +8,7 @@ a finding (TC312), as its values are not checked.
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
@@ -34,9 +35,16 @@ _DURATION: Final = (
     "P(?=[0-9T])(?:[0-9]++W|(?:[0-9]++Y)?(?:[0-9]++M)?(?:[0-9]++D)?"
     "(?:T(?=[0-9])(?:[0-9]++H)?(?:[0-9]++M)?(?:[0-9]++S)?)?)"
 )
+"""RFC 3339, appendix A, and as in ISO 8601 a unit between two others may be absent: ``PT1H5S``."""
+
 _POINTER: Final = "(?:/(?:[^~]|~[01])*+)?"
+"""RFC 6901, 3."""
+
+_RELATIVE_POINTER: Final = rf"(?:0|[1-9][0-9]*+)(?:[+-][1-9][0-9]*+)?(?:#|{_POINTER})"
+"""draft-bhutton-relative-json-pointer-00, 3."""
+
 _UUID: Final = "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
-_DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+"""RFC 4122, 3."""
 
 
 def _is_date(text: str) -> bool:
@@ -60,8 +68,7 @@ def _is_date_time(text: str) -> bool:
 def _exists(match: re.Match[str]) -> bool:
     """Return whether there is such a day (RFC 3339, 5.7). The year 0000 exists and is a leap year."""
     year, month, day = (int(match[name]) for name in ("year", "month", "day"))
-    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    return 1 <= month <= 12 and 1 <= day <= _DAYS[month - 1] - (month == 2 and not is_leap)
+    return 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]
 
 
 def _is_second(match: re.Match[str]) -> bool:
@@ -75,30 +82,15 @@ def _is_second(match: re.Match[str]) -> bool:
     return minutes % (24 * 60) == 24 * 60 - 1
 
 
-def _is_duration(text: str) -> bool:
-    """RFC 3339, appendix A, and as in ISO 8601 a unit between two others may be absent: ``PT1H5S``."""
-    return re.fullmatch(_DURATION, text) is not None
-
-
-def _is_uuid(text: str) -> bool:
-    """RFC 4122, 3."""
-    return re.fullmatch(_UUID, text) is not None
-
-
-def _is_json_pointer(text: str) -> bool:
-    """RFC 6901, 3."""
-    return re.fullmatch(_POINTER, text) is not None
-
-
-def _is_relative_json_pointer(text: str) -> bool:
-    """Relative JSON Pointers (draft-bhutton-relative-json-pointer-00, 3)."""
-    return re.fullmatch(rf"(?:0|[1-9][0-9]*+)(?:[+-][1-9][0-9]*+)?(?:#|{_POINTER})", text) is not None
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    """Return a test of whether a pattern matches all of a text."""
+    return lambda text: re.fullmatch(pattern, text) is not None
 
 
 _FORMATS: Final[Mapping[str, _Format]] = {
     "date": _Format("a date", "2026-01-31", _is_date),
     "date-time": _Format("a date and time with an offset", "2026-01-31T09:30:00Z", _is_date_time),
-    "duration": _Format("a duration", "P1DT12H", _is_duration),
+    "duration": _Format("a duration", "P1DT12H", _matcher(_DURATION)),
     "email": _Format("an e-mail address", "ann@example.com", internet.is_email),
     "hostname": _Format("a host name", "www.example.com", internet.is_hostname),
     "idn-email": _Format("an e-mail address", "ann@bücher.example", internet.is_idn_email),
@@ -107,14 +99,14 @@ _FORMATS: Final[Mapping[str, _Format]] = {
     "ipv6": _Format("an IPv6 address", "2001:db8::1", internet.is_ipv6),
     "iri": _Format("an absolute IRI", "https://example.com/bücher", internet.is_iri),
     "iri-reference": _Format("an IRI or a relative reference", "/bücher", internet.is_iri_reference),
-    "json-pointer": _Format("a JSON Pointer", "/items/0", _is_json_pointer),
+    "json-pointer": _Format("a JSON Pointer", "/items/0", _matcher(_POINTER)),
     "regex": _Format("an ECMA-262 regular expression", "^[a-z]+$", is_regular_expression),
-    "relative-json-pointer": _Format("a relative JSON Pointer", "1/items", _is_relative_json_pointer),
+    "relative-json-pointer": _Format("a relative JSON Pointer", "1/items", _matcher(_RELATIVE_POINTER)),
     "time": _Format("a time with an offset", "09:30:00Z", _is_time),
     "uri": _Format("an absolute URI", "https://example.com/a", internet.is_uri),
     "uri-reference": _Format("a URI or a relative reference", "/a?b=1", internet.is_uri_reference),
     "uri-template": _Format("a URI template", "/users/{id}", internet.is_uri_template),
-    "uuid": _Format("a UUID", "2eb8aa08-aa98-41ea-b4aa-73b441d16380", _is_uuid),
+    "uuid": _Format("a UUID", "2eb8aa08-aa98-41ea-b4aa-73b441d16380", _matcher(_UUID)),
 }  # fmt: skip
 """The asserted formats."""
 

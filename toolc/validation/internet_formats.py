@@ -6,6 +6,7 @@ quantifiers (``*+``) never go back.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from typing import Final
 
@@ -17,11 +18,8 @@ __all__ = [
 MAX_HOST: Final = 253
 """The maximum length of a host name: 255 octets on the wire (RFC 1035, 2.3.4) without two length octets."""
 
-_MAX_IPV6: Final = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
-
 _LABEL: Final = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _DOMAIN: Final = rf"{_LABEL}(?:\.{_LABEL})*+"
-_OCTET: Final = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 
 _UCSCHAR: Final = (
     "\u00a0-\u200d\u2010-\u2029\u202f-\ud7ff\uf900-\ufdcf\ufdf0-\uffef"
@@ -71,23 +69,19 @@ def is_idn_email(text: str) -> bool:
 
 def is_ipv4(text: str) -> bool:
     """Return whether ``text`` is an IPv4 address (RFC 2673, 3.2 ``dotted-quad``), without leading zeros."""
-    return re.fullmatch(rf"(?:{_OCTET}\.){{3}}{_OCTET}", text) is not None
+    try:
+        ipaddress.IPv4Address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def is_ipv6(text: str) -> bool:
     """Return whether ``text`` is an IPv6 address (RFC 4291, 2.2), without a zone or the length of a prefix."""
-    if len(text) > _MAX_IPV6:
+    try:
+        return ipaddress.IPv6Address(text).scope_id is None
+    except ValueError:
         return False
-    last = text.rpartition(":")[2]
-    if "." in last:
-        if not is_ipv4(last):
-            return False
-        text = text.removesuffix(last) + "0:0"  # the IPv4 address replaces two groups
-    left, gap, right = text.partition("::")
-    groups = [group for side in (left, right) if side for group in side.split(":")]
-    if any(re.fullmatch("[0-9A-Fa-f]{1,4}", group) is None for group in groups):
-        return False
-    return len(groups) <= 7 if gap else len(groups) == 8
 
 
 def is_uri(text: str) -> bool:

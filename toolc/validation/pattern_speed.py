@@ -88,11 +88,6 @@ def search(pattern: str, text: str, *, spend: Callable[[int], None] = lambda _: 
 
 
 @lru_cache(maxsize=1024)
-def _tree(pattern: str) -> Any:
-    return parse(pattern)
-
-
-@lru_cache(maxsize=1024)
 def _automaton(pattern: str) -> Automaton:
     return automaton(parse(pattern))
 
@@ -102,7 +97,7 @@ def ways_to_match(pattern: str, length: int) -> int:
     """Return an upper bound of the ways to match ``length`` characters from one position, at most ``MAX_STEPS + 1``."""
     if speed(pattern) != "fine":
         return MAX_STEPS + 1
-    return _ways(_tree(pattern), length, is_loop=speed(pattern, many=2) == "fine")
+    return _ways(parse(pattern), length, is_loop=speed(pattern, many=2) == "fine")
 
 
 def _trees(tree: Any) -> Iterator[Any]:

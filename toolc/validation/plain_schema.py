@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from operator import ge, le
 from types import NoneType
-from typing import Final, TypeGuard
+from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.validation.ecma_pattern import PatternError
@@ -86,7 +86,7 @@ def _satisfies_keyword(value: JsonValue, key: str, expected: JsonValue) -> bool:
         size = len(value) if isinstance(value, str | list) else value
         return type(value) is kind and type(size) is int and type(expected) is int and is_within(size, expected)
     if key == "multipleOf":
-        return _is_number(value) and _is_number(expected) and is_multiple(value, expected)
+        return is_multiple(value, expected)
     if not isinstance(value, str):
         return False
     if key == "enum":
@@ -97,10 +97,6 @@ def _satisfies_keyword(value: JsonValue, key: str, expected: JsonValue) -> bool:
         return key == "pattern" and isinstance(expected, str) and matches(expected, value)
     except (TooSlowError, PatternError):
         return False
-
-
-def _is_number(value: JsonValue) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _are_names(value: JsonValue) -> bool:

@@ -12,11 +12,12 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import import_module
 from itertools import accumulate
 from typing import Any, Final, TypeAlias
 
-__all__ = ["MAX_STATES", "Automaton", "TooManyStatesError", "automaton", "parse"]
+__all__ = ["MAX_STATES", "Automaton", "Matcher", "TooManyStatesError", "automaton", "parse"]
 
 MAX_STATES: Final = 150
 """The maximum number of states. Larger patterns are not analyzed."""
@@ -82,26 +83,51 @@ class Automaton:
 
     def matches(self, text: str) -> bool:
         """Return whether the pattern matches somewhere in ``text``, in linear time. The automaton must be ``exact``."""
-        followers = [sum(1 << after for after in each) for each in self.followers()]
-        first, last = (sum(1 << state for state in each) for each in (self.first, self.last))
-        fitting: dict[str, int] = {}
-        reached = 0
+        matcher = Matcher(self)
+        state = matcher.start
         for index, character in enumerate(text):
             is_line_end = self.allows_line_end and character == "\n" and index == len(text) - 1
-            at_end = not self.ends or is_line_end
-            if at_end and (reached & last or (self.nullable and (index == 0 or not self.starts))):
+            if is_line_end and matcher.accepts(state, is_empty=not index):
                 return True
-            allowed = first if index == 0 or not self.starts else 0
-            while reached:
-                lowest = reached & -reached
-                allowed |= followers[lowest.bit_length() - 1]
-                reached ^= lowest
-            if character not in fitting:
-                fitting[character] = sum(1 << n for n, accepts in enumerate(self.accepts) if accepts(character))
-            reached = allowed & fitting[character]
-            if not reached and self.starts:
-                return False
-        return bool(reached & last) or (self.nullable and (not text or not self.starts))
+            state = matcher.step(state, character, is_first=not index)
+        return matcher.accepts(state, is_empty=not text)
+
+
+class Matcher:
+    """Reads a text one character after the other.
+
+    A state is the set of the automaton's states that were reached, as a bit mask, and whether the pattern matched.
+    """
+
+    def __init__(self, automaton: Automaton) -> None:
+        self.automaton = automaton
+        self._first, self._last = (sum(1 << each for each in some) for some in (automaton.first, automaton.last))
+        self._after = [sum(1 << after for after in each) for each in automaton.followers()]
+        self._fitting: dict[str, int] = {}
+        self.start = (0, automaton.nullable and not automaton.ends)
+
+    def step(self, state: tuple[int, bool], character: str, *, is_first: bool) -> tuple[int, bool]:
+        """Return the state after one more character."""
+        reached, has_matched = state
+        if has_matched:
+            return state
+        allowed = self._first if is_first or not self.automaton.starts else 0
+        while reached:
+            lowest = reached & -reached
+            allowed |= self._after[lowest.bit_length() - 1]
+            reached ^= lowest
+        if character not in self._fitting:
+            fitting = (1 << n for n, accepts in enumerate(self.automaton.accepts) if accepts(character))
+            self._fitting[character] = sum(fitting)
+        reached = allowed & self._fitting[character]
+        if not self.automaton.ends and reached & self._last:
+            return 0, True
+        return reached, False
+
+    def accepts(self, state: tuple[int, bool], *, is_empty: bool) -> bool:
+        """Return whether a text that ends in this state matches."""
+        nullable = self.automaton.nullable and (is_empty or not self.automaton.starts)
+        return state[1] or bool(state[0] & self._last) or nullable
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +139,7 @@ class _Part:
     nullable: bool = True
 
 
+@lru_cache(maxsize=1024)
 def parse(pattern: str) -> Any:
     """Return the standard library's tree of a pattern. Raises ``re.error`` if the pattern is invalid."""
     with warnings.catch_warnings():

@@ -7,13 +7,13 @@ witnesses of a review. It has the keywords with patterns for ``jsonschema``, whi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from types import FunctionType, SimpleNamespace
 from typing import Any, Final
 
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, map_under
 from toolc.validation import pattern_speed
 from toolc.validation.ecma_pattern import PatternError, UnsupportedPatternError, translate
 
@@ -91,7 +91,7 @@ def keywords_for_keys() -> dict[str, Callable[..., Any]]:
 
 def additional_names(instance: JsonObject, schema: JsonObject) -> Iterator[str]:
     """Yield the keys of ``instance`` that are not declared by ``properties`` or ``patternProperties`` of ``schema``."""
-    declared, patterns = _keys(schema, "properties"), _keys(schema, "patternProperties")
+    declared, patterns = map_under(schema, "properties"), map_under(schema, "patternProperties")
     for key in instance:
         if key not in declared and not any(matches_key(pattern, key) for pattern in patterns):
             yield key
@@ -103,8 +103,3 @@ def _with_names(function: FunctionType, names: dict[str, Any]) -> FunctionType:
     copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
     scope[function.__name__] = copy
     return copy
-
-
-def _keys(schema: JsonObject, keyword: str) -> Collection[str]:
-    value: JsonValue = schema.get(keyword)
-    return value if isinstance(value, dict) else ()

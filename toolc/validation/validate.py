@@ -15,7 +15,7 @@ from itertools import islice
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, map_under, values_within
 from toolc.validation.ecma_pattern import PatternError
 from toolc.validation.formats import describe_format, matches_format
 from toolc.validation.numbers import is_multiple
@@ -95,8 +95,9 @@ def validation_errors(
     _, referencing = libraries()
     written = repr(root)
     if "'patternProperties'" in written:
-        if key := _long_key(value):
-            message = f"a key of {len(key)} characters is too long to compare with patternProperties"
+        lengths = (len(key) for _, each in values_within(value) if isinstance(each, dict) for key in each)
+        if length := next((each for each in lengths if each > MAX_KEY_LENGTH), 0):
+            message = f"a key of {length} characters is too long to compare with patternProperties"
             return [validation_error(message)]
         if problem := next(_problems_of_key_patterns(root), ""):
             return [validation_error(problem)]
@@ -180,8 +181,8 @@ _budget: ContextVar[ValidationBudget] = ContextVar("budget")
 
 @cache
 def _metaschema() -> Any:
-    jsonschema, _ = libraries()
-    return jsonschema.Draft202012Validator(jsonschema.Draft202012Validator.META_SCHEMA)
+    validator = libraries()[0].Draft202012Validator
+    return validator(validator.META_SCHEMA)
 
 
 @cache
@@ -255,18 +256,12 @@ def _comparable(value: JsonValue) -> object:
 
 
 def _problems_of_key_patterns(schema: JsonValue) -> Iterator[str]:
-    if isinstance(schema, list):
-        for each in schema:
-            yield from _problems_of_key_patterns(each)
-    elif isinstance(schema, dict):
-        patterns = schema.get("patternProperties")
-        for pattern in patterns if isinstance(patterns, dict) else ():
-            if problem := pattern_problem(pattern):
-                yield f"keys cannot be matched against the pattern {pattern[:100]!r}: {problem}"
-            elif is_slow_for_keys(pattern):
-                yield f"the pattern {pattern[:100]!r} takes too long to match against keys"
-        for each in schema.values():
-            yield from _problems_of_key_patterns(each)
+    schemas = (each for _, each in values_within(schema) if isinstance(each, dict))
+    for pattern in (pattern for each in schemas for pattern in map_under(each, "patternProperties")):
+        if problem := pattern_problem(pattern):
+            yield f"keys cannot be matched against the pattern {pattern[:100]!r}: {problem}"
+        elif is_slow_for_keys(pattern):
+            yield f"the pattern {pattern[:100]!r} takes too long to match against keys"
 
 
 def _without_dialect(schema: Any) -> Any:
@@ -278,13 +273,3 @@ def _without_dialect(schema: Any) -> Any:
     return {
         key: _without_dialect(value) for key, value in schema.items() if key != "$schema" or not isinstance(value, str)
     }
-
-
-def _long_key(value: JsonValue) -> str:
-    """Return a key within ``value`` that is longer than ``MAX_KEY_LENGTH``, or an empty string."""
-    if isinstance(value, list):
-        return next((key for each in value if (key := _long_key(each))), "")
-    if not isinstance(value, dict):
-        return ""
-    long = next((key for key in value if len(key) > MAX_KEY_LENGTH), "")
-    return long or next((key for each in value.values() if (key := _long_key(each))), "")

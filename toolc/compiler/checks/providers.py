@@ -12,7 +12,7 @@ from toolc.compiler.schema.parameters import is_full_schema
 from toolc.document.nodes import Mapping
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
-from toolc.model.json_schema import LISTS_OF_SCHEMAS
+from toolc.model.json_schema import LISTS_OF_SCHEMAS, pointer_tokens
 from toolc.model.source import Span
 
 REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})
@@ -80,7 +80,7 @@ def _first_key(tool: LocatedTool, pointer: str) -> Span:
 
 def _route(tool: LocatedTool, pointer: str) -> list[str | int]:
     """Return the keys and indices from the tool's map that correspond to a JSON Pointer into its schema."""
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+    steps = pointer_tokens(pointer)
     root = tool.node.get("parameters")
     if len(steps) > 1 and isinstance(root, Mapping) and not is_full_schema(root):
         del steps[1]  # the shorthand has its parameters where a schema has 'properties'

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.model.json_schema import JsonObject, JsonValue, Schema, pointer_tokens
+from toolc.model.json_schema import JsonObject, JsonValue, Schema, list_under, map_under, target_of, type_of
 
 ANY: Final = frozenset({"array", "boolean", "fraction", "integer", "null", "object", "string"})
 """The JSON Schema types, with ``number`` split into ``integer`` and ``fraction`` so that types are disjoint."""
@@ -42,16 +42,12 @@ class Shape:
         schema = _dereferenced(self.schema, self.root)
         if not isinstance(schema, dict) or schema.get("additionalProperties") is not False:
             return None
-        properties = schema.get("properties")
-        is_plain = "patternProperties" not in schema
-        return frozenset(properties if isinstance(properties, dict) else ()) if is_plain else None
+        return None if "patternProperties" in schema else frozenset(map_under(schema, "properties"))
 
     def key(self, name: str) -> Shape:
         """Return the shape of the value of a key, as far as it is declared."""
         schema = _dereferenced(self.schema, self.root)
-        properties = schema.get("properties") if isinstance(schema, dict) else None
-        value = properties.get(name, {}) if isinstance(properties, dict) else {}
-        return Shape(value, self.root)
+        return Shape(map_under(schema, "properties").get(name, {}) if isinstance(schema, dict) else {}, self.root)
 
     @property
     def item(self) -> Shape:
@@ -83,15 +79,15 @@ def _types(schema: JsonValue, root: JsonObject, depth: int) -> frozenset[str]:
         named = schema["type"]
         types &= _types_of_names(named if isinstance(named, list) else [named])
     if "const" in schema:
-        types &= {_type_of(schema["const"])}
+        types &= {type_of(schema["const"])}
     if isinstance(schema.get("enum"), list):
-        types &= frozenset(map(_type_of, _as_list(schema["enum"])))
+        types &= frozenset(map(type_of, list_under(schema, "enum")))
     if isinstance(schema.get("$ref"), str):
-        types &= _types(_resolve(str(schema["$ref"]), root), root, depth + 1)
-    for each in _as_list(schema.get("allOf")):
+        types &= _types(target_of(root, str(schema["$ref"])), root, depth + 1)
+    for each in list_under(schema, "allOf"):
         types &= _types(each, root, depth + 1)
     for keyword in ("anyOf", "oneOf"):
-        if choices := _as_list(schema.get(keyword)):
+        if choices := list_under(schema, keyword):
             types &= frozenset().union(*(_types(each, root, depth + 1) for each in choices))
     return types
 
@@ -101,42 +97,10 @@ def _types_of_names(names: Iterable[JsonValue]) -> frozenset[str]:
     return frozenset(types | {"integer", "fraction"} if "number" in types else types) & ANY
 
 
-def _type_of(value: JsonValue) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "integer" if isinstance(value, int) or value.is_integer() else "fraction"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case dict():
-            return "object"
-
-
 def _dereferenced(schema: JsonValue, root: JsonObject) -> JsonValue:
     """Return the schema that a reference leads to; after too many references, one that allows any value."""
     for _ in range(_MAX_REFERENCES):
         if not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
             return schema
-        schema = _resolve(str(schema["$ref"]), root)
+        schema = target_of(root, str(schema["$ref"]))
     return {}
-
-
-def _resolve(reference: str, root: JsonObject) -> JsonValue:
-    """Return the target of a JSON Pointer (RFC 6901), or a schema for any value if there is none."""
-    target: JsonValue = root
-    if not reference.startswith("#"):
-        return {}
-    for key in pointer_tokens(reference.removeprefix("#")):
-        if not isinstance(target, dict) or key not in target:
-            return {}
-        target = target[key]
-    return target
-
-
-def _as_list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []

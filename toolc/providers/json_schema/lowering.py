@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from toolc.model.json_schema import JsonObject, JsonValue, direct_subschemas, map_subschemas
+from toolc.model.json_schema import JsonObject, JsonValue, child_pointer, direct_subschemas, map_subschemas
 from toolc.model.spec.tool import Annotations, ToolSpec
 
 __all__ = ["Loss", "LossLog"]
@@ -69,15 +69,6 @@ def description(tool: ToolSpec) -> str:
     """Return the description for the model, which is never empty, with a note if the tool is deprecated."""
     text = tool.description or tool.label or tool.name
     return f"{text} (deprecated: {tool.deprecated})" if tool.deprecated else text
-
-
-def child_pointer(pointer: str, *keys: str | int) -> str:
-    """Return the JSON Pointer (RFC 6901) for ``keys`` below ``pointer``."""
-    for key in keys:
-        text = str(key)
-        escaped = text.replace("~", "~0").replace("/", "~1") if "~" in text or "/" in text else text
-        pointer = f"{pointer}/{escaped}"
-    return pointer
 
 
 def add_to_description(schema: JsonObject, keywords: Mapping[str, JsonValue]) -> JsonObject:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import unquote
 
-from toolc.model.json_schema import JsonObject, JsonValue, direct_subschemas
+from toolc.model.json_schema import JsonObject, JsonValue, subschemas, target_of
 
 _ANNOTATIONS: Final = frozenset(
     {"$anchor", "$comment", "$defs", "$id", "$schema", "default", "deprecated", "description", "examples", "title"}
@@ -40,21 +39,7 @@ class References:
 
     def target(self, reference: str) -> JsonValue:
         """Return the schema at ``reference``; None if it is remote, missing, or not a schema."""
-        if not reference.startswith("#"):
-            return None
-        fragment = unquote(reference[1:])
-        if fragment and not fragment.startswith("/"):
-            return next((node for node in _schemas(self.root) if fragment in _anchors(node)), None)
-        schema: JsonValue = self.root
-        for token in fragment.split("/")[1:]:
-            key = token.replace("~1", "/").replace("~0", "~")
-            if isinstance(schema, dict) and key in schema:
-                schema = schema[key]
-            elif isinstance(schema, list) and key.isdecimal() and int(key) < len(schema):
-                schema = schema[int(key)]
-            else:
-                return None
-        return schema if isinstance(schema, dict | bool) else None
+        return target_of(self.root, reference)
 
     def is_recursive(self, reference: str) -> bool:
         """Return whether the schema at ``reference`` refers to itself, directly or through others."""
@@ -66,7 +51,7 @@ class References:
         seen: set[str] = set()
         pending = [reference]
         while pending:
-            for node in _schemas(self.target(pending.pop())):
+            for node in subschemas(self.target(pending.pop())):
                 inner = node.get("$ref")
                 if inner == reference:
                     return True
@@ -141,18 +126,6 @@ class Recursion:
             values = schema.get(key)
             for value in values if isinstance(values, list) else ():
                 yield from self._find_required(value)
-
-
-def _schemas(schema: JsonValue) -> Iterator[JsonObject]:
-    """Yield ``schema`` and the schemas in it. An object within ``enum`` or ``default`` is a value, not a schema."""
-    if isinstance(schema, dict):
-        yield schema
-        for inner in direct_subschemas(schema):
-            yield from _schemas(inner)
-
-
-def _anchors(schema: JsonObject) -> tuple[JsonValue, JsonValue]:
-    return schema.get("$anchor"), schema.get("$dynamicAnchor")
 
 
 def _part_of(part: JsonValue, references: References) -> JsonValue:

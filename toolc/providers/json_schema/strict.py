@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote
 
-from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.providers.json_schema.lowering import IGNORED, LossLog, add_to_description, child_pointer
+from toolc.model.json_schema import JsonObject, JsonValue, child_pointer
+from toolc.providers.json_schema.lowering import IGNORED, LossLog, add_to_description
 from toolc.providers.json_schema.references import References, merge_all_of
 from toolc.validation.coercion import allows_null
 

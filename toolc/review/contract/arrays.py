@@ -12,7 +12,7 @@ from itertools import product
 from typing import Final, TypeAlias
 
 from toolc.model.json_schema import JsonValue
-from toolc.review.contract.formulas import Atom, Contains, Formula, Items, Term
+from toolc.review.contract.formulas import Atom, Contains, Formula, Items, Term, size_limits
 from toolc.review.contract.results import Found, PartSolver, Result, Unsolved, first_found
 
 MAX_CONTAINS: Final = 3
@@ -22,18 +22,19 @@ _LONGEST: Final = 2_000
 _SAME: Final = 3
 """Among how many positions after the listed ones two equal items are placed."""
 
-_Signs: TypeAlias = tuple[bool, ...]
+_Membership: TypeAlias = tuple[bool, ...]
+"""For each ``contains``, whether an item satisfies its schema."""
 
 
 @dataclass(slots=True)
 class _Array:
     """The constraints of one array. ``at`` are those of single positions; ``equal`` are positions with equal items."""
 
+    least: int = 0
+    most: int | None = None
     groups: list[Items] = field(default_factory=list)
     at: dict[int, tuple[Formula, ...]] = field(default_factory=dict)
     contains: list[Contains] = field(default_factory=list)
-    least: int = 0
-    most: int | None = None
     is_unique: bool = False
     equal: tuple[int, int] | None = None
 
@@ -47,6 +48,11 @@ class _Array:
         """How many positions have constraints of their own; all later ones are alike."""
         return max((*(len(each.first) for each in self.groups), *(index + 1 for index in self.at), 0))
 
+    def with_equal(self, one: int, two: int) -> _Array:
+        """Return the constraints with equal items at two positions."""
+        formulas = (*self.schemas(one), *self.schemas(two))
+        return replace(self.having(one, *formulas).having(two, *formulas), equal=(one, two))
+
     def schemas(self, index: int) -> list[Formula]:
         """Return what the item at a position must satisfy."""
         found = [each.first[index] if index < len(each.first) else each.others for each in self.groups]
@@ -55,7 +61,7 @@ class _Array:
 
 def build(solver: PartSolver, terms: Sequence[Term]) -> Result:
     """Return an array that satisfies all terms; it is not validated yet."""
-    goal = _Array()
+    goal = _Array(*size_limits(terms))
     violated: list[Items] = []
     has_equal = False
     for term in terms:
@@ -63,31 +69,15 @@ def build(solver: PartSolver, terms: Sequence[Term]) -> Result:
             (goal.groups if term.holds else violated).append(term)
         elif isinstance(term, Contains):
             goal.contains.append(term)
-        elif isinstance(term, Atom):
-            if term.keyword == "uniqueItems" and term.value is not True:
-                if not term.holds:
-                    return Unsolved.IMPOSSIBLE
-                continue
-            has_equal |= term.keyword == "uniqueItems" and not term.holds
-            _add(term, goal)
+        elif isinstance(term, Atom) and term.keyword == "uniqueItems":
+            if term.value is not True and not term.holds:
+                return Unsolved.IMPOSSIBLE
+            goal.is_unique |= term.value is True and term.holds
+            has_equal |= not term.holds
     if goal.is_unique and has_equal:
         return Unsolved.IMPOSSIBLE
     span = max([goal.listed, *(len(each.first) for each in violated)]) + len(violated) + _SAME * has_equal
     return _Builder(solver, span).solve(goal, violated, has_equal=has_equal)
-
-
-def _add(atom: Atom, goal: _Array) -> None:
-    size = int(atom.value) if isinstance(atom.value, int | float) else 0
-    match atom.keyword, atom.holds:
-        case ("minItems", True) | ("maxItems", False):
-            goal.least = max(goal.least, size + (not atom.holds))
-        case ("maxItems", True) | ("minItems", False):
-            most = size - (not atom.holds)
-            goal.most = most if goal.most is None else min(goal.most, most)
-        case "uniqueItems", True:
-            goal.is_unique = True
-        case _:
-            pass
 
 
 @dataclass(slots=True)
@@ -106,7 +96,7 @@ class _Builder:
             return first_found(self.solve(each, violated[1:], has_equal=has_equal) for each in changed)
         if has_equal:
             pairs = ((one, two) for two in range(self.span) for one in range(two))
-            changed = (self._with_equal(goal, one, two) for one, two in pairs)
+            changed = (goal.with_equal(one, two) for one, two in pairs)
             return first_found(self.solve(each, (), has_equal=False) for each in changed)
         return self._build(goal)
 
@@ -118,22 +108,16 @@ class _Builder:
             for index in range(len(group.first), self.span):
                 yield goal.having(index, Formula(group.others, holds=False))
 
-    def _with_equal(self, goal: _Array, one: int, two: int) -> _Array:
-        formulas = (*goal.schemas(one), *goal.schemas(two))
-        return replace(goal.having(one, *formulas).having(two, *formulas), equal=(one, two))
-
     def _build(self, goal: _Array) -> Result:
         if goal.least > _LONGEST or len(goal.contains) > MAX_CONTAINS:
             return Unsolved.UNKNOWN
-        kinds: dict[int, tuple[list[_Signs], bool]] = {}
-        for index in range(goal.listed + 1):
-            kinds[index] = self._signs(goal, index)
-        signs, is_known = self._walk(goal, kinds)
-        if signs is None:
+        possible = [self._possible_memberships(goal, index) for index in range(goal.listed + 1)]
+        memberships, is_known = self._shortest(goal, possible)
+        if memberships is None:
             return Unsolved.IMPOSSIBLE if is_known else Unsolved.UNKNOWN
         items: list[JsonValue] = []
-        for index, each in enumerate(signs):
-            formulas = self._with_signs(goal, index, each)
+        for index, each in enumerate(memberships):
+            formulas = self._item(goal, index, each)
             if goal.is_unique and items:
                 formulas.append(Formula({"enum": [*items]}, holds=False))
             if goal.equal and index == goal.equal[1] and goal.equal[0] < index:
@@ -147,48 +131,51 @@ class _Builder:
             items.append(value.value)
         return Found(items)
 
-    def _with_signs(self, goal: _Array, index: int, signs: _Signs) -> list[Formula]:
-        counted = zip(goal.contains, signs, strict=True)
+    def _item(self, goal: _Array, index: int, membership: _Membership) -> list[Formula]:
+        """Return what the item at a position must satisfy, with the schemas of ``contains`` that it must match."""
+        counted = zip(goal.contains, membership, strict=True)
         return [*goal.schemas(index), *(Formula(each.schema, holds=holds) for each, holds in counted)]
 
-    def _signs(self, goal: _Array, index: int) -> tuple[list[_Signs], bool]:
+    def _possible_memberships(self, goal: _Array, index: int) -> tuple[list[_Membership], bool]:
         """Return which of the ``contains`` an item at a position can satisfy, and whether that is all."""
-        found: list[_Signs] = []
+        found: list[_Membership] = []
         is_known = True
-        for signs in product((False, True), repeat=len(goal.contains)):
-            value = self.solver.solve(self._with_signs(goal, index, signs))
+        for membership in product((False, True), repeat=len(goal.contains)):
+            value = self.solver.solve(self._item(goal, index, membership))
             if isinstance(value, Found):
-                found.append(signs)
+                found.append(membership)
             is_known &= value is not Unsolved.UNKNOWN
         return found, is_known
 
-    def _walk(self, goal: _Array, kinds: dict[int, tuple[list[_Signs], bool]]) -> tuple[list[_Signs] | None, bool]:
-        """Return the signs of a shortest array with the right counts, and whether the search was complete."""
+    def _shortest(
+        self, goal: _Array, possible: Sequence[tuple[list[_Membership], bool]]
+    ) -> tuple[list[_Membership] | None, bool]:
+        """Return the memberships of a shortest array with the right counts, and whether the search was complete."""
         caps = [(each.least if each.most is None else max(each.least, each.most + 1)) for each in goal.contains]
         last = max(goal.least, goal.listed)
-        level: list[tuple[list[_Signs], tuple[int, ...]]] = [([], (0,) * len(caps))]
+        level: list[tuple[list[_Membership], tuple[int, ...]]] = [([], (0,) * len(caps))]
         seen: set[tuple[int, tuple[int, ...]]] = set()
         is_known = True
         length = 0
         while level:
-            for signs, counts in level:
+            for chosen, counts in level:
                 if length >= goal.least and all(
                     count >= each.least and (each.most is None or count <= each.most)
                     for count, each in zip(counts, goal.contains, strict=True)
                 ):
-                    return signs, True
+                    return chosen, True
             if goal.most is not None and length >= goal.most:
                 break
-            possible, is_sure = kinds[min(length, goal.listed)]
+            memberships, is_sure = possible[min(length, goal.listed)]
             is_known &= is_sure
             following = []
-            for signs, counts in level:
-                for each in possible:
+            for chosen, counts in level:
+                for each in memberships:
                     counted = tuple(min(a + b, cap) for a, b, cap in zip(counts, each, caps, strict=True))
                     place = (min(length + 1, last + 1), counted)
                     if place not in seen:
                         seen.add(place)
-                        following.append(([*signs, each], counted))
+                        following.append(([*chosen, each], counted))
             self.solver.spend(1 + len(following))
             level, length = following, length + 1
         return None, is_known

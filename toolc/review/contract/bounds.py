@@ -7,9 +7,9 @@ from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange
-from toolc.review.contract.numbers import to_fraction
 from toolc.review.contract.places import Place
 from toolc.review.model.schema_node import is_same, join_values, shorten
+from toolc.validation.numbers import to_fraction
 
 TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 
@@ -79,7 +79,7 @@ def _values(place: Place) -> Iterator[SchemaChange]:
         if keyword == "const" and "enum" in (*place.before, *place.after):
             continue  # reported as a change of ``enum``
         before, after = _choices(place.before, keyword), _choices(place.after, keyword)
-        edited = place.taking("enum", "const")
+        edited = place.with_new("enum", "const")
         if before is None and after is not None:
             message = f"{place.label} allows only {join_values(after)}"
             yield place.change(aspect, Direction.NARROWER, keyword, message, edited)
@@ -146,7 +146,7 @@ def _bound(keywords: tuple[str, ...], place: Place, aspect: Aspect, sign: int) -
             message = f"{place.label}: {before[0]} {shorten(old_value)} changed to {keyword} {shorten(new_value)}"
     else:
         return
-    where, edited = (*place.route, keyword), place.taking(*keywords)
+    where, edited = (*place.route, keyword), place.with_new(*keywords)
     yield SchemaChange(aspect, direction, where, message, old_value, new_value, edited=edited)
 
 
@@ -185,7 +185,7 @@ def _multiple(place: Place) -> Iterator[SchemaChange]:
         message = f"{place.label}: multipleOf changed from {shorten(old_value)} to {shorten(new_value)}"
     is_narrower = before is None or (after is not None and (after / before).denominator == 1)
     is_wider = after is None or (before is not None and (before / after).denominator == 1)
-    edited = place.taking(keyword)
+    edited = place.with_new(keyword)
     for direction, has_direction in ((Direction.NARROWER, is_narrower), (Direction.WIDER, is_wider)):
         if has_direction or not (is_narrower or is_wider):
             yield place.change(Aspect.MULTIPLE, direction, keyword, message, edited)
@@ -206,7 +206,7 @@ def _text(keyword: str, aspect: Aspect, place: Place) -> Iterator[SchemaChange]:
         message = f"{place.label}: the {keyword} changed from {shorten(before)} to {shorten(after)}"
     if aspect is Aspect.CONTENT and before is None:
         message = f"{place.label} now has the {keyword} {shorten(after)}, which is not checked"
-    edited = place.taking(keyword)
+    edited = place.with_new(keyword)
     for direction in directions:
         yield place.change(aspect, direction, keyword, message, edited)
 

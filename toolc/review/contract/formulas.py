@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, TypeAlias
 
-from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.review.model.schema_node import is_same, list_under, map_under
+from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
 
 TYPES: Final = ("string", "integer", "fraction", "boolean", "null", "object", "array")
 
@@ -26,7 +25,7 @@ KEYWORDS: Final[dict[str, frozenset[str]]] = {
 }  # fmt: skip
 """Keywords that are one clause, with the types to which they apply."""
 
-MAX_WORLDS: Final = 64
+MAX_EVALUATIONS: Final = 64
 """The maximum number of combinations of alternatives that are compared for ``unevaluatedProperties``."""
 
 
@@ -90,30 +89,6 @@ _TRUE: Final[list[Alternative]] = [[]]
 _FALSE: Final[list[Alternative]] = []
 
 
-def is_type(value: JsonValue, kind: str) -> bool:
-    """Return whether a value has one of ``TYPES``."""
-    return type_of(value) == kind
-
-
-def type_of(value: JsonValue) -> str:
-    """Return which one of ``TYPES`` a value has."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "integer" if value.is_integer() else "fraction"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
-
-
 def allows_type(schema: JsonObject, kind: str) -> bool:
     """Return whether the keyword ``type`` of a schema allows a type."""
     declared = schema.get("type")
@@ -129,6 +104,20 @@ def alternatives(schema: JsonObject, kind: str, resolve: Callable[[str], JsonVal
     if holds:
         return [positive for positive, _ in found]
     return [[each for _, negative in found for each in negative]]
+
+
+def size_limits(terms: Sequence[Term]) -> tuple[int, int | None]:
+    """Return the least and the most that keywords such as ``minLength`` allow; None for no limit."""
+    least, most = 0, None
+    for each in terms:
+        if isinstance(each, Atom) and each.keyword.startswith(("min", "max")):
+            size = _count(each.value, None)
+            if size is not None and each.keyword.startswith("min") is each.holds:
+                least = max(least, size + (not each.holds))
+            elif size is not None:
+                limit = size - (not each.holds)
+                most = limit if most is None else min(most, limit)
+    return least, most
 
 
 def _clauses(schema: JsonObject, kind: str, resolve: Callable[[str], JsonValue]) -> Iterator[Clause]:
@@ -221,7 +210,7 @@ def _count(value: JsonValue, default: int | None) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _World:
+class _Evaluation:
     """The properties or items that are evaluated if these terms are true."""
 
     terms: tuple[Term, ...] = ()
@@ -231,60 +220,60 @@ class _World:
     contained: tuple[JsonValue, ...] = ()
     is_all: bool = False
 
-    def __add__(self, other: _World) -> _World:
-        return _World(
+    def __add__(self, other: _Evaluation) -> _Evaluation:
+        return _Evaluation(
             (*self.terms, *other.terms), self.named | other.named, self.patterns | other.patterns,
             max(self.first, other.first), (*self.contained, *other.contained), self.is_all or other.is_all,
         )  # fmt: skip
 
 
 def _unevaluated(schema: JsonObject, keyword: str, resolve: Callable[[str], JsonValue]) -> Iterator[Clause]:
-    """Yield the clause of ``unevaluatedProperties`` or ``unevaluatedItems``: one alternative for each world."""
+    """Yield the clause of ``unevaluatedProperties`` or ``unevaluatedItems``: one alternative for each evaluation."""
     if schema.get(keyword, True) is True:
         return
     rest: JsonObject = {key: value for key, value in schema.items() if key != keyword}
-    worlds = _worlds(rest, keyword, resolve, frozenset())
-    if worlds is None:  # too many: without the clause, more values are possible, so nothing is proved wrongly
+    evaluations = _evaluations(rest, keyword, resolve, frozenset())
+    if evaluations is None:  # too many: without the clause, more values are possible, so nothing is proved wrongly
         yield _TRUE, _TRUE
         return
     holds: list[Alternative] = []
     fails: list[Alternative] = []
-    for world in worlds:
-        group = _rest_of(world, keyword, schema[keyword])
-        holds.append([*world.terms, *([] if world.is_all else [group])])
-        if not world.is_all:
-            fails.append([_yes(rest), *world.terms, replace(group, holds=False)])
+    for evaluation in evaluations:
+        group = _rest_of(evaluation, keyword, schema[keyword])
+        holds.append([*evaluation.terms, *([] if evaluation.is_all else [group])])
+        if not evaluation.is_all:
+            fails.append([_yes(rest), *evaluation.terms, replace(group, holds=False)])
     yield holds, fails
 
 
-def _rest_of(world: _World, keyword: str, schema: JsonValue) -> Properties | Items:
+def _rest_of(evaluation: _Evaluation, keyword: str, schema: JsonValue) -> Properties | Items:
     if keyword == "unevaluatedItems":
-        others: JsonValue = {"anyOf": [schema, *world.contained]} if world.contained else schema
-        return Items([True] * world.first, others, holds=True)
-    return Properties(dict.fromkeys(sorted(world.named), True), dict.fromkeys(sorted(world.patterns), True), schema,
-                      holds=True)  # fmt: skip
+        others: JsonValue = {"anyOf": [schema, *evaluation.contained]} if evaluation.contained else schema
+        return Items([True] * evaluation.first, others, holds=True)
+    named, patterns = (dict.fromkeys(sorted(names), True) for names in (evaluation.named, evaluation.patterns))
+    return Properties({**named}, {**patterns}, schema, holds=True)
 
 
-def _worlds(
+def _evaluations(
     schema: JsonValue, keyword: str, resolve: Callable[[str], JsonValue], seen: frozenset[str]
-) -> list[_World] | None:
+) -> list[_Evaluation] | None:
     """Return what a schema that holds can evaluate, for each choice of alternatives; None if there are too many."""
     if not isinstance(schema, dict):
-        return [_World()]
-    factors: list[list[_World] | None] = [[_own(schema, keyword)]]
+        return [_Evaluation()]
+    factors: list[list[_Evaluation] | None] = [[_own(schema, keyword)]]
 
-    def inner(each: JsonValue, *terms: Term) -> list[_World] | None:
-        found = _worlds(each, keyword, resolve, seen)
-        return None if found is None else [_World(terms) + world for world in found]
+    def inner(each: JsonValue, *terms: Term) -> list[_Evaluation] | None:
+        found = _evaluations(each, keyword, resolve, seen)
+        return None if found is None else [_Evaluation(terms) + evaluation for evaluation in found]
 
     reference = schema.get("$ref")
     if isinstance(reference, str) and reference not in seen:
-        factors.append(_worlds(resolve(reference), keyword, resolve, seen | {reference}))
+        factors.append(_evaluations(resolve(reference), keyword, resolve, seen | {reference}))
     factors += [inner(each) for each in list_under(schema, "allOf")]
     for each in (*list_under(schema, "anyOf"), *list_under(schema, "oneOf")):
-        factors.append(_either([_World((_no(each),))], inner(each, _yes(each))))
+        factors.append(_either([_Evaluation((_no(each),))], inner(each, _yes(each))))
     for name, each in map_under(schema, "dependentSchemas").items():
-        factors.append(_either([_World((absent(name),))], inner(each, present(name))))
+        factors.append(_either([_Evaluation((absent(name),))], inner(each, present(name))))
     if "if" in schema:
         test = schema["if"]
         both = _product([inner(test, _yes(test)), inner(schema.get("then", True))])
@@ -292,34 +281,29 @@ def _worlds(
     return _product(factors)
 
 
-def _either(one: list[_World] | None, other: list[_World] | None) -> list[_World] | None:
-    """Return the worlds of two choices; if both evaluate nothing, the choice does not matter."""
+def _either(one: list[_Evaluation] | None, other: list[_Evaluation] | None) -> list[_Evaluation] | None:
+    """Return the evaluations of two choices; if both evaluate nothing, the choice does not matter."""
     if one is None or other is None:
         return None
-    if all(replace(each, terms=()) == _World() for each in (*one, *other)):
-        return [_World()]
+    if all(replace(each, terms=()) == _Evaluation() for each in (*one, *other)):
+        return [_Evaluation()]
     return [*one, *other]
 
 
-def _product(factors: Sequence[list[_World] | None]) -> list[_World] | None:
-    found = [_World()]
+def _product(factors: Sequence[list[_Evaluation] | None]) -> list[_Evaluation] | None:
+    found = [_Evaluation()]
     for each in factors:
-        if each is None or len(found) * len(each) > MAX_WORLDS:
+        if each is None or len(found) * len(each) > MAX_EVALUATIONS:
             return None
         found = [one + other for one in found for other in each]
     return found
 
 
-def _own(schema: JsonObject, keyword: str) -> _World:
+def _own(schema: JsonObject, keyword: str) -> _Evaluation:
     if keyword == "unevaluatedItems":
         is_all = "items" in schema or "unevaluatedItems" in schema
         contained = (schema["contains"],) if "contains" in schema else ()
-        return _World(first=len(list_under(schema, "prefixItems")), contained=contained, is_all=is_all)
+        return _Evaluation(first=len(list_under(schema, "prefixItems")), contained=contained, is_all=is_all)
     is_all = "additionalProperties" in schema or "unevaluatedProperties" in schema
     named, patterns = map_under(schema, "properties"), map_under(schema, "patternProperties")
-    return _World(named=frozenset(named), patterns=frozenset(patterns), is_all=is_all)
-
-
-def includes(values: Sequence[JsonValue], value: JsonValue) -> bool:
-    """Return whether a value equals one of several."""
-    return any(is_same(each, value) for each in values)
+    return _Evaluation(named=frozenset(named), patterns=frozenset(patterns), is_all=is_all)

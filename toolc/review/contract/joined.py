@@ -9,8 +9,15 @@ import json
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolc.model.json_schema import JsonObject, JsonValue, map_subschemas
-from toolc.review.model.schema_node import at_pointer
+from toolc.model.json_schema import (
+    JsonObject,
+    JsonValue,
+    anchors,
+    child_pointer,
+    map_subschemas,
+    target_of,
+    values_within,
+)
 from toolc.validation.validate import validation_errors
 
 ANNOTATIONS: Final = frozenset(
@@ -46,7 +53,7 @@ class Joined:
 
     def target(self, pointer: str) -> JsonValue:
         """Return the schema that a reference leads to; None if there is none."""
-        return at_pointer(self.root, pointer)
+        return target_of(self.root, pointer)
 
     def written(self, value: JsonValue) -> JsonValue:
         """Return a schema with its references as the old or the new schema has them."""
@@ -109,18 +116,13 @@ def plain_value(value: JsonValue) -> JsonValue:
 
 
 def _references(schema: JsonValue) -> set[str]:
-    if isinstance(schema, list):
-        return {each for inner in schema for each in _references(inner)}
-    if not isinstance(schema, dict):
-        return set()
-    found = {each for inner in schema.values() for each in _references(inner)}
-    pointer = schema.get("$ref")
-    return found | {pointer} if isinstance(pointer, str) else found
+    found = (each.get("$ref") for _, each in values_within(schema) if isinstance(each, dict))
+    return {each for each in found if isinstance(each, str)}
 
 
 def _shared_pointers(old: JsonObject, new: JsonObject) -> frozenset[str]:
     """Return the references that lead to the same schema in both, with everything that they refer to."""
-    targets = {each: (at_pointer(old, each), at_pointer(new, each)) for each in _references(new)}
+    targets = {each: (target_of(old, each), target_of(new, each)) for each in _references(new)}
     shared = {each for each, (one, other) in targets.items() if one is not None and one == other}
     while lost := {each for each in shared if not _references(targets[each][1]) <= shared}:
         shared -= lost
@@ -144,19 +146,5 @@ def _as_pointer(root: JsonObject, reference: str) -> str:
     name = reference.removeprefix("#")
     if not name or name.startswith("/"):
         return name
-    return _path_of_anchor(root, name) or f"/$defs/{name}"
-
-
-def _path_of_anchor(value: JsonValue, name: str) -> str | None:
-    if isinstance(value, dict):
-        if name in (value.get("$anchor"), value.get("$dynamicAnchor")):
-            return ""
-        pairs = [(key.replace("~", "~0").replace("/", "~1"), each) for key, each in value.items()]
-    elif isinstance(value, list):
-        pairs = [(str(index), each) for index, each in enumerate(value)]
-    else:
-        return None
-    for key, each in pairs:
-        if (path := _path_of_anchor(each, name)) is not None:
-            return f"/{key}{path}"
-    return None
+    routes = (route for route, each in values_within(root) if isinstance(each, dict) and name in anchors(each))
+    return child_pointer("", *next(routes, ("$defs", name)))

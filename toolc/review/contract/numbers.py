@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
-from toolc.model.json_schema import JsonValue
-
 _FEW: Final = 64
 """How many numbers are tried beyond the excluded ones."""
 
@@ -61,15 +59,6 @@ class NumberAtoms:
         )
 
 
-def to_fraction(value: JsonValue) -> Fraction | None:
-    """Return a JSON number as the exact fraction of its shortest text; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
-
-
 def numbers(atoms: NumberAtoms, *, is_integer: bool) -> tuple[Iterator[int | float], bool]:
     """Return numbers that satisfy the constraints, and whether none exists if there are none."""
     if atoms.is_empty:
@@ -108,13 +97,11 @@ def _multiples_of(step: Fraction, atoms: NumberAtoms) -> tuple[list[Fraction], b
         ends = [*range(least, least + count), *range(most, most - count, -1)]
         return [step * each for each in ends], False
     if least is not None:
-        return [step * each for each in range(max(least, 0), max(least, 0) + count)] + [
-            step * each for each in range(least, least + count)
-        ], False
+        start = max(least, 0)
+        return [step * each for each in (*range(start, start + count), *range(least, least + count))], False
     if most is not None:
-        return [step * each for each in range(min(most, 0), min(most, 0) - count, -1)] + [
-            step * each for each in range(most, most - count, -1)
-        ], False
+        start = min(most, 0)
+        return [step * each for each in (*range(start, start - count, -1), *range(most, most - count, -1))], False
     return [step * sign * each for each in range(count) for sign in (1, -1)], False
 
 

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.review.contract.formulas import Atom, Formula, Properties, Term
+from toolc.review.contract.formulas import Atom, Formula, Properties, Term, size_limits
 from toolc.review.contract.results import Found, PartSolver, Result, Unsolved, first_found
 from toolc.review.contract.texts import matches
 
@@ -20,7 +20,7 @@ _FILL: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class _Another:
+class _UnlistedProperty:
     """A property that must exist with a name that no schema lists."""
 
     name: tuple[Formula, ...] = ()
@@ -31,13 +31,13 @@ class _Another:
 class _Object:
     """The constraints of one object."""
 
+    least: int = 0
+    most: int | None = None
     required: dict[str, tuple[Formula, ...]] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
     groups: list[Properties] = field(default_factory=list)
     names: list[Formula] = field(default_factory=list)
-    others: tuple[_Another, ...] = ()
-    least: int = 0
-    most: int | None = None
+    unlisted: tuple[_UnlistedProperty, ...] = ()
 
     def requiring(self, name: str, *values: Formula) -> _Object:
         """Return the constraints with one more required property whose value satisfies ``values``."""
@@ -55,7 +55,7 @@ class _Object:
 
 def build(solver: PartSolver, terms: Sequence[Term]) -> Result:
     """Return an object that satisfies all terms; it is not validated yet."""
-    goal = _Object()
+    goal = _Object(*size_limits(terms))
     violated: list[Properties | Formula] = []
     for term in terms:
         if isinstance(term, Properties):
@@ -67,7 +67,6 @@ def build(solver: PartSolver, terms: Sequence[Term]) -> Result:
 
 
 def _add(atom: Atom, goal: _Object, violated: list[Properties | Formula]) -> None:
-    size = int(atom.value) if isinstance(atom.value, int | float) else 0
     match atom.keyword, atom.holds:
         case "required", True:
             goal.required.setdefault(str(atom.value), ())
@@ -77,18 +76,8 @@ def _add(atom: Atom, goal: _Object, violated: list[Properties | Formula]) -> Non
             goal.names.append(Formula(atom.value, holds=True))
         case "propertyNames", False:
             violated.append(Formula(atom.value, holds=False))
-        case ("minProperties", True) | ("maxProperties", False):
-            goal.least = max(goal.least, size + (not atom.holds))
-        case ("maxProperties", True) | ("minProperties", False):
-            most = size - (not atom.holds)
-            goal.most = most if goal.most is None else min(goal.most, most)
-        case "enum" | "const", False:
-            pass  # the validation of the object decides; objects are not enumerated
         case _:
-            pass
-
-
-_NOTHING: Final[Mapping[str, object]] = {}
+            pass  # for enum and const, the validation of the object decides: objects are not enumerated
 
 
 @dataclass(slots=True)
@@ -99,7 +88,7 @@ class _Builder:
     known: set[str]
 
     def solve(
-        self, goal: _Object, violated: Sequence[Properties | Formula], before: Mapping[str, object] = _NOTHING
+        self, goal: _Object, violated: Sequence[Properties | Formula], before: Mapping[str, object] | None = None
     ) -> Result:
         self.solver.spend(1)
         if goal.required.keys() & goal.absent or (goal.most is not None and goal.most < goal.least):
@@ -107,13 +96,11 @@ class _Builder:
         if not violated:
             return self._build(goal)
         # A contradiction that exists already would be found again in every branch.
-        for name in goal.required:
-            if goal.required[name] is not before.get(name) and self._is_impossible(goal, name):
+        for name, formulas in goal.required.items():
+            is_new = before is None or formulas is not before.get(name)
+            if is_new and self.solver.solve(goal.schemas(name)) is Unsolved.IMPOSSIBLE:
                 return Unsolved.IMPOSSIBLE
         return first_found(self.solve(each, violated[1:], goal.required) for each in self._violating(goal, violated[0]))
-
-    def _is_impossible(self, goal: _Object, name: str) -> bool:
-        return self.solver.solve(goal.schemas(name)) is Unsolved.IMPOSSIBLE
 
     def _violating(self, goal: _Object, violated: Properties | Formula) -> Iterator[_Object]:
         """Yield the constraints with each property that can violate a group or ``propertyNames``."""
@@ -121,7 +108,7 @@ class _Builder:
             for name in sorted(self.known - goal.absent):
                 if self.solver.satisfies(name, [violated]):
                     yield goal.requiring(name)
-            yield replace(goal, others=(*goal.others, _Another(name=(violated,))))
+            yield replace(goal, unlisted=(*goal.unlisted, _UnlistedProperty(name=(violated,))))
             return
         yield from self._violating_groups(goal, violated)
 
@@ -136,17 +123,17 @@ class _Builder:
                     if matches(pattern, name):
                         yield goal.requiring(name, value)
                 name_formula = Formula({"pattern": pattern}, holds=True)
-                yield replace(goal, others=(*goal.others, _Another((name_formula,), (value,))))
+                yield replace(goal, unlisted=(*goal.unlisted, _UnlistedProperty((name_formula,), (value,))))
         if group.others is not True:
             value = Formula(group.others, holds=False)
             for name in sorted(self.known - goal.absent - group.named.keys()):
                 if not any(matches(pattern, name) for pattern in group.patterns):
                     yield goal.requiring(name, value)
             unmatched = tuple(Formula({"pattern": pattern}, holds=False) for pattern in group.patterns)
-            yield replace(goal, others=(*goal.others, _Another(unmatched, (value,))))
+            yield replace(goal, unlisted=(*goal.unlisted, _UnlistedProperty(unmatched, (value,))))
 
     def _build(self, goal: _Object) -> Result:
-        if goal.most is not None and len(goal.required) + bool(goal.others) > goal.most:
+        if goal.most is not None and len(goal.required) + bool(goal.unlisted) > goal.most:
             return Unsolved.IMPOSSIBLE
         built: JsonObject = {}
         is_known = True
@@ -159,8 +146,8 @@ class _Builder:
             if isinstance(value, Found):
                 built[name] = value.value
             is_known &= isinstance(value, Found)
-        for index, another in enumerate(goal.others):
-            found = self._another(goal, another, [*built])
+        for index, unlisted in enumerate(goal.unlisted):
+            found = self._unlisted_property(goal, unlisted, [*built])
             if found is Unsolved.IMPOSSIBLE and not index:
                 return Unsolved.IMPOSSIBLE
             if isinstance(found, Unsolved):
@@ -187,37 +174,41 @@ class _Builder:
         if goal.least > len(built) + _FILL:
             return Unsolved.UNKNOWN
         while len(built) < goal.least:
-            found = self._another(goal, _Another(), [*built])
+            found = self._unlisted_property(goal, _UnlistedProperty(), [*built])
             if isinstance(found, Unsolved):
                 # Other values of required properties do not make room for more names.
                 return found if is_known else Unsolved.UNKNOWN
             built |= found
         return Found(built)
 
-    def _another(self, goal: _Object, another: _Another, used: Sequence[str]) -> JsonObject | Unsolved:
+    def _unlisted_property(
+        self, goal: _Object, unlisted: _UnlistedProperty, used: Sequence[str]
+    ) -> JsonObject | Unsolved:
         """Return a property with a name that is not listed, and its value."""
         patterns = [*dict.fromkeys(pattern for group in goal.groups for pattern in group.patterns)]
         is_known = len(patterns) <= MAX_PATTERNS
         taken: list[JsonValue] = [*sorted({*self.known, *used})]
         for size in range(len(patterns) + 1 if is_known else 2):
             for matching in combinations(patterns, size):
-                found = self._of_kind(goal, another, patterns, matching, taken)
+                found = self._of_kind(goal, unlisted, patterns, matching, taken)
                 if isinstance(found, dict):
                     return found
                 is_known &= found is Unsolved.IMPOSSIBLE
         return Unsolved.IMPOSSIBLE if is_known else Unsolved.UNKNOWN
 
     def _of_kind(
-        self, goal: _Object, another: _Another, patterns: Sequence[str], matching: Sequence[str],
+        self, goal: _Object, unlisted: _UnlistedProperty, patterns: Sequence[str], matching: Sequence[str],
         taken: list[JsonValue],
     ) -> JsonObject | Unsolved:  # fmt: skip
         """Return a property whose name matches some of the patterns and none of the others."""
         schemas = [each for group in goal.groups for each in group.of(None, matching)]
-        value = self.solver.solve([*another.value, *(Formula(each, holds=True) for each in schemas)])
+        value = self.solver.solve([*unlisted.value, *(Formula(each, holds=True) for each in schemas)])
         if value is Unsolved.IMPOSSIBLE:
             return value
         kind = [Formula({"pattern": each}, holds=each in matching) for each in patterns]
-        name = self.solver.solve([*another.name, *goal.names, *kind, Formula({"enum": taken}, holds=False)], ["string"])
+        name = self.solver.solve(
+            [*unlisted.name, *goal.names, *kind, Formula({"enum": taken}, holds=False)], ["string"]
+        )
         if isinstance(name, Found) and isinstance(value, Found):
             return {str(name.value): value.value}
         return Unsolved.IMPOSSIBLE if name is Unsolved.IMPOSSIBLE else Unsolved.UNKNOWN

@@ -41,7 +41,7 @@ class Place:
         kept: JsonObject = {key: value for key, value in self.before.items() if key not in values}
         return self.rebuild(kept | {key: value for key, value in values.items() if value is not None})
 
-    def taking(self, *keywords: str) -> JsonValue:
+    def with_new(self, *keywords: str) -> JsonValue:
         """Return the whole old schema with these keywords as in the new schema."""
         kept: JsonObject = {key: value for key, value in self.before.items() if key not in keywords}
         return self.rebuild(kept | {key: self.after[key] for key in keywords if key in self.after})

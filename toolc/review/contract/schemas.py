@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
 from toolc.review.contract import bounds
 from toolc.review.contract.joined import Joined
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange
 from toolc.review.contract.places import Compare, Place
 from toolc.review.contract.simplified import simplified
 from toolc.review.model.change import Route
-from toolc.review.model.schema_node import Node, is_same, label, list_under, map_under, shorten
+from toolc.review.model.schema_node import Node, is_same, label, shorten
 
 _CONDITIONS: Final = ("propertyNames", "contains", "unevaluatedItems", "unevaluatedProperties", "contentSchema")
 """Keywords with one schema. Their absence means ``true``, except for ``contains``."""
@@ -62,60 +62,38 @@ class _Comparison:
         place = simplified(place)
         yield from bounds.keyword_changes(place)
         yield from object_changes(place, self.compare)
-        for keyword in ("anyOf", "oneOf"):
-            yield from self._alternatives(keyword, place)
-        yield from self._all_of(place)
+        for keyword in ("anyOf", "oneOf", "allOf"):
+            yield from self._combined(keyword, place)
         yield from _not(place, self.compare)
         yield from _conditional(place)
 
-    def _alternatives(self, keyword: str, place: Place) -> Iterator[SchemaChange]:
+    def _combined(self, keyword: str, place: Place) -> Iterator[SchemaChange]:
+        """Yield the changes of ``anyOf``, ``oneOf`` or ``allOf``."""
+        is_all = keyword == "allOf"
         before, after = list_under(place.before, keyword), list_under(place.after, keyword)
-        if bool(before) != bool(after):
+        if bool(before) != bool(after) and not is_all:
             direction = Direction.NARROWER if after else Direction.WIDER
             verb = "must now match" if after else "need no longer match"
             message = f"{place.label} {verb} one of several schemas ({keyword})"
-            yield place.change(Aspect.ALTERNATIVE, direction, keyword, message, place.taking(keyword))
+            yield place.change(Aspect.ALTERNATIVE, direction, keyword, message, place.with_new(keyword))
             return
         removed, added = self._unmatched(before, after)
         for one, other in zip(removed, added, strict=False):
-            yield from self.compare(self._alternative(keyword, place, one, other))
+            yield from self.compare(_alternative(keyword, place, one, other))
+        aspect, noun = (Aspect.ALL_OF, "a schema") if is_all else (Aspect.ALTERNATIVE, "an alternative")
         for index in removed[len(added) :]:
-            message = f"{place.label}: an alternative was removed ({keyword})"
+            direction = Direction.WIDER if is_all else Direction.NARROWER
+            message = f"{place.label}: {noun} was removed ({keyword})"
             rest = [*before[:index], *before[index + 1 :]]
-            edited = place.with_keywords(**{keyword: rest}) if rest else place.taking(keyword)
+            edited = place.with_keywords(**{keyword: rest}) if rest else place.with_new(keyword)
             where = (*place.route, keyword, index)
-            yield SchemaChange(
-                Aspect.ALTERNATIVE, Direction.NARROWER, where, message, before[index], None, edited=edited
-            )
+            yield SchemaChange(aspect, direction, where, message, before[index], None, edited=edited)
         for index in added[len(removed) :]:
-            message = f"{place.label}: an alternative was added ({keyword})"
+            direction = Direction.NARROWER if is_all else Direction.WIDER
+            message = f"{place.label}: {noun} was added ({keyword})"
             edited = place.with_keywords(**{keyword: [*before, after[index]]})
             where = (*place.route, keyword, index)
-            yield SchemaChange(Aspect.ALTERNATIVE, Direction.WIDER, where, message, None, after[index], edited=edited)
-
-    def _alternative(self, keyword: str, place: Place, one: int, other: int) -> Place:
-        before, after = list_under(place.before, keyword), list_under(place.after, keyword)
-
-        def rebuild(inner: JsonValue) -> JsonValue:
-            return place.with_keywords(**{keyword: [*before[:one], inner, *before[one + 1 :]]})
-
-        return place.inner(before[one], after[other], (keyword, other), rebuild)
-
-    def _all_of(self, place: Place) -> Iterator[SchemaChange]:
-        before, after = list_under(place.before, "allOf"), list_under(place.after, "allOf")
-        removed, added = self._unmatched(before, after)
-        for one, other in zip(removed, added, strict=False):
-            yield from self.compare(self._alternative("allOf", place, one, other))
-        for index in added[len(removed) :]:
-            message = f"{place.label}: a schema was added (allOf)"
-            edited = place.with_keywords(allOf=[*before, after[index]])
-            where = (*place.route, "allOf", index)
-            yield SchemaChange(Aspect.ALL_OF, Direction.NARROWER, where, message, None, after[index], edited=edited)
-        for index in removed[len(added) :]:
-            message = f"{place.label}: a schema was removed (allOf)"
-            edited = place.with_keywords(allOf=[*before[:index], *before[index + 1 :]] or None)
-            where = (*place.route, "allOf", index)
-            yield SchemaChange(Aspect.ALL_OF, Direction.WIDER, where, message, before[index], None, edited=edited)
+            yield SchemaChange(aspect, direction, where, message, None, after[index], edited=edited)
 
     def _unmatched(self, before: list[JsonValue], after: list[JsonValue]) -> tuple[list[int], list[int]]:
         """Return the indices of the items that only one side has, regardless of order and annotations."""
@@ -129,6 +107,16 @@ class _Comparison:
             else:
                 added.remove(match)
         return removed, added
+
+
+def _alternative(keyword: str, place: Place, one: int, other: int) -> Place:
+    """Return the place of the alternative that is ``one`` of the old schema and ``other`` of the new one."""
+    before, after = list_under(place.before, keyword), list_under(place.after, keyword)
+
+    def rebuild(inner: JsonValue) -> JsonValue:
+        return place.with_keywords(**{keyword: [*before[:one], inner, *before[one + 1 :]]})
+
+    return place.inner(before[one], after[other], (keyword, other), rebuild)
 
 
 def object_changes(place: Place, compare: Compare) -> Iterator[SchemaChange]:
@@ -210,12 +198,12 @@ def _additional_properties(place: Place, compare: Compare) -> Iterator[SchemaCha
     if (before is False) != (after is False):
         direction = Direction.NARROWER if after is False else Direction.WIDER
         message = f"{place.label} {'no longer allows' if after is False else 'now allows'} other properties"
-        yield place.change(Aspect.CLOSED, direction, keyword, message, place.taking(keyword))
+        yield place.change(Aspect.CLOSED, direction, keyword, message, place.with_new(keyword))
     elif (keyword in place.before) != (keyword in place.after) and _limits_others(place):
         effect = "was added, so it evaluates" if keyword in place.after else "was removed, so it no longer evaluates"
         message = f"{place.label}: {keyword} {effect} other names"
         direction = Direction.WIDER if keyword in place.after else Direction.NARROWER
-        yield place.change(Aspect.CLOSED, direction, keyword, message, place.taking(keyword))
+        yield place.change(Aspect.CLOSED, direction, keyword, message, place.with_new(keyword))
     elif before is not False:
         yield from compare(place.under(keyword))
 
@@ -283,7 +271,7 @@ def _items(place: Place, compare: Compare) -> Iterator[SchemaChange]:
     if _limits_others(place) and (len(before) != len(after) or ("items" in place.before) != ("items" in place.after)):
         message = f"{place.label}: prefixItems or items evaluate other items than before"
         keyword = "items" if ("items" in place.before) != ("items" in place.after) else "prefixItems"
-        edited = place.taking("items", "prefixItems")
+        edited = place.with_new("items", "prefixItems")
         yield place.change(Aspect.ITEMS, Direction.NARROWER, keyword, message, edited)
     elif not is_same(*rest):
         yield from compare(place.under("items"))
@@ -292,7 +280,7 @@ def _items(place: Place, compare: Compare) -> Iterator[SchemaChange]:
         message = f"{place.label}: items {'must now be unique' if new_value else 'need no longer be unique'}"
         direction = Direction.NARROWER if new_value else Direction.WIDER
         where = (*place.route, "uniqueItems")
-        edited = place.taking("uniqueItems")
+        edited = place.with_new("uniqueItems")
         yield SchemaChange(Aspect.ITEMS, direction, where, message, old_value, new_value, edited=edited)
 
 
@@ -306,19 +294,15 @@ def _without_idle_names(node: Node) -> Node:
 def _condition(keyword: str, place: Place, compare: Compare) -> Iterator[SchemaChange]:
     before, after = place.before.get(keyword), place.after.get(keyword)
     has_effect = keyword == "contains"  # also if it allows any value, because one item is required
+    edited = place.with_new(keyword, *(("minContains", "maxContains") if has_effect else ()))
     if keyword not in place.before and keyword in place.after and (has_effect or after is not True):
         message = f"{place.label}: a condition was added ({keyword})"
-        yield place.change(Aspect.CONDITION, Direction.NARROWER, keyword, message, _taking(keyword, place))
+        yield place.change(Aspect.CONDITION, Direction.NARROWER, keyword, message, edited)
     elif keyword in place.before and keyword not in place.after and (has_effect or before is not True):
         message = f"{place.label}: a condition was removed ({keyword})"
-        yield place.change(Aspect.CONDITION, Direction.WIDER, keyword, message, _taking(keyword, place))
+        yield place.change(Aspect.CONDITION, Direction.WIDER, keyword, message, edited)
     elif keyword in place.before and not is_same(before, after):
         yield from compare(place.under(keyword))
-
-
-def _taking(keyword: str, place: Place) -> JsonValue:
-    """Return the old schema with a keyword of the new one, and those that have no meaning without it."""
-    return place.taking(keyword, *(("minContains", "maxContains") if keyword == "contains" else ()))
 
 
 def _names(schema: JsonObject, keyword: str) -> list[str]:
@@ -335,7 +319,7 @@ def _not(place: Place, compare: Compare) -> Iterator[SchemaChange]:
     is_added = "not" in place.after
     direction = Direction.NARROWER if is_added else Direction.WIDER
     message = f"{place.label} {'must now not' if is_added else 'may now'} match a schema (not)"
-    yield place.change(Aspect.CONDITION, direction, "not", message, place.taking("not"))
+    yield place.change(Aspect.CONDITION, direction, "not", message, place.with_new("not"))
 
 
 def _conditional(place: Place) -> Iterator[SchemaChange]:
@@ -346,7 +330,7 @@ def _conditional(place: Place) -> Iterator[SchemaChange]:
     is_idle = not (new_applies or old_applies or _limits_others(place))
     if is_same(before, after) or is_idle:
         return
-    where, edited = (*place.route, "if"), place.taking(*keywords)
+    where, edited = (*place.route, "if"), place.with_new(*keywords)
     if new_applies and not old_applies:
         message = f"{place.label}: a condition was added (if)"
         yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, None, after, edited=edited)

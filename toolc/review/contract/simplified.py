@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, list_under
 from toolc.review.contract.formulas import KEYWORDS
 from toolc.review.contract.joined import ANNOTATIONS
 from toolc.review.contract.places import Place
-from toolc.review.model.schema_node import Node, is_same, list_under
+from toolc.review.model.schema_node import Node, is_same
 
 _ALTERNATIVES: Final = ("anyOf", "oneOf")
 _OF_TYPE: Final[dict[str, frozenset[str]]] = {

@@ -11,14 +11,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolc.model.json_schema import JsonValue
+from toolc.model.json_schema import JsonValue, type_of
 from toolc.review.contract import arrays, objects
-from toolc.review.contract.formulas import TYPES, Alternative, Atom, Formula, Term, allows_type, alternatives, is_type
+from toolc.review.contract.formulas import (
+    TYPES,
+    Alternative,
+    Atom,
+    Formula,
+    Term,
+    allows_type,
+    alternatives,
+    size_limits,
+)
 from toolc.review.contract.joined import Joined
-from toolc.review.contract.numbers import NumberAtoms, numbers, to_fraction
+from toolc.review.contract.numbers import NumberAtoms, numbers
 from toolc.review.contract.results import Found, Result, Unsolved, first_found
 from toolc.review.contract.texts import TextAtoms, texts
 from toolc.validation.formats import EXAMPLES
+from toolc.validation.numbers import to_fraction
 
 MAX_STEPS: Final = 40_000
 """The maximum number of steps of one search; a step is about 10 microseconds."""
@@ -141,7 +151,7 @@ class _Branches:
         return self._solve(_State(todo=[*reversed(self.formulas)]))
 
     def _any_of(self, values: Iterable[JsonValue]) -> Result:
-        fitting = (each for each in values if is_type(each, self.kind))
+        fitting = (each for each in values if type_of(each) == self.kind)
         return next((Found(each) for each in fitting if self._fits(each)), Unsolved.IMPOSSIBLE)
 
     def _fits(self, value: JsonValue) -> bool:
@@ -241,15 +251,9 @@ class _Branches:
         return result
 
     def _text(self, terms: Sequence[Term]) -> Result:
-        atoms = TextAtoms()
+        atoms = TextAtoms(*size_limits(terms))
         for each in (term for term in terms if isinstance(term, Atom)):
-            size = int(each.value) if isinstance(each.value, int | float) else 0
             match each.keyword, each.holds:
-                case ("minLength", True) | ("maxLength", False):
-                    atoms.shortest = max(atoms.shortest, size + (not each.holds))
-                case ("maxLength", True) | ("minLength", False):
-                    most = size - (not each.holds)
-                    atoms.longest = most if atoms.longest is None else min(atoms.longest, most)
                 case ("pattern" | "format", holds):
                     name = str(each.value)
                     if each.keyword == "format" and holds:
@@ -261,10 +265,10 @@ class _Branches:
                     known = atoms.patterns if each.keyword == "pattern" else atoms.formats
                     if known.setdefault(name, holds) is not holds:
                         return Unsolved.IMPOSSIBLE
-                case _:
+                case ("enum" | "const", _):
                     atoms.excluded.update(value for value in _excluded(each) if isinstance(value, str))
-        if atoms.longest is not None and atoms.longest < 0:
-            return Unsolved.IMPOSSIBLE
+                case _:
+                    pass
         return self._first_of(*texts(atoms, self.solver.spend))
 
     def _number(self, terms: Sequence[Term]) -> Result:
@@ -288,7 +292,7 @@ class _Branches:
     def _first_of(self, values: Iterable[JsonValue], is_impossible: bool) -> Result:  # noqa: FBT001  from a pair
         tried = 0
         for value in values:
-            if is_type(value, self.kind) and self._fits(value):
+            if type_of(value) == self.kind and self._fits(value):
                 return Found(value)
             tried += 1
             if tried >= _FEW:

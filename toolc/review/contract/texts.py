@@ -16,7 +16,7 @@ from toolc.validation import schema_patterns
 from toolc.validation.ecma_pattern import PatternError, translate
 from toolc.validation.formats import EXAMPLES
 from toolc.validation.pattern_speed import TooSlowError
-from toolc.validation.regex_automaton import MAX_STATES, Automaton, TooManyStatesError, automaton, parse
+from toolc.validation.regex_automaton import MAX_STATES, Matcher, TooManyStatesError, automaton, parse
 
 _INCLUDED: Final = {
     "email": {"idn-email"}, "uri": {"uri-reference", "iri", "iri-reference"}, "iri": {"iri-reference"},
@@ -76,8 +76,8 @@ def texts(atoms: TextAtoms, spend: Callable[[int], None]) -> tuple[Iterator[str]
         return iter(()), True
     shapes = {_SHAPES[name]: True for name in accepted if name in _SHAPES}
     compiled = [(must, _compiled(pattern)) for pattern, must in (shapes | atoms.patterns).items()]
-    known = [(must, each.machine) for must, each in compiled if each.machine is not None]
-    # A machine that accepts more than its pattern proves that nothing matches, but not that everything does.
+    known = [(must, each.matcher) for must, each in compiled if each.matcher is not None]
+    # A matcher that accepts more than its pattern proves that nothing matches, but not that everything does.
     is_exact = all(each.accepts_all if must else each.accepts_only for must, each in compiled)
     walk = _Walk(atoms, known, spend)
     first = walk.run(8 if is_exact and not atoms.formats else 40)
@@ -115,46 +115,11 @@ def matches(pattern: str, text: str) -> bool:
         return False
 
 
-class _Machine:
-    """An automaton that reads one character after the other; a state is what it reached, and whether it matched."""
-
-    def __init__(self, states: Automaton) -> None:
-        self.states = states
-        self._first, self._last = (sum(1 << each for each in some) for some in (states.first, states.last))
-        self._after = [sum(1 << after for after in each) for each in states.followers()]
-        self._fitting: dict[str, int] = {}
-        has_matched = states.nullable and not states.ends
-        self.start = (0, has_matched)
-
-    def step(self, state: tuple[int, bool], character: str, *, is_first: bool) -> tuple[int, bool]:
-        """Return the state after one more character."""
-        reached, has_matched = state
-        if has_matched:
-            return state
-        allowed = self._first if is_first or not self.states.starts else 0
-        while reached:
-            lowest = reached & -reached
-            allowed |= self._after[lowest.bit_length() - 1]
-            reached ^= lowest
-        if character not in self._fitting:
-            fitting = (1 << n for n, accepts in enumerate(self.states.accepts) if accepts(character))
-            self._fitting[character] = sum(fitting)
-        reached = allowed & self._fitting[character]
-        if not self.states.ends and reached & self._last:
-            return 0, True
-        return reached, False
-
-    def accepts(self, state: tuple[int, bool], *, is_empty: bool) -> bool:
-        """Return whether a text that ends in this state matches."""
-        nullable = self.states.nullable and (is_empty or not self.states.starts)
-        return state[1] or bool(state[0] & self._last) or nullable
-
-
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """The machine of a pattern, and whether it accepts all, and only, what the pattern matches."""
+    """The matcher of a pattern, and whether it accepts all, and only, what the pattern matches."""
 
-    machine: _Machine | None = None
+    matcher: Matcher | None = None
     accepts_all: bool = False
     accepts_only: bool = False
 
@@ -177,7 +142,7 @@ def _compiled(pattern: str) -> _Pattern:
             except TooManyStatesError:
                 continue
             is_all = most is None and not _NEVER_ALL.search(repr(list(tree)))
-            return _Pattern(_Machine(states), is_all, is_all and states.exact)
+            return _Pattern(Matcher(states), is_all, is_all and states.exact)
     except (PatternError, re.error, RecursionError, OverflowError):
         pass
     return _Pattern()
@@ -213,10 +178,10 @@ class _Walk:
     """A search through the states of several automata at the same time."""
 
     def __init__(
-        self, atoms: TextAtoms, machines: Sequence[tuple[bool, _Machine]], spend: Callable[[int], None]
+        self, atoms: TextAtoms, matchers: Sequence[tuple[bool, Matcher]], spend: Callable[[int], None]
     ) -> None:
-        self._atoms, self._machines, self._spend = atoms, machines, spend
-        marks = {mark for _, machine in machines for mark in machine.states.marks}
+        self._atoms, self._matchers, self._spend = atoms, matchers, spend
+        marks = {mark for _, matcher in matchers for mark in matcher.automaton.marks}
         characters = marks.union(*atoms.excluded) | {"a", "b"}
         self._alphabet = [*dict.fromkeys([*(each for each in _FIRST if each in characters), *sorted(characters)])]
         self._beginnings = {text[:end] for text in atoms.excluded for end in range(len(text) + 1)}
@@ -224,7 +189,7 @@ class _Walk:
 
     def run(self, most: int) -> list[str]:
         """Return up to ``most`` texts, the shortest first."""
-        level = [("", tuple(machine.start for _, machine in self._machines))]
+        level = [("", tuple(matcher.start for _, matcher in self._matchers))]
         seen: set[object] = set()
         found: list[str] = []
         length = 0
@@ -240,10 +205,14 @@ class _Walk:
                 for character in self._alphabet:
                     longer = text + character
                     reached = tuple(
-                        machine.step(state, character, is_first=not text)
-                        for (_, machine), state in zip(self._machines, states, strict=True)
+                        matcher.step(state, character, is_first=not text)
+                        for (_, matcher), state in zip(self._matchers, states, strict=True)
                     )
-                    key = (reached, min(length + 1, self._atoms.shortest), self._beginning(longer))
+                    key = (
+                        reached,
+                        min(length + 1, self._atoms.shortest),
+                        longer if longer in self._beginnings else None,
+                    )
                     if key not in seen:
                         seen.add(key)
                         following.append((longer, reached))
@@ -258,9 +227,6 @@ class _Walk:
         if len(text) < self._atoms.shortest or text in self._atoms.excluded:
             return False
         return all(
-            machine.accepts(state, is_empty=not text) is must
-            for (must, machine), state in zip(self._machines, states, strict=True)
+            matcher.accepts(state, is_empty=not text) is must
+            for (must, matcher), state in zip(self._matchers, states, strict=True)
         )
-
-    def _beginning(self, text: str) -> str | None:
-        return text if text in self._beginnings else None

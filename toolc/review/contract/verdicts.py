@@ -53,12 +53,11 @@ def verdicts(old: JsonObject, new: JsonObject, side: Side, solver: Solver | None
     try:
         return tuple(_Judge(joined, solver, side).judge(changes))
     except UnresolvableError:
-        return tuple(_unresolved(each, side) for each in changes)
-
-
-def _unresolved(change: SchemaChange, side: Side) -> Verdict:
-    refuses = change.edited is not None and change.direction is BREAKS[side]
-    return Verdict(change, grade(side, change, refuses=refuses), None, UNRESOLVED if refuses else "")
+        refuses = [each.edited is not None and each.direction is BREAKS[side] for each in changes]
+        return tuple(
+            Verdict(each, grade(side, each, refuses=may_refuse), None, UNRESOLVED if may_refuse else "")
+            for each, may_refuse in zip(changes, refuses, strict=True)
+        )
 
 
 @dataclass(slots=True)
@@ -70,17 +69,17 @@ class _Judge:
     side: Side
 
     def judge(self, changes: Sequence[SchemaChange]) -> Iterator[Verdict]:
-        changes = [each for each in changes if not _has_twin(each, changes) or self._has_effect(each)]
+        changes = [each for each in changes if not _has_opposite(each, changes) or self._has_effect(each)]
         overall = self._refused(())
-        found = [self._judged(each, overall, is_double=_has_twin(each, changes)) for each in changes]
+        found = [self._judged(each, overall, has_opposite=_has_opposite(each, changes)) for each in changes]
         if overall is not Unsolved.IMPOSSIBLE and not any(each.grade == "breaking" for each in found):
             yield self._together(overall, len(changes))
         yield from found
 
-    def _judged(self, change: SchemaChange, overall: Result, *, is_double: bool) -> Verdict:
+    def _judged(self, change: SchemaChange, overall: Result, *, has_opposite: bool) -> Verdict:
         """Return the verdict on one change. Of two with opposite directions, only one can refuse something."""
         is_expected = change.direction is BREAKS[self.side]
-        if change.edited is None or overall is Unsolved.IMPOSSIBLE or (is_double and not is_expected):
+        if change.edited is None or overall is Unsolved.IMPOSSIBLE or (has_opposite and not is_expected):
             return Verdict(change, grade(self.side, change, refuses=False))
         result = self._refused_by(change.edited)
         if isinstance(result, Found):
@@ -91,8 +90,7 @@ class _Judge:
 
     def _together(self, overall: Result, count: int) -> Verdict:
         """Return the verdict on all changes if no single one refuses anything."""
-        message = _TOGETHER if count > 1 else _DIFFERS
-        change = SchemaChange(Aspect.REFERENCE, BREAKS[self.side], (), message)
+        change = SchemaChange(Aspect.REFERENCE, BREAKS[self.side], (), _TOGETHER if count > 1 else _DIFFERS)
         if isinstance(overall, Found):
             return Verdict(change, "breaking", self._witness(overall.value, None))
         return Verdict(change, "breaking", None, NOT_FOUND)
@@ -129,7 +127,7 @@ class _Judge:
         return self.solver.find([accepts], [refuses]) is not Unsolved.IMPOSSIBLE
 
 
-def _has_twin(change: SchemaChange, changes: Sequence[SchemaChange]) -> bool:
+def _has_opposite(change: SchemaChange, changes: Sequence[SchemaChange]) -> bool:
     """Return whether the same change is listed with the opposite direction too."""
     return change.edited is not None and any(
         each.edited is change.edited and each.direction is not change.direction for each in changes

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from typing import Final
-from urllib.parse import unquote
 
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, list_under, target_of
 from toolc.review.model.change import Route
 
 _LONGEST: Final = 60
@@ -43,38 +42,13 @@ def _resolve_references(root: JsonObject, schema: JsonValue) -> JsonObject:
             return schema
         seen.add(pointer)
         rest: JsonObject = {key: value for key, value in schema.items() if key not in {"$ref", "$defs"}}
-        target = at_pointer(root, pointer)
+        target = target_of(root, pointer)
         if target is None:
             return schema
         if rest.keys() - {"description", "title", "default", "examples", "deprecated"} and isinstance(target, dict):
             return rest | {"allOf": [*list_under(rest, "allOf"), target]}
         schema = target | rest if isinstance(target, dict) else target
     return NOTHING if schema is False else ANYTHING
-
-
-def at_pointer(root: JsonObject, pointer: str) -> JsonValue:
-    """Return the value at a JSON pointer or an anchor within ``root``; None if there is none."""
-    fragment = unquote(pointer.removeprefix("#"))
-    if fragment and not fragment.startswith("/"):
-        return _find_anchor(root, fragment)
-    found: JsonValue = root
-    for step in fragment.split("/")[1:]:
-        key = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict):
-            found = found.get(key)
-        elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
-            found = found[int(key)]
-        else:
-            return None
-    return found
-
-
-def _find_anchor(value: JsonValue, name: str) -> JsonValue:
-    """Return the schema anywhere in ``value`` whose ``$anchor`` is ``name``; None if there is none."""
-    if isinstance(value, dict) and name in (value.get("$anchor"), value.get("$dynamicAnchor")):
-        return value
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return next((found for each in inner if (found := _find_anchor(each, name)) is not None), None)
 
 
 def is_same(old: JsonValue, new: JsonValue) -> bool:
@@ -86,18 +60,6 @@ def is_same(old: JsonValue, new: JsonValue) -> bool:
     if isinstance(old, list) and isinstance(new, list):
         return len(old) == len(new) and all(map(is_same, old, new))
     return old == new
-
-
-def list_under(schema: JsonObject, keyword: str) -> list[JsonValue]:
-    """Return the list under a keyword; empty if there is none."""
-    value = schema.get(keyword)
-    return value if isinstance(value, list) else []
-
-
-def map_under(schema: JsonObject, keyword: str) -> JsonObject:
-    """Return the mapping under a keyword; empty if there is none."""
-    value = schema.get(keyword)
-    return value if isinstance(value, dict) else {}
 
 
 def join_values(values: list[JsonValue]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, values_within
 from toolc.model.spec.tool import SURFACE
 from toolc.review.model.change import Kind, Route, ToolChange
 from toolc.review.model.schema_node import is_same, to_json_text
@@ -52,20 +52,10 @@ def _parts(old: JsonValue, new: JsonValue, route: Route) -> Iterator[Part]:
         yield Part(route, old, new)
 
 
-def leaves(tool: Reviewed, fields: Sequence[str]) -> Iterator[tuple[Route, JsonValue]]:
+def stored_values(tool: Reviewed, fields: Sequence[str]) -> Iterator[tuple[Route, JsonValue]]:
     """Yield every value in ``fields`` with its route in the stored tool."""
     for name in fields:
-        yield from _values(tool.stored[name], (name,))
-
-
-def _values(value: JsonValue, route: Route) -> Iterator[tuple[Route, JsonValue]]:
-    if isinstance(value, dict):
-        yield route, value
-        for key, each in value.items():
-            yield from _values(each, (*route, key))
-    elif isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from _values(each, (*route, index))
+        yield from values_within(tool.stored[name], (name,))
 
 
 def as_in_spec(value: JsonValue) -> JsonValue:
@@ -140,18 +130,7 @@ def _is_text(value: JsonValue) -> bool:
 
 def texts(tool: Reviewed, fields: Sequence[str] = SURFACE) -> dict[Route, str]:
     """Return every string in ``fields`` of a tool, without keys, by its route; by default what a model sees."""
-    return dict(found for name in fields for found in _texts(tool.stored[name], (name,)))
-
-
-def _texts(value: JsonValue, route: Route) -> Iterator[tuple[Route, str]]:
-    if isinstance(value, str):
-        yield route, value
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            yield from _texts(each, (*route, key))
-    elif isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from _texts(each, (*route, index))
+    return {route: value for route, value in stored_values(tool, fields) if isinstance(value, str)}
 
 
 def format_route(route: Route) -> str:

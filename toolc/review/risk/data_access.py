@@ -17,7 +17,7 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Template
 from toolc.review.model.change import Grade, Route, ToolChange
 from toolc.review.model.state import Reviewed
-from toolc.review.model.text_diff import format_route, leaves
+from toolc.review.model.text_diff import format_route, stored_values
 from toolc.review.risk.base import Sides, risk_rule, steps_suffix
 
 _ROUTE: Final = ("sandbox", "workspace")
@@ -174,7 +174,7 @@ def _destination(url: Url | Template) -> tuple[Destination, ...]:
 def _secret_places(tool: Reviewed) -> frozenset[tuple[str, str]]:
     """Return each secret with the part of the backend that names it, as ``headers`` or ``query``."""
     found: set[tuple[str, str]] = set()
-    for route, value in leaves(tool, ("backend", "sandbox")):
+    for route, value in stored_values(tool, ("backend", "sandbox")):
         if name := _secret_name(value):
             found.add((name, ".".join(str(step) for step in route if isinstance(step, str))[:200]))
     return frozenset(found)
@@ -209,7 +209,7 @@ def check_public_credentials(sides: Sides) -> Iterator[ToolChange]:
 
 def _public_credentials(tool: Reviewed) -> Iterator[tuple[Route, tuple[str, str]]]:
     """Yield the route, the value and the reason of each credential that is declared public."""
-    for route, value in leaves(tool, ("backend", "sandbox")):
+    for route, value in stored_values(tool, ("backend", "sandbox")):
         if isinstance(value, dict) and value.keys() == {"public", "reason"}:
             yield _route_in_spec(tool, route), (str(value["public"]), str(value["reason"]))
 

@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import Final
 
 from toolc.compiler.checks.model_text import first_instruction, first_invisible, first_markup
-from toolc.model.json_schema import JsonValue
 from toolc.model.spec.tool import SURFACE, Annotations
 from toolc.review.model.change import Grade, Route, ToolChange
 from toolc.review.model.state import Reviewed
-from toolc.review.model.text_diff import format_route, texts
+from toolc.review.model.text_diff import format_route, stored_values, texts
 from toolc.review.risk.base import Sides, risk_rule
 
 _COMMANDING: Final = re.compile(
@@ -62,21 +61,14 @@ def check_model_text(sides: Sides) -> Iterator[ToolChange]:
 
 def _keys_and_template(tool: Reviewed) -> dict[Route, str]:
     """Return the keys that are not plain names, and the template of the tool's results, by their routes."""
-    found = dict(key for name in SURFACE for key in _keys(tool.stored[name], (name,)))
+    found: dict[Route, str] = {
+        (*route, key): key
+        for route, value in stored_values(tool, SURFACE)
+        for key in (value if isinstance(value, dict) else ())
+        if not _PLAIN_NAME.fullmatch(key)
+    }
     template = tool.spec.result.template
     return found if template is None else found | {("result", "template"): template}
-
-
-def _keys(value: JsonValue, route: Route) -> Iterator[tuple[Route, str]]:
-    """Yield each key that is not a plain name, with its route."""
-    if isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from _keys(each, (*route, index))
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            if not _PLAIN_NAME.fullmatch(key):
-                yield (*route, key), key
-            yield from _keys(each, (*route, key))
 
 
 def _is_structure(route: Route) -> bool:
