@@ -14,6 +14,7 @@ from toolc.compiler.pipeline.compile_file import CODES
 from toolc.compiler.pipeline.conceal import conceal
 from toolc.compiler.project.project import NO_PROJECT, Project
 from toolc.compiler.project.settings import severity_of
+from toolc.compiler.project.suppressions import Suppression
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Severity
@@ -38,6 +39,9 @@ RULE: Final = "RSK12"
 
 _SEVERE: Final = ("TC21", "TC4", "TC5", "TC6", "TC9")
 """Findings about what a model is made to do, what runs, what it may reach, secrets, and policies."""
+
+_DECEIVING: Final = ("TC210", "TC211", "TC213")
+"""Findings about text that deceives or commands a model, which is critical as a change of the text (RSK10) too."""
 
 _LEVELS: Final = {None: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 _NAMES: Final = {None: "off", Severity.WARNING: "warning", Severity.ERROR: "error"}
@@ -173,12 +177,7 @@ class _SettingSource:
 def _of_project(old: Project, new: Project, source: _SettingSource, place: str) -> Iterator[ToolChange]:
     route: Route
     scope = "all specs" if place == "." else f"the specs in {place}"
-    levels = [(each, severity_of(each, [old.lint]), severity_of(each, [new.lint])) for each in codes.ALL]
-    lowered = [each for each in levels if _LEVELS[each[2]] < _LEVELS[each[1]]]
-    for code, before, after in lowered:
-        message = f"the severity of {code.number} changed from {_NAMES[before]} to {_NAMES[after]} for {scope}"
-        route, names = ("lint", code.number), (_NAMES[before], _NAMES[after])
-        yield _relaxation_change("critical", message, route, *names, source.span_of(code), place)
+    yield from _lowered(old, new, source, place, scope)
     for host in sorted(set(new.lint.hosts) - set(old.lint.hosts)):
         message = f"descriptions may name the host {host}"
         yield _relaxation_change(
@@ -188,6 +187,26 @@ def _of_project(old: Project, new: Project, source: _SettingSource, place: str) 
         message = f"files are no longer checked: {pattern}"
         route = ("exclude", pattern)
         yield _relaxation_change("high", message, route, None, pattern, source.at(*route), place)
+
+
+def _lowered(old: Project, new: Project, source: _SettingSource, place: str, scope: str) -> Iterator[ToolChange]:
+    """Yield a change for each setting by which findings are reported less severely: it may concern many."""
+    by_setting: dict[Span, list[tuple[str, str, str]]] = {}
+    for code in codes.ALL:
+        before, after = severity_of(code, [old.lint]), severity_of(code, [new.lint])
+        if _LEVELS[after] < _LEVELS[before]:
+            found = code.number, _NAMES[before], _NAMES[after]
+            lowered = by_setting.setdefault(source.span_of(code), [])
+            if found not in lowered:
+                lowered.append(found)
+    for span, lowered in by_setting.items():
+        number, was, now = lowered[0]
+        message = f"the severity of {number} changed from {was} to {now} for {scope}"
+        if len(lowered) > 1:
+            number = " ".join(each for each, _, _ in lowered)
+            was, now = (", ".join(f"{each[0]}: {each[side]}" for each in lowered) for side in (1, 2))
+            message = f"{len(lowered)} findings are less severe for {scope}: {number.replace(' ', ', ')}"
+        yield _relaxation_change("critical", message, ("lint", number), was, now, span, place)
 
 
 def _comments(old: State, new: State) -> Iterator[ToolChange]:
@@ -216,10 +235,17 @@ def _comments(old: State, new: State) -> Iterator[ToolChange]:
         span = placed(comment.span, new.prefix)
         message = f"a comment ignores the finding {place.number}"
         text = comment.comment.source.line(span.start.line).strip()
-        yield _relaxation_change(_grade(place.number), message, ("ignore", span.path, place.number), None, text, span)
+        folder = os.path.relpath(Path(comment.span.path).parent.resolve(), new.top.resolve())
+        grade = _grade(comment, old.project_at(folder) or NO_PROJECT)
+        yield _relaxation_change(grade, message, ("ignore", span.path, place.number), None, text, span)
 
 
-def _grade(number: str) -> Grade:
+def _grade(comment: Suppression, project: Project) -> Grade:
+    """Return the grade of a comment: that of what it can hide with the settings of the base."""
+    number = comment.number
+    is_error = any(severity_of(code, [project.lint]) is Severity.ERROR for code in comment.warnings)
+    if is_error or number.startswith(_DECEIVING):
+        return "critical"
     return "high" if number.startswith(_SEVERE) else "medium"
 
 

@@ -182,3 +182,13 @@ def test_numbers_and_identifiers_are_skipped(tmp_path: Path) -> None:
     (tool,) = compile_text(tmp_path, SPEC.replace("echo, 7", "echo")).located
     assert [text for _, text in strings(tool.node.get("backend"), {"when", "stdin"})] == ["echo", "!"]
     assert strings(tool.node.get("result")) == []
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_mark_is_one_error(tmp_path: Path, encoding: str) -> None:
+    _, findings = read(tmp_path, "toolc: 1\nname: a\n".encode(encoding))
+    assert findings == (
+        "specs/a.yaml:1:1: error TC013: the file is UTF-16\n"
+        "  1 | toolc: 1\n    | ^\n    = help: save the file as UTF-8\n"
+        "\n1 error\n"
+    )

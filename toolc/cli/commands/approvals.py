@@ -64,4 +64,4 @@ def _approvers(base: str, head: str, places: Sequence[Path]) -> tuple[str, ...]:
     from toolc.review.sources.states import state_of
 
     with reviewed_files(base, head) as files, state_of(base, places) as state:
-        return settings_source(state, (), is_first_adoption=files.is_first_adoption()).approvers
+        return settings_source(state, (), is_first_adoption=files.is_first_adoption(places)).approvers

@@ -69,13 +69,14 @@ def command(  # noqa: PLR0913  one parameter per option
     from toolc.review.accepted import fails, parse_fail_on
     from toolc.review.compare import compare  # start-up time
     from toolc.review.settings_source import CentralPolicy, confirmed, read_central_policy, settings_source, with_source
+    from toolc.review.sources.checkout import checkout_changes
     from toolc.review.sources.reviewed_files import reviewed_files
     from toolc.review.sources.states import two_states
 
     failing = parse_fail_on(fail_on or "")
     places = [Path(path) for path in paths or (".",)]
     with reviewed_files(base, head) as files:
-        is_first_adoption = files.is_first_adoption()
+        is_first_adoption = files.is_first_adoption(places)
 
         def head_decides(base_state: State) -> bool:
             return settings_source(base_state, approved_by, is_first_adoption=is_first_adoption).side == "head"
@@ -89,7 +90,8 @@ def command(  # noqa: PLR0913  one parameter per option
                 _refuse_disallowed(new, policy)
             found = compare(old, new, central.all)
             source = confirmed(settings_source(old, approved_by, is_first_adoption=is_first_adoption), found)
-            found = with_source(found, source, central.changes)
+            more = [*central.changes, *checkout_changes(files, old, places)]
+            found = with_source(found, source, more)
             _explain_source(source, approved_by)
             difference = _without_accepted(found, accepted, files, source)
             report = _report(difference, format_name, only_summary=only_summary)

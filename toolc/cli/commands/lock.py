@@ -112,7 +112,7 @@ def _baseline(base: str, approved_by: Sequence[str], paths: Sequence[Path]) -> B
     from toolc.review.sources.states import baseline_here, state_of
 
     with reviewed_files(base, None) as files, state_of(base, paths) as state:
-        source = settings_source(state, approved_by, is_first_adoption=files.is_first_adoption())
+        source = settings_source(state, approved_by, is_first_adoption=files.is_first_adoption(paths))
         return baseline_here(state) if source.side == "base" else None
 
 

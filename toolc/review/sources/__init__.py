@@ -1,5 +1,7 @@
 """The two states of a review: read from a commit, a folder, a registry file or the working tree.
 
+- ``checkout``: submodules, and Git attributes that convert files: the specs of a commit do not
+  show them. Public: ``checkout_changes``.
 - ``github``: reads a pull request from GitHub's REST API: reviews, commits, pushes. Public: ``Account``,
   ``Commit``, ``GitHub``, ``GitHubError``, ``PullRequest``, ``Push``, ``Review``.
 - ``repository``: runs Git: commits, trees, files, symbolic links; nothing is checked out.

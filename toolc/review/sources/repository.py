@@ -25,6 +25,9 @@ _SHA256_DIGITS: Final = 64
 LINK: Final = "120000"
 """The mode that Git uses for a symbolic link."""
 
+_SUBMODULE: Final = "160000"
+"""The mode that Git uses for a submodule."""
+
 _UNSAFE_NAMES: Final = frozenset({b"", b".", b"..", b".git"})
 """Names that a valid tree does not have (git-fsck(1)), and that could lead out of a folder."""
 
@@ -51,11 +54,17 @@ class Commit:
 
     def blobs(self, paths: Sequence[str]) -> tuple[Blob, ...]:
         """Return the files (no submodules) at and under ``paths`` (from the top, empty for all), in Git's order."""
-        return _list_tree(self.repository, self.identity, tuple(paths))
+        listed = _list_tree(self.repository, self.identity, tuple(paths))
+        return tuple(each for each in listed if each.mode != _SUBMODULE)
+
+    def submodules(self) -> tuple[Blob, ...]:
+        """Return the entries of the tree that are submodules; ``identity`` is the commit of the submodule."""
+        return tuple(each for each in _list_tree(self.repository, self.identity, ()) if each.mode == _SUBMODULE)
 
     def entries(self, paths: Sequence[str]) -> tuple[Blob, ...]:
         """Return the files at ``paths`` themselves, without the files below them."""
-        return tuple(_blobs(self.repository.git("ls-tree", "-t", "-z", "--full-tree", self.identity, "--", *paths)))
+        listing = self.repository.git("ls-tree", "-t", "-z", "--full-tree", self.identity, "--", *paths)
+        return tuple(each for each in _entries(listing) if each.mode != _SUBMODULE)
 
     @property
     def algorithm(self) -> Literal["sha1", "sha256"]:
@@ -169,6 +178,14 @@ def in_commit(commit: Commit, paths: Sequence[Path]) -> list[str]:
     return [_follow_links(commit, path_in_repository(commit.repository, path)) for path in paths]
 
 
+def concerns(path: str, places: Sequence[str]) -> bool:
+    """Return whether a path contains one of ``places``, or is in one of them; empty means the top."""
+    return any(
+        not place or not path or place == path or path.startswith(f"{place}/") or place.startswith(f"{path}/")
+        for place in places
+    )
+
+
 def path_in_repository(repository: Repository, path: Path) -> str:
     """Return ``path`` relative to the top, without following links below it. Raises ``UsageError`` outside it."""
     top = repository.top.resolve()
@@ -183,7 +200,7 @@ def path_in_repository(repository: Repository, path: Path) -> str:
 @lru_cache(maxsize=2)
 def _list_tree(repository: Repository, identity: str, paths: tuple[str, ...]) -> tuple[Blob, ...]:
     """List a tree. Cached: a tree never changes, and a comparison lists each of its two trees twice."""
-    return tuple(_blobs(repository.git("ls-tree", "-r", "-z", "--full-tree", identity, "--", *paths)))
+    return tuple(_entries(repository.git("ls-tree", "-r", "-z", "--full-tree", identity, "--", *paths)))
 
 
 def _object_names(blobs: Sequence[Blob]) -> bytes:
@@ -210,11 +227,11 @@ def _run(arguments: Sequence[str], folder: Path, stdin: bytes | None = None) -> 
         raise UsageError(f"git {arguments[0]} took longer than {_TIMEOUT_SECONDS:.0f} seconds; try again") from None
 
 
-def _blobs(listing: bytes) -> Iterator[Blob]:
+def _entries(listing: bytes) -> Iterator[Blob]:
     for line in listing.split(b"\0")[:-1]:
         fields, _, path = line.partition(b"\t")
         mode, kind, identity = fields.decode().split()
-        if kind == "blob" and _UNSAFE_NAMES.isdisjoint(path.lower().split(b"/")):
+        if kind in {"blob", "commit"} and _UNSAFE_NAMES.isdisjoint(path.lower().split(b"/")):
             yield Blob(mode, identity, os.fsdecode(path))
 
 

@@ -20,7 +20,7 @@ from toolc.document.loader import load_data
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.lock_file import LOCK_NAME
-from toolc.review.sources.repository import LINK, Blob, Commit, Repository, in_commit, resolved
+from toolc.review.sources.repository import LINK, Blob, Commit, Repository, concerns, in_commit, resolved
 from toolc.review.sources.states import resolve
 
 __all__ = ["ACCEPTED", "ReviewedFiles", "reviewed_files"]
@@ -76,9 +76,14 @@ class ReviewedFiles:
             places.insert(0, self.head / path)
         return next((each for each in places if each.exists()), None)
 
-    def is_first_adoption(self) -> bool:
-        """Return whether the base has no project file, no lock file, no accepted changes and no spec."""
+    def is_first_adoption(self, paths: Sequence[Path]) -> bool:
+        """Return whether the base has no project file, no lock file, no accepted changes and no spec.
+
+        A base with a submodule at ``paths`` may have all of them there.
+        """
         if isinstance(self.base, Commit):
+            if any(concerns(each.path, in_commit(self.base, paths)) for each in self.base.submodules()):
+                return False
             blobs = [blob for blob in self.base.blobs([]) if _is_known(blob.path) or _may_be_spec(blob.path)]
             if any(_is_known(blob.path) for blob in blobs):
                 return False

@@ -1,5 +1,6 @@
 """Changes that a review reports: each new permission, and no change without an effect."""
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -172,6 +173,34 @@ def test_new_ignore_comment_is_reported_but_not_a_moved_one(tmp_path: Path) -> N
     ]
     assert [each.new.start.line for each in found.shared if each.new] == [9]
     assert difference(tmp_path / "moved", {"a.yaml": ignoring}, {"b.yaml": f"# moved\n{ignoring}"}).shared == ()
+
+
+@pytest.mark.parametrize(
+    ("number", "lint", "grade"),
+    [
+        ("TC204", "", "medium"),
+        ("TC406", "", "high"),
+        ("TC211", "", "critical"),
+        ("TC204", "lint: {severity: {TC204: error}}\n", "critical"),
+        ("TC406", "lint: {ignore: [TC4]}\n", "high"),
+    ],
+)
+def test_comment_is_graded_by_what_it_can_hide(tmp_path: Path, number: str, lint: str, grade: str) -> None:
+    ignoring = edited(PLAIN, {"    argv": f"    # toolc: ignore[{number}] it is used elsewhere\n    argv"})
+    project = {"toolc.yaml": f"vars: {{}}\n{lint}"}
+    found = difference(tmp_path, {"a.yaml": PLAIN} | project, {"a.yaml": ignoring} | project)
+    assert change_lines(found.shared) == [f"RSK12 {grade}: a comment ignores the finding {number}"]
+
+
+@pytest.mark.parametrize("setting", ["select: [TC3]", "ignore: [TC2]"])
+def test_setting_for_many_findings_is_one_change(tmp_path: Path, setting: str) -> None:
+    both = {"a.yaml": PLAIN, "toolc.yaml": "vars: {}\n"}, {"a.yaml": PLAIN, "toolc.yaml": f"lint: {{{setting}}}\n"}
+    (change,) = difference(tmp_path, *both).shared
+    assert (change.rule, change.grade) == ("RSK12", "critical")
+    assert re.fullmatch(r"\d+ findings are less severe for all specs: (TC\d+, )+TC\d+", change.message)
+    assert change.before is not None
+    assert change.after is not None
+    assert change.before.count(": warning") == change.after.count(": off") == int(change.message.split()[0])
 
 
 def test_command_is_printed_as_in_the_spec(tmp_path: Path) -> None:
