@@ -25,7 +25,7 @@ _HARMLESS: Final = ("filter=lfs",)
 
 
 def checkout_changes(files: ReviewedFiles, old: State, paths: Sequence[Path]) -> Iterator[ToolChange]:
-    """Yield a change for each submodule and each converting attribute that is new or changed, unless ``old`` excludes it.
+    """Yield a change for each submodule and converting attribute that is new or changed, unless ``old`` excludes it.
 
     ``files`` are both sides of the review. The submodules and attributes of the working tree are those of ``HEAD``.
     Folders have none.
