@@ -74,6 +74,12 @@ policy_option = click.option(
 """``--policy``, for ``central_policy``."""
 
 
+base_option = click.option(
+    "--base", metavar="REF", help="A commit or folder whose policy, lint settings and exclusions also apply."
+)
+"""``--base``, for ``baseline_of``."""
+
+
 approved_by_option = click.option(
     "--approved-by",
     multiple=True,

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import FINDINGS, central_policy, findings_format, named, note, policy_option, print_findings
+from toolc.cli.common import (
+    FINDINGS,
+    approved_by_option,
+    base_option,
+    central_policy,
+    findings_format,
+    named,
+    note,
+    policy_option,
+    print_findings,
+)
 from toolc.compiler.pipeline.gc_pause import gc_paused
+from toolc.model.errors import UsageError
 from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
+    from toolc.compiler.cache.check_cache import Checked
     from toolc.compiler.project.settings import Settings
     from toolc.policy.policy import Policy
 
@@ -58,6 +71,8 @@ def _codes(option: str, values: tuple[str, ...], *, turns_off: bool) -> tuple[st
 @click.option("--fix", is_flag=True, help="Apply fixes that do not change the meaning of a spec.")
 @click.option("--unsafe-fixes", is_flag=True, help="Like --fix, with fixes that change the meaning; review the diff.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change, without writing it.")
+@base_option
+@approved_by_option
 @policy_option
 @select_option
 @ignore_option
@@ -70,6 +85,8 @@ def command(  # noqa: PLR0913  one parameter per option
     fix: bool,
     unsafe_fixes: bool,
     diff: bool,
+    base: str | None,
+    approved_by: tuple[str, ...],
     policy_file: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -77,16 +94,17 @@ def command(  # noqa: PLR0913  one parameter per option
 ) -> None:
     """Report errors and warnings in spec files and folders.
 
-    Specs are only read, never run: this is safe for pull requests from untrusted authors.
+    Specs are only read, never run: this is safe for pull requests from untrusted authors. With --base, the settings of
+    a pull request cannot hide its findings.
     """
-    from toolc.compiler.cache.check_cache import check_specs  # start-up time
-
     places, settings = [Path(path) for path in paths], lint_settings(select, ignore, central_policy(policy_file))
+    if base is not None and (diff or fix or unsafe_fixes):
+        raise UsageError("--base: run --fix, --unsafe-fixes or --diff without it")
     if diff:
         _print_diff(places, settings, unsafe=unsafe_fixes)
         return
     fixed = _fix(places, settings, unsafe=unsafe_fixes) if fix or unsafe_fixes else 0
-    checked = check_specs(places, settings)
+    checked = _check(places, settings, base, approved_by)
     print_findings(checked.diagnostics, sys.stdout, format_name)
     left = checked.diagnostics.total
     if fix or unsafe_fixes:
@@ -96,6 +114,19 @@ def command(  # noqa: PLR0913  one parameter per option
     if format_name == "text":
         count = checked.count
         print(f"{count} tool{'s' * (count != 1)}: no errors")
+
+
+def _check(places: Sequence[Path], settings: Settings, base: str | None, approved_by: Sequence[str]) -> Checked:
+    """Return the findings. The settings of ``base`` apply too, without the cache."""
+    from toolc.compiler.cache.check_cache import Checked, check_specs  # start-up time
+
+    if base is None:
+        return check_specs(places, settings)
+    from toolc.cli.inputs import baseline_of
+    from toolc.compiler.pipeline.compile import compile_specs
+
+    compilation = compile_specs(places, settings, baseline=baseline_of(base, approved_by, places))
+    return Checked(len(compilation.tools), compilation.diagnostics)
 
 
 def _fix(places: list[Path], settings: Settings, *, unsafe: bool) -> int:

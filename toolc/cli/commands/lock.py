@@ -13,16 +13,16 @@ from toolc.cli.common import (
     CANNOT,
     FINDINGS,
     approved_by_option,
+    base_option,
     engine_option,
     format_options,
     named,
     note,
     wants_color,
 )
-from toolc.cli.inputs import compile_or_exit, user_configuration
+from toolc.cli.inputs import baseline_of, compile_or_exit, user_configuration
 
 if TYPE_CHECKING:
-    from toolc.compiler.project.baseline import Baseline
     from toolc.model.lock_file import Lock, Pin
     from toolc.model.registry import RegisteredTool
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--check", is_flag=True, help="Write nothing; exit with status 1 if a tool differs from the lock file.")
 @click.option("--lock", "lock_file", metavar="FILE", default="toolc.lock", show_default=True, help="The lock file.")
 @format_options(("text", "json"), "The format of the differences from the lock file.")
-@click.option("--base", metavar="REF", help="A commit or folder whose policy, lint settings and exclusions also apply.")
+@base_option
 @approved_by_option
 @engine_option
 def command(
@@ -57,7 +57,7 @@ def command(
 
     chosen = paths or (".",)
     places = [Path(each) for each in chosen]
-    baseline = _baseline(base, approved_by, places) if base is not None else None
+    baseline = baseline_of(base, approved_by, places) if base is not None else None
     tools = compile_or_exit(chosen, to=sys.stderr, code=CANNOT, baseline=baseline).registry().tools
     path = Path(lock_file)
     if check:
@@ -103,17 +103,6 @@ def _readable(path: Path) -> Lock | None:
         return Lock.read(path)
     except LockError:
         return None
-
-
-def _baseline(base: str, approved_by: Sequence[str], paths: Sequence[Path]) -> Baseline | None:
-    """Return the settings of ``base``, which the specs cannot relax; None if it lets them."""
-    from toolc.review.settings_source import settings_source  # start-up time
-    from toolc.review.sources.reviewed_files import reviewed_files
-    from toolc.review.sources.states import baseline_here, state_of
-
-    with reviewed_files(base, None) as files, state_of(base, paths) as state:
-        source = settings_source(state, approved_by, is_first_adoption=files.is_first_adoption(paths))
-        return baseline_here(state) if source.side == "base" else None
 
 
 def _pin(engine: str | None) -> Pin:

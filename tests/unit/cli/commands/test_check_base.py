@@ -1,0 +1,62 @@
+"""``toolc check --base``: the lint settings, exclusions and comments of a pull request do not hide its findings."""
+
+import contextlib
+import io
+from pathlib import Path
+
+import pytest
+from repositories import Repository
+from reviewing import PLAIN
+
+from toolc.cli.main import main
+
+SHORT = PLAIN.replace("Look a thing up by its name. Use it for names of things, not for their numbers.", "Look up.")
+IGNORING = SHORT.replace("description: Look", "# toolc: ignore[TC204] short\ndescription: Look")
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    made = Repository.make(tmp_path / "repository")
+    monkeypatch.chdir(made.top)
+    return made
+
+
+def check(*arguments: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as exited:
+        main(["check", ".", "--strict", *arguments])
+    return int(exited.value.code or 0), out.getvalue(), err.getvalue()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        {"a.yaml": SHORT, "toolc.yaml": "lint: {ignore: [TC2]}\n"},
+        {"a.yaml": SHORT, "toolc.yaml": "lint: {select: [TC3]}\n"},
+        {"a.yaml": SHORT, "toolc.yaml": "exclude: [a.yaml]\n", "b.yaml": PLAIN.replace("name: look", "name: see")},
+        {"a.yaml": IGNORING},
+    ],
+)
+def test_the_settings_of_the_head_hide_nothing(repository: Repository, head: dict[str, str]) -> None:
+    base = repository.commit({"a.yaml": PLAIN, "toolc.yaml": "vars: {}\n"})
+    repository.write(head)
+    assert check()[:1] == (0,)
+    status, text, _ = check("--base", base)
+    assert status == 1
+    assert "TC204" in text
+
+
+@pytest.mark.parametrize(
+    ("review", "arguments"),
+    [("review: {accept_from: head}\n", ()), ("review: {approvers: [alice]}\n", ("--approved-by", "alice"))],
+)
+def test_the_base_can_let_the_head_decide(repository: Repository, review: str, arguments: tuple[str, ...]) -> None:
+    base = repository.commit({"a.yaml": PLAIN, "toolc.yaml": review})
+    repository.write({"a.yaml": IGNORING})
+    assert check("--base", base, *arguments)[0] == 0
+
+
+def test_fixes_are_applied_without_base(repository: Repository) -> None:
+    base = repository.commit({"a.yaml": PLAIN})
+    status, _, error = check("--fix", "--base", base)
+    assert (status, error) == (2, "toolc: --base: run --fix, --unsafe-fixes or --diff without it\n")
