@@ -1,9 +1,8 @@
 """Specs with long runs of one kind of text, which must be compiled in time proportional to their size."""
 
-import sys
 from collections.abc import Callable
+from cProfile import Profile
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
 from toolc.compiler.pipeline.compile import FileResult, compile_text
@@ -51,16 +50,6 @@ def compiled(name: str, data: bytes) -> FileResult:
 
 def counted_calls(work: Callable[[], object]) -> int:
     """Return how many functions, of Python and of C, ``work`` calls."""
-    calls = 0
-
-    def count(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal calls
-        calls += event in {"call", "c_call"}
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return calls
+    profile = Profile(subcalls=False)
+    profile.runcall(work)
+    return sum(each.callcount for each in profile.getstats())

@@ -79,8 +79,11 @@ class _LazyGroup(CommandGroup):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
+        from toolc.compiler.project.work_limits import limited_time  # lazy: +5 ms; --version and --help skip it
+
         try:
-            result: object = super().invoke(ctx)
+            with limited_time(ctx.obj):
+                result: object = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError as error:
             # Handled here, because click would exit with status 1, which means that a tool failed.
@@ -98,14 +101,17 @@ def cli() -> None:
     """Declare LLM tools once, compile them for every provider, run each call in a disposable sandbox."""
 
 
-def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run a command line (without ``toolc`` itself) and exit with its status. No traceback reaches the user."""
+def main(arguments: Sequence[str] | None = None, *, seconds_per_file: float | None = None) -> NoReturn:
+    """Run a command line (without ``toolc`` itself) and exit with its status. No traceback reaches the user.
+
+    A command that compiles one file for longer than ``seconds_per_file`` (60 by default) ends with status 2.
+    """
     _handle_interrupts()
     _prepare_standard_streams()
     # The garbage collection at exit would take a tenth of the time of a check.
     atexit.register(freeze)
     try:
-        code = cli.main(arguments, prog_name="toolc", standalone_mode=False)
+        code = cli.main(arguments, prog_name="toolc", standalone_mode=False, obj=seconds_per_file)
     except BaseException as error:  # noqa: BLE001  every error becomes an exit code here
         code = _failure().exit_code(error)
     sys.exit(code if isinstance(code, int) else 0)

@@ -8,24 +8,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
 from toolc.document.edits import fix, quote_plain, rename
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
-from toolc.document.suggestions import (
-    missing_key,
-    nearest,
-    quote_names,
-    replaced_keys,
-    suggestion,
-    unknown_key,
-    value_hint,
-)
+from toolc.document.suggestions import missing_key, quote_names, replaced_keys, suggestion, unknown_key, value_hint
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Fix, Severity
+from toolc.model.names import close_match
 from toolc.model.source import Position, SourceText, Span
 
 __all__ = [
@@ -93,9 +86,9 @@ class Findings:
         """Return the span of ``text`` within ``span``, or ``span`` if it is not written there literally."""
         return self.source_of(span).locate(span, text, occurrence)
 
-    def rename_fix(self, span: Span, name: str, known: Iterable[str]) -> Fix | None:
+    def rename_fix(self, span: Span, name: str, known: Collection[str]) -> Fix | None:
         """Return a fix that replaces ``name`` at ``span`` with the most similar known name, if there is one."""
-        near = nearest(name, known)
+        near = close_match(name, known)
         return fix(f"write '{near}'", rename(self.source, span, name, near)) if near else None
 
     def rename_key_fix(self, entry: MappingEntry, node: Mapping, known: Collection[str]) -> Fix | None:
@@ -103,8 +96,8 @@ class Findings:
         if len(node.entries) > _MAX_COMPARED:
             return None
         others = (other.key for other in node.entries if other is not entry)
-        near = nearest(entry.key, known)
-        is_taken = any(near == (other if other in known else nearest(other, known)) for other in others)
+        near = close_match(entry.key, known)
+        is_taken = any(near == (other if other in known else close_match(other, known)) for other in others)
         return None if is_taken else self.rename_fix(entry.key_span, entry.key, known)
 
     def code_line(self, span: Span, text: str) -> int:
@@ -197,7 +190,7 @@ class Reader:
         for entry in unknown[:_MAX_UNKNOWN]:
             message = f"{self.what} has no key '{entry.key:.100}'"
             meant = unknown_key(entry.key, self.what, self._known, entry.key_span.path)
-            hint = meant or suggestion(entry.key, self._known) or self._keys()
+            hint = meant or suggestion(entry.key, self._known, "the keys are", "no key is allowed here")
             correction = None if meant else self.findings.rename_key_fix(entry, self.node, self._known)
             self.findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, correction)
         if more := unknown[_MAX_UNKNOWN:]:

@@ -14,7 +14,10 @@ from toolc.model.diagnostics import Code
 from toolc.model.json_schema import JsonValue
 from toolc.model.source import Position, SourceText, Span
 
-__all__ = ["Document", "Mapping", "MappingEntry", "Node", "NodePosition", "Scalar", "Sequence", "strings", "to_json"]
+__all__ = [
+    "Document", "Mapping", "MappingEntry", "Node", "NodePosition", "Scalar", "Sequence", "node_count", "strings",
+    "to_json",
+]  # fmt: skip
 
 Marks: TypeAlias = tuple[SourceText, int, int, int, int]
 """A position from libyaml: the line and column of the start and of the end, counted from 0.
@@ -163,6 +166,13 @@ def strings(node: Node | None, skipped_keys: Collection[str] = ()) -> list[tuple
     scalars: list[tuple[Scalar, str]] = []
     _collect(node, skipped_keys, scalars)
     return scalars
+
+
+def node_count(node: Node) -> int:
+    """Return the number of nodes in a tree, including ``node`` itself."""
+    if isinstance(node, Mapping):
+        return 1 + sum(node_count(entry.value) for entry in node.entries)
+    return 1 + sum(map(node_count, node.items)) if isinstance(node, Sequence) else 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import PurePosixPath
 from typing import Final
 
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
-from toolc.model.names import close_match
+from toolc.model.diagnostics import spend
+from toolc.model.names import SIMILAR_NAMES, close_match
 
-__all__ = ["REQUIRED", "has_misspelled_key", "looks_like_spec", "nearest", "quote_names", "suggestion"]
+__all__ = ["REQUIRED", "has_misspelled_key", "looks_like_spec", "quote_names", "suggestion"]
 
 _TOOL: Final = (
     "aliases", "annotations", "backend", "confirm", "deprecated", "description", "examples", "label", "name",
@@ -150,13 +151,13 @@ def replaced_keys(node: Mapping, what: str) -> list[str]:
     return [meant[entry.key] for entry in node.entries if entry.key in meant]
 
 
-def unknown_key(key: str, what: str, known: Iterable[str], path: str) -> str:
+def unknown_key(key: str, what: str, known: Collection[str], path: str) -> str:
     """Return a hint for the unknown key ``key`` of the map ``what`` in the file at ``path``, or an empty string."""
     if space := _STRANGE_SPACE.search(key):
         return f"U+{ord(space[0]):04X} in it looks like a space but is not one"
     if meant := _MEANT_IN.get(what.partition("[")[0], {}).get(key):
         return meant
-    if close_match(key, sorted(known), 0.8):
+    if close_match(key, known, 0.8):
         return ""
     if key in _MEANT and _names(_MEANT[key], known):
         return _MEANT[key]
@@ -176,7 +177,7 @@ def has_misspelled_key(node: Mapping, key: str) -> bool:
     return bool(close_match(key, others)) or any(_MEANT.get(name) == f"write '{key}'" for name in others)
 
 
-def _names(hint: str, known: Iterable[str]) -> bool:
+def _names(hint: str, known: Collection[str]) -> bool:
     """Return whether a hint to write a key names one that is allowed here."""
     named = re.match(r"write '?(\w+)", hint)
     return not named or named[1] in known
@@ -270,15 +271,20 @@ def _lists_mcp_tools(node: Mapping) -> bool:
     return any(isinstance(item, Mapping) and item.entry("inputSchema") for item in items)
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return ``did you mean 'x'?`` with the known name most similar to ``name``, or an empty string."""
-    near = nearest(name, known)
-    return f"did you mean '{near}'?" if near else ""
+def suggestion(name: str, known: Collection[str], listed_as: str = "", otherwise: str = "") -> str:
+    """Return ``did you mean 'x'?`` with the known name most similar to ``name``, or an empty string.
 
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the known name most similar to ``name``, or an empty string if none is similar."""
-    return close_match(name, sorted(known))
+    If none is similar, return the known names after ``listed_as``, such as "the steps are". If no name is known,
+    return ``otherwise``.
+    """
+    if not known:
+        return otherwise
+    near = close_match(name, known)
+    if near:
+        return f"did you mean '{near}'?"
+    if not listed_as or not spend(len(known) // 20, SIMILAR_NAMES):
+        return ""
+    return f"{listed_as} {quote_names(known if isinstance(known, list | tuple) else sorted(known))}"
 
 
 def quote_names(names: Iterable[str]) -> str:

@@ -15,8 +15,8 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
 - ``destinations``: hosts and destinations: parsed, canonical; ``covers`` compares declared ones. See
   ``toolc.runtime.egress.policy``. Public: ``canonical_host``, ``format_destination``, ``format_host``, ``is_loopback``,
   ``parse_destination``, ``HostError``.
-- ``diagnostics``: ``Diagnostic``: a finding; ``Fix``, ``Severity``, sorting, limit per code. Public: ``Code``,
-  ``Diagnostics``, ``Edit``.
+- ``diagnostics``: ``Diagnostic``: a finding; ``Fix``, ``Severity``, sorting, limit per code; the steps to find them
+  (``StepBudget``). Public: ``spend``, ``step_budget``, ``steps_left``, ``Code``, ``Diagnostics``, ``Edit``.
 - ``errors``: the exceptions, and the exit code of each: ``ToolcError``, ``InfrastructureError``, ``MissingExtraError``,
   ``NoEngineError``, ``NoPythonError``, ``RegistryError``, ``SandboxDiedError``, ``SpecError``, ``UsageError``.
 - ``events``: ``Event`` of a call: ``ToolStart``, ``ToolUpdate``, ``ToolConnect``, ``ToolRetry``, ``ToolDenied``,
@@ -32,7 +32,7 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
   ``changed_tools``, ``lock_tools``, ``Lock``, ``LockError``, ``LockedTool``, ``Pin``, ``LOCK_NAME``.
 - ``names``: names of providers and engines; the rules for names of tools, parameters and variables; ``close_match`` for
   misspelled names. Public: ``engine_names``, ``AUTO``, ``ENGINES``, ``IDENTIFIER``, ``PROVIDER_NAMES``, ``TOOL_NAME``,
-  ``names_similar_to``, ``valid_name``, ``step_budget``, ``spend``, ``MAX_STEPS``.
+  ``names_similar_to``, ``valid_name``, ``SIMILAR_NAMES``.
 - ``permissions``: what a tool may do, with its steps: hosts, secrets, limits (``Permissions``), and as text. Public:
   ``format_permissions``, ``Grant``, ``Limit``, ``permissions_of``, ``OWN``.
 - ``plan``: ``Plan`` and ``Profile``: all that an engine needs; ``Mount``, proxy variables, names of limits. Public:

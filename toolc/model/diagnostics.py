@@ -1,18 +1,33 @@
-"""Findings about specs: codes, severities, fixes, and the collector that sorts them."""
+"""Findings about specs: codes, severities, fixes, the collector that sorts them, and the steps to find them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
 from toolc.model.source import SourceText, Span
 
-__all__ = ["Code", "Diagnostic", "Diagnostics", "Edit", "Fix", "Severity"]
+__all__ = [
+    "Code", "Diagnostic", "Diagnostics", "Edit", "Fix", "Severity", "StepBudget", "spend", "step_budget",
+    "steps_left",
+]  # fmt: skip
 
 MAX_SAME_CODE: Final = 1_000
 """The maximum number of findings with the same code per file. One additional finding represents all others."""
+
+
+MAX_STEPS: Final = 50_000
+"""The steps that each file may use, in addition to one per four characters, for work that grows faster than the file.
+
+A step takes about 10 microseconds: the comparison of two names, the evaluation of one keyword of a schema.
+"""
+
+
+CHARACTERS_PER_STEP: Final = 4
 
 
 class Severity(StrEnum):
@@ -157,3 +172,50 @@ class Diagnostics:
 def _order(finding: Diagnostic) -> tuple[str, int, int, str, str]:
     start = finding.span.start
     return (finding.span.path, start.line, start.column, finding.code.number, finding.message)
+
+
+@dataclass(slots=True)
+class StepBudget:
+    """The steps that are ``left`` for one file, and the work that is ``unfinished`` because they were not enough."""
+
+    left: int
+    unfinished: dict[str, None] = field(default_factory=dict)
+
+
+_budget: ContextVar[StepBudget | None] = ContextVar("steps", default=None)
+
+
+@contextmanager
+def step_budget(characters: int = 0) -> Iterator[StepBudget]:
+    """Limit the steps within the context to those for a file of this many characters.
+
+    Steps are counted, not seconds, so that the findings are the same on every machine. Without a context, steps are
+    not limited.
+    """
+    budget = StepBudget(MAX_STEPS + characters // CHARACTERS_PER_STEP)
+    token = _budget.set(budget)
+    try:
+        yield budget
+    finally:
+        _budget.reset(token)
+
+
+def spend(steps: int, work: str) -> bool:
+    """Return whether ``steps`` more steps are allowed, and count them. If not, ``work`` is unfinished.
+
+    After the first refusal no steps are left, so that all further work that grows faster than the file ends too.
+    """
+    budget = _budget.get()
+    if budget is None:
+        return True
+    is_allowed = steps <= budget.left
+    budget.left = max(budget.left - steps, 0)
+    if not is_allowed:
+        budget.unfinished[work] = None
+    return is_allowed
+
+
+def steps_left(at_most: int) -> int:
+    """Return how many steps are left, but not more than ``at_most``."""
+    budget = _budget.get()
+    return at_most if budget is None else min(budget.left, at_most)

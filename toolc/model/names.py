@@ -4,14 +4,14 @@ A command can offer them as choices without importing the packages ``providers``
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Collection, Iterable
 from typing import Final
 
+from toolc.model.diagnostics import spend
+
 __all__ = [
-    "AUTO", "ENGINES", "IDENTIFIER", "MAX_STEPS", "PROVIDER_NAMES", "TOOL_NAME", "close_match", "engine_names",
-    "names_similar_to", "spend", "step_budget", "valid_name",
+    "AUTO", "ENGINES", "IDENTIFIER", "PROVIDER_NAMES", "SIMILAR_NAMES", "TOOL_NAME", "close_match", "engine_names",
+    "names_similar_to", "valid_name",
 ]  # fmt: skip
 
 PROVIDER_NAMES: Final = ("openai_chat", "openai_responses", "anthropic", "gemini", "mcp")
@@ -33,38 +33,11 @@ IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 """The name of a parameter, a variable or a step: an identifier in templates and in Python."""
 
 
+SIMILAR_NAMES: Final = "the search for similar names"
+"""The work of ``close_match``, for the finding that no steps are left."""
+
 MAX_COMPARED: Final = 200
 """The length of a name above which it is not compared with others: comparing takes the product of both lengths."""
-
-
-MAX_STEPS: Final = 50_000
-"""The maximum number of steps per file for work that grows faster than the file, such as comparisons of two names."""
-
-_spent: ContextVar[list[int] | None] = ContextVar("steps", default=None)
-
-
-@contextmanager
-def step_budget() -> Iterator[None]:
-    """Allow ``MAX_STEPS`` steps within the context. Without a context they are not limited.
-
-    Steps are counted, not seconds, so that the findings are the same on every machine.
-    """
-    token = _spent.set([0])
-    try:
-        yield
-    finally:
-        _spent.reset(token)
-
-
-def spend(steps: int) -> bool:
-    """Return whether the budget allows ``steps`` more steps, and count them if it does."""
-    counted = _spent.get()
-    if counted is None:
-        return True
-    if counted[0] + steps > MAX_STEPS:
-        return False
-    counted[0] += steps
-    return True
 
 
 def engine_names() -> tuple[str, ...]:
@@ -80,15 +53,18 @@ def names_similar_to(name: str, known: Iterable[str]) -> tuple[str, ...]:
     return starting or ((close,) if close else ())
 
 
-def close_match(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+def close_match(name: str, known: Collection[str], cutoff: float = 0.6) -> str:
     """Return the known name most similar to ``name``, or an empty string if none reaches the ``cutoff`` (0 to 1).
 
-    Very long names are not compared. Each comparison is a step of the file's budget: after it the result is empty.
+    Very long names are not compared. Each comparison is a step of the file's budget (``diagnostics.spend``); the
+    result is empty if no steps are left.
     """
     import difflib  # lazy: +1 ms; only misspelled names need it
 
+    if len(name) > MAX_COMPARED or not spend(len(known), SIMILAR_NAMES):
+        return ""
     names = [each for each in known if len(each) <= MAX_COMPARED]
-    if len(name) > MAX_COMPARED or not spend(len(names)):
+    if not spend(sum(len(each) // 40 for each in names), SIMILAR_NAMES):
         return ""
     return next(iter(difflib.get_close_matches(name, names, n=1, cutoff=cutoff)), "")
 

@@ -24,8 +24,8 @@ Messages about arguments of calls are in ``toolc.runtime.argument_binding``.
 - ``schema_patterns``: matches the patterns of schemas. Public: ``is_regular_expression``, ``is_slow_for_keys``,
   ``is_slow_pattern``, ``matches``, ``matches_key``, ``pattern_problem``.
 - ``validate``: ``validation_errors`` with ``jsonschema``, counting steps (``ValidationBudget``). Start reading here.
-  Public: ``is_valid_schema``, ``libraries``, ``metaschema_errors``, ``schema_problem``,
-  ``validation_error``, ``UnresolvableError``.
+  Public: ``is_valid_schema``, ``libraries``, ``metaschema_errors``, ``schema_problem``, ``validation_error``,
+  ``SchemaValidator``, ``UnresolvableError``.
 
 May import: ``model``.
 """

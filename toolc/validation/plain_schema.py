@@ -62,9 +62,9 @@ def plainly_satisfies(value: JsonValue, schema: JsonObject) -> bool:
                 is_valid = isinstance(value, list) and all(plainly_satisfies(each, expected) for each in value)
             case "properties" if isinstance(expected, dict) and isinstance(value, dict):
                 is_valid = all(
-                    inner is True or (isinstance(inner, dict) and plainly_satisfies(value[name], inner))
-                    for name, inner in expected.items()
-                    if name in value
+                    (inner := expected[name]) is True or (isinstance(inner, dict) and plainly_satisfies(each, inner))
+                    for name, each in value.items()
+                    if name in expected
                 )
             case "required" if isinstance(expected, list):
                 is_valid = isinstance(value, dict) and all(name in value for name in expected)

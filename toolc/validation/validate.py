@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 __all__ = [
-    "UnresolvableError", "is_valid_schema", "libraries", "metaschema_errors", "schema_problem",
-    "validation_error", "validation_errors",
+    "SchemaValidator", "UnresolvableError", "ValidationBudget", "is_valid_schema", "libraries", "metaschema_errors",
+    "schema_problem", "validation_error", "validation_errors",
 ]  # fmt: skip
 
 
@@ -84,37 +84,66 @@ class UnresolvableError(Exception):
     """A schema has a reference that is not within the schema, or that is recursive without end."""
 
 
+@dataclass(frozen=True)
+class SchemaValidator:
+    """Validates values against the schema ``root``, or against subschemas of it.
+
+    What depends on the schema alone is computed for the first value. Remote references are never fetched.
+    """
+
+    root: JsonObject
+
+    def errors(
+        self, value: JsonValue, *, at: JsonObject | None = None, budget: ValidationBudget | None = None
+    ) -> list[ValidationError]:
+        """Return at most ``MAX_ERRORS`` errors of ``value`` for the schema, or for ``at``, a subschema of it.
+
+        ``budget`` can be shared by several values. Raises ``UnresolvableError``.
+        """
+        if self._has_key_patterns:
+            lengths = (len(key) for _, each in values_within(value) if isinstance(each, dict) for key in each)
+            if length := next((each for each in lengths if each > MAX_KEY_LENGTH), 0):
+                message = f"a key of {length} characters is too long to compare with patternProperties"
+                return [validation_error(message)]
+        if self._problem:
+            return [validation_error(self._problem)]
+        if at is not None and self._has_dialects:
+            at = _without_dialect(at)
+        validator = self._validator if at is None else self._validator.evolve(schema=at)
+        token = _budget.set(budget or ValidationBudget.of(value))
+        try:
+            return list(islice(validator.iter_errors(value), MAX_ERRORS))
+        except (libraries()[1].exceptions.Unresolvable, RecursionError) as error:
+            raise UnresolvableError(str(error)) from None
+        except BudgetExceededError:
+            return [validation_error("too many steps are needed to check this value")]
+        finally:
+            _budget.reset(token)
+
+    @cached_property
+    def _has_key_patterns(self) -> bool:
+        return "'patternProperties'" in repr(self.root)
+
+    @cached_property
+    def _problem(self) -> str:
+        return next(_problems_of_key_patterns(self.root), "") if self._has_key_patterns else ""
+
+    @cached_property
+    def _has_dialects(self) -> bool:
+        # A subschema with its own dialect would be checked with the library's keywords instead of ours.
+        return "'$schema'" in repr(self.root)
+
+    @cached_property
+    def _validator(self) -> Any:
+        schema = _without_dialect(self.root) if self._has_dialects else self.root
+        return _validator_class()(schema, registry=libraries()[1].Registry())
+
+
 def validation_errors(
     root: JsonObject, value: JsonValue, *, at: JsonObject | None = None, budget: ValidationBudget | None = None
 ) -> list[ValidationError]:
-    """Return the errors of ``value`` for the schema ``root``, or for ``at``, a subschema of it.
-
-    At most ``MAX_ERRORS`` are returned. ``budget`` can be shared by several values. Raises ``UnresolvableError``;
-    remote references are never fetched.
-    """
-    _, referencing = libraries()
-    written = repr(root)
-    if "'patternProperties'" in written:
-        lengths = (len(key) for _, each in values_within(value) if isinstance(each, dict) for key in each)
-        if length := next((each for each in lengths if each > MAX_KEY_LENGTH), 0):
-            message = f"a key of {length} characters is too long to compare with patternProperties"
-            return [validation_error(message)]
-        if problem := next(_problems_of_key_patterns(root), ""):
-            return [validation_error(problem)]
-    # A subschema with its own dialect would be checked with the library's keywords instead of ours.
-    if "'$schema'" in written:
-        root, at = _without_dialect(root), None if at is None else _without_dialect(at)
-    validator = _validator_class()(root, registry=referencing.Registry())
-    inner = validator if at is None else validator.evolve(schema=at)
-    token = _budget.set(budget or ValidationBudget.of(value))
-    try:
-        return list(islice(inner.iter_errors(value), MAX_ERRORS))
-    except (referencing.exceptions.Unresolvable, RecursionError) as error:
-        raise UnresolvableError(str(error)) from None
-    except BudgetExceededError:
-        return [validation_error("too many steps are needed to check this value")]
-    finally:
-        _budget.reset(token)
+    """Return the errors of one value, see ``SchemaValidator.errors``."""
+    return SchemaValidator(root).errors(value, at=at, budget=budget)
 
 
 @cache
@@ -190,7 +219,8 @@ def _validator_class() -> Any:
     jsonschema, _ = libraries()
     base = jsonschema.Draft202012Validator
     checks: dict[str, _Keyword] = {**base.VALIDATORS, "pattern": _check_pattern, "uniqueItems": _check_unique}
-    checks |= {"multipleOf": _check_multiple, "format": _check_format, **keywords_for_keys()}
+    checks |= {"multipleOf": _check_multiple, "format": _check_format, "required": _check_required}
+    checks |= keywords_for_keys()
     counted = {keyword: _counted(keyword, check) for keyword, check in checks.items()}
     return jsonschema.validators.extend(base, counted)
 
@@ -229,6 +259,12 @@ def _check_pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -
 def _check_format(_validator: Any, name: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
     if isinstance(instance, str) and not matches_format(instance, name):
         yield validation_error(f"{instance!r} is not {describe_format(name)}")
+
+
+def _check_required(_validator: Any, names: list[str], instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    for name in names if isinstance(instance, dict) else ():
+        if name not in instance:
+            yield validation_error(f"'{name}' is missing")
 
 
 def _check_multiple(validator: Any, step: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:

@@ -11,8 +11,8 @@ from long_runs import counted_calls
 
 from toolc.document.map_reader import Findings
 from toolc.model import codes
-from toolc.model.diagnostics import Diagnostics
-from toolc.model.names import MAX_STEPS, close_match, spend, step_budget
+from toolc.model.diagnostics import MAX_STEPS, Diagnostic, Diagnostics, spend, step_budget, steps_left
+from toolc.model.names import close_match
 from toolc.model.source import Position, SourceText, Span
 
 _HEAD: Final = "toolc: 1\nname: slow\ndescription: "
@@ -40,22 +40,81 @@ def test_calls_per_byte_of_a_long_file_do_not_grow(kind: str, tmp_path: Path) ->
 
 
 def test_steps_are_limited_within_a_context() -> None:
-    assert spend(MAX_STEPS + 1)
+    assert spend(MAX_STEPS + 1, "work")
+    with step_budget() as budget:
+        assert spend(MAX_STEPS, "work")
+        assert not budget.unfinished
+        assert not spend(1, "more work")
+        assert [*budget.unfinished] == ["more work"]
+        with step_budget(4) as inner:
+            assert steps_left(10 * MAX_STEPS) == MAX_STEPS + 1
+            assert spend(1, "work")
+        assert not inner.unfinished
+    assert spend(1, "work")
+
+
+def test_after_a_refusal_no_steps_are_left() -> None:
     with step_budget():
-        assert spend(MAX_STEPS)
-        assert not spend(1)
-        with step_budget():
-            assert spend(1)
-    assert spend(1)
+        assert not spend(MAX_STEPS + 1, "work")
+        assert steps_left(100) == 0
+        assert not spend(1, "work")
 
 
 def test_names_are_compared_until_the_budget_is_used_up() -> None:
     known = [f"name_{number}" for number in range(1000)]
-    with step_budget():
+    with step_budget() as budget:
         found = [close_match(f"nam_{number}", known) for number in range(100)]
     assert found[0] == "name_0"
     assert [bool(each) for each in found].index(False) == MAX_STEPS // 1000
+    assert [*budget.unfinished] == ["the search for similar names"]
     assert close_match("a" * 201, ["a" * 201]) == ""
+
+
+def test_long_names_need_more_steps() -> None:
+    with step_budget():
+        close_match("a" * 80, ["b" * 80, "c"])
+        assert steps_left(MAX_STEPS) == MAX_STEPS - 4
+
+
+_PARAMETER: Final = "  p{i}: {{type: string, description: The text {i} to print.}}\n"
+_TOOL: Final = "  - name: t{i}\n    description: Say hello to number {i}.\n    backend: {{shell: {{argv: [echo]}}}}\n"
+_DEFAULTS: Final = "toolc: 1\ndefaults:\n  sandbox:\n    env:\n"
+_PRODUCTS: Final[dict[str, tuple[str, str, str, str, str]]] = {
+    "examples": (f"{_HEAD}Text\nparameters:\n", _PARAMETER, "examples:\n", "  - {{a{i}: b}}\n", _TAIL),
+    "tests": (f"{_HEAD}Text\nparameters:\n", _PARAMETER, "tests:\n", "  - {{args: {{a{i}: b}}}}\n", _TAIL),
+    "defaults": (_DEFAULTS, "      V{i}: a\n", "tools:\n", _TOOL, ""),
+    "templates": (
+        f"{_HEAD}Text\nparameters:\n", _PARAMETER, "backend:\n  shell:\n    argv:\n", "    - '{{{{ q{i} }}}}'\n", "",
+    ),
+    "required": (
+        f"{_HEAD}Text\nparameters:\n  type: object\n  properties:\n", f"  {_PARAMETER}", "  required:\n",
+        "    - q{i}\n", _TAIL,
+    ),
+    "secrets": (
+        f"{_HEAD}Text\nsandbox:\n  secrets:\n", "    S{i}: {{hosts: [a.example]}}\n",
+        "backend:\n  http:\n    url: https://a.example\n    headers:\n", "      H{i}: '{{{{ secrets.T{i} }}}}'\n", "",
+    ),
+}  # fmt: skip
+"""Many of one thing and many of another: if each is combined with each, the work is the product of their numbers."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", _PRODUCTS)
+def test_the_product_of_two_numbers_is_limited_and_reported(kind: str, tmp_path: Path) -> None:
+    start, one, middle, other, end = _PRODUCTS[kind]
+
+    def checked(size: int) -> tuple[list[Diagnostic], int]:
+        repeated = ["".join(unit.format(i=i) for i in range(size // 2 // len(unit))) for unit in (one, other)]
+        text = start + repeated[0] + middle + repeated[1] + end
+        found: list[Diagnostic] = []
+        calls = counted_calls(lambda: found.extend(compile_text(tmp_path, text).diagnostics.sorted()))
+        return [each for each in found if each.code is codes.TOO_MANY_STEPS], calls
+
+    assert checked(2_000)[0] == []
+    (_, few), ((finding,), many) = checked(50_000), checked(100_000)
+    assert many <= 2 * 1.2 * few
+    assert "not finished: " in finding.message
+    assert finding.span.start == Position(1, 1)
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 30))), st.integers(1, 30), st.integers(0, 10))

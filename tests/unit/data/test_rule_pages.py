@@ -34,7 +34,8 @@ def test_each_code_of_the_compiler_is_on_the_page_of_its_number() -> None:
     }
     pages = [page for page in rule_pages().values() if page.number.startswith("TC")]
     assert {(page.number, code) for page in pages for code in page.codes} == declared
-    assert [page.number for page in pages if not page.bad] == [codes.INTERNAL_ERROR.number]
+    without = {codes.INTERNAL_ERROR.number, codes.TOO_MANY_STEPS.number}
+    assert {page.number for page in pages if not page.bad} == without
 
 
 def test_each_rule_of_a_review_has_a_page() -> None:

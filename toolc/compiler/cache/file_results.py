@@ -171,8 +171,7 @@ class _Input(NamedTuple):
 
     def compile(self, compiler: FileCompiler) -> Piece:
         """Compile the file."""
-        document = compiler.parse(self.file, self.data, self.diagnostics)
-        return compiler.compile_document(self.file, document, self.diagnostics)
+        return compiler.compile_bytes(self.file, self.data, self.diagnostics)[1]
 
 
 class _Result(NamedTuple):

@@ -61,8 +61,9 @@ from toolc.compiler.checks import (
 )
 from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS, ToolCheck
 from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.project.work_limits import unfinished_work
 from toolc.model import codes
-from toolc.model.diagnostics import Diagnostic
+from toolc.model.diagnostics import Diagnostic, step_budget
 from toolc.model.source import Span
 
 __all__ = ["check_each", "internal_error"]
@@ -87,11 +88,14 @@ that has an error.
 """
 
 
-def check_all_tools(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Yield every finding of the checks of all tools."""
+def check_all_tools(tools: Sequence[LocatedTool]) -> list[Diagnostic]:
+    """Return every finding of the checks of all tools."""
     own = [tool for tool in tools if not tool.comes_with_toolc]
-    for every in TOOL_SET_CHECKS:
-        yield from every.check(tools if every.includes_builtin_tools else own)
+    with step_budget() as budget:
+        found = [
+            each for every in TOOL_SET_CHECKS for each in every.check(tools if every.includes_builtin_tools else own)
+        ]
+    return [*found, *(unfinished_work(budget, tool.span("name")) for tool in own[:1] if budget.unfinished)]
 
 
 def check_each(tools: Sequence[LocatedTool], checks: Sequence[ToolCheck] = TOOL_CHECKS) -> Iterator[Diagnostic]:

@@ -9,7 +9,7 @@ from toolc.compiler.checks.base import tool_check, tool_set_check
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.templates.expressions import parse_expression
 from toolc.compiler.templates.parse import STEP_PROPERTIES
-from toolc.document.suggestions import quote_names, suggestion
+from toolc.document.suggestions import suggestion
 from toolc.model import codes
 from toolc.model.call_graph import tools_by_name
 from toolc.model.diagnostics import Diagnostic
@@ -54,19 +54,17 @@ def _problem(chain: tuple[str, ...], tool: LocatedTool, before: list[str], ids: 
         declared = tool.spec.parameters.properties
         if not name or name in declared:
             return None
-        known = f"the parameters are {quote_names(sorted(declared))}" if declared else "the tool declares no parameters"
-        return f"there is no parameter '{name}'", suggestion(name, declared) or known
+        hint = suggestion(name, declared, "the parameters are", "the tool declares no parameters")
+        return f"there is no parameter '{name}'", hint
     if name and "" in ids and name not in ids:
         return None  # it may refer to the step whose id could not be read
     if name and name in ids and name not in before:
         return f"the step '{name}' has no result yet when this one starts", "use an earlier step"
     if name and name not in before:
-        known = f"the earlier steps are {quote_names(before)}" if before else "there is no earlier step"
-        return f"there is no step '{name}'", suggestion(name, before) or known
+        hint = suggestion(name, before, "the earlier steps are", "there is no earlier step")
+        return f"there is no step '{name}'", hint
     if what and what not in STEP_PROPERTIES:
-        return f"a step has no '{what}'", suggestion(
-            what, STEP_PROPERTIES
-        ) or f"the results are {quote_names(STEP_PROPERTIES)}"
+        return f"a step has no '{what}'", suggestion(what, STEP_PROPERTIES, "the results are")
     return None
 
 

@@ -17,9 +17,9 @@ from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.templates.parse import PARAMETER_PREFIXES
 from toolc.document.edits import fix
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence, strings
-from toolc.document.suggestions import nearest
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
+from toolc.model.names import close_match
 from toolc.model.spec.code_backends import Script, ShellBackend
 
 _PATH: Final = r"[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)?+"
@@ -176,14 +176,15 @@ def check_unknown_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
         return
     names, known = _Names(tool), tool.spec.parameters.properties
     assigned = _assigned(script)
+    other = {*assigned, *names.env, *names.secrets}
     for each in islice(script.script.expansions, MAX_FINDINGS):
         name = each.name.removeprefix("ARG_")
-        is_set = each.name in {*assigned, *names.env, *names.secrets} or "*" in assigned
+        is_set = each.name in other or "*" in assigned
         if name == each.name or name in known or is_set or name.casefold() in names.parameters:
             continue
         start = script.text.find(name, each.start)
         span = script.span(start, start + len(name))
-        near = nearest(name, known)
+        near = close_match(name, known)
         hint = f"did you mean $ARG_{near}?" if near else f"declare '{name}' under 'parameters'"
         correction = fix(f"write ARG_{near}", script.replace(start, start + len(name), near)) if near else None
         yield Diagnostic(codes.UNKNOWN_PARAMETER, f"there is no parameter '{name}'", span, hint, correction)

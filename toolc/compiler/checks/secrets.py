@@ -14,7 +14,7 @@ from toolc.compiler.checks.helpers import parameters, text_may_contain
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.text_analysis.secret_patterns import find_secrets
 from toolc.document.nodes import Node, Scalar, strings
-from toolc.document.suggestions import quote_names, suggestion
+from toolc.document.suggestions import suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import SourceText
@@ -95,10 +95,11 @@ def check_secret_declarations(tool: LocatedTool) -> Iterator[Diagnostic]:
             used.add(name)
             if name not in declared:
                 written = f"declare it: {declaration(tool, name, _destination(tool))}"
-                known = f"the secrets are {quote_names(sorted(declared))}; or {written}" if declared else written
+                near = suggestion(name, declared, "the secrets are")
+                hint = near if near.endswith("?") else "; or ".join(each for each in (near, written) if each)
                 yield Diagnostic(
                     codes.UNDECLARED_SECRET, f"the secret '{name}' is not declared under sandbox.secrets",
-                    tool.source.locate(scalar.span, match[0]), suggestion(name, declared) or known,
+                    tool.source.locate(scalar.span, match[0]), hint,
                 )  # fmt: skip
     for name, secret in sorted(declared.items()):
         if secret.expose == "broker" and name not in used:

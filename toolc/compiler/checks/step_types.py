@@ -23,6 +23,7 @@ from toolc.model.spec.composed_backends import CompositeBackend, Step
 from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import STEPS, JsonList, JsonMap, JsonTemplate, Placeholder, Template
+from toolc.validation.validate import SchemaValidator
 
 __all__ = ["StepArguments"]
 
@@ -151,9 +152,7 @@ class StepArguments:
             return
         for name in sorted(passed - declared.keys()):
             message = f"'{self._step.tool}' has no parameter '{name}'"
-            hint = suggestion(name, declared) or (
-                f"its parameters are {quote_names(sorted(declared))}" if declared else "it has no parameters"
-            )
+            hint = suggestion(name, declared, "its parameters are", "it has no parameters")
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._key_span(name), hint)
 
     def _missing(self, passed: frozenset[str]) -> Iterator[Diagnostic]:
@@ -221,10 +220,10 @@ class StepArguments:
         if node is not None and isinstance(expected.schema, dict):
             diagnostics = Diagnostics()
             # Includes the definitions that its references use.
-            schema = Schema(
+            validator = SchemaValidator(
                 {**{key: expected.root[key] for key in _DEFINED if key in expected.root}, **expected.schema}
             )
-            check_instance(node, schema, what, codes.STEP_ARGUMENTS, Findings(self.tool.source, diagnostics))
+            check_instance(node, validator, what, codes.STEP_ARGUMENTS, Findings(self.tool.source, diagnostics))
             yield from diagnostics.sorted()
 
     def _template_type(
@@ -233,9 +232,7 @@ class StepArguments:
         try:
             got = self._scope.shape(value).types
         except NoSuchKeyError as error:
-            hint = suggestion(error.key, error.known) or (
-                f"the keys are {quote_names(sorted(error.known))}" if error.known else "it is not a map"
-            )
+            hint = suggestion(error.key, error.known, "the keys are", "it is not a map")
             message = f"this value has no key '{error.key}'"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(route), hint)
             return

@@ -19,6 +19,7 @@ from toolc.model.source import Span
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import WorkspaceMode
 from toolc.model.spec.tool import Expect, ExpectedChanges, ExpectedNetwork, Test
+from toolc.validation.validate import SchemaValidator
 
 _NOTHING: Final = Expect()
 
@@ -27,22 +28,24 @@ def decode_examples(
     node: Node, what: str, findings: Findings, parameters: Schema | None
 ) -> tuple[JsonObject, ...] | None:
     """Decode ``examples``, a list of arguments; ``parameters`` is None if they could not be read."""
-    return list_of(partial(_arguments, parameters=parameters))(node, what, findings)
+    validator = SchemaValidator(parameters.value) if parameters else None
+    return list_of(partial(_arguments, validator=validator))(node, what, findings)
 
 
 def decode_tests(
     node: Node, what: str, findings: Findings, parameters: Schema | None, workspace: WorkspaceMode
 ) -> tuple[Test, ...] | None:
     """Decode ``tests``. Tests that expect ``error: invalid_args`` may have any arguments."""
-    return list_of(partial(_test, parameters=parameters, workspace=workspace))(node, what, findings)
+    validator = SchemaValidator(parameters.value) if parameters else None
+    return list_of(partial(_test, validator=validator, workspace=workspace))(node, what, findings)
 
 
 @map_parser()
-def _test(reader: Reader, parameters: Schema | None, workspace: WorkspaceMode) -> Test | None:
+def _test(reader: Reader, validator: SchemaValidator | None, workspace: WorkspaceMode) -> Test | None:
     expect = reader.default("expect", _expect, _NOTHING)
-    schema = None if expect.error == "invalid_args" else parameters
+    checked_by = None if expect.error == "invalid_args" else validator
     node = reader.get("args") or Mapping({}, reader.node)
-    arguments = _arguments(node, f"{reader.what}.args", reader.findings, schema) or {}
+    arguments = _arguments(node, f"{reader.what}.args", reader.findings, checked_by) or {}
     test = Test(args=arguments, files=reader.default("files", _files, ()), expect=expect)
     if workspace == "none":
         _report_files(reader.node, reader.findings)
@@ -58,12 +61,12 @@ def _report_files(test: Mapping, findings: Findings) -> None:
             findings.add(codes.BAD_VALUE, message, entry.key_span, "add sandbox: {workspace: ro}")
 
 
-def _arguments(node: Node, what: str, findings: Findings, parameters: Schema | None) -> JsonObject | None:
+def _arguments(node: Node, what: str, findings: Findings, validator: SchemaValidator | None) -> JsonObject | None:
     map_node = mapping(node, what, findings)
     if map_node is None:
         return None
-    if parameters is not None:
-        check_instance(map_node, parameters, what, codes.EXAMPLE, findings)
+    if validator is not None:
+        check_instance(map_node, validator, what, codes.EXAMPLE, findings)
     value = to_json(map_node)
     assert isinstance(value, dict)
     return value

@@ -157,9 +157,10 @@ def _check_signature(function: Function, source: PythonSource, parameters: Schem
         if each.arg not in with_default:
             message = f"'{each.arg}' is positional-only, but arguments are passed by name"
             findings.add(codes.SIGNATURE, message, source.span_of(each, len(each.arg)), "remove the '/'")
+    others = named.keys() - parameters.properties.keys()
     for name in sorted(parameters.properties):
         if name not in named and arguments.kwarg is None:
-            hint = suggestion(name, named.keys() - parameters.properties.keys()) or f"add '{name}', or '**kwargs'"
+            hint = suggestion(name, others) or f"add '{name}', or '**kwargs'"
             place = source.span_of(function, len("def") if isinstance(function, ast.FunctionDef) else len("async def"))
             message = f"the function '{function.name}' does not accept the parameter '{name}'"
             findings.add(codes.SIGNATURE, message, place, hint)

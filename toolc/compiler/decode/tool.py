@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Final, TypeVar, get_args
@@ -33,9 +34,10 @@ from toolc.document.map_reader import (
     string,
     text,
 )
-from toolc.document.nodes import Document, Mapping, MappingEntry, Node, Scalar, Sequence
+from toolc.document.nodes import Document, Mapping, MappingEntry, Node, Scalar, Sequence, node_count
 from toolc.document.suggestions import has_misspelled_key, looks_like_spec, quote_names
 from toolc.model import codes
+from toolc.model.diagnostics import spend
 from toolc.model.json_schema import Schema
 from toolc.model.names import PROVIDER_NAMES, TOOL_NAME, names_similar_to, valid_name
 from toolc.model.spec.sandbox import SandboxSpec
@@ -198,8 +200,8 @@ def decode(
     decoder = _Decoder(project, findings, folder, may_name_variables(findings.source))
     if root.entry("tools") is None and root.entry("defaults") is None:
         by_key = {key: entry for key, entry in root.by_key.items() if key != "toolc"}
-        return (decoder.tool(Mapping(by_key, root), None),)
-    return decoder.tools(root)
+        return tuple(decoder.tools([Mapping(by_key, root)]))
+    return tuple(decoder.file(root))
 
 
 def _is_format(root: Mapping, findings: Findings) -> bool:
@@ -227,16 +229,25 @@ class _Decoder:
     folder: SpecFolder
     names_variables: bool
 
-    def tool(self, tool: Mapping, defaults: Mapping | None) -> LocatedTool:
-        """Decode one tool: merge the project defaults, the file defaults and the tool, then insert variables."""
-        layers = tuple(layer for layer in (self.project.defaults, defaults) if layer is not None)
-        merged = merge_defaults(reduce(merge_defaults, layers), tool) if layers else tool
+    def tool(self, tool: Mapping, layers: tuple[Mapping, ...], shared: Mapping | None) -> LocatedTool:
+        """Decode one tool: merge ``shared``, the defaults of all ``layers``, into it, then insert variables."""
+        merged = merge_defaults(shared, tool) if shared else tool
         if layers or self.names_variables:
             merged = replace_variables(merged, self.project.vars, self.findings)
         decoded = decode_tool(merged, self.findings, self.folder, layers, self.project.lint.hosts)
         return replace(decoded, policies=self.project.policies) if self.project.policies else decoded
 
-    def tools(self, root: Mapping) -> tuple[LocatedTool, ...]:
+    def tools(self, tools: Iterable[Mapping], defaults: Mapping | None = None) -> Iterator[LocatedTool]:
+        """Decode each tool with the defaults of the project and of the file, until no steps are left."""
+        layers = tuple(layer for layer in (self.project.defaults, defaults) if layer is not None)
+        shared = reduce(merge_defaults, layers) if layers else None
+        size = node_count(shared) if shared else 0
+        for number, tool in enumerate(tools):
+            if size and not spend(size, f"reading the tools from number {number + 1} on, each with all defaults"):
+                return
+            yield self.tool(tool, layers, shared)
+
+    def file(self, root: Mapping) -> Iterator[LocatedTool]:
         """Decode each tool of a file with ``tools``."""
         reader = Reader(root, "a file with 'tools'", self.findings)
         reader.get("toolc")
@@ -249,7 +260,7 @@ class _Decoder:
             self.findings.add(codes.BAD_VALUE, "'tools' must list at least one tool", tools.span)
         shared = check_defaults(defaults, self.findings) if defaults else None
         maps = (mapping(item, f"'tools'[{index}]", self.findings) for index, item in enumerate(tools.items))
-        return tuple(self.tool(tool, shared) for tool in maps if tool is not None)
+        return self.tools((tool for tool in maps if tool is not None), shared)
 
 
 def decode_providers(node: Node, what: str, findings: Findings) -> tuple[ProviderChoice, ...] | None:

@@ -157,7 +157,7 @@ class _File:
         compiler = FileCompiler(Projects(Diagnostics()), NO_SETTINGS)
         file = SpecFile(path=Path(self._path), display_path=self._path, folder=None)
         compiler.projects.of_file(file.path)
-        piece = compiler.compile_document(file, compiler.parse(file, data, diagnostics), diagnostics)
+        piece = compiler.compile_bytes(file, data, diagnostics)[1]
         if piece.diagnostics.has_errors:
             return None
         return {tool.spec.name: nodes.to_json(tool.node) for tool in piece.tools}

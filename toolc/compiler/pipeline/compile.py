@@ -178,8 +178,7 @@ def compile_specs(
 def compile_text(data: bytes, file: SpecFile, projects: Projects, settings: Settings) -> FileResult:
     """Return the result of compiling ``file`` alone as if it contained ``data``."""
     compiler, diagnostics = FileCompiler(projects, settings), Diagnostics()
-    document = compiler.parse(file, data, diagnostics)
-    piece = compiler.compile_document(file, document, diagnostics)
+    document, piece = compiler.compile_bytes(file, data, diagnostics)
     sources = (piece.source,) if piece.source else ()
     return FileResult(document, _reported(piece.diagnostics, sources, projects, settings))
 

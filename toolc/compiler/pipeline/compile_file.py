@@ -20,6 +20,7 @@ from toolc.compiler.project.discovery import Projects, SpecFile
 from toolc.compiler.project.files import SpecFolder
 from toolc.compiler.project.project import Project
 from toolc.compiler.project.settings import Settings, numbers_on
+from toolc.compiler.project.work_limits import time_limit, unfinished_work
 from toolc.document.loader import MAX_BYTES, load_data, read
 from toolc.document.map_reader import Findings
 from toolc.document.nodes import Document, Scalar
@@ -28,8 +29,7 @@ from toolc.document.suggestions import looks_like_spec
 from toolc.model import codes
 from toolc.model.call_graph import NO_TOOLS, ToolLookup, called_tools, tools_by_name
 from toolc.model.destinations import HostError, parse_destination
-from toolc.model.diagnostics import Code, Diagnostic, Diagnostics
-from toolc.model.names import step_budget
+from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, step_budget
 from toolc.model.source import SourceText, Span
 
 if TYPE_CHECKING:
@@ -79,7 +79,18 @@ class FileCompiler:
         diagnostics = Diagnostics()
         if data is None or len(data) > MAX_BYTES:  # read() reports files that are too large
             data = read(file.path, file.display_path, diagnostics)
-        return self.compile_document(file, self.parse(file, data, diagnostics), diagnostics)
+        return self.compile_bytes(file, data, diagnostics)[1]
+
+    def compile_bytes(
+        self, file: SpecFile, data: bytes | None, diagnostics: Diagnostics
+    ) -> tuple[Document | None, Piece]:
+        """Return the document and the piece of a file that contains ``data``, in limited time.
+
+        ``diagnostics`` contains the findings so far. The document is None if ``data`` is not a spec or cannot be read.
+        """
+        with time_limit(file.display_path):
+            document = self.parse(file, data, diagnostics)
+            return document, self.compile_document(file, document, diagnostics)
 
     def parse(self, file: SpecFile, data: bytes | None, diagnostics: Diagnostics) -> Document | None:
         """Parse ``data`` as the contents of ``file``; return None if that is not a spec or cannot be read."""
@@ -91,12 +102,23 @@ class FileCompiler:
         diagnostics.add(codes.NOT_A_SPEC, message, document.source.whole_file(), "a spec file starts with 'toolc: 1'")
         return None
 
-    @step_budget()
     def compile_document(self, file: SpecFile, document: Document | None, diagnostics: Diagnostics) -> Piece:
         """Return the piece of a parsed file; ``diagnostics`` contains the findings so far."""
         folder = folder_of(file)
         if document is None:
             return Piece(file=file, source=None, tools=(), diagnostics=diagnostics, folder=folder)
+        source = document.source
+        with step_budget(len(source.text)) as budget:
+            tools = self._decode_and_check(file, document, folder, diagnostics)
+        if budget.unfinished:
+            diagnostics.append(unfinished_work(budget, source.whole_file()))
+        diagnostics = _without_repetitions(diagnostics, tools)
+        return Piece(file=file, source=source, tools=tools, diagnostics=diagnostics, folder=folder)
+
+    def _decode_and_check(
+        self, file: SpecFile, document: Document, folder: SpecFolder, diagnostics: Diagnostics
+    ) -> tuple[LocatedTool, ...]:
+        """Return the tools of ``document``; every finding is added to ``diagnostics``."""
         project = self.projects.of_file(file.path)
         for source in self.projects.sources:
             diagnostics.add_source(source)
@@ -108,8 +130,7 @@ class FileCompiler:
         of_policies = check_alone(tools, self.settings.policies)
         for each in (*check_each(tools, self._checks(project)), *check_text_for_secrets(document.source), *of_policies):
             diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
-        diagnostics = _without_repetitions(diagnostics, tools)
-        return Piece(file=file, source=document.source, tools=tools, diagnostics=diagnostics, folder=folder)
+        return tools
 
     def _checks(self, project: Project) -> tuple[ToolCheck, ...]:
         """Return the checks that run for files of ``project``."""

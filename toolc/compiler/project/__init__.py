@@ -17,6 +17,8 @@ Start reading in ``project``, then ``discovery``. ``toolc.policy`` applies the p
 - ``suppressions``: comments ``# toolc: ignore[TC204] reason``: read, applied, reported if unused. Public:
   ``Suppression``.
 - ``tool_names``: names of tools in spec files, without compiling them.
+- ``work_limits``: ``unfinished_work``: the finding that the steps of a file are not enough; ``limited_time``: the
+  wall-clock limit per file of a command.
 - ``variables``: ``vars`` and ``{{ vars.NAME }}``, ``defaults`` merged into tools.
 
 May import: ``compiler.schema``, ``document``, ``policy``, ``data`` and ``model``.

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from toolc.compiler.project.files import PROJECT_FILES, walk
 from toolc.compiler.project.project import NO_PROJECT, Project, decode_project, decode_project_policy
 from toolc.compiler.project.variables import ProjectVariables
+from toolc.compiler.project.work_limits import time_limit, unfinished_work
 from toolc.document.loader import load_project
 from toolc.document.map_reader import Findings
 from toolc.model import codes
-from toolc.model.diagnostics import Diagnostics
+from toolc.model.diagnostics import Diagnostics, step_budget
 from toolc.model.errors import UsageError
 from toolc.model.source import SourceText
 
@@ -138,11 +139,14 @@ class Projects:
         first, *others = present
         for other in others:
             self._has_no_effect(other, f"{first.name} next to it is the project file", "keep one of the two")
-        document = load_project(first, _display_path(first), self.diagnostics)
-        if document is None:
-            return Project(folder=folder, vars=ProjectVariables(are_known=False))
-        self.sources.append(document.source)
-        project = decode_project(document, folder, Findings(document.source, self.diagnostics))
+        with time_limit(_display_path(first)), step_budget() as budget:
+            document = load_project(first, _display_path(first), self.diagnostics)
+            if document is None:
+                return Project(folder=folder, vars=ProjectVariables(are_known=False))
+            self.sources.append(document.source)
+            project = decode_project(document, folder, Findings(document.source, self.diagnostics))
+        if budget.unfinished:
+            self.diagnostics.append(unfinished_work(budget, document.source.whole_file()))
         return replace(project, policies=(*project.policies, *self._policies_above(folder)))
 
     def _policies_above(self, folder: Path) -> tuple[Policy, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from toolc.compiler.project.discovery import Projects, SpecFile, find
 from toolc.compiler.project.files import digest_of_bytes, digest_of_files
@@ -20,10 +21,11 @@ def builtin_files(projects: Projects) -> Iterator[SpecFile]:
             yield file
 
 
-def builtin_names() -> list[str]:
+@cache
+def builtin_names() -> tuple[str, ...]:
     """Return the names of the built-in tools, sorted."""
     files = builtin_files(Projects(Diagnostics()))
-    return sorted(name for file in files for name in _names(file, file.path.read_bytes(), "name"))
+    return tuple(sorted(name for file in files for name in _names(file, file.path.read_bytes(), "name")))
 
 
 def names_below(project: Project, projects: Projects) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from toolc.compiler.schema.parameters import is_full_schema
 from toolc.document.map_reader import Findings, mapping, mismatch
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
-from toolc.document.suggestions import quote_names, suggestion
+from toolc.document.suggestions import suggestion
 from toolc.model import codes
 from toolc.model.names import IDENTIFIER
 from toolc.model.source import SourceText, Span
@@ -166,15 +166,14 @@ class _Replacer:
             message = f"'{' '.join(written.split())[:60]}' is not a valid reference to a variable"
             self.findings.add(codes.TEMPLATE, message, place, "write {{ vars.NAME }}, with no filter and no key")
         else:
-            hint = suggestion(name, self.variables.by_name) or self._declaration_hint()
+            hint = suggestion(name, self.variables.by_name, f"the variables of {self.variables.where} are")
+            hint = hint or self._declaration_hint()
             self.findings.add(codes.DANGLING, f"there is no variable '{name}'", place, hint)
 
     def _declaration_hint(self) -> str:
         if not self.variables.where:
             return "declare variables under 'vars:' in a project file, toolc.yaml, above the specs"
-        if not self.variables.by_name:
-            return f"declare it under 'vars:' in {self.variables.where}"
-        return f"the variables of {self.variables.where} are {quote_names(sorted(self.variables.by_name))}"
+        return f"declare it under 'vars:' in {self.variables.where}"
 
 
 def check_defaults(defaults: Mapping, findings: Findings) -> Mapping:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.schema.dialects import as_current, check_dialects, check_references, check_remote, inner_mappings
@@ -18,7 +18,7 @@ from toolc.document.map_reader import Findings, first_line, quoting_hint
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
 from toolc.document.suggestions import REQUIRED, quote_names, suggestion
 from toolc.model import codes
-from toolc.model.diagnostics import Code, Fix
+from toolc.model.diagnostics import Code, Fix, spend, steps_left
 from toolc.model.json_schema import (
     LISTS_OF_SCHEMAS,
     MAPS_OF_SCHEMAS,
@@ -31,7 +31,13 @@ from toolc.model.json_schema import (
 from toolc.model.source import Span
 from toolc.validation.formats import KNOWN_FORMATS, describe_format
 from toolc.validation.plain_schema import is_plain_schema, plainly_satisfies
-from toolc.validation.validate import UnresolvableError, metaschema_errors, validation_error, validation_errors
+from toolc.validation.validate import (
+    SchemaValidator,
+    UnresolvableError,
+    ValidationBudget,
+    metaschema_errors,
+    validation_error,
+)
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -41,6 +47,9 @@ _ENDS_IN_ZERO: Final = re.compile(r"[-+]?[0-9]+\.[0-9]*0")
 
 _KEYWORDS_TO_CHECK: Final = frozenset({"$schema", "const", "default", "definitions", "enum", "format", "pattern"})
 _HOLDS_SCHEMAS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS
+
+_STEPS_PER_ERROR: Final = 5
+"""The steps to report one error of a value."""
 
 _LONGEST: Final = 300
 _TYPE_WORDS: Final = {
@@ -148,10 +157,6 @@ def describe_error(error: ValidationError) -> str:
         case "type":
             types = expected if isinstance(expected, list) else [expected]
             return f"{_describe(value)} is not {' or '.join(_TYPE_WORDS.get(str(each), str(each)) for each in types)}"
-        case "required" if isinstance(expected, list) and isinstance(value, dict):
-            missing = [str(name) for name in expected if name not in value]
-            # The library reports one name per error, and only in the message.
-            return next((f"'{name}' is missing" for name in missing if error.message.startswith(f"{name!r} ")), "")
         case "enum" if isinstance(expected, list):
             return f"{_describe(value)} is not one of {', '.join(map(_quote, expected))}"[:_LONGEST]
         case "const":
@@ -208,7 +213,8 @@ def _check_fully(root: Mapping, value: JsonObject, findings: Findings) -> Schema
     if findings.errors > before:
         return None
     schema = Schema(value)
-    null_defaults = [each for each in nodes if _is_invalid_default(each, schema, findings)]
+    validator = SchemaValidator(value)
+    null_defaults = [each for each in nodes if _is_invalid_default(each, validator, findings)]
     if findings.errors > before:
         return None
     if null_defaults:
@@ -216,18 +222,23 @@ def _check_fully(root: Mapping, value: JsonObject, findings: Findings) -> Schema
     return schema if is_current else Schema(as_current(schema.value))
 
 
-def check_instance(node: Node, schema: Schema, what: str, code: Code, findings: Findings) -> None:
-    """Report where the value of ``node`` does not satisfy ``schema``; ``what`` names the value."""
+def check_instance(node: Node, validator: SchemaValidator, what: str, code: Code, findings: Findings) -> None:
+    """Report where the value of ``node`` does not satisfy the schema of ``validator``; ``what`` names the value."""
     value = to_json(node)
-    if not plainly_satisfies(value, schema.value):
-        _report(node, _errors(schema.value, value), what, code, findings)
+    if not plainly_satisfies(value, validator.root):
+        _report(node, _errors(validator, value), what, code, findings)
 
 
-def _errors(root: JsonObject, value: JsonValue, at: JsonObject | None = None) -> list[ValidationError]:
+def _errors(validator: SchemaValidator, value: JsonValue, at: JsonObject | None = None) -> list[ValidationError]:
+    """Return the errors of ``value``, counting the steps of the file. If none are left, return no errors."""
+    budget = ValidationBudget.of(value)
+    allowed = budget.left = steps_left(budget.left)
     try:
-        return validation_errors(root, value, at=at)
+        errors = validator.errors(value, at=at, budget=budget) if allowed else []
     except UnresolvableError:
         return [validation_error("this value cannot be validated: references are nested too deeply")]
+    spend(1 + allowed - budget.left + _STEPS_PER_ERROR * len(errors), "the validation of defaults, examples and tests")
+    return errors
 
 
 def _report(
@@ -242,9 +253,11 @@ def _report(
         hint = f'put it in quotes: "{findings.text_at(span)}"' if unquoted else _unquoting(error)
         if error.validator == "enum" and isinstance(error.instance, str) and isinstance(error.validator_value, list):
             hint = suggestion(error.instance, [each for each in error.validator_value if isinstance(each, str)])
-        if error.validator == "additionalProperties" and (extra := _extra_key(_node_at(node, route), error)):
-            declared = sorted(error.schema.get("properties", {})) if isinstance(error.schema, dict) else []
-            span, words, hint = extra.key_span, no_such_key(extra.key, declared), suggestion(extra.key, declared)
+        if error.validator == "additionalProperties":
+            declared = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
+            if extra := _extra_key(_node_at(node, route), declared, error):
+                names = sorted(declared)
+                span, words, hint = extra.key_span, no_such_key(extra.key, names), suggestion(extra.key, names)
         findings.add(code, f"{what}{name}: {words}", span, hint or fallback)
 
 
@@ -384,7 +397,7 @@ def _names_types(value: object) -> bool:
     return any(not isinstance(each, list | dict) and each not in TYPES for each in items)
 
 
-def _is_invalid_default(node: Mapping, schema: Schema, findings: Findings) -> bool:
+def _is_invalid_default(node: Mapping, validator: SchemaValidator, findings: Findings) -> bool:
     """Report a default that its schema does not accept, and return whether it is an invalid null to be ignored."""
     entry, at = node.entry("default"), to_json(node)
     if entry is None or not isinstance(at, dict):
@@ -392,7 +405,7 @@ def _is_invalid_default(node: Mapping, schema: Schema, findings: Findings) -> bo
     value = to_json(entry.value)
     if plainly_satisfies(value, at):
         return False
-    errors = _errors(schema.value, value, at)
+    errors = _errors(validator, value, at)
     if errors and value is None:
         removal = fix("remove the default", remove_entry(findings.source, entry))
         report_null_default(entry, removal, findings)
@@ -443,7 +456,8 @@ def _node_at(node: Node, route: list[str | int]) -> Node:
     return node
 
 
-def _extra_key(node: Node, error: ValidationError) -> MappingEntry | None:
+def _extra_key(node: Node, declared: Collection[str], error: ValidationError) -> MappingEntry | None:
     """Return the first key of ``node`` that is not allowed; the library names it only in its message."""
     entries = node.entries if isinstance(node, Mapping) else ()
-    return next((entry for entry in entries if repr(entry.key) in error.message), None)
+    others = (entry for entry in entries if entry.key not in declared)
+    return next((entry for entry in others if repr(entry.key) in error.message), None)

@@ -229,7 +229,7 @@ def _check_required(root: Mapping, findings: Findings) -> None:
             continue
         schema = properties.get(name)
         if schema is None:
-            hint = suggestion(name, [entry.key for entry in properties.entries]) or "declare it under 'properties'"
+            hint = suggestion(name, properties.by_key) or "declare it under 'properties'"
             findings.add(codes.REQUIRED_UNKNOWN, f"'{name}' is required but not declared", item.span, hint)
         elif isinstance(schema, Mapping) and (default := schema.entry("default")):
             message = f"'{name}' is required but has a default: a model always passes it, other calls may omit it"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolc.document.suggestions import nearest
+from toolc.model.names import close_match
 
 __all__ = ["TYPES", "TYPE_ALIASES", "similar_type", "type_form"]
 
@@ -32,7 +32,7 @@ def similar_type(name: str) -> str:
     if type_form(name):
         return ""
     alias = TYPE_ALIASES.get(name.lower(), name.lower())
-    return alias if alias in TYPES else nearest(alias, TYPES)
+    return alias if alias in TYPES else close_match(alias, TYPES)
 
 
 def type_form(name: str) -> str:

@@ -19,8 +19,8 @@ from toolc.document.map_reader import Findings, string, unsupported
 from toolc.document.nodes import Node, Scalar
 from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
+from toolc.model.diagnostics import spend
 from toolc.model.json_schema import JsonValue, Schema
-from toolc.model.names import spend
 from toolc.model.source import Position, Span
 from toolc.model.template import SECRETS, STEPS, Placeholder, Template
 
@@ -161,12 +161,11 @@ def check_name(name: str, span: Span, findings: Findings, parameters: Schema | N
     """Return whether ``name`` is a declared parameter or this is unknown; report it if not."""
     if parameters is None or name in parameters.properties:
         return True
-    if not spend(len(parameters.properties)):
+    if not spend(len(parameters.properties), "the search for similar names"):
         findings.add(codes.UNKNOWN_PARAMETER, f"there is no parameter '{name}'", span)
         return False
-    declared = sorted(parameters.properties)
-    known = f"the parameters are {quote_names(declared)}" if declared else "the tool declares no parameters"
-    hint = suggestion(name, declared) or known
+    declared = parameters.properties
+    hint = suggestion(name, declared, "the parameters are", "the tool declares no parameters")
     rename = findings.rename_fix(findings.locate(span, name), name, declared)
     findings.add(codes.UNKNOWN_PARAMETER, f"there is no parameter '{name}'", span, hint, rename)
     return False
@@ -209,11 +208,11 @@ def _is_foreign(placeholder: Placeholder, span: Span, findings: Findings, scope:
         right = f"{{{{ {name[4:]} }}}}"
     elif name in {"env", "environ", "secret"} and key:
         right = f"{{{{ secrets.{key} }}}}"
-    elif scope.allows_secrets and name.isupper() and not placeholder.keys and not suggestion(name, sorted(declared)):
+    elif scope.allows_secrets and name.isupper() and not placeholder.keys and not suggestion(name, declared):
         right = f"{{{{ secrets.{name} }}}}"
     if not right:
         return False
-    before = findings.source_of(span).line(span.start.line)[: span.start.column - 1]
+    before = findings.source_of(span).before(span.start)
     if before.endswith("$") and findings.text_at(span).startswith("{{"):  # ${{ inputs.name }} of GitHub Actions
         span = Span(span.path, Position(span.start.line, span.start.column - 1), span.end)
     hint, made = f"write {right}", None
@@ -256,9 +255,8 @@ def _check_step(placeholder: Placeholder, span: Span, findings: Findings, scope:
         message = f"the step '{name}' has no result yet when this one starts"
         findings.add(codes.DANGLING, message, span, "use the result of an earlier step, or move this step")
         return
-    hint = suggestion(name, scope.steps) or "there is no earlier step; only a composite has steps"
-    if scope.steps and not suggestion(name, scope.steps):
-        hint = f"the earlier steps are {quote_names(sorted(scope.steps))}"
+    no_step = "there is no earlier step; only a composite has steps"
+    hint = suggestion(name, scope.steps, "the earlier steps are", no_step)
     findings.add(codes.DANGLING, f"there is no step '{name}'", span, hint)
 
 

@@ -50,7 +50,7 @@ def found() -> list[str]:
 
 
 def test_builtin_tools_have_the_documented_names() -> None:
-    assert builtin_names() == [*Registry.builtin().names]
+    assert builtin_names() == Registry.builtin().names
 
 
 def test_step_calls_a_builtin_tool(project: Path) -> None:
