@@ -114,19 +114,11 @@ def with_new_acceptances(
             continue
         name, change = changes[each.fingerprint]
         what = f"{change.rule} {change.grade} of {name or 'all specs'}"
-        message = f"{each.who} accepts {what} in this change: {change.message}" + (
-            f"; {no_effect}" if no_effect else ""
-        )
+        suffix = f"; {no_effect}" if no_effect else ""
+        message = f"{each.who} accepts {what} in this change: {change.message}{suffix}"
+        grade, path = change.grade if no_effect else "low", ("accepted", each.fingerprint)
         added.append(
-            ToolChange(
-                kind="risk",
-                rule="RSK14",
-                grade=change.grade if no_effect else "low",
-                message=message,
-                path=("accepted", each.fingerprint),
-                after=each.reason,
-                new=each.span,
-            )
+            ToolChange(rule="RSK14", grade=grade, message=message, path=path, after=each.reason, new=each.span)
         )
     return replace(difference, shared=(*difference.shared, *added))
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, list_under, values_within
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, Script, ShellBackend
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.spec.http_backend import HttpBackend
@@ -66,8 +66,7 @@ def argument_changes(sides: Sides, contracts: Sequence[ToolChange]) -> Iterator[
     """Yield a change for each of ``contracts`` after which other values reach the backend."""
     if sides.old is None:
         return
-    required = sides.after.parameters.value.get("required")
-    names = required if isinstance(required, list) else []
+    names = list_under(sides.after.parameters.value, "required")
     for change in contracts:
         if not change.rule.startswith("CON1"):
             continue
@@ -106,7 +105,7 @@ def _accepts_more(sides: Sides, change: ToolChange, name: str) -> Iterator[ToolC
 
 def _risk(change: ToolChange, grade: Grade, name: str, use: _Use) -> ToolChange:
     return replace(
-        change, kind="risk", rule=RULE, grade=grade, message=f"{change.message}; {use.words}",
+        change, rule=RULE, grade=grade, message=f"{change.message}; {use.words}",
         subject=f"{name} {change.rule}", witness=None, no_witness="",
     )  # fmt: skip
 
@@ -165,14 +164,11 @@ def _use(tool: Reviewed, name: str) -> _Use | None:
 
 def _templates(value: JsonValue, route: Route, name: str) -> Iterator[tuple[Route, str]]:
     """Yield each stored template that uses a parameter, with its route and as a spec writes it."""
-    if isinstance(value, list):
-        if any(isinstance(part, dict) and part.get("name") == name and "filters" in part for part in value):
-            yield route, "".join(part if isinstance(part, str) else str(as_in_spec(part)) for part in value)
-        for index, each in enumerate(value):
-            yield from _templates(each, (*route, index), name)
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            yield from _templates(each, (*route, key), name)
+    for place, parts in values_within(value, route):
+        if isinstance(parts, list) and any(
+            isinstance(part, dict) and part.get("name") == name and "filters" in part for part in parts
+        ):
+            yield place, "".join(part if isinstance(part, str) else str(as_in_spec(part)) for part in parts)
 
 
 def _route_in_spec(route: Route) -> Route:

@@ -9,15 +9,8 @@ from itertools import chain
 from typing import Final
 
 from toolc.compiler.checks.credentials import literal_credentials
-from toolc.compiler.pipeline.conceal import Concealer, conceal_text
-from toolc.compiler.text_analysis.credentials import (
-    credential_header,
-    credential_name,
-    credentials_in,
-    is_exempt,
-    without_scheme,
-)
-from toolc.compiler.text_analysis.secret_patterns import find_secrets
+from toolc.compiler.pipeline.conceal import Concealer, conceal_text, secret_ranges
+from toolc.compiler.text_analysis.credentials import credential_header, credential_name, is_exempt, without_scheme
 from toolc.model.json_schema import JsonObject, JsonValue, value_at, values_within
 from toolc.review.model.change import Counterexample, ToolChange
 from toolc.review.model.state import Reviewed
@@ -51,8 +44,7 @@ class Hidden:
                 named = chain(named, _named(stored["backend"]), _named(value_at(stored, ("sandbox", "env"))))
             placed += _assigned(named)
             texts = [tool.source.text] if tool.source else [*_strings(tool.stored)]
-            found += [text[each.start : each.end] for text in texts for each in find_secrets(text)]
-            found += [text[each.start : each.end] for text in texts for each in credentials_in(text)]
+            found += [text[start:end] for text in texts for start, end in secret_ranges(text)]
             found += [match[0] for text in texts for match in _PRIVATE_KEY.finditer(text)]
         words = [word for value in [*placed, *found] for word in value.split() if word not in _PEM]
         parts = (word[at : at + _PART] for word in words for at in range(len(word) - _PART + 1))

@@ -19,7 +19,7 @@ from toolc.model.spec.tool import EFFECT, SURFACE
 from toolc.reporters.text import printable
 from toolc.review.compare import compare
 from toolc.review.model.state import Reviewed, State
-from toolc.review.model.text_diff import changed_parts, format_route
+from toolc.review.model.text_diff import changed_parts, format_route, join_first
 from toolc.review.reports import text
 from toolc.review.sources.repository import Repository
 from toolc.review.sources.states import state_of
@@ -161,26 +161,22 @@ def _digest_change(
         places = tuple(format_route(each.route) for each in changed_parts(approved[1], now, fields))
         detail = "" if places else "the tools that it calls"
         return LockChange(before.name, part, old_digest, digest, places, detail)
-    same = [state for state in history.states if _is_same(state, now, fields)]
+    names = ((state, state.tools.get(now.spec.name)) for state in history.states)
+    same = [state for state, old in names if old and not any(changed_parts(old, now, fields))]
     if same and not called_tools(now.spec):
         detail = f"no fields since {same[0].label}: another version of toolc wrote the digest, or the line was edited"
         return LockChange(before.name, part, old_digest, digest, (), detail)
-    return LockChange(
-        before.name, part, old_digest, digest, None, "unknown: Git has no version with the approved digest"
-    )
-
-
-def _is_same(state: State, now: Reviewed, fields: Sequence[str]) -> bool:
-    old = state.tools.get(now.spec.name)
-    return old is not None and not [*changed_parts(old, now, fields)]
+    detail = "unknown: Git has no version with the approved digest"
+    return LockChange(before.name, part, old_digest, digest, None, detail)
 
 
 def _packages(before: LockedTool, after: LockedTool) -> LockChange:
     old, new = (_versions(each.packages) for each in (before, after))
-    words = []
-    for name in sorted(old.keys() | new.keys()):
-        if old.get(name) != new.get(name):
-            words.append(f"{name} {old.get(name, 'none')} to {new.get(name, 'none')}")
+    words = [
+        f"{name} {old.get(name, 'none')} to {new.get(name, 'none')}"
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
+    ]
     detail = ", ".join(words[:_MAX_FIELDS]) or "other digests of the same versions"
     return LockChange(before.name, "packages", " ".join(before.packages), " ".join(after.packages), detail=detail)
 
@@ -198,16 +194,13 @@ def as_text(changes: Sequence[LockChange]) -> str:
     """Return the changes as a table; empty if there are none."""
     if not changes:
         return ""
-    rows = [("TOOL", "CHANGE", "FIELDS"), *((each.tool, each.part, _fields(each)) for each in changes)]
+    rows = [
+        ("TOOL", "CHANGE", "FIELDS"),
+        *((each.tool, each.part, join_first(each.fields or (), _MAX_FIELDS) or each.detail) for each in changes),
+    ]
     first, second = (max(len(row[column]) for row in rows) for column in (0, 1))
     lines = (f"{tool:{first}}  {part:{second}}  {printable(fields)}".rstrip() for tool, part, fields in rows)
     return "".join(f"{line}\n" for line in lines)
-
-
-def _fields(change: LockChange) -> str:
-    named = [*(change.fields or ())]
-    more = f" and {len(named) - _MAX_FIELDS} more" if len(named) > _MAX_FIELDS else ""
-    return ", ".join(named[:_MAX_FIELDS]) + more or change.detail
 
 
 def as_json(lock: str, changes: Sequence[LockChange]) -> str:

@@ -93,7 +93,6 @@ def _policies(state: State, policies: SequenceABC[Policy]) -> tuple[Policy, ...]
 
 def _change(each: Relaxation) -> ToolChange:
     return ToolChange(
-        kind="risk",
         rule=RULE,
         grade="critical",
         message=f"the policy in {each.path} allows more: '{each.key}'",
@@ -253,7 +252,7 @@ def _relaxation_change(
     grade: Grade, message: str, route: Route, before: str | None, after: str | None, span: Span, subject: str = ""
 ) -> ToolChange:
     return ToolChange(
-        kind="risk", rule=RULE, grade=grade, message=message, path=route, before=before, after=after, new=span,
+        rule=RULE, grade=grade, message=message, path=route, before=before, after=after, new=span,
         subject=subject,
     )  # fmt: skip
 
@@ -268,7 +267,7 @@ def provider_changes(old: Reviewed, new: Reviewed) -> Iterator[ToolChange]:
         lost = {message: pointer for message, pointer in after.items() if message not in before}
         if lost:
             yield ToolChange(
-                kind="provider", rule=f"PRV{number:02}", grade="warning",
+                rule=f"PRV{number:02}", grade="warning",
                 message=f"{name} cannot represent {len(lost)} more detail{'s' * (len(lost) > 1)}: {next(iter(lost))}",
                 path=("parameters",), before="\n".join(before) or None, after="\n".join(after),
                 subject=" ".join(lost.values()), old=old.span("parameters"), new=new.span("parameters"),

@@ -9,7 +9,7 @@ from typing import Final
 
 from toolc.model.names import PROVIDER_NAMES
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange, grade, rule
-from toolc.review.model.change import Grade, Kind, Side
+from toolc.review.model.change import Grade, Kind, Side, kind_of
 
 _TOOL: Final[tuple[tuple[str, str, Grade, str], ...]] = (
     ("CON301", "tool-removed", "breaking", "tool removed"),
@@ -48,6 +48,10 @@ _RISKS: Final[tuple[tuple[str, str, Grade, str], ...]] = (
     ("RSK19", "public-credential", "high", "credential that is declared public"),
     ("RSK20", "arguments-widened", "high", "other arguments or defaults reach a command, URL, request or code"),
 )
+_SURFACE: Final[tuple[tuple[str, str, Grade, str], ...]] = (
+    ("SUR01", "definition-changed", "low", "definition that a model sees changed"),
+    ("SUR02", "similar-tool", "medium", "copy of another tool, or now similar to one"),
+)
 _HARMLESS: Final = frozenset({Aspect.DEFAULT, Aspect.CONTENT})
 """Aspects that never refuse a value."""
 
@@ -57,10 +61,14 @@ class ReviewRule:
     """A rule of a review; ``slug`` is a short ``name``, ``severity`` the worst grade of a change."""
 
     number: str
-    kind: Kind
     slug: str
     name: str
     severity: Grade
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its changes."""
+        return kind_of(self.number)
 
 
 def rules() -> Iterator[ReviewRule]:
@@ -70,16 +78,12 @@ def rules() -> Iterator[ReviewRule]:
         for aspect in Aspect:
             words = re.sub("(?=[A-Z])", " ", aspect.value).lower().split()  # "multipleOf" has two words
             slug, name = "-".join([subject, *words]), f"{subject} schema changed ({aspect.value})"
-            yield ReviewRule(rule(side, aspect), "contract", slug, name, _worst_grade(side, aspect))
-    for number, slug, severity, name in _TOOL:
-        yield ReviewRule(number, "contract", slug, name, severity)
-    for number, slug, severity, name in _RISKS:
-        yield ReviewRule(number, "surface" if number == "RSK10" else "risk", slug, name, severity)
-    yield ReviewRule("SUR01", "surface", "definition-changed", "definition that a model sees changed", "low")
-    yield ReviewRule("SUR02", "surface", "similar-tool", "copy of another tool, or now similar to one", "medium")
+            yield ReviewRule(rule(side, aspect), slug, name, _worst_grade(side, aspect))
+    for number, slug, severity, name in (*_TOOL, *_RISKS, *_SURFACE):
+        yield ReviewRule(number, slug, name, severity)
     for index, provider in enumerate(PROVIDER_NAMES, 1):
         slug, name = f"{provider.replace('_', '-')}-definition", f"{provider} represents less of the definition"
-        yield ReviewRule(f"PRV{index:02}", "provider", slug, name, "warning")
+        yield ReviewRule(f"PRV{index:02}", slug, name, "warning")
 
 
 def _worst_grade(side: Side, aspect: Aspect) -> Grade:

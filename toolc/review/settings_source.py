@@ -97,7 +97,7 @@ def with_source(difference: Difference, source: SettingsSource, more: Sequence[T
     if source.side == "base":
         shared = [_without_effect(each, source) for each in shared]
     if source.is_first_adoption:
-        first = ToolChange(kind="risk", rule="RSK17", grade="low", message=f"first adoption: {source.reason}")
+        first = ToolChange(rule="RSK17", grade="low", message=f"first adoption: {source.reason}")
         shared.append(first)
     return replace(difference, shared=tuple(shared))
 
@@ -120,7 +120,7 @@ def _excluded(difference: Difference) -> Iterator[ToolChange]:
         is_known = name in difference.old.tools or name in renamed
         if tool.located and project and is_known and project.excludes(Path(tool.located.path)):
             yield ToolChange(
-                kind="risk", rule="RSK15", grade="breaking", message=f"the file of {name} is excluded: {tool.path}",
+                rule="RSK15", grade="breaking", message=f"the file of {name} is excluded: {tool.path}",
                 path=("exclude", tool.path), subject=name, new=tool.span(),
             )  # fmt: skip
 
@@ -151,7 +151,7 @@ def _review_change(
     message: str, route: tuple[str, ...], before: str | None, after: str, at: Span, place: str
 ) -> ToolChange:
     return ToolChange(
-        kind="risk", rule="RSK16", grade="critical", message=message, path=route, before=before, after=after,
+        rule="RSK16", grade="critical", message=message, path=route, before=before, after=after,
         subject=place, new=at,
     )  # fmt: skip
 

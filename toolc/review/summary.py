@@ -14,6 +14,7 @@ from toolc.review.compare import Difference
 from toolc.review.model.change import GRADES
 from toolc.review.model.pairing import Status, ToolPair
 from toolc.review.model.state import Reviewed, State
+from toolc.review.model.text_diff import join_first
 
 __all__ = ["summary"]
 
@@ -63,11 +64,9 @@ def _lines(difference: Difference) -> Iterator[str]:
     for words, part in _PARTS:
         new = sorted({name for each in present for name in part(each)} - {name for each in old for name in part(each)})
         if new:
-            more = f" and {len(new) - _LONGEST} more" if len(new) > _LONGEST else ""
-            yield f"new {words}: {', '.join(new[:_LONGEST])}{more}"
+            yield f"new {words}: {join_first(new, _LONGEST)}"
     if approvers := sorted({name for _, change in difference.changes for name in change.approvers}):
-        more = f" and {len(approvers) - _LONGEST} more" if len(approvers) > _LONGEST else ""
-        yield f"to be approved by: {', '.join(approvers[:_LONGEST])}{more}"
+        yield f"to be approved by: {join_first(approvers, _LONGEST)}"
     old_tokens, new_tokens = (tokens(tool.spec for tool in side) for side in (before, after))
     yield f"tokens of these definitions, about: {old_tokens} before, {new_tokens} after ({new_tokens - old_tokens:+})"
 

@@ -39,21 +39,18 @@ def weakened_tests(pair: ToolPair, old: State, new: State) -> Iterator[ToolChang
     before, after = old.effect_digest(pair.old.spec.name), new.effect_digest(pair.new.spec.name)
     grade: Grade = "low" if before == after else "medium"
     for index, test in lost:
+        call = json.dumps(test.args, ensure_ascii=False)
+        call = call if len(call) <= _LONGEST else f"{call[:_LONGEST]}..."
         looser = next((each for each in left if _is_same_call(test, each)), None)
         if looser:
             left.remove(looser)
         route = ("tests", pair.new.spec.tests.index(looser)) if looser else ("tests",)
         yield ToolChange(
-            kind="risk",
-            rule=RULE,
-            grade=grade,
-            message=f"a test {'expects less' if looser else 'was removed'}: the call with {_call(test)}",
-            path=("tests", index),
-            before=_text(test),
-            after=_text(looser) if looser else None,
-            old=pair.old.span("tests", index),
+            rule=RULE, grade=grade, path=("tests", index),
+            message=f"a test {'expects less' if looser else 'was removed'}: the call with {call}",
+            before=_text(test), after=_text(looser) if looser else None, old=pair.old.span("tests", index),
             new=pair.new.span(*route),
-        )
+        )  # fmt: skip
 
 
 def _is_same_call(old: Test, new: Test) -> bool:
@@ -88,11 +85,6 @@ def _contains(whole: JsonValue, part: JsonValue) -> bool:
     if isinstance(whole, dict) and isinstance(part, dict):
         return all(key in whole and _contains(whole[key], value) for key, value in part.items())
     return is_same(whole, part)
-
-
-def _call(test: Test) -> str:
-    text = json.dumps(test.args, ensure_ascii=False)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _text(test: Test) -> str:

@@ -94,7 +94,7 @@ def test_a_fingerprint_does_not_depend_on_the_message_the_grade_or_the_lines(tmp
 )  # fmt: skip
 def test_a_fingerprint_depends_on_rule_path_values_and_direction(other: dict[str, Any]) -> None:
     change = ToolChange(
-        kind="contract", rule="CON103", grade="breaking", message="'name' no longer allows \"a\"",
+        rule="CON103", grade="breaking", message="'name' no longer allows \"a\"",
         path=("parameters", "properties", "name", "enum"), before='["a", "b"]', after='["b"]', direction="narrower",
     )  # fmt: skip
     assert fingerprint("look", replace(change, **other)) != fingerprint("look", change)

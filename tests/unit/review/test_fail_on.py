@@ -9,10 +9,13 @@ from toolc.review.model.change import Grade, Kind, ToolChange
 from toolc.review.model.pairing import ToolPair
 from toolc.review.model.state import State
 
+RULES = {"contract": "CON301", "risk": "RSK01", "surface": "SUR01", "provider": "PRV01"}
 
-def meets(text: str, kind: Kind, grade: Grade, rule: str = "X") -> bool:
+
+def meets(text: str, kind: Kind, grade: Grade, rule: str = "") -> bool:
     """Return whether a difference with this change fails."""
-    change = ToolChange(kind=kind, rule=rule, grade=grade, message="m")
+    change = ToolChange(rule=rule or RULES[kind], grade=grade, message="m")
+    assert change.kind == kind
     state = State("s", {})
     return fails(
         Difference(state, state, (ToolDifference(ToolPair("kept", None, None), (change,)),)), parse_fail_on(text)

@@ -11,7 +11,7 @@ from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.helpers import is_harmless, text_may_contain
 from toolc.compiler.checks.scripts import MAX_FINDINGS, ScriptText, shell_script
 from toolc.compiler.located_tool import LocatedTool
-from toolc.compiler.text_analysis.code_arguments import THE_SHELL, Code, code_of, inputs_of
+from toolc.compiler.text_analysis.code_arguments import COMMAND_NAME, Code, code_of, inputs_of
 from toolc.compiler.text_analysis.shell_script import Command, Expansion, Part, ShellScript, Word, read_script
 from toolc.document.edits import fix
 from toolc.model import codes
@@ -167,7 +167,7 @@ def _diagnostic(use: _Use, span: Span, *, in_script: bool) -> Diagnostic:
         message = f"'{form}' runs text from its input as code"
         return Diagnostic(codes.SHELL_TEMPLATE, message, span, f"{_INPUT_HINT}; {_DECLARE}")
     if len(code.word.parts) == 1:
-        subject = form if form == THE_SHELL else f"'{form}'"
+        subject = form if form == COMMAND_NAME else f"'{form}'"
         message = f"{subject} runs the value of '{name}' as code"
         return Diagnostic(codes.CALLER_CODE, message, span, f"{_DECLARE}; if not, run a fixed program with the value")
     message = f"'{form}' runs this text, which contains the value of '{name}', as code"

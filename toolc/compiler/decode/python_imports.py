@@ -47,6 +47,11 @@ class Module:
     statement: ImportStatement
     is_name: bool = False
 
+    @property
+    def top(self) -> str:
+        """The name of the top-level package."""
+        return self.name.partition(".")[0]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imports:
@@ -71,10 +76,9 @@ class Imports:
         needed: list[str] = []
         reported: set[tuple[str, str]] = set()
         for path, module, missing in self._failing():
-            subject = missing or module.name.partition(".")[0]
-            if (path, subject) in reported:
+            if (key := (path, missing or module.top)) in reported:
                 continue
-            reported.add((path, subject))
+            reported.add(key)
             source = python if path == self.entry else self._source(path)
             if missing is None:
                 self._report_package(module, source)
@@ -115,11 +119,11 @@ class Imports:
     def _roots(self, module: Module) -> Sequence[str]:
         if module.folder is not None:
             return (module.folder,)
-        return tuple(dict.fromkeys((_folder(self.entry), "")))
+        return tuple(dict.fromkeys((self.entry.rpartition("/")[0], "")))
 
     def _find(self, module: Module) -> tuple[list[str], str | None]:
         """Return the files of the tool that an import loads, and the file next to the spec that it lacks."""
-        if module.folder is None and module.name.partition(".")[0] in STANDARD_LIBRARY:
+        if module.folder is None and module.top in STANDARD_LIBRARY:
             return [], None
         missing: str | None = None
         for root in self._roots(module):
@@ -127,15 +131,14 @@ class Imports:
             if loaded:
                 return loaded, lacks
             missing = missing or lacks
-        top = module.name.partition(".")[0]
-        is_installed = provides(self.packages, module.name) or (self.has_image and top in PACKAGES)
+        is_installed = provides(self.packages, module.name) or (self.has_image and module.top in PACKAGES)
         return [], None if module.folder is None and is_installed else missing
 
     def _find_in(self, root: str, module: Module) -> tuple[list[str], str | None]:
         loaded: list[str] = []
         parts = module.name.split(".")
         for index in range(len(parts)):
-            place = "/".join([root, *parts[: index + 1]] if root else parts[: index + 1])
+            place = str(PurePosixPath(root, *parts[: index + 1]))
             if f"{place}.py" in self.files:
                 return [*loaded, f"{place}.py"], None
             if (package := f"{place}/__init__.py") in self.files:
@@ -143,12 +146,9 @@ class Imports:
             elif not any(path.startswith(f"{place}/") for path in self.files):
                 is_value = module.is_name and index == len(parts) - 1 and self._defines(loaded, parts[-1])
                 return loaded, None if is_value else self._on_disk(place)
-        return loaded or [self._any_in(root, parts)], None
-
-    def _any_in(self, root: str, parts: Sequence[str]) -> str:
-        """Return a file of a package without ``__init__.py``."""
-        place = "/".join([root, *parts] if root else parts)
-        return next(path for path in self.files if path.startswith(f"{place}/"))
+        # Of a package without __init__.py, any file.
+        start = f"{PurePosixPath(root, *parts)}/"
+        return loaded or [next(path for path in self.files if path.startswith(start))], None
 
     def _defines(self, loaded: Sequence[str], name: str) -> bool:
         """Return whether the last loaded package defines a name itself."""
@@ -165,8 +165,8 @@ class Imports:
         return None
 
     def _is_external(self, module: Module) -> bool:
-        top = module.name.partition(".")[0]
-        is_known = module.folder is not None or module.is_name or top in STANDARD_LIBRARY | _RUNNING or self.has_image
+        is_standard = module.top in STANDARD_LIBRARY | _RUNNING
+        is_known = module.folder is not None or module.is_name or is_standard or self.has_image
         return not is_known and not provides(self.packages, module.name)
 
     def _report_file(self, module: Module, missing: str, needed: Sequence[str], source: PythonSource) -> None:
@@ -187,7 +187,7 @@ class Imports:
         return fix(description, insert_item(source, files.items[0].span, needed[0]))
 
     def _report_package(self, module: Module, source: PythonSource) -> None:
-        top, package = module.name.partition(".")[0], package_name(module.name)
+        top, package = module.top, package_name(module.name)
         if self.packages:
             message = f"no package in 'requirements' is known to provide '{top}'"
             hint = f"add {package}==VERSION to 'requirements', even if another package installs it"
@@ -200,11 +200,7 @@ class Imports:
 
 def imports(text: str, path: str) -> Iterator[Module]:
     """Yield the modules that the Python file ``path`` imports, in order; none if it cannot be parsed."""
-    try:
-        tree = syntax_tree(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for statement in _statements(tree):
+    for statement in _statements(_tree(text)):
         if isinstance(statement, ast.Import):
             yield from (Module(None, alias.name, statement) for alias in statement.names)
             continue
@@ -219,6 +215,14 @@ def imports(text: str, path: str) -> Iterator[Module]:
         start = f"{statement.module}." if statement.module else ""
         names = [alias.name for alias in statement.names if alias.name != "*"]
         yield from (Module(folder, f"{start}{name}", statement, is_name=True) for name in names)
+
+
+def _tree(text: str) -> ast.AST:
+    """Return the syntax tree of a file; an empty one if it cannot be parsed."""
+    try:
+        return syntax_tree(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
 
 
 def _statements(tree: ast.AST) -> Iterator[ImportStatement]:
@@ -259,13 +263,9 @@ def _identifiers(node: ast.AST) -> frozenset[str]:
 
 
 def _names(text: str) -> frozenset[str]:
-    """Return the names that a file defines or imports; all are possible if it cannot be parsed."""
-    try:
-        tree = syntax_tree(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
+    """Return the names that a file defines or imports; none if it cannot be parsed."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(_tree(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -288,7 +288,3 @@ def _span(source: PythonSource, module: Module) -> Span:
     line = lines[statement.lineno - 1] if statement.lineno <= len(lines) else ""
     before = len(line.encode()[: statement.col_offset].decode("utf-8", "replace"))
     return source.span(statement.lineno, before + 1, len(line.rstrip()) - before)
-
-
-def _folder(path: str) -> str:
-    return path.rpartition("/")[0]

@@ -23,7 +23,7 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.source import SourceText
 
-__all__ = ["Concealer", "conceal", "conceal_text"]
+__all__ = ["Concealer", "conceal", "conceal_text", "secret_ranges"]
 
 _MIN_WORD: Final = 4
 """The minimum length of a part of a credential that is hidden wherever it occurs in findings."""
@@ -86,12 +86,12 @@ def conceal(diagnostics: Diagnostics) -> Diagnostics:
 
 def conceal_text(text: str) -> str:
     """Return a text without the strings in it that look like secrets."""
-    return _masked(text, [*_known(text)])
+    return _masked(text, [*secret_ranges(text)])
 
 
 def _ranges(source: SourceText, found: Sequence[Diagnostic]) -> Iterator[tuple[int, int]]:
     """Yield the ranges of a file's text that are never printed."""
-    yield from _known(source.text)
+    yield from secret_ranges(source.text)
     here = [each for each in found if each.span.path == source.path]
     for each in here:
         start, end = source.offset(each.span.start), source.offset(each.span.end)
@@ -101,7 +101,8 @@ def _ranges(source: SourceText, found: Sequence[Diagnostic]) -> Iterator[tuple[i
         yield from _assigned(source.text)
 
 
-def _known(text: str) -> Iterator[tuple[int, int]]:
+def secret_ranges(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of a text that look like secrets."""
     yield from ((secret.start, secret.end) for secret in find_secrets(text))
     yield from ((match.start, match.end) for match in credentials_in(text))
 

@@ -1,7 +1,7 @@
 """Analysis of text for ``checks`` and ``located_tool``. Start reading in ``near_duplicates``.
 
-- ``code_arguments``: the words of a command that a program runs as code. Public: ``SHELLS``, ``THE_SHELL``, ``Code``,
-  ``code_of``, ``inputs_of``.
+- ``code_arguments``: the words of a command that a program runs as code. Public: ``SHELLS``, ``COMMAND_NAME``,
+  ``Code``, ``code_of``, ``inputs_of``.
 - ``credentials``: names of credentials, and literal values that are credentials. Public: ``credential_header``,
   ``credential_name``, ``credentials_in``, ``is_exempt``, ``unexpanded_name``, ``without_scheme``.
 - ``informative_words``: the words of a description that its name does not contain. Public: ``name_words``,

@@ -10,68 +10,53 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolc.compiler.text_analysis.shell_script import Command, Expansion, Word
 
-__all__ = ["SHELLS", "THE_SHELL", "Code", "code_of", "inputs_of"]
+__all__ = ["COMMAND_NAME", "SHELLS", "Code", "code_of", "inputs_of"]
 
 SHELLS: Final = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})
 
-THE_SHELL: Final = "the shell"
-"""The form of a command that is only an argument without quotes."""
+COMMAND_NAME: Final = "the shell"
+"""The form of a command whose name is an argument without quotes."""
 
 _MAX_PIPES: Final = 10
 """The maximum number of commands of a pipe that are followed to find what a program reads."""
-
 
 _MAX_WRAPPERS: Final = 8
 """The maximum number of programs that start each other, as in ``sudo env timeout 5 sh``."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Interpreter:
+class _Interpreter(NamedTuple):
     """How a program receives code: the options before it, options with another value, and whether it reads stdin.
 
     ``variable`` is how code of this language reads an environment variable; ``{}`` is its name.
     """
 
-    code: re.Pattern[str]
-    valued: frozenset[str] = frozenset()
+    names: str
+    code: str
+    valued: tuple[str, ...]
+    variable: str
     reads_stdin: bool = True
-    variable: str = ""
 
 
 _SHELL: Final = _Interpreter(
-    re.compile(r"-[A-Za-z]*c[A-Za-z]*"), frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"}), True, '"${}"'
+    "|".join(sorted(SHELLS)), "-[A-Za-z]*c[A-Za-z]*", ("-o", "+o", "-O", "+O", "--rcfile", "--init-file"), '"${}"'
 )
-_NODE: Final = _Interpreter(
-    re.compile(r"-e|-p|-pe|--eval=?|--print=?"),
-    frozenset({"-r", "--require", "--import", "-C", "--conditions"}),
-    True,
-    "process.env.{}",
-)
-_INTERPRETERS: Final[tuple[tuple[re.Pattern[str], _Interpreter], ...]] = (
-    (re.compile("|".join(sorted(SHELLS))), _SHELL),
-    (
-        re.compile(r"(?:python|pypy)[0-9.]*"),
-        _Interpreter(re.compile(r"-[A-Za-z]*?c"), frozenset({"-W", "-X", "-m"}), True, 'os.environ["{}"]'),
-    ),
-    (re.compile(r"node|nodejs|bun"), _NODE),
-    (
-        re.compile(r"perl[0-9.]*"),
-        _Interpreter(re.compile(r"-[acflnpswtTuUWX0-9]*[eE]"), frozenset({"-I"}), True, "$ENV{{{}}}"),
-    ),
-    (
-        re.compile(r"ruby[0-9.]*"),
-        _Interpreter(re.compile(r"-[alnpsw0-9]*e"), frozenset({"-I", "-r", "-C"}), True, 'ENV["{}"]'),
-    ),
-    (re.compile(r"php[0-9.]*"), _Interpreter(re.compile(r"-r"), frozenset({"-d", "-c"}), True, 'getenv("{}")')),
-    (re.compile(r"lua[0-9.]*|luajit"), _Interpreter(re.compile(r"-e"), frozenset({"-l"}), True, 'os.getenv("{}")')),
-    (re.compile(r"Rscript"), _Interpreter(re.compile(r"-e"), frozenset(), False, 'Sys.getenv("{}")')),
-    (re.compile(r"julia"), _Interpreter(re.compile(r"-e|-E|--eval=?"), frozenset(), True, 'ENV["{}"]')),
-    (re.compile(r"pwsh|powershell"), _Interpreter(re.compile(r"-c|-[Cc]ommand"), frozenset(), False, "$env:{}")),
-)
+_INTERPRETERS: Final = (
+    _SHELL,
+    _Interpreter(r"(?:python|pypy)[0-9.]*", "-[A-Za-z]*?c", ("-W", "-X", "-m"), 'os.environ["{}"]'),
+    _Interpreter("node|nodejs|bun", "-e|-p|-pe|--eval=?|--print=?",
+                 ("-r", "--require", "--import", "-C", "--conditions"), "process.env.{}"),
+    _Interpreter("perl[0-9.]*", "-[acflnpswtTuUWX0-9]*[eE]", ("-I",), "$ENV{{{}}}"),
+    _Interpreter("ruby[0-9.]*", "-[alnpsw0-9]*e", ("-I", "-r", "-C"), 'ENV["{}"]'),
+    _Interpreter("php[0-9.]*", "-r", ("-d", "-c"), 'getenv("{}")'),
+    _Interpreter("lua[0-9.]*|luajit", "-e", ("-l",), 'os.getenv("{}")'),
+    _Interpreter("Rscript", "-e", (), 'Sys.getenv("{}")', reads_stdin=False),
+    _Interpreter("julia", "-e|-E|--eval=?", (), 'ENV["{}"]', reads_stdin=False),
+    _Interpreter("pwsh|powershell", "-c|-[Cc]ommand", (), "$env:{}", reads_stdin=False),
+)  # fmt: skip
 
 _AWK: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
 
@@ -140,7 +125,7 @@ def _code(words: Sequence[Word], command: Command | None, depth: int = 0) -> Ite
     if words[0].constant is None:
         parts = words[0].parts
         if len(parts) == 1 and isinstance(parts[0], Expansion) and parts[0].is_split:
-            yield Code(THE_SHELL, words[0])
+            yield Code(COMMAND_NAME, words[0])
         return
     name = words[0].constant.rpartition("/")[2]
     if find := _PROGRAMS.get(name):
@@ -157,7 +142,7 @@ def _eval(name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
 
 
 def _interpreter(name: str) -> _Interpreter | None:
-    return next((each for pattern, each in _INTERPRETERS if pattern.fullmatch(name)), None)
+    return next((each for each in _INTERPRETERS if re.fullmatch(each.names, name)), None)
 
 
 def _unwrapped(words: Sequence[Word]) -> Sequence[Word]:
@@ -197,7 +182,7 @@ def _interpreted(
     """Yield the code after an option such as ``-c``, or on standard input if there is neither code nor a file."""
     at, option = 1, ""
     while at < len(words) and (start := _start(words[at]))[:1] in {"-", "+"} and start not in {"-", "--"}:
-        match = interpreter.code.match(start)
+        match = re.match(interpreter.code, start)
         if match and interpreter is _SHELL and match.end() == len(start):
             option = option or start
         elif match and interpreter is not _SHELL:

@@ -21,8 +21,7 @@ _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _NOUNS: Final = (
     "apikey", "apitoken", "authkey", "authorization", "accesskey", "accesstoken", "clientsecret", "credential",
     "credentials", "jwt", "passphrase", "passwd", "password", "privatekey", "pwd", "secret", "secretkey",
-    "secretkeybase", "signingkey",
-    "subscriptionkey", "token",
+    "secretkeybase", "signingkey", "subscriptionkey", "token",
 )  # fmt: skip
 """The ends of a name that make it the name of a credential."""
 
@@ -59,21 +58,10 @@ _POSSIBLE: Final = frozenset(
 
 _WORDS: Final = frozenset(
     {
-        "anonymous",
-        "disabled",
-        "enabled",
-        "false",
-        "guest",
-        "no",
-        "none",
-        "null",
-        "off",
-        "on",
-        "true",
-        "undefined",
+        "anonymous", "disabled", "enabled", "false", "guest", "no", "none", "null", "off", "on", "true", "undefined",
         "yes",
     }
-)
+)  # fmt: skip
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:[.,_][0-9]+)*")
 _PATH: Final = re.compile(r"(?:file://|[A-Za-z]:\\|~?/|\.{1,2}/)[^\s]*")
 _EXAMPLE: Final = re.compile(r"[A-Za-z0-9+/_-]*EXAMPLE(?:KEY)?")

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from typing import Final, Literal, TypeAlias
 
 __all__ = ["MAX_DEPTH", "Command", "Expansion", "Part", "Region", "ShellScript", "Word", "read_script"]
@@ -376,7 +377,11 @@ class _Scanner:
         """Read quoted text, an escape or an expansion, and add it to ``parts``."""
         char = self.text[at]
         if char == "'":
-            return self._quoted(parts, at, end)
+            closing = self.text.find("'", at + 1, end)
+            stop = end if closing < 0 else closing + 1
+            parts.append(self.text[at + 1 : closing if closing >= 0 else end])
+            self.regions.append(Region(at, stop, "single"))
+            return stop
         if char == "\\":
             if not self.text.startswith("\n", at + 1):
                 parts.append(self.text[at + 1 : min(at + 2, end)])
@@ -390,23 +395,16 @@ class _Scanner:
         parts.extend(inner or [""])
         return stop
 
-    def _quoted(self, parts: list[Part], at: int, end: int) -> int:
-        stop = self.text.find("'", at + 1, end)
-        stop = end if stop < 0 else stop
-        parts.append(self.text[at + 1 : stop])
-        self.regions.append(Region(at, min(stop + 1, end), "single"))
-        return min(stop + 1, end)
-
     def _backticks(self, parts: list[Part], at: int, end: int) -> int:
         match = _BACKTICK.match(self.text, at + 1, end)
         stop = match.end() if match else end
         inner_end = stop - 1 if match else end
         self.regions.append(Region(at + 1, inner_end, "code"))
-        before = len(self.found)
+        known = len(self.found)
         self._enter()
         self.commands(at + 1, inner_end)
         self.depth -= 1
-        parts.append(self.found[-1] if len(self.found) > before else None)
+        parts.append(self.found[-1] if len(self.found) > known else None)
         return stop
 
     def _parts(self, at: int, end: int, plain: re.Pattern[str], closing: str) -> tuple[list[Part], int]:
@@ -438,9 +436,9 @@ class _Scanner:
             parts.append(None)
             return self._arithmetic(at + 3, end)
         if following.startswith("("):
-            before = len(self.found)
+            known = len(self.found)
             stop = self._nested(at + 2, end)
-            parts.append(self.found[-1] if len(self.found) > before else None)
+            parts.append(self.found[-1] if len(self.found) > known else None)
             return stop
         if following.startswith("{"):
             return self._braced(parts, at, end, is_split=is_split)
@@ -515,13 +513,7 @@ class _Scanner:
 def _joined(parts: list[Part]) -> tuple[Part, ...]:
     """Return the parts with adjacent constants joined."""
     joined: list[Part] = []
-    constants: list[str] = []
-    for part in [*parts, None]:
-        if isinstance(part, str):
-            constants.append(part)
-            continue
-        if constants:
-            joined.append("".join(constants))
-            constants = []
-        joined.append(part)
-    return tuple(joined[:-1])
+    for is_constant, group in groupby(parts, key=lambda part: isinstance(part, str)):
+        found = [*group]
+        joined += ["".join(map(str, found))] if is_constant else found
+    return tuple(joined)

@@ -71,7 +71,7 @@ def toolset_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChan
     for name in sorted(before.keys() ^ after.keys()):
         is_in = name in after
         yield ToolChange(
-            kind="contract", rule=RULE, grade="warning",
+            rule=RULE, grade="warning",
             message=f"the tool joined the toolset {name}" if is_in else f"the tool left the toolset {name}",
             path=("toolsets", name), before=None if is_in else name, after=name if is_in else None,
             old=before.get(name), new=after.get(name),
@@ -143,7 +143,7 @@ def _change(
     pair: ToolPair, rule: str, grade: Grade, message: str, route: Route, before: str | None, after: str | None
 ) -> ToolChange:
     return ToolChange(
-        kind="contract", rule=rule, grade=grade, message=message, path=route, before=before, after=after,
+        rule=rule, grade=grade, message=message, path=route, before=before, after=after,
         old=pair.old.span(*route) if pair.old else None, new=pair.new.span(*route) if pair.new else None,
     )  # fmt: skip
 
@@ -153,7 +153,7 @@ def _result_schema(old: Reviewed, new: Reviewed) -> ToolChange:
     message = "the result schema was removed" if is_gone else "a result schema was added"
     route = ("result", "schema")
     return ToolChange(
-        kind="contract", rule=RESULT_SCHEMA, grade="breaking" if is_gone else "compatible", message=message, path=route,
+        rule=RESULT_SCHEMA, grade="breaking" if is_gone else "compatible", message=message, path=route,
         before=_schema_text(old.spec.result_schema), after=_schema_text(new.spec.result_schema), old=old.span(*route),
         new=new.span(*route), no_witness="any result is a counterexample" if is_gone else "",
     )  # fmt: skip
@@ -173,7 +173,7 @@ def _schemas(
 def _schema_change(old: Reviewed, new: Reviewed, verdict: Verdict, side: Side, top: Route) -> ToolChange:
     change = verdict.change
     return ToolChange(
-        kind="contract", rule=rule(side, change.aspect), grade=verdict.grade,
+        rule=rule(side, change.aspect), grade=verdict.grade,
         message=f"result: {change.message}" if side == "output" else change.message, path=(*top, *change.route),
         before=to_json_text(change.before), after=to_json_text(change.after), direction=change.direction.value,
         subject=change.subject, old=old.span(*_route_in_spec(old, top, change.route)),

@@ -25,6 +25,8 @@ Route: TypeAlias = tuple[str | int, ...]
 _LENGTH: Final = 12
 """Hex digits of a fingerprint: short enough to copy by hand, and 48 bits are enough for one review."""
 
+_KINDS: Final[dict[str, Kind]] = {"CON": "contract", "RSK": "risk", "SUR": "surface", "PRV": "provider"}
+
 Side: TypeAlias = Literal["input", "output"]
 
 
@@ -52,7 +54,6 @@ class ToolChange:
     ``approvers`` are those that a policy names for the change.
     """
 
-    kind: Kind
     rule: str
     grade: Grade
     message: str
@@ -67,6 +68,16 @@ class ToolChange:
     witness: Counterexample | None = None
     no_witness: str = ""
     approvers: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its rule."""
+        return kind_of(self.rule)
+
+
+def kind_of(rule: str) -> Kind:
+    """Return the kind of a rule by its number; RSK10 is about text for models."""
+    return "surface" if rule == "RSK10" else _KINDS[rule[:3]]
 
 
 def fingerprint(tool: str, change: ToolChange) -> str:

@@ -131,7 +131,7 @@ class Links:
         more = f" and {len(places) - _MAX_FIELDS} more" if len(places) > _MAX_FIELDS else ""
         differs = f"; it differs in {named}{more}" if named else ""
         return ToolChange(
-            kind="surface", rule=RULE, grade="medium", message=f"{verb} {other}: {' and '.join(reasons)}{differs}",
+            rule=RULE, grade="medium", message=f"{verb} {other}: {' and '.join(reasons)}{differs}",
             path=("description",), subject=other, direction="" if pair.old else "added",
             old=pair.old.span("description") if pair.old else None, new=tool.span("description"),
         )  # fmt: skip

@@ -93,16 +93,10 @@ def remaining_surface_changes(old: Reviewed, new: Reviewed, reported: Sequence[T
             continue
         route = ("result", "schema", *part.route[1:]) if part.route[0] == "result_schema" else part.route
         yield ToolChange(
-            kind="surface",
-            rule=RULE,
-            grade="low",
-            message=f"the definition for the model changed at {format_route(route)}",
-            path=route,
-            before=to_json_text(part.before),
-            after=to_json_text(part.after),
-            old=old.span(*route),
-            new=new.span(*route),
-        )
+            rule=RULE, grade="low", message=f"the definition for the model changed at {format_route(route)}",
+            path=route, before=to_json_text(part.before), after=to_json_text(part.after),
+            old=old.span(*route), new=new.span(*route),
+        )  # fmt: skip
 
 
 def _stored_route(route: Route) -> Route:
@@ -139,6 +133,12 @@ def format_route(route: Route) -> str:
     for step in route:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
     return text
+
+
+def join_first(texts: Sequence[str], most: int) -> str:
+    """Return at most ``most`` texts as one: ``a, b and 3 more``."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
 
 
 def word_diff(before: str, after: str) -> tuple[tuple[str, str], ...]:

@@ -64,7 +64,7 @@ class Sides:
         if self.old is None:
             grade = _OF_NEW_TOOL.get(grade, grade)
         return ToolChange(
-            kind="risk", rule=rule, grade=grade, message=message, path=route, before=before, after=after,
+            rule=rule, grade=grade, message=message, path=route, before=before, after=after,
             direction="" if self.old else "added", subject=subject, old=self.old.span(*route) if self.old else None,
             new=self.new.span(*route),
         )  # fmt: skip

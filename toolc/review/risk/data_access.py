@@ -21,7 +21,9 @@ from toolc.review.model.text_diff import format_route, stored_values
 from toolc.review.risk.base import Sides, risk_rule, steps_suffix
 
 _ROUTE: Final = ("sandbox", "workspace")
-_POWER: Final[dict[WorkspaceMode, int]] = {"none": 0, "ro": 1, "transaction": 2, "rw": 3}
+POWER: Final[dict[WorkspaceMode, int]] = {"none": 0, "ro": 1, "transaction": 2, "rw": 3}
+"""The modes of the workspace, from the least to the most access."""
+
 _COMMITS: Final[dict[Commit, int]] = {"never": 0, "ask": 1, "success": 2, "always": 3}
 
 _EXPOSES: Final[dict[Expose, int]] = {"broker": 0, "file": 1, "env": 2}
@@ -36,7 +38,7 @@ _READERS: Final[dict[Expose, str]] = {
 def check_workspace(sides: Sides) -> Iterator[ToolChange]:
     """Report a workspace that is new or can be written to, and changes that are committed more easily."""
     before, after = _mode(sides.permissions_before), _mode(sides.permissions_after)
-    if _POWER[after] > _POWER[before]:
+    if POWER[after] > POWER[before]:
         by = next((steps_suffix(each) for each in sides.permissions_after.workspaces if each.value == after), "")
         yield sides.risk("RSK02", "critical", _workspace_message(before, after) + by, _ROUTE, before, after)
     transactions = [each.value for each in sides.permissions_before.transactions]
@@ -62,7 +64,7 @@ def _transaction_message(before: Sequence[TransactionSpec], after: TransactionSp
 
 def _mode(permissions: Permissions) -> WorkspaceMode:
     modes: list[WorkspaceMode] = ["none", *(each.value for each in permissions.workspaces)]
-    return max(modes, key=_POWER.__getitem__)
+    return max(modes, key=POWER.__getitem__)
 
 
 def _allows(wide: TransactionSpec, narrow: TransactionSpec) -> bool:

@@ -5,7 +5,6 @@ The comparison needs no list of domains: it compares a new host with those that 
 
 from __future__ import annotations
 
-import difflib
 import ipaddress
 import unicodedata
 from collections.abc import Iterable
@@ -112,16 +111,13 @@ def _imitates(label: str, brand: str) -> bool:
 
 def _is_one_edit(one: str, other: str) -> bool:
     """Return whether one character was added, removed or replaced, or two neighbours were swapped."""
-    if abs(len(one) - len(other)) > 1 or min(len(one), len(other)) < _MIN_LENGTH:
+    if one == other or min(len(one), len(other)) < _MIN_LENGTH:
         return False
-    matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
-    changes = [each for each in matcher.get_opcodes() if each[0] != "equal"]
-    if len(changes) == 1:
-        _, a, b, c, d = changes[0]
-        return max(b - a, d - c) == 1
-    return len(one) == len(other) and any(
-        one[:at] + one[at + 1] + one[at] + one[at + 2 :] == other for at in range(len(one) - 1)
-    )
+    pairs = zip(one, other, strict=False)
+    same = next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+    a, b = one[same:], other[same:]
+    is_swapped = a[:2] == b[:2][::-1] and a[2:] == b[2:]
+    return a[1:] == b or a == b[1:] or a[1:] == b[1:] or is_swapped
 
 
 def _skeleton(text: str) -> str:

@@ -9,19 +9,16 @@ from toolc.model.destinations import covers, format_destination
 from toolc.model.permissions import permissions_of
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.spec.http_backend import HttpBackend, Method, OAuth2Auth, Url
-from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
 from toolc.review.model.change import Grade, ToolChange
 from toolc.review.model.state import State
 from toolc.review.risk.base import Sides, gained, risk_rule
+from toolc.review.risk.data_access import POWER
 from toolc.review.risk.lookalike import imitated
 
 PUBLIC: Final = "RSK13"
 
 _ALLOW: Final = ("sandbox", "network", "allow")
-
-_POWER: Final = ("none", "ro", "transaction", "rw")
-"""The modes of the workspace, from the least to the most access."""
 
 _STRENGTH: Final[dict[Method, int]] = {"OPTIONS": 0, "HEAD": 0, "GET": 0, "POST": 1, "PUT": 2, "PATCH": 2, "DELETE": 3}
 
@@ -136,15 +133,15 @@ def toolset_access(sides: Sides) -> Iterator[ToolChange]:
             continue
         before = [permissions_of(tool, sides.state_before.by_name) for tool in tools]
         old_hosts = [host.value for each in before for host in each.hosts]
-        old_power = max((_POWER.index(mode.value) for each in before for mode in each.workspaces), default=0)
+        old_power = max((POWER[mode.value] for each in before for mode in each.workspaces), default=0)
         old_secrets = {secret.value.name for each in before for secret in each.secrets}
         more = [
             *(
                 f"reach {format_destination(host.value)}"
                 for host in after.hosts
-                if not _is_covered(host.value, old_hosts)
+                if not any(covers(other, host.value) for other in old_hosts)
             ),
-            *(f"use the workspace ({mode.value})" for mode in after.workspaces if _POWER.index(mode.value) > old_power),
+            *(f"use the workspace ({mode.value})" for mode in after.workspaces if POWER[mode.value] > old_power),
             *(f"use the secret {each.value.name}" for each in after.secrets if each.value.name not in old_secrets),
         ]
         if all(tool.annotations.read_only for tool in tools) and not sides.after.annotations.read_only:
@@ -152,10 +149,6 @@ def toolset_access(sides: Sides) -> Iterator[ToolChange]:
         if more:
             message = f"with this tool, the users of the toolset {name} can now also {', '.join(more)}"
             yield sides.risk("RSK11", "high", message, ("toolsets", name))
-
-
-def _is_covered(host: Destination, others: Iterable[Destination]) -> bool:
-    return any(covers(each, host) for each in others)
 
 
 def _data_access(state: State, names: Iterable[str]) -> tuple[bool, bool]:

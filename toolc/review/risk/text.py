@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from toolc.compiler.checks.model_text import first_instruction, first_invisible, first_markup
@@ -41,22 +40,16 @@ def check_model_text(sides: Sides) -> Iterator[ToolChange]:
     Of a new tool, of keys and of the template of results only high grades are reported. Other rules report the rest.
     """
     others = (sides.state_after.names | sides.state_after.tools.keys()) - {sides.after.name}
-    old_texts = texts(sides.old) if sides.old else {}
-    for route, after in texts(sides.new).items():
-        before = old_texts.get(route, "")
-        if before == after or route == ("name",) or (route[-1] == "$schema" and _DIALECT.fullmatch(after)):
-            continue
-        grade, reason = _grade_text(before, after, others)
-        if reason or (sides.old is not None and not _is_structure(route)):
-            message = f"the text for the model changed at {format_route(route)}{reason}"
-            yield replace(sides.risk("RSK10", grade, message, route, before, after), kind="surface")
-    old_more = _keys_and_template(sides.old) if sides.old else {}
-    for route, after in _keys_and_template(sides.new).items():
-        before = old_more.get(route, "")
-        grade, reason = _grade_text(before, after, others) if before != after else ("medium", "")
-        if reason:
-            message = f"the text for the model changed at {format_route(route)[:_LONGEST_ROUTE]}{reason}"
-            yield replace(sides.risk("RSK10", grade, message, route, before, after), kind="surface")
+    for find in (texts, _keys_and_template):
+        old_texts = find(sides.old) if sides.old else {}
+        for route, after in find(sides.new).items():
+            before = old_texts.get(route, "")
+            if before == after or route == ("name",) or (route[-1] == "$schema" and _DIALECT.fullmatch(after)):
+                continue
+            grade, reason = _grade_text(before, after, others)
+            if reason or (find is texts and sides.old is not None and not _is_structure(route)):
+                message = f"the text for the model changed at {format_route(route)[:_LONGEST_ROUTE]}{reason}"
+                yield sides.risk("RSK10", grade, message, route, before, after)
 
 
 def _keys_and_template(tool: Reviewed) -> dict[Route, str]:
