@@ -82,6 +82,6 @@ def _change(
     message: str, route: tuple[str, ...], before: str | None, after: str | None, path: str, line: int
 ) -> ToolChange:
     return ToolChange(
-        kind="risk", rule=RULE, grade="high", message=message, path=route, before=before, after=after, subject=path,
+        rule=RULE, grade="high", message=message, path=route, before=before, after=after, subject=path,
         new=Span(path, Position(line, 1), Position(line, 2)),
     )  # fmt: skip
