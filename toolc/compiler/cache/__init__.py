@@ -4,7 +4,7 @@ Start reading in ``check_cache``.
 
 - ``build_cache``: ``BuildCache``: skips a build whose inputs and output folder are unchanged.
 - ``changed_tools``: compiles and renders only the tools that changed since the last build. Public: ``build_changed``.
-- ``check_cache``: ``check_specs``: the findings of the last ``toolc check``, if they are valid.
+- ``check_cache``: ``check_specs``: the findings of the last ``toolc check``, if they are valid. Public: ``Checked``.
 - ``file``: the file format, the cache folder and its limits; findings as JSON. Public: ``cache_folder``, ``digest``,
   ``load``, ``save``.
 - ``file_results``: results of single files: after an edit only changed files are compiled.
