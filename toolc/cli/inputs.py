@@ -274,14 +274,3 @@ def compiled_source(source: Path) -> Compilation:
         print_findings(compilation.diagnostics, sys.stderr)
         raise click.exceptions.Exit(CANNOT)
     return compilation
-
-
-def baseline_of(base: str, approved_by: Sequence[str], paths: Sequence[Path]) -> Baseline | None:
-    """Return the settings of ``base``, which the specs cannot relax; None if it lets them. Raises ``UsageError``."""
-    from toolc.review.settings_source import settings_source  # lazy: +90 ms; only --base needs the review
-    from toolc.review.sources.reviewed_files import reviewed_files  # lazy: as above
-    from toolc.review.sources.states import baseline_here, state_of  # lazy: as above
-
-    with reviewed_files(base, None) as files, state_of(base, paths) as state:
-        source = settings_source(state, approved_by, is_first_adoption=files.is_first_adoption(paths))
-        return baseline_here(state) if source.side == "base" else None

@@ -22,7 +22,8 @@ Nothing here runs a tool, checks out a commit or writes into a repository. Start
   ``central_policy_changes``, ``policy_violations``.
 - ``rules``: declares every rule: number, title, worst grade.
 - ``settings_source``: whose acceptances and settings apply, the base's or the head's; the file of ``--policy``.
-  Public: ``CentralPolicy``, ``SettingsSource``, ``confirmed``, ``read_central_policy``, ``with_source``.
+  Public: ``CentralPolicy``, ``SettingsSource``, ``baseline_of``, ``confirmed``, ``read_central_policy``,
+  ``with_source``.
 - ``summary``: about ten lines: changes per grade, new access, cost in tokens.
 - ``weakened_tests``: tests of a tool that were removed or expect less (RSK18).
 

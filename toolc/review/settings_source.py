@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from toolc.compiler.project.baseline import Baseline
 from toolc.compiler.project.policy import read_policy
 from toolc.compiler.project.review_settings import ReviewSettings
 from toolc.model.source import Position, Span
@@ -18,9 +19,18 @@ from toolc.review.compare import Difference
 from toolc.review.model.change import ToolChange
 from toolc.review.model.state import State, placed
 from toolc.review.project_changes import central_policy_changes
-from toolc.review.sources.reviewed_files import ReviewedFiles
+from toolc.review.sources.reviewed_files import ReviewedFiles, reviewed_files
+from toolc.review.sources.states import baseline_here, state_of
 
-__all__ = ["CentralPolicy", "SettingsSource", "confirmed", "read_central_policy", "settings_source", "with_source"]
+__all__ = [
+    "CentralPolicy",
+    "SettingsSource",
+    "baseline_of",
+    "confirmed",
+    "read_central_policy",
+    "settings_source",
+    "with_source",
+]
 
 _NO_REVIEW = ReviewSettings()
 
@@ -62,6 +72,13 @@ def settings_source(base: State, approved_by: Sequence[str], *, is_first_adoptio
             return SettingsSource("head", f"{login}, one of the review.approvers of the base, has approved the head")
     named = dict.fromkeys(login for each in settings for login in each.approvers)
     return SettingsSource("base", "the base decides", tuple(named))
+
+
+def baseline_of(base: str, approved_by: Sequence[str], paths: Sequence[Path]) -> Baseline | None:
+    """Return the settings of ``base``, which the specs cannot relax; None if it lets them. Raises ``UsageError``."""
+    with reviewed_files(base, None) as files, state_of(base, paths) as state:
+        source = settings_source(state, approved_by, is_first_adoption=files.is_first_adoption(paths))
+        return baseline_here(state) if source.side == "base" else None
 
 
 def confirmed(source: SettingsSource, difference: Difference) -> SettingsSource:

@@ -122,8 +122,8 @@ def _check(places: Sequence[Path], settings: Settings, base: str | None, approve
 
     if base is None:
         return check_specs(places, settings)
-    from toolc.cli.inputs import baseline_of
     from toolc.compiler.pipeline.compile import compile_specs
+    from toolc.review.settings_source import baseline_of
 
     compilation = compile_specs(places, settings, baseline=baseline_of(base, approved_by, places))
     return Checked(len(compilation.tools), compilation.diagnostics)

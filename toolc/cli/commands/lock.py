@@ -20,7 +20,7 @@ from toolc.cli.common import (
     note,
     wants_color,
 )
-from toolc.cli.inputs import baseline_of, compile_or_exit, user_configuration
+from toolc.cli.inputs import compile_or_exit, user_configuration
 
 if TYPE_CHECKING:
     from toolc.model.lock_file import Lock, Pin
@@ -54,6 +54,7 @@ def command(
     """
     from toolc.model.lock_file import Lock, lock_tools  # start-up time
     from toolc.review.locked import unpinned
+    from toolc.review.settings_source import baseline_of
 
     chosen = paths or (".",)
     places = [Path(each) for each in chosen]

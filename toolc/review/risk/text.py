@@ -23,6 +23,14 @@ _HOST: Final = re.compile(
     r"|club|shop|store|cloud|page|live|host|fun|icu|click|space|website|tech)\b)",
     re.IGNORECASE,
 )
+_CONFIDENTIAL: Final = re.compile(
+    r"\b(?:passwords?|passphrases?|credentials?|private keys?|ssh keys?|api[ -]?keys?|(?:access|session|bearer) tokens?"
+    r"|credit cards?|card numbers?|cvv|social security|system prompts?|(?:chat|conversation) history"
+    r"|(?:previous|earlier|other) messages)\b",
+    re.IGNORECASE,
+)
+"""What a text may ask a model to send along."""
+
 _STRUCTURE: Final = frozenset({"type", "required", "format", "$schema", "$ref"})
 _DIALECT: Final = re.compile(r"https?://json-schema\.org/[\w/.-]*#?")
 _PLAIN_NAME: Final = re.compile(r"[\w$.-]{1,64}")
@@ -46,7 +54,7 @@ def check_model_text(sides: Sides) -> Iterator[ToolChange]:
             before = old_texts.get(route, "")
             if before == after or route == ("name",) or (route[-1] == "$schema" and _DIALECT.fullmatch(after)):
                 continue
-            grade, reason = _grade_text(before, after, others)
+            grade, reason = _grade_text(before, after, others, is_new_tool=sides.old is None)
             if reason or (find is texts and sides.old is not None and not _is_structure(route)):
                 message = f"the text for the model changed at {format_route(route)[:_LONGEST_ROUTE]}{reason}"
                 yield sides.risk("RSK10", grade, message, route, before, after)
@@ -70,7 +78,7 @@ def _is_structure(route: Route) -> bool:
     return route[0] in {"parameters", "result_schema"} and named[-1] in _STRUCTURE
 
 
-def _grade_text(before: str, after: str, others: frozenset[str] | set[str]) -> tuple[Grade, str]:
+def _grade_text(before: str, after: str, others: frozenset[str] | set[str], *, is_new_tool: bool) -> tuple[Grade, str]:
     """Return the grade, and a text with the reason for it."""
     if hidden := first_invisible(after):
         return "critical", f", with an invisible character ({hidden})"
@@ -87,6 +95,8 @@ def _grade_text(before: str, after: str, others: frozenset[str] | set[str]) -> t
         return "high", f", and now names the tool {named[0]}"
     if new := _new_match(_COMMANDING, before, after):
         return "high", f", and now says '{new}'"
+    if not is_new_tool and (new := _new_match(_CONFIDENTIAL, before, after)):
+        return "high", f", and now names '{new}'"
     return "medium", ""
 
 
