@@ -26,8 +26,8 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
   ``RequestBody``, ``ResponseHandling``, ``TokenRequest``.
 - ``json_schema``: ``JsonValue``, ``JsonObject``, ``parse_json``, ``Schema``; subschemas and JSON Pointers. Public:
   ``anchors``, ``child_pointer``, ``direct_subschemas``, ``list_index``, ``list_under``, ``map_subschemas``,
-  ``map_under``, ``pointer_tokens``, ``subschemas``, ``target_of``, ``type_of``, ``value_at``, ``values_within``,
-  ``LISTS_OF_SCHEMAS``, ``MAPS_OF_SCHEMAS``, ``SCHEMAS``.
+  ``map_under``, ``pointer_tokens``, ``subschemas``, ``target_of``, ``type_of``, ``types_of``, ``value_at``,
+  ``values_within``, ``LISTS_OF_SCHEMAS``, ``MAPS_OF_SCHEMAS``, ``SCHEMAS``.
 - ``lock_file``: ``toolc.lock``: ``Lock.check``, reading, writing, which tools changed, how to approve. Public:
   ``changed_tools``, ``lock_tools``, ``Lock``, ``LockError``, ``LockedTool``, ``Pin``, ``LOCK_NAME``.
 - ``names``: names of providers and engines; the rules for names of tools, parameters and variables; ``close_match`` for

@@ -12,7 +12,8 @@ from urllib.parse import unquote
 __all__ = [
     "LISTS_OF_SCHEMAS", "MAPS_OF_SCHEMAS", "SCHEMAS", "JsonObject", "JsonValue", "Schema", "anchors", "child_pointer",
     "direct_subschemas", "list_index", "list_under", "map_subschemas", "map_under", "parse_json", "pointer_tokens",
-    "subschemas", "target_of", "type_of", "value_at", "values_within",
+    "subschemas", "target_of", "type_of", "types_of", "value_at",
+    "values_within",
 ]  # fmt: skip
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
@@ -165,6 +166,12 @@ def map_under(schema: JsonObject, keyword: str) -> JsonObject:
     """Return the mapping under a keyword; empty if there is none."""
     value = schema.get(keyword)
     return value if isinstance(value, dict) else {}
+
+
+def types_of(schema: JsonObject) -> list[str]:
+    """Return the types that the keyword ``type`` lists; empty without it."""
+    declared = schema.get("type")
+    return [each for each in (declared if isinstance(declared, list) else [declared]) if isinstance(each, str)]
 
 
 def type_of(value: JsonValue) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote
 
-from toolc.model.json_schema import JsonObject, JsonValue, child_pointer
+from toolc.model.json_schema import JsonObject, JsonValue, child_pointer, list_under, map_under, types_of
 from toolc.providers.json_schema.lowering import IGNORED, LossLog, add_to_description
 from toolc.providers.json_schema.references import Recursion, References, merge_all_of
 
@@ -59,8 +59,7 @@ def split_types(source: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
 
     There is one variant, ``{"type", "enum"?}``, for each type that ``type``, ``enum`` and ``const`` allow.
     """
-    declared = source.get("type")
-    types = [each for each in (declared if isinstance(declared, list) else [declared]) if isinstance(each, str)]
+    types = types_of(source)
     values_keywords: JsonObject = {key: source[key] for key in ("const", "enum") if key in source}
     if not values_keywords:
         return {}, [{"type": each} for each in types if each != "integer" or "number" not in types]
@@ -186,8 +185,7 @@ class _Lowering:
             return result
         # Names that match a pattern are not additional: without the pattern, the keyword would refuse them.
         others = True if "patternProperties" in source else source.get("additionalProperties", True)
-        listed = source.get("required")
-        required = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+        required = [name for name in list_under(source, "required") if isinstance(name, str)]
         # Sorted, so that neither losses nor new names depend on the order of the spec's keys.
         for key in sorted(_WITH_SCHEMAS & source.keys()):
             value = source[key]
@@ -211,8 +209,7 @@ class _Lowering:
                 case _:
                     pass
         # Gemini rejects a schema that requires a property it does not declare.
-        properties = result.get("properties")
-        declared = properties if isinstance(properties, dict) else {}
+        declared = map_under(result, "properties")
         missing: JsonObject = {
             name: self.lower(others, location.at("additionalProperties")) for name in required if name not in declared
         }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolc.model.call import ToolCall
-from toolc.model.json_schema import JsonObject, JsonValue, direct_subschemas
+from toolc.model.json_schema import JsonObject, JsonValue, direct_subschemas, list_under, map_under
 from toolc.model.result import Audio, Content, Image, Resource, Text
 from toolc.model.spec.tool import ToolSpec
 from toolc.providers.base import (
@@ -116,24 +116,18 @@ class _Size:
     largest: int = 0
 
     def add(self, schema: JsonObject, depth: int) -> None:
-        names = [*_map(schema, "properties"), *_map(schema, "$defs")]
-        listed = schema.get("enum")
-        values = [*(listed if isinstance(listed, list) else ()), *([schema["const"]] if "const" in schema else ())]
+        names = [*map_under(schema, "properties"), *map_under(schema, "$defs")]
+        values = [*list_under(schema, "enum"), *([schema["const"]] if "const" in schema else ())]
         texts = sum(len(each) for each in values if isinstance(each, str))
         depth += "properties" in schema
         self.depth = max(self.depth, depth)
-        self.properties += len(_map(schema, "properties"))
+        self.properties += len(map_under(schema, "properties"))
         self.choices += len(values)
         self.characters += texts + sum(map(len, names))
         if len(values) > MANY_CHOICES:
             self.largest = max(self.largest, texts)
         for inner in direct_subschemas(schema):
             self.add(inner, depth)
-
-
-def _map(schema: JsonObject, keyword: str) -> JsonObject:
-    value = schema.get(keyword)
-    return value if isinstance(value, dict) else {}
 
 
 def _function(tool: ToolSpec, provider: str, losses: LossLog) -> tuple[JsonObject, bool]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from toolc.model.json_schema import JsonObject, JsonValue, pointer_tokens, value_at
+from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under, pointer_tokens, types_of, value_at
 from toolc.validation.plain_schema import plainly_satisfies
 from toolc.validation.validate import ValidationBudget, validation_errors
 
@@ -97,12 +97,11 @@ class _NullRemoval(_Conversion):
         return value is None
 
     def convert_part(self, schema: JsonObject, value: JsonValue) -> JsonValue:
-        properties, items, required = schema.get("properties"), schema.get("items"), schema.get("required")
+        properties, items, needed = schema.get("properties"), schema.get("items"), list_under(schema, "required")
         if isinstance(value, list) and isinstance(items, dict):
             return [self.convert(items, item) for item in value]
         if not isinstance(value, dict) or not isinstance(properties, dict):
             return value
-        needed = required if isinstance(required, list) else []
         result: JsonObject = {}
         for name, each in value.items():
             inner = properties.get(name, True)
@@ -131,16 +130,13 @@ class _IntegerConversion(_Conversion):
     def convert_part(self, schema: JsonObject, value: JsonValue) -> JsonValue:
         match value:
             case float():
-                kind = schema.get("type")
-                kinds = kind if isinstance(kind, list) else [kind]
+                kinds = types_of(schema)
                 return int(value) if "integer" in kinds and "number" not in kinds else value
             case dict():
-                known, other = schema.get("properties"), schema.get("additionalProperties")
-                properties = known if isinstance(known, dict) else {}
+                properties, other = map_under(schema, "properties"), schema.get("additionalProperties")
                 return {name: self.convert(properties.get(name, other), each) for name, each in value.items()}
             case list():
-                first, items = schema.get("prefixItems"), schema.get("items")
-                heads = first if isinstance(first, list) else []
+                heads, items = list_under(schema, "prefixItems"), schema.get("items")
                 return [self.convert(heads[n] if n < len(heads) else items, each) for n, each in enumerate(value)]
             case _:
                 return value

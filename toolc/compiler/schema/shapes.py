@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.model.json_schema import JsonObject, JsonValue, Schema, list_under, map_under, target_of, type_of
+from toolc.model.json_schema import JsonObject, JsonValue, Schema, list_under, map_under, target_of, type_of, types_of
 
 ANY: Final = frozenset({"array", "boolean", "fraction", "integer", "null", "object", "string"})
 """The JSON Schema types, with ``number`` split into ``integer`` and ``fraction`` so that types are disjoint."""
@@ -76,8 +76,8 @@ def _types(schema: JsonValue, root: JsonObject, depth: int) -> frozenset[str]:
         return ANY
     types = ANY
     if "type" in schema:
-        named = schema["type"]
-        types &= _types_of_names(named if isinstance(named, list) else [named])
+        named = set(types_of(schema))
+        types &= named | {"integer", "fraction"} if "number" in named else named
     if "const" in schema:
         types &= {type_of(schema["const"])}
     if isinstance(schema.get("enum"), list):
@@ -90,11 +90,6 @@ def _types(schema: JsonValue, root: JsonObject, depth: int) -> frozenset[str]:
         if choices := list_under(schema, keyword):
             types &= frozenset().union(*(_types(each, root, depth + 1) for each in choices))
     return types
-
-
-def _types_of_names(names: Iterable[JsonValue]) -> frozenset[str]:
-    types = {str(name) for name in names}
-    return frozenset(types | {"integer", "fraction"} if "number" in types else types) & ANY
 
 
 def _dereferenced(schema: JsonValue, root: JsonObject) -> JsonValue:

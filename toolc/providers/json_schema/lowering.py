@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from toolc.model.json_schema import JsonObject, JsonValue, child_pointer, direct_subschemas, map_subschemas
+from toolc.model.json_schema import JsonObject, JsonValue, child_pointer, direct_subschemas, map_subschemas, types_of
 from toolc.model.spec.tool import Annotations, ToolSpec
 
 __all__ = ["Loss", "LossLog"]
@@ -105,15 +105,10 @@ def with_items(schema: JsonObject) -> JsonObject:
 
 def _with_items(schema: JsonObject) -> JsonObject:
     result = map_subschemas(schema, lambda inner: _with_items(inner) if isinstance(inner, dict) else inner)
-    if _is_array(schema):
+    if "array" in types_of(schema):
         result.setdefault("items", {})
     return result
 
 
 def _lacks_items(schema: JsonObject) -> bool:
-    return (_is_array(schema) and "items" not in schema) or any(map(_lacks_items, direct_subschemas(schema)))
-
-
-def _is_array(schema: JsonObject) -> bool:
-    types = schema.get("type")
-    return types == "array" or (isinstance(types, list) and "array" in types)
+    return ("array" in types_of(schema) and "items" not in schema) or any(map(_lacks_items, direct_subschemas(schema)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolc.model.json_schema import JsonObject, JsonValue, subschemas, target_of
+from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under, subschemas, target_of
 
 _ANNOTATIONS: Final = frozenset(
     {"$anchor", "$comment", "$defs", "$id", "$schema", "default", "deprecated", "description", "examples", "title"}
@@ -116,15 +116,13 @@ class Recursion:
         schema = merge_all_of(schema, self.references)
         if isinstance(reference := schema.get("$ref"), str):
             yield reference
-        required, properties = schema.get("required"), schema.get("properties")
-        if isinstance(properties, dict) and isinstance(required, list):
-            for name in properties.keys() & set(map(str, required)):
-                yield from self._find_required(properties[name])
+        properties = map_under(schema, "properties")
+        for name in properties.keys() & set(map(str, list_under(schema, "required"))):
+            yield from self._find_required(properties[name])
         for key in ("items", "additionalProperties"):
             yield from self._find_required(schema.get(key))
         for key in ("prefixItems", "anyOf", "oneOf"):
-            values = schema.get(key)
-            for value in values if isinstance(values, list) else ():
+            for value in list_under(schema, key):
                 yield from self._find_required(value)
 
 
@@ -152,12 +150,13 @@ def _merged(one: JsonObject, other: JsonObject) -> JsonObject | None:
     result = dict(one)
     for key, value in other.items():
         if key == "required":
-            result[key] = _union(one.get(key), value)
+            names = (name for name in [*list_under(one, key), *list_under(other, key)] if isinstance(name, str))
+            result[key] = [*dict.fromkeys(names)]
         elif key == "properties":
-            properties = _all_properties(one.get(key), value)
-            if properties is None:
+            mine, theirs = map_under(one, key), map_under(other, key)
+            if any(mine[name] != theirs[name] for name in mine.keys() & theirs.keys()):
                 return None
-            result[key] = properties
+            result[key] = mine | theirs
         elif key not in one:
             result[key] = value
         elif key not in _ANNOTATIONS and (one[key] != value or key == "allOf"):
@@ -169,22 +168,9 @@ def _allows(one: JsonObject, other: JsonObject) -> bool:
     """Return whether the rules of ``one`` for other properties keep their meaning with ``other``'s properties."""
     if not _CLOSING & one.keys():
         return True
-    mine, theirs = one.get("properties"), other.get("properties")
-    names = mine.keys() if isinstance(mine, dict) else set[str]()
-    return "patternProperties" not in other and (not isinstance(theirs, dict) or theirs.keys() <= names)
+    mine, theirs = map_under(one, "properties"), map_under(other, "properties")
+    return "patternProperties" not in other and theirs.keys() <= mine.keys()
 
 
 def _part(schema: JsonObject, group: frozenset[str]) -> JsonObject:
     return {key: schema[key] for key in group if key in schema}
-
-
-def _union(one: JsonValue, other: JsonValue) -> list[JsonValue]:
-    names = (name for each in (one, other) if isinstance(each, list) for name in each)
-    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
-
-
-def _all_properties(one: JsonValue, other: JsonValue) -> JsonObject | None:
-    mine, theirs = (value if isinstance(value, dict) else {} for value in (one, other))
-    if any(mine[name] != theirs[name] for name in mine.keys() & theirs.keys()):
-        return None
-    return mine | theirs

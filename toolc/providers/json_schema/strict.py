@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote
 
-from toolc.model.json_schema import JsonObject, JsonValue, child_pointer
+from toolc.model.json_schema import JsonObject, JsonValue, child_pointer, types_of
 from toolc.providers.json_schema.lowering import IGNORED, LossLog, add_to_description
 from toolc.providers.json_schema.references import References, merge_all_of
 from toolc.validation.coercion import allows_null
@@ -117,7 +117,7 @@ class _Lowering:
         """Return the lowered subschemas, and the keywords for types and alternatives."""
         if "$ref" in source:
             return self._reference(source, pointer)
-        types = _types(source)
+        types = types_of(source)
         is_root = pointer == "/parameters"
         if ("enum" in source or "const" in source) and not is_root:
             return self._lower_enum(source, pointer)
@@ -160,7 +160,7 @@ class _Lowering:
         if any(isinstance(each, list | dict) for each in values):
             raise NotStrictError(child_pointer(pointer, keyword), f"{keyword} of arrays or objects")
         types = sorted({_TYPES[type(each)] for each in values})
-        given = _types(source) or types
+        given = types_of(source) or types
         if any(each not in given and not (each == "integer" and "number" in given) for each in types):
             raise NotStrictError(child_pointer(pointer, keyword), f"{keyword} with values of another type")
         named: JsonValue = [*types] if len(types) > 1 else types[0]
@@ -210,7 +210,7 @@ class _Lowering:
 
     def _split_types(self, schema: JsonObject) -> JsonObject:
         """Return ``schema`` with an ``anyOf`` instead of several types, if the mode supports only one."""
-        types = _types(schema)
+        types = types_of(schema)
         if len(types) == 1:
             return {**schema, "type": types[0]}
         if not types or self.mode.allows_type_lists:
@@ -241,8 +241,3 @@ def _is_missing(key: str, source: JsonObject, result: JsonObject) -> bool:
             return False  # for a type that the schema does not allow
         case _:
             return True
-
-
-def _types(schema: JsonObject) -> list[str]:
-    declared = schema.get("type")
-    return [str(each) for each in declared] if isinstance(declared, list) else [str(declared)] if declared else []

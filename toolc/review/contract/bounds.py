@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, list_under, types_of
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange
 from toolc.review.contract.places import Place
 from toolc.review.model.schema_node import is_same, join_values, shorten
@@ -43,8 +43,7 @@ def keyword_changes(place: Place) -> Iterator[SchemaChange]:
 
 def types(schema: JsonObject) -> frozenset[str]:
     """Return the types that a schema allows; ``number`` includes ``integer``."""
-    declared = schema.get("type", [*TYPES])
-    named = {each for each in (declared if isinstance(declared, list) else [declared]) if isinstance(each, str)}
+    named = set(types_of(schema) if "type" in schema else TYPES)
     return frozenset(named | {"integer"} if "number" in named else named)
 
 
@@ -114,10 +113,7 @@ def _choices(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
 def _allowed(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
     if keyword not in schema:
         return None
-    value = schema[keyword]
-    if keyword == "const":
-        return [value]
-    return value if isinstance(value, list) else []
+    return [schema[keyword]] if keyword == "const" else list_under(schema, keyword)
 
 
 def _bound(keywords: tuple[str, ...], place: Place, aspect: Aspect, sign: int) -> Iterator[SchemaChange]:

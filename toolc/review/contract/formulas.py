@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, TypeAlias
 
-from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
+from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under, types_of
 
 TYPES: Final = ("string", "integer", "fraction", "boolean", "null", "object", "array")
 
@@ -91,9 +91,8 @@ _FALSE: Final[list[Alternative]] = []
 
 def allows_type(schema: JsonObject, kind: str) -> bool:
     """Return whether the keyword ``type`` of a schema allows a type."""
-    declared = schema.get("type")
-    names = declared if isinstance(declared, list) else [declared]
-    return declared is None or kind in names or (kind in {"integer", "fraction"} and "number" in names)
+    names = types_of(schema)
+    return "type" not in schema or kind in names or (kind in {"integer", "fraction"} and "number" in names)
 
 
 def alternatives(schema: JsonObject, kind: str, resolve: Callable[[str], JsonValue], *, holds: bool) -> list[
@@ -182,8 +181,9 @@ def absent(name: str) -> Atom:
 def _of_objects(schema: JsonObject) -> Iterator[Clause]:
     for name in list_under(schema, "required"):
         yield [[present(str(name))]], [[absent(str(name))]]
-    for name, needed in map_under(schema, "dependentRequired").items():
-        for each in needed if isinstance(needed, list) else ():
+    dependent = map_under(schema, "dependentRequired")
+    for name in dependent:
+        for each in list_under(dependent, name):
             yield [[absent(name)], [present(str(each))]], [[present(name), absent(str(each))]]
     for name, inner in map_under(schema, "dependentSchemas").items():
         yield [[absent(name)], [_yes(inner)]], [[present(name), _no(inner)]]
