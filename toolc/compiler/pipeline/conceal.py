@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -25,6 +25,9 @@ from toolc.model.source import SourceText
 
 __all__ = ["Concealer", "conceal", "conceal_text", "secret_ranges"]
 
+_ORDINARY: Final = re.compile("[A-Z]?[a-z]{3,11}|[A-Z]{4,8}")
+"""A part of a credential that could be an ordinary word or name, which other findings need."""
+
 _MIN_WORD: Final = 4
 """The minimum length of a part of a credential that is hidden wherever it occurs in findings."""
 _MIN_PREFIX: Final = 8
@@ -35,6 +38,10 @@ _ASSIGNED: Final = re.compile(
     r"""(?<![\w-])['"]?(?P<name>[A-Za-z][\w-]{0,60})['"]?[ \t]{0,8}[:=][ \t]{0,8}"""
     r"""(?P<value>"[^"\n]*"?|'[^'\n]*'?|[^\s,{}\[\]#|>&*"'][^\n,}\]#]*)"""
 )
+_ABOUT_CREDENTIALS: Final = "TC6"
+"""The beginning of the numbers of findings about secrets: their messages never contain any credential."""
+_MAX_LINES: Final = 20
+"""How many lines of a finding are searched for credentials."""
 _UNREAD: Final = ("TC0", "TC104", "TC113")
 """The numbers of findings after which a file may not have been read as a spec, so that no check saw its values."""
 
@@ -51,6 +58,10 @@ class Concealer:
         parts = {part for value in values for part in _WORD.findall(value)}
         return cls(sorted(part for part in parts if len(part) >= min_length))
 
+    def without(self, pattern: re.Pattern[str]) -> Concealer:
+        """Return a concealer for the words that ``pattern`` does not match."""
+        return Concealer([word for word in self.words if not pattern.fullmatch(word)])
+
     def text(self, text: str) -> str:
         """Return ``text`` with each hidden word replaced; a word that was cut is recognized by its beginning."""
         return _WORD.sub(lambda match: self._shown(match[0]), text) if self.words else text
@@ -64,29 +75,70 @@ class Concealer:
 
 
 def conceal(diagnostics: Diagnostics) -> Diagnostics:
-    """Return the findings without any credential in messages, hints, fixes and the lines of their files."""
+    """Return the findings without any credential in messages, hints, fixes and the lines of their files.
+
+    A credential that is an ordinary word, such as ``admin``, is hidden only in its place and in findings about it.
+    """
     found = diagnostics.sorted()
     paths = dict.fromkeys(each.span.path for each in found)
     sources = [source for path in paths if (source := diagnostics.source(path))]
     ranges = {source.path: [*_ranges(source, found)] for source in sources}
-    concealer = Concealer.of(source.text[start:end] for source in sources for start, end in ranges[source.path])
     if not any(ranges.values()):
         return diagnostics
+    everywhere = Concealer.of(_values(sources, ranges)).without(_ORDINARY)
+    everything = Concealer.of(_values(sources, ranges))
+    unread = {each.span.path for each in found if _is_unread(each)}
+    by_file = {source.path: Concealer.of(_values([source], ranges)) for source in sources if source.path in unread}
+    by_line = {place: Concealer.of(values) for place, values in _by_line(sources, ranges).items()}
 
     def shown(finding: Diagnostic) -> Diagnostic:
+        span = finding.span
+        lines = range(span.start.line, min(span.end.line, span.start.line + _MAX_LINES) + 1)
+        near = [by_line[span.path, line] for line in lines if (span.path, line) in by_line]
+        near += [each for each in (everywhere, by_file.get(span.path)) if each]
+        if finding.code.number.startswith(_ABOUT_CREDENTIALS):
+            near = [everything]
+
+        def text(text: str) -> str:
+            for concealer in near:
+                text = concealer.text(text)
+            return text
+
         texts = [edit.text for edit in finding.fix.edits] if finding.fix else []
-        fix = finding.fix if all(concealer.text(text) == text for text in texts) else None
-        return replace(finding, message=concealer.text(finding.message), hint=concealer.text(finding.hint), fix=fix)
+        fix = finding.fix if all(text(each) == each for each in texts) else None
+        return replace(finding, message=text(finding.message), hint=text(finding.hint), fix=fix)
 
     concealed = diagnostics.map(shown)
     for source in sources:
-        concealed.add_source(SourceText(source.path, concealer.text(_masked(source.text, ranges[source.path]))))
+        concealed.add_source(SourceText(source.path, everywhere.text(_masked(source.text, ranges[source.path]))))
     return concealed
+
+
+def _values(sources: Iterable[SourceText], ranges: Mapping[str, Sequence[tuple[int, int]]]) -> Iterator[str]:
+    """Yield the credentials of some files."""
+    yield from (source.text[start:end] for source in sources for start, end in ranges[source.path])
+
+
+def _by_line(
+    sources: Iterable[SourceText], ranges: Mapping[str, Sequence[tuple[int, int]]]
+) -> Mapping[tuple[str, int], Sequence[str]]:
+    """Return the credentials by the file and the lines where they are."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for source in sources:
+        for start, end in ranges[source.path]:
+            span = source.span(start, end)
+            for line in range(span.start.line, span.end.line + 1):
+                found.setdefault((source.path, line), []).append(source.text[start:end])
+    return found
 
 
 def conceal_text(text: str) -> str:
     """Return a text without the strings in it that look like secrets."""
     return _masked(text, [*secret_ranges(text)])
+
+
+def _is_unread(finding: Diagnostic) -> bool:
+    return finding.is_error and finding.code.number.startswith(_UNREAD)
 
 
 def _ranges(source: SourceText, found: Sequence[Diagnostic]) -> Iterator[tuple[int, int]]:
@@ -97,7 +149,7 @@ def _ranges(source: SourceText, found: Sequence[Diagnostic]) -> Iterator[tuple[i
         start, end = source.offset(each.span.start), source.offset(each.span.end)
         if each.code.number == codes.CREDENTIAL.number and not is_unexpanded(source.text[start:end]):
             yield start, end
-    if any(each.is_error and each.code.number.startswith(_UNREAD) for each in here):
+    if any(map(_is_unread, here)):
         yield from _assigned(source.text)
 
 

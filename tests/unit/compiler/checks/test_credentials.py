@@ -290,3 +290,25 @@ def test_names_of_credentials(name: str, expected: str | None) -> None:
 )
 def test_exempt_values(value: str) -> None:
     assert is_exempt(value)
+
+
+def test_a_credential_that_is_a_word_hides_the_word_only_in_its_place(tmp_path: Path) -> None:
+    text = http("auth: {basic: {username: root, password: admin}}").replace(
+        "parameters: {}", "parameters:\n  admin: {type: string, description: 'The admin of the thing, as lamp.'}"
+    )
+    (tmp_path / "other.yaml").write_text("toolc: 1\nname: admin\ndescription: x\nbackend: {shell: {argv: [date]}}\n")
+    (tmp_path / "tool.yaml").write_text(text)
+    result = CliRunner().invoke(cli, ["check", str(tmp_path)]).output
+    assert "the parameter 'admin' is not used" in result
+    assert "admin: {type: string" in result
+    assert "password: *****}}" in result
+    assert "password: admin" not in result
+
+
+@pytest.mark.parametrize("value", ["hunt3r", "correct-horse", "Tr0ub4dor"])
+def test_another_credential_is_hidden_in_all_files(tmp_path: Path, value: str) -> None:
+    text = http(f"auth: {{basic: {{username: root, password: {value}}}}}")
+    other = f"toolc: 1\nname: other\ndescription: Say {value}\nbackend: {{shell: {{argv: [date], {value}: 1}}}}\n"
+    (tmp_path / "other.yaml").write_text(other)
+    (tmp_path / "tool.yaml").write_text(text)
+    assert value not in CliRunner().invoke(cli, ["check", str(tmp_path)]).output
