@@ -83,10 +83,10 @@ def keywords_for_keys() -> dict[str, Callable[..., Any]]:
     """
     utils = import_module("jsonschema._utils")
     names = {"re": SimpleNamespace(search=matches_key), "find_additional_properties": additional_names}
-    evaluated = _with_names(utils.find_evaluated_property_keys_by_schema, names)
+    evaluated = _with_globals(utils.find_evaluated_property_keys_by_schema, names)
     names[evaluated.__name__] = evaluated
     functions = import_module("jsonschema").Draft202012Validator.VALIDATORS
-    return {keyword: _with_names(functions[keyword], names) for keyword in KEYWORDS_FOR_KEYS}
+    return {keyword: _with_globals(functions[keyword], names) for keyword in KEYWORDS_FOR_KEYS}
 
 
 def additional_names(instance: JsonObject, schema: JsonObject) -> Iterator[str]:
@@ -97,7 +97,7 @@ def additional_names(instance: JsonObject, schema: JsonObject) -> Iterator[str]:
             yield key
 
 
-def _with_names(function: FunctionType, names: dict[str, Any]) -> FunctionType:
+def _with_globals(function: FunctionType, names: dict[str, Any]) -> FunctionType:
     """Return a copy of ``function`` that finds ``names``, and itself, instead of the global names of its module."""
     scope = {**function.__globals__, **names}
     copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)

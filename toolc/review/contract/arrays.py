@@ -6,6 +6,7 @@ items that satisfy each of them, so it finds a shortest array with the right cou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -31,7 +32,7 @@ class _Array:
     """The constraints of one array. ``at`` are those of single positions; ``equal`` are positions with equal items."""
 
     least: int = 0
-    most: int | None = None
+    most: float = math.inf
     groups: list[Items] = field(default_factory=list)
     at: dict[int, tuple[Formula, ...]] = field(default_factory=dict)
     contains: list[Contains] = field(default_factory=list)
@@ -89,7 +90,7 @@ class _Builder:
 
     def solve(self, goal: _Array, violated: Sequence[Items], *, has_equal: bool) -> Result:
         self.solver.spend(1)
-        if goal.most is not None and goal.most < goal.least:
+        if goal.most < goal.least:
             return Unsolved.IMPOSSIBLE
         if violated:
             changed = self._violating(goal, violated[0])
@@ -151,7 +152,7 @@ class _Builder:
         self, goal: _Array, possible: Sequence[tuple[list[_Membership], bool]]
     ) -> tuple[list[_Membership] | None, bool]:
         """Return the memberships of a shortest array with the right counts, and whether the search was complete."""
-        caps = [(each.least if each.most is None else max(each.least, each.most + 1)) for each in goal.contains]
+        caps = [each.least if each.most == math.inf else int(max(each.least, each.most + 1)) for each in goal.contains]
         last = max(goal.least, goal.listed)
         level: list[tuple[list[_Membership], tuple[int, ...]]] = [([], (0,) * len(caps))]
         seen: set[tuple[int, tuple[int, ...]]] = set()
@@ -160,11 +161,10 @@ class _Builder:
         while level:
             for chosen, counts in level:
                 if length >= goal.least and all(
-                    count >= each.least and (each.most is None or count <= each.most)
-                    for count, each in zip(counts, goal.contains, strict=True)
+                    each.least <= count <= each.most for count, each in zip(counts, goal.contains, strict=True)
                 ):
                     return chosen, True
-            if goal.most is not None and length >= goal.most:
+            if length >= goal.most:
                 break
             memberships, is_sure = possible[min(length, goal.listed)]
             is_known &= is_sure

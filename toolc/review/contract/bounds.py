@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from toolc.compiler.schema.type_names import TYPES
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, types_of
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange
 from toolc.review.contract.places import Place
 from toolc.review.model.schema_node import is_same, join_values, shorten
 from toolc.validation.numbers import to_fraction
-
-TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 
 _UPPER: Final = (("maxLength",), ("maxItems",), ("maxProperties",), ("maxContains",), ("maximum", "exclusiveMaximum"))
 _LOWER: Final = (("minLength",), ("minItems",), ("minProperties",), ("minContains",), ("minimum", "exclusiveMinimum"))

@@ -6,6 +6,7 @@ clause is violated. Numbers without and with a fraction are two types here: ``in
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -77,7 +78,7 @@ class Contains:
 
     schema: JsonValue
     least: int
-    most: int | None
+    most: float = math.inf
 
 
 Term: TypeAlias = "Formula | Atom | Properties | Items | Contains"
@@ -105,17 +106,16 @@ def alternatives(schema: JsonObject, kind: str, resolve: Callable[[str], JsonVal
     return [[each for _, negative in found for each in negative]]
 
 
-def size_limits(terms: Sequence[Term]) -> tuple[int, int | None]:
-    """Return the least and the most that keywords such as ``minLength`` allow; None for no limit."""
-    least, most = 0, None
+def size_limits(terms: Sequence[Term]) -> tuple[int, float]:
+    """Return the least and the most that keywords such as ``minLength`` allow."""
+    least, most = 0, math.inf
     for each in terms:
         if isinstance(each, Atom) and each.keyword.startswith(("min", "max")):
             size = _count(each.value, None)
             if size is not None and each.keyword.startswith("min") is each.holds:
                 least = max(least, size + (not each.holds))
             elif size is not None:
-                limit = size - (not each.holds)
-                most = limit if most is None else min(most, limit)
+                most = min(most, size - (not each.holds))
     return least, most
 
 
@@ -201,8 +201,8 @@ def _of_arrays(schema: JsonObject) -> Iterator[Clause]:
         least, most = _count(schema.get("minContains"), 1), _count(schema.get("maxContains"), None)
         inner = schema["contains"]
         fewer: list[Alternative] = [[Contains(inner, 0, least - 1)]] if least else []
-        more: list[Alternative] = [] if most is None else [[Contains(inner, most + 1, None)]]
-        yield [[Contains(inner, least or 0, most)]], [*fewer, *more]
+        more: list[Alternative] = [] if most is None else [[Contains(inner, most + 1)]]
+        yield [[Contains(inner, least or 0, math.inf if most is None else most)]], [*fewer, *more]
 
 
 def _count(value: JsonValue, default: int | None) -> int | None:

@@ -77,7 +77,7 @@ class SchemaChange:
 BREAKS: Final = {"input": Direction.NARROWER, "output": Direction.WIDER}
 """The direction that refuses what was accepted, for each side of the contract."""
 
-_NOTED: Final[frozenset[tuple[Side, Aspect, Direction]]] = frozenset(
+_WARNINGS: Final[frozenset[tuple[Side, Aspect, Direction]]] = frozenset(
     {
         # The format is not checked here, but the tool or another reader may expect it.
         ("input", Aspect.FORMAT, Direction.NARROWER),
@@ -102,4 +102,4 @@ def grade(side: Side, change: SchemaChange, *, refuses: bool) -> Grade:
     """Return the grade of a change; ``refuses`` is whether it refuses something, or whether that is not known."""
     if refuses:
         return "breaking"
-    return "warning" if (side, change.aspect, change.direction) in _NOTED else "compatible"
+    return "warning" if (side, change.aspect, change.direction) in _WARNINGS else "compatible"

@@ -16,7 +16,7 @@ _EXACT: Final = 2_000
 
 
 @dataclass(slots=True)
-class NumberAtoms:
+class NumberConstraints:
     """The constraints of one number: ``lower`` and ``upper`` with whether the bound itself is allowed."""
 
     lower: tuple[Fraction, bool] | None = None
@@ -36,7 +36,7 @@ class NumberAtoms:
             self.upper = (bound, is_inclusive)
 
     def allows(self, number: Fraction) -> bool:
-        """Return whether a number satisfies the constraints."""
+        """Return whether a number satisfies the limits."""
         return (
             self._is_within(number)
             and number not in self.excluded
@@ -59,43 +59,39 @@ class NumberAtoms:
         )
 
 
-def numbers(atoms: NumberAtoms, *, is_integer: bool) -> tuple[Iterator[int | float], bool]:
+def matching_numbers(limits: NumberConstraints, *, is_integer: bool) -> tuple[Iterator[int | float], bool]:
     """Return numbers that satisfy the constraints, and whether none exists if there are none."""
-    if atoms.is_empty:
+    if limits.is_empty:
         return iter(()), True
     step = Fraction(1) if is_integer else None
-    for each in atoms.multiples:
+    for each in limits.multiples:
         step = each if step is None else _common_multiple(step, each)
     if step is None:
-        return (float(each) for each in _between(atoms) if atoms.allows(each) and each.denominator != 1), (
-            atoms.lower is not None and atoms.upper is not None and atoms.lower[0] == atoms.upper[0]
-            and atoms.lower[0].denominator == 1
-        )  # fmt: skip
+        lower, upper = limits.lower, limits.upper
+        is_one_integer = lower is not None and upper is not None and lower[0] == upper[0] and lower[0].denominator == 1
+        fractions = (each for each in _between(limits) if limits.allows(each) and each.denominator != 1)
+        return map(float, fractions), is_one_integer
     if not is_integer and step.denominator == 1:
         return iter(()), True
-    tried, is_all = _multiples_of(step, atoms)
-    found = [each for each in tried if atoms.allows(each) and (is_integer or each.denominator != 1)]
-    is_impossible = is_all or any((step / each).denominator == 1 for each in atoms.not_multiples)
+    tried, is_all = _multiples_of(step, limits)
+    found = [each for each in tried if limits.allows(each) and (is_integer or each.denominator != 1)]
+    is_impossible = is_all or any((step / each).denominator == 1 for each in limits.not_multiples)
     return (int(each) if is_integer else float(each) for each in found), is_impossible
 
 
 def _common_multiple(one: Fraction, other: Fraction) -> Fraction:
-    return Fraction(
-        math.lcm(one.numerator * other.denominator, other.numerator * one.denominator),
-        one.denominator * other.denominator,
-    )
+    return Fraction(math.lcm(one.numerator, other.numerator), math.gcd(one.denominator, other.denominator))
 
 
-def _multiples_of(step: Fraction, atoms: NumberAtoms) -> tuple[list[Fraction], bool]:
+def _multiples_of(step: Fraction, limits: NumberConstraints) -> tuple[list[Fraction], bool]:
     """Return multiples between the bounds, nearest to a bound or to zero first, and whether these are all."""
-    least = None if atoms.lower is None else math.ceil(atoms.lower[0] / step)
-    most = None if atoms.upper is None else math.floor(atoms.upper[0] / step)
-    count = _FEW + len(atoms.excluded)
+    least = None if limits.lower is None else math.ceil(limits.lower[0] / step)
+    most = None if limits.upper is None else math.floor(limits.upper[0] / step)
+    count = _FEW + len(limits.excluded)
     if least is not None and most is not None:
         if most - least < _EXACT:
             return [step * each for each in range(least, most + 1)], True
-        ends = [*range(least, least + count), *range(most, most - count, -1)]
-        return [step * each for each in ends], False
+        return [step * each for each in (*range(least, least + count), *range(most, most - count, -1))], False
     if least is not None:
         start = max(least, 0)
         return [step * each for each in (*range(start, start + count), *range(least, least + count))], False
@@ -105,9 +101,9 @@ def _multiples_of(step: Fraction, atoms: NumberAtoms) -> tuple[list[Fraction], b
     return [step * sign * each for each in range(count) for sign in (1, -1)], False
 
 
-def _between(atoms: NumberAtoms) -> Iterator[Fraction]:
+def _between(limits: NumberConstraints) -> Iterator[Fraction]:
     """Yield fractions between the bounds, those with few digits first."""
-    lower, upper = (bound[0] if bound else None for bound in (atoms.lower, atoms.upper))
+    lower, upper = (bound[0] if bound else None for bound in (limits.lower, limits.upper))
     yield from (bound for bound in (lower, upper) if bound is not None)
     if lower is not None and upper is not None:
         parts = [lower + (upper - lower) / part for part in (2, 3, 4, 5, 7, 8, 10, 16, 100, 1024)]

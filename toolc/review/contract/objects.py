@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -32,7 +33,7 @@ class _Object:
     """The constraints of one object."""
 
     least: int = 0
-    most: int | None = None
+    most: float = math.inf
     required: dict[str, tuple[Formula, ...]] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
     groups: list[Properties] = field(default_factory=list)
@@ -91,7 +92,7 @@ class _Builder:
         self, goal: _Object, violated: Sequence[Properties | Formula], before: Mapping[str, object] | None = None
     ) -> Result:
         self.solver.spend(1)
-        if goal.required.keys() & goal.absent or (goal.most is not None and goal.most < goal.least):
+        if goal.required.keys() & goal.absent or goal.most < goal.least:
             return Unsolved.IMPOSSIBLE
         if not violated:
             return self._build(goal)
@@ -133,7 +134,7 @@ class _Builder:
             yield replace(goal, unlisted=(*goal.unlisted, _UnlistedProperty(unmatched, (value,))))
 
     def _build(self, goal: _Object) -> Result:
-        if goal.most is not None and len(goal.required) + bool(goal.unlisted) > goal.most:
+        if len(goal.required) + bool(goal.unlisted) > goal.most:
             return Unsolved.IMPOSSIBLE
         built: JsonObject = {}
         is_known = True
@@ -154,7 +155,7 @@ class _Builder:
                 is_known = False
             else:
                 built |= found
-        if not is_known or (goal.most is not None and len(built) > goal.most):
+        if not is_known or len(built) > goal.most:
             return Unsolved.UNKNOWN
         return self._filled(goal, built)
 
@@ -190,13 +191,13 @@ class _Builder:
         taken: list[JsonValue] = [*sorted({*self.known, *used})]
         for size in range(len(patterns) + 1 if is_known else 2):
             for matching in combinations(patterns, size):
-                found = self._of_kind(goal, unlisted, patterns, matching, taken)
+                found = self._property_matching(goal, unlisted, patterns, matching, taken)
                 if isinstance(found, dict):
                     return found
                 is_known &= found is Unsolved.IMPOSSIBLE
         return Unsolved.IMPOSSIBLE if is_known else Unsolved.UNKNOWN
 
-    def _of_kind(
+    def _property_matching(
         self, goal: _Object, unlisted: _UnlistedProperty, patterns: Sequence[str], matching: Sequence[str],
         taken: list[JsonValue],
     ) -> JsonObject | Unsolved:  # fmt: skip

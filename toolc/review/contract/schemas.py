@@ -126,9 +126,9 @@ def object_changes(place: Place, compare: Compare) -> Iterator[SchemaChange]:
     yield from _additional_properties(place, compare)
     yield from _keyed_conditions(place, compare)
     yield from _items(place, compare)
-    idle = replace(place, old=_without_idle_names(place.old), new=_without_idle_names(place.new))
+    relevant = replace(place, old=_without_plain_names(place.old), new=_without_plain_names(place.new))
     for keyword in _CONDITIONS:
-        yield from _condition(keyword, idle, compare)
+        yield from _condition(keyword, relevant, compare)
 
 
 def _properties(place: Place, compare: Compare) -> Iterator[SchemaChange]:
@@ -284,7 +284,7 @@ def _items(place: Place, compare: Compare) -> Iterator[SchemaChange]:
         yield SchemaChange(Aspect.ITEMS, direction, where, message, old_value, new_value, edited=edited)
 
 
-def _without_idle_names(node: Node) -> Node:
+def _without_plain_names(node: Node) -> Node:
     """Return the node without ``propertyNames: {type: string}``. Generators write it, and every object satisfies it."""
     if node.schema.get("propertyNames") != {"type": "string"}:
         return node
@@ -327,8 +327,7 @@ def _conditional(place: Place) -> Iterator[SchemaChange]:
     before: JsonObject = {key: place.before[key] for key in keywords if key in place.before}
     after: JsonObject = {key: place.after[key] for key in keywords if key in place.after}
     new_applies, old_applies = _has_effect(after), _has_effect(before)
-    is_idle = not (new_applies or old_applies or _limits_others(place))
-    if is_same(before, after) or is_idle:
+    if is_same(before, after) or not (new_applies or old_applies or _limits_others(place)):
         return
     where, edited = (*place.route, "if"), place.with_new(*keywords)
     if new_applies and not old_applies:

@@ -24,9 +24,9 @@ from toolc.review.contract.formulas import (
     size_limits,
 )
 from toolc.review.contract.joined import Joined
-from toolc.review.contract.numbers import NumberAtoms, numbers
+from toolc.review.contract.numbers import NumberConstraints, matching_numbers
 from toolc.review.contract.results import Found, Result, Unsolved, first_found
-from toolc.review.contract.texts import TextAtoms, texts
+from toolc.review.contract.texts import TextConstraints, matching_texts
 from toolc.validation.formats import EXAMPLES
 from toolc.validation.numbers import to_fraction
 
@@ -251,43 +251,43 @@ class _Branches:
         return result
 
     def _text(self, terms: Sequence[Term]) -> Result:
-        atoms = TextAtoms(*size_limits(terms))
+        constraints = TextConstraints(*size_limits(terms))
         for each in (term for term in terms if isinstance(term, Atom)):
             match each.keyword, each.holds:
                 case ("pattern" | "format", holds):
                     name = str(each.value)
                     if each.keyword == "format" and holds:
-                        atoms.example = EXAMPLES.get(name, "")
+                        constraints.example = EXAMPLES.get(name, "")
                     if each.keyword == "format" and name not in EXAMPLES:
                         if not holds:
                             return Unsolved.IMPOSSIBLE
                         continue
-                    known = atoms.patterns if each.keyword == "pattern" else atoms.formats
+                    known = constraints.patterns if each.keyword == "pattern" else constraints.formats
                     if known.setdefault(name, holds) is not holds:
                         return Unsolved.IMPOSSIBLE
                 case ("enum" | "const", _):
-                    atoms.excluded.update(value for value in _excluded(each) if isinstance(value, str))
+                    constraints.excluded.update(value for value in _excluded(each) if isinstance(value, str))
                 case _:
                     pass
-        return self._first_of(*texts(atoms, self.solver.spend))
+        return self._first_of(*matching_texts(constraints, self.solver.spend))
 
     def _number(self, terms: Sequence[Term]) -> Result:
-        atoms = NumberAtoms()
+        constraints = NumberConstraints()
         for each in (term for term in terms if isinstance(term, Atom)):
             bound = to_fraction(each.value)
             is_exclusive = each.keyword.startswith("exclusive")
             if each.keyword in {"enum", "const"}:
                 numbers_excluded = map(to_fraction, _excluded(each))
-                atoms.excluded.update(number for number in numbers_excluded if number is not None)
+                constraints.excluded.update(number for number in numbers_excluded if number is not None)
             elif bound is None:
                 continue
             elif each.keyword == "multipleOf":
-                (atoms.multiples if each.holds else atoms.not_multiples).append(bound)
+                (constraints.multiples if each.holds else constraints.not_multiples).append(bound)
             elif each.keyword.lower().endswith("minimum") is each.holds:
-                atoms.at_least(bound, is_inclusive=is_exclusive is not each.holds)
+                constraints.at_least(bound, is_inclusive=is_exclusive is not each.holds)
             else:
-                atoms.at_most(bound, is_inclusive=is_exclusive is not each.holds)
-        return self._first_of(*numbers(atoms, is_integer=self.kind == "integer"))
+                constraints.at_most(bound, is_inclusive=is_exclusive is not each.holds)
+        return self._first_of(*matching_numbers(constraints, is_integer=self.kind == "integer"))
 
     def _first_of(self, values: Iterable[JsonValue], is_impossible: bool) -> Result:  # noqa: FBT001  from a pair
         tried = 0

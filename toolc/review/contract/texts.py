@@ -6,6 +6,7 @@ apart. The first accepted text is a shortest one; if no new combination of state
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -49,62 +50,61 @@ _LONGEST_PADDED: Final = 100_000
 
 
 @dataclass(slots=True)
-class TextAtoms:
+class TextConstraints:
     """The constraints of one string. ``patterns`` and ``formats`` have whether they must match.
 
     ``example`` is a text that a reader expects, such as a date for a format that is not asserted.
     """
 
     shortest: int = 0
-    longest: int | None = None
+    longest: float = math.inf
     patterns: dict[str, bool] = field(default_factory=dict)
     formats: dict[str, bool] = field(default_factory=dict)
     excluded: set[str] = field(default_factory=set)
     example: str = ""
 
+    def allows(self, text: str) -> bool:
+        """Return whether a text satisfies all constraints except formats."""
+        if not self.shortest <= len(text) <= self.longest or text in self.excluded:
+            return False
+        return all(matches(each, text) is must for each, must in self.patterns.items())
 
-def texts(atoms: TextAtoms, spend: Callable[[int], None]) -> tuple[Iterator[str], bool]:
+    def plain_texts(self) -> list[str]:
+        """Return texts of the letter ``a`` that have an allowed length."""
+        if self.shortest > _LONGEST_PADDED:
+            return []
+        count = len(self.excluded) + 1
+        longest = int(min(self.longest, self.shortest + count))
+        lengths = range(self.shortest, longest + 1)
+        sizes = [*lengths[1:], 0] if lengths.start == 0 and len(lengths) > 1 else lengths
+        found = ["a" * length for length in sizes if "a" * length not in self.excluded]
+        if not found and self.longest:
+            others = (chr(code) + "a" * (longest - 1) for code in range(48, 48 + count + 60))
+            found = [each for each in others if each not in self.excluded]
+        return found[:3]
+
+
+def matching_texts(limits: TextConstraints, spend: Callable[[int], None]) -> tuple[Iterator[str], bool]:
     """Return strings that probably satisfy the constraints, and whether none exists if there are none."""
-    if atoms.longest is not None and atoms.longest < atoms.shortest:
+    if limits.longest < limits.shortest:
         return iter(()), True
-    if not atoms.patterns and not atoms.formats:
-        found = [*([atoms.example] if _fits(atoms.example, atoms) and atoms.example else []), *_padded(atoms)]
-        is_finite = atoms.longest is not None and atoms.longest == 0
-        return iter(found), is_finite or bool(found)
-    accepted = [name for name, must in atoms.formats.items() if must]
-    if any(atoms.formats.get(each) is False for name in accepted for each in _INCLUDED.get(name, ())):
+    examples = [limits.example] if limits.example else []
+    if not limits.patterns and not limits.formats:
+        found = [*filter(limits.allows, examples), *limits.plain_texts()]
+        return iter(found), limits.longest == 0 or bool(found)
+    accepted = [name for name, must in limits.formats.items() if must]
+    if any(limits.formats.get(each) is False for name in accepted for each in _INCLUDED.get(name, ())):
         return iter(()), True
     shapes = {_SHAPES[name]: True for name in accepted if name in _SHAPES}
-    compiled = [(must, _compiled(pattern)) for pattern, must in (shapes | atoms.patterns).items()]
+    compiled = [(must, _compiled(pattern)) for pattern, must in (shapes | limits.patterns).items()]
     known = [(must, each.matcher) for must, each in compiled if each.matcher is not None]
     # A matcher that accepts more than its pattern proves that nothing matches, but not that everything does.
     is_exact = all(each.accepts_all if must else each.accepts_only for must, each in compiled)
-    walk = _Walk(atoms, known, spend)
-    first = walk.run(8 if is_exact and not atoms.formats else 40)
+    search = _TextSearch(limits, known, spend)
+    first = search.run(8 if is_exact and not limits.formats else 40)
     # The empty text is last: other texts are better examples for a reader.
-    examples = [atoms.example] if atoms.example else []
-    fitting = [text for text in (*examples, *sorted(first, key=lambda each: not each), *SAMPLES) if _fits(text, atoms)]
-    return iter(fitting), is_exact and walk.is_complete and not first
-
-
-def _padded(atoms: TextAtoms) -> list[str]:
-    count = len(atoms.excluded) + 1
-    if atoms.shortest > _LONGEST_PADDED:
-        return []
-    longest = atoms.shortest + count if atoms.longest is None else min(atoms.longest, atoms.shortest + count)
-    lengths = range(atoms.shortest, longest + 1)
-    sizes = [*lengths[1:], 0] if lengths.start == 0 and len(lengths) > 1 else lengths
-    found = ["a" * length for length in sizes if "a" * length not in atoms.excluded]
-    if not found and atoms.longest:
-        found = [each for each in (chr(code) + "a" * (longest - 1) for code in range(48, 48 + count + 60))
-                 if each not in atoms.excluded]  # fmt: skip
-    return found[:3]
-
-
-def _fits(text: str, atoms: TextAtoms) -> bool:
-    if len(text) < atoms.shortest or (atoms.longest is not None and len(text) > atoms.longest):
-        return False
-    return text not in atoms.excluded and all(matches(each, text) is must for each, must in atoms.patterns.items())
+    fitting = filter(limits.allows, [*examples, *sorted(first, key=lambda each: not each), *SAMPLES])
+    return fitting, is_exact and search.is_complete and not first
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -174,17 +174,17 @@ def _written_out(items: Any, most: int | None) -> list[Any]:
     return found
 
 
-class _Walk:
+class _TextSearch:
     """A search through the states of several automata at the same time."""
 
     def __init__(
-        self, atoms: TextAtoms, matchers: Sequence[tuple[bool, Matcher]], spend: Callable[[int], None]
+        self, limits: TextConstraints, matchers: Sequence[tuple[bool, Matcher]], spend: Callable[[int], None]
     ) -> None:
-        self._atoms, self._matchers, self._spend = atoms, matchers, spend
+        self._limits, self._matchers, self._spend = limits, matchers, spend
         marks = {mark for _, matcher in matchers for mark in matcher.automaton.marks}
-        characters = marks.union(*atoms.excluded) | {"a", "b"}
+        characters = marks.union(*limits.excluded) | {"a", "b"}
         self._alphabet = [*dict.fromkeys([*(each for each in _FIRST if each in characters), *sorted(characters)])]
-        self._beginnings = {text[:end] for text in atoms.excluded for end in range(len(text) + 1)}
+        self._beginnings = {text[:end] for text in limits.excluded for end in range(len(text) + 1)}
         self.is_complete = False
 
     def run(self, most: int) -> list[str]:
@@ -200,7 +200,7 @@ class _Walk:
                     found.append(text)
                     if len(found) >= most:
                         return found
-                if self._atoms.longest is not None and length >= self._atoms.longest:
+                if length >= self._limits.longest:
                     continue
                 for character in self._alphabet:
                     longer = text + character
@@ -210,7 +210,7 @@ class _Walk:
                     )
                     key = (
                         reached,
-                        min(length + 1, self._atoms.shortest),
+                        min(length + 1, self._limits.shortest),
                         longer if longer in self._beginnings else None,
                     )
                     if key not in seen:
@@ -224,7 +224,7 @@ class _Walk:
         return found
 
     def _is_accepted(self, text: str, states: Sequence[tuple[int, bool]]) -> bool:
-        if len(text) < self._atoms.shortest or text in self._atoms.excluded:
+        if len(text) < self._limits.shortest or text in self._limits.excluded:
             return False
         return all(
             matcher.accepts(state, is_empty=not text) is must
