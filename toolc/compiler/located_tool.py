@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 from toolc.compiler.schema.parameters import is_full_schema
 from toolc.compiler.text_analysis import near_duplicates
 from toolc.document.map_reader import first_line
-from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, child
 from toolc.model.json_schema import JsonValue
 from toolc.model.source import SourceText, Span
 from toolc.model.spec.tool import ToolSpec
@@ -130,7 +130,7 @@ class LocatedTool:
         """
         node: Node = self.node
         for step in route:
-            inner = _child(node, step)
+            inner = child(node, step)
             if inner is None:
                 break
             node = inner
@@ -140,7 +140,7 @@ class LocatedTool:
         """Return the node at ``route`` (keys and indices from the tool's map), or None if it does not exist."""
         node: Node | None = self.node
         for step in route:
-            node = node and _child(node, step)
+            node = node and child(node, step)
         return node
 
     def key_span(self, *route: str) -> Span:
@@ -192,11 +192,3 @@ def _leaves(node: Node, what: str, role: Role, texts: list[ModelText]) -> None:
                 _values(item, what, texts)
             else:
                 _leaves(item, what, role, texts)
-
-
-def _child(node: Node, step: str | int) -> Node | None:
-    if isinstance(node, Mapping) and isinstance(step, str):
-        return node.get(step)
-    if isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
-        return node.items[step]
-    return None

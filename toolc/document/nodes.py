@@ -15,8 +15,8 @@ from toolc.model.json_schema import JsonValue
 from toolc.model.source import Position, SourceText, Span
 
 __all__ = [
-    "Document", "Mapping", "MappingEntry", "Node", "NodePosition", "Scalar", "Sequence", "node_count", "strings",
-    "to_json",
+    "Document", "Mapping", "MappingEntry", "Node", "NodePosition", "Scalar", "Sequence", "child", "node_count",
+    "strings", "to_json",
 ]  # fmt: skip
 
 Marks: TypeAlias = tuple[SourceText, int, int, int, int]
@@ -166,6 +166,15 @@ def strings(node: Node | None, skipped_keys: Collection[str] = ()) -> list[tuple
     scalars: list[tuple[Scalar, str]] = []
     _collect(node, skipped_keys, scalars)
     return scalars
+
+
+def child(node: Node, step: str | int) -> Node | None:
+    """Return the value of a key, or the item at an index; None if there is none."""
+    if isinstance(node, Mapping) and isinstance(step, str):
+        return node.get(step)
+    if isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
+        return node.items[step]
+    return None
 
 
 def node_count(node: Node) -> int:

@@ -34,18 +34,6 @@ class Approvals:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Involved:
-    """The accounts that contributed to a pull request, and messages about contributors without a known account."""
-
-    logins: frozenset[str]
-    numbers: frozenset[int]
-    unknown: tuple[str, ...]
-
-    def __contains__(self, account: Account) -> bool:
-        return account.login.lower() in self.logins or account.number in self.numbers
-
-
 def commits_of(head: str) -> tuple[str, ...]:
     """Return the hashes of a commit of the current folder and of the commit that it merges.
 
@@ -85,15 +73,15 @@ def approvals(
     if not approved:
         missing = "" if notes else f"none of the approvers has reviewed pull request {number}"
         return Approvals((), tuple(notes or [missing]))
-    involved = _involved(github, repository, number, pull)
-    notes += [
-        f"{each.login} contributed to the pull request, so their approval does not count"
-        for each in approved
-        if each in involved
-    ]
-    counted = [each.login for each in approved if each not in involved]
-    if counted and involved.unknown:
-        notes += [f"no approval counts: {each}" for each in involved.unknown]
+    people = _contributors(github, repository, number, pull)
+    accounts = [each for each in people if isinstance(each, Account)]
+    logins, numbers = {each.login.lower() for each in accounts}, {each.number for each in accounts}
+    contributed = [each for each in approved if each.login.lower() in logins or each.number in numbers]
+    notes += [f"{each.login} contributed to the pull request, so their approval does not count" for each in contributed]
+    counted = [each.login for each in approved if each not in contributed]
+    unknown = [each for each in people if isinstance(each, str)]
+    if counted and unknown:
+        notes += [f"no approval counts: {each}" for each in unknown]
         counted = []
     return Approvals(tuple(sorted(counted, key=str.lower)), tuple(notes))
 
@@ -113,7 +101,8 @@ def _opinion(review: Review, head: str) -> str:
     return "requested changes" if review.state == "CHANGES_REQUESTED" else "has a dismissed review"
 
 
-def _involved(github: GitHub, repository: str, number: int, pull: PullRequest) -> _Involved:
+def _contributors(github: GitHub, repository: str, number: int, pull: PullRequest) -> list[Account | str]:
+    """Return the accounts that contributed to a pull request, and messages about those that are not known."""
     commits = github.commits(repository, number)
     identities = {each.identity for each in commits}
     if len(identities) != pull.commits or pull.head not in identities:
@@ -124,14 +113,8 @@ def _involved(github: GitHub, repository: str, number: int, pull: PullRequest) -
     if pull.head_repository is None:
         raise GitHubError(f"the repository of pull request {number}'s branch was deleted: who pushed it is not known")
     pushes = github.pushes(pull.head_repository, pull.head_branch)
-    people = [*_authors(commits), *_pushers(pushes, identities, pull)]
     opener = pull.author or "the account that opened the pull request was deleted"
-    known = [each for each in (opener, *people) if isinstance(each, Account)]
-    return _Involved(
-        logins=frozenset(each.login.lower() for each in known),
-        numbers=frozenset(each.number for each in known),
-        unknown=tuple(dict.fromkeys(each for each in (opener, *people) if isinstance(each, str))),
-    )
+    return [*dict.fromkeys([opener, *_authors(commits), *_pushers(pushes, identities, pull)])]
 
 
 def _authors(commits: Sequence[Commit]) -> Iterator[Account | str]:

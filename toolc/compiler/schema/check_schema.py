@@ -15,7 +15,7 @@ from toolc.compiler.schema.patterns import check_schema_pattern, is_flawless_pat
 from toolc.compiler.schema.type_names import TYPE_ALIASES, TYPES, similar_type, type_form
 from toolc.document.edits import fix, quote_plain, remove_entry, rename, set_text
 from toolc.document.map_reader import Findings, first_line, quoting_hint
-from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, child, to_json
 from toolc.document.suggestions import REQUIRED, quote_names, suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Fix, spend, steps_left
@@ -445,12 +445,7 @@ def _span_at(node: Node, route: list[str | int]) -> Span:
 def _node_at(node: Node, route: list[str | int]) -> Node:
     """Return the node at ``route``, or the last node on the way to it."""
     for step in route:
-        inner: Node | None = None
-        if isinstance(node, Mapping) and isinstance(step, str):
-            inner = node.get(step)
-        elif isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
-            inner = node.items[step]
-        if inner is None:
+        if (inner := child(node, step)) is None:
             break
         node = inner
     return node

@@ -59,16 +59,12 @@ class Reviewed:
 
         A tool's mappings include project defaults, so the position may be in the project file.
         """
-        return self.in_repository(self.located.span(*route)) if self.located else None
+        return placed(self.located.span(*route), self.prefix) if self.located else None
 
     @cached_property
     def source(self) -> SourceText | None:
         """Return the text of its file, under the path that the repository uses; None without a spec."""
         return SourceText(self.path, self.located.source.text) if self.located else None
-
-    def in_repository(self, span: Span) -> Span:
-        """Return a place in one of the files of this state, with the path that the repository uses."""
-        return placed(span, self.prefix)
 
 
 @dataclass(frozen=True)

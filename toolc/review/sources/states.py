@@ -60,14 +60,9 @@ def state_of(name: str | None, paths: Sequence[Path]) -> Iterator[State]:
         yield state
 
 
-def _head_decides(base: State) -> bool:
-    """Return that the settings of the head apply, whatever the base is."""
-    return base is not None
-
-
 @contextmanager
 def two_states(
-    base: str, head: str | None, paths: Sequence[Path], head_decides: Callable[[State], bool] = _head_decides
+    base: str, head: str | None, paths: Sequence[Path], head_decides: Callable[[State], bool] = lambda _: True
 ) -> Iterator[tuple[State, State]]:
     """Yield both states, without the specs that are the same in both, but with all errors of the head.
 
