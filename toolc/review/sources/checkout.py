@@ -64,10 +64,10 @@ def _attributes(old: Commit, new: Commit, places: Sequence[str]) -> Iterator[Too
 def _converting_lines(commit: Commit) -> Iterator[tuple[str, int, str]]:
     """Yield each line that may convert files: its file, its number and its text."""
     blobs = [blob for blob in commit.blobs([]) if blob.path.rpartition("/")[2] == ".gitattributes"]
-    sizes = dict(zip(blobs, commit.sizes(blobs), strict=True))
-    yield from ((blob.path, 1, "a file that is too large") for blob, size in sizes.items() if size > MAX_FILE_BYTES)
-    small = [blob for blob, size in sizes.items() if size <= MAX_FILE_BYTES]
-    for blob, data in zip(small, commit.read(small), strict=True):
+    for blob, data in commit.read_small(blobs, MAX_FILE_BYTES):
+        if data is None:
+            yield blob.path, 1, "a file that is too large"
+            continue
         for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
             words = line.split()
             if words and not words[0].startswith("#") and any(map(_converts, words[1:])):

@@ -91,6 +91,13 @@ class Commit:
             yield answer[end + 1 : end + 1 + size]
             at = end + size + 2
 
+    def read_small(self, blobs: Sequence[Blob], max_bytes: int) -> Iterator[tuple[Blob, bytes | None]]:
+        """Yield each blob with its bytes; None for one that is larger than ``max_bytes``, which is not read."""
+        sizes = self.sizes(blobs)
+        contents = self.read([blob for blob, size in zip(blobs, sizes, strict=True) if size <= max_bytes])
+        for blob, size in zip(blobs, sizes, strict=True):
+            yield blob, next(contents) if size <= max_bytes else None
+
     def _size(self, blob: Blob, words: Sequence[str]) -> int:
         """Parse the answer of ``cat-file`` about a blob: its hash, ``blob`` and its size; or that it is missing."""
         if len(words) == 3:

@@ -20,7 +20,7 @@ from toolc.document.loader import load_data
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.lock_file import LOCK_NAME
-from toolc.review.sources.repository import LINK, Blob, Commit, Repository, concerns, in_commit, resolved
+from toolc.review.sources.repository import LINK, Commit, Repository, concerns, in_commit, resolved
 from toolc.review.sources.states import resolve
 
 __all__ = ["ACCEPTED", "ReviewedFiles", "reviewed_files"]
@@ -28,7 +28,7 @@ __all__ = ["ACCEPTED", "ReviewedFiles", "reviewed_files"]
 ACCEPTED: Final = "toolc.accepted.yaml"
 """The default file of accepted changes, in the current folder."""
 
-_SETTLED: Final = frozenset({*PROJECT_FILES, LOCK_NAME, ACCEPTED})
+_TOOLC_FILES: Final = frozenset({*PROJECT_FILES, LOCK_NAME, ACCEPTED})
 """Files that show that a repository already uses toolc."""
 
 _CHUNK: Final = 50
@@ -89,14 +89,9 @@ class ReviewedFiles:
                 return False
             regular = [blob for blob in blobs if blob.mode != LINK]
             chunks = (regular[start : start + _CHUNK] for start in range(0, len(regular), _CHUNK))
-            return not any(self._has_specs(self.base, chunk) for chunk in chunks)
+            found = (each for chunk in chunks for each in self.base.read_small(chunk, MAX_FILE_BYTES))
+            return not any(data is not None and _is_spec(blob.path, data) for blob, data in found)
         return self.base.is_dir() and not any(_is_known(each) or _is_spec_file(each) for each in _files(self.base))
-
-    @staticmethod
-    def _has_specs(commit: Commit, blobs: Sequence[Blob]) -> bool:
-        sizes = zip(blobs, commit.sizes(blobs), strict=True)
-        small = [blob for blob, size in sizes if size <= MAX_FILE_BYTES]
-        return any(_is_spec(blob.path, data) for blob, data in zip(small, commit.read(small), strict=True))
 
     def _under_review(self) -> Iterator[Path]:
         """Yield the folders that the author of the change controls."""
@@ -110,13 +105,13 @@ class ReviewedFiles:
         blobs = [blob for blob in commit.entries([place]) if blob.path == place and blob.mode != LINK]
         if not place or not blobs:
             return None
-        (size,) = commit.sizes(blobs)
-        if size > MAX_FILE_BYTES:
+        ((_, data),) = commit.read_small(blobs, MAX_FILE_BYTES)
+        if data is None:
             raise UsageError(f"{commit.name}: {place} is larger than {MAX_FILE_BYTES // 2**20} MiB")
         folder = self.folder / commit.identity
         folder.mkdir(exist_ok=True)
         copy = folder / path.name
-        copy.write_bytes(b"".join(commit.read(blobs)))
+        copy.write_bytes(data)
         return copy
 
     def _in_base_folder(self, path: Path) -> Path | None:
@@ -177,7 +172,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _is_known(path: str | Path) -> bool:
-    return os.path.basename(path) in _SETTLED  # noqa: PTH119  thousands of paths
+    return os.path.basename(path) in _TOOLC_FILES  # noqa: PTH119  thousands of paths
 
 
 def _may_be_spec(path: str) -> bool:
