@@ -284,7 +284,7 @@ class Supervisor:
         self._exited = True
 
     def _is_drained(self) -> bool:
-        """Whether all data that the tool sent on its connections was forwarded."""
+        """Return whether all data that the tool sent on its connections was forwarded."""
         if self._network is None or self._has_replied:
             return True
         if self._drained_by is None:

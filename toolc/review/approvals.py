@@ -1,7 +1,8 @@
 """Who has approved exactly the head commit of a pull request without having contributed to it.
 
 An approval does not count if its author opened the pull request, or authored, committed or pushed a commit in it.
-Where that cannot be decided, no approval counts: the people behind a commit must all have accounts that GitHub knows.
+Where that cannot be decided, no approval counts: all authors, committers and pushers must have accounts that GitHub
+knows.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from toolc.review.sources.repository import Repository
 __all__ = ["Approvals", "approvals", "commits_of"]
 
 _OPINIONS: Final = frozenset({"APPROVED", "CHANGES_REQUESTED", "DISMISSED"})
-"""The states of reviews that replace an earlier review of the same person; a comment does not."""
+"""The states of reviews that replace an earlier review of the same user; a comment does not."""
 
 _CO_AUTHOR: Final = re.compile(r"^[ \t]*co-authored-by[ \t]*:(.*)$", re.IGNORECASE | re.MULTILINE)
 _EMAIL: Final = re.compile(r"<([^<>\s]+)>\s*$")
@@ -87,7 +88,7 @@ def approvals(
 
 
 def _latest(reviews: Sequence[Review]) -> list[tuple[Account, Review]]:
-    """Return the last review of each person that has an opinion."""
+    """Return the last review of each user, apart from comments."""
     found: dict[int, tuple[Account, Review]] = {}
     for each in sorted(reviews, key=lambda review: (review.submitted, review.number)):
         if each.author and each.state.upper() in _OPINIONS:

@@ -44,7 +44,7 @@ _RISKS: Final[tuple[tuple[str, str, Grade, str], ...]] = (
     ("RSK15", "spec-excluded", "breaking", "spec newly excluded"),
     ("RSK16", "review-opened", "critical", "later changes may accept themselves"),
     ("RSK17", "first-adoption", "low", "settings of the head apply in a first adoption"),
-    ("RSK18", "test-weakened", "medium", "test removed or loosened"),
+    ("RSK18", "test-weakened", "medium", "test removed or weakened"),
     ("RSK19", "public-credential", "high", "credential that is declared public"),
     ("RSK20", "arguments-widened", "high", "other arguments or defaults reach a command, URL, request or code"),
 )

@@ -1,4 +1,4 @@
-"""Tests of a tool that were removed or looser (RSK18)."""
+"""Report tests of a tool that were removed or weakened (RSK18)."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def weakened_tests(pair: ToolPair, old: State, new: State) -> Iterator[ToolChang
     for index, test in lost:
         call = json.dumps(test.args, ensure_ascii=False)
         call = call if len(call) <= _LONGEST else f"{call[:_LONGEST]}..."
-        looser = next((each for each in left if _is_same_call(test, each)), None)
-        if looser:
-            left.remove(looser)
-        route = ("tests", pair.new.spec.tests.index(looser)) if looser else ("tests",)
+        weaker = next((each for each in left if _is_same_call(test, each)), None)
+        if weaker:
+            left.remove(weaker)
+        route = ("tests", pair.new.spec.tests.index(weaker)) if weaker else ("tests",)
         yield ToolChange(
             rule=RULE, grade=grade, path=("tests", index),
-            message=f"a test {'expects less' if looser else 'was removed'}: the call with {call}",
-            before=_text(test), after=_text(looser) if looser else None, old=pair.old.span("tests", index),
+            message=f"a test {'expects less' if weaker else 'was removed'}: the call with {call}",
+            before=_text(test), after=_text(weaker) if weaker else None, old=pair.old.span("tests", index),
             new=pair.new.span(*route),
         )  # fmt: skip
 

@@ -120,7 +120,7 @@ def profile(machine: str | None = None) -> JsonObject:
             # Only for the process itself: without time or memory left, process 1 would end as if memory had run
             # out.
             _allow("prlimit64", _equal(0, 0)),
-            # With a low priority, process 1 would get no CPU time beside busy processes, not even to be killed.
+            # With a low priority, process 1 would get no CPU time next to busy processes, not even to be killed.
             *(_allow(name, _equal(0, 0)) for name in ("sched_setattr", "sched_setparam", "sched_setscheduler")),
             _allow("setpriority", _equal(0, PRIO_PROCESS), _equal(1, 0)),
             _allow("socketpair", _equal(0, AF_UNIX)),

@@ -48,19 +48,19 @@ _UUID: Final = "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 
 
 def _is_date(text: str) -> bool:
-    """RFC 3339, 5.6 ``full-date``."""
+    """Return whether a text is a ``full-date`` of RFC 3339, 5.6."""
     match = re.fullmatch(_DATE, text)
     return match is not None and _exists(match)
 
 
 def _is_time(text: str) -> bool:
-    """RFC 3339, 5.6 ``full-time``."""
+    """Return whether a text is a ``full-time`` of RFC 3339, 5.6."""
     match = re.fullmatch(_TIME, text)
     return match is not None and _is_second(match)
 
 
 def _is_date_time(text: str) -> bool:
-    """RFC 3339, 5.6 ``date-time``."""
+    """Return whether a text is a ``date-time`` of RFC 3339, 5.6."""
     match = re.fullmatch(f"{_DATE}[Tt]{_TIME}", text)
     return match is not None and _exists(match) and _is_second(match)
 

@@ -17,7 +17,7 @@ from toolc.model.diagnostics import Diagnostic
 SHORTEST: Final = 12
 LONGEST: Final = 1024
 INFORMATIVE_NAME: Final = 4
-"""A name with this number of words, generic ones aside, can say enough by itself."""
+"""A name with this number of words, not counting generic ones, can be sufficient without a description."""
 
 _HINT: Final = "describe what it does, when to use it and when not to; a model selects tools by this text"
 

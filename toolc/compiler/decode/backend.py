@@ -25,7 +25,7 @@ def decode_backend(
 ) -> Backend | None:
     """Decode ``backend``; ``parameters`` is None and ``tool_name`` empty if they could not be read.
 
-    ``has_image`` is whether the sandbox has an image of its own, or this is unknown.
+    ``has_image`` is whether the sandbox has its own image, or this is unknown.
     """
     kinds = [entry for entry in reader.node.entries if entry.key in KINDS]
     if len(kinds) > 1:

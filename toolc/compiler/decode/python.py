@@ -151,7 +151,7 @@ def decode_python(
     """Decode ``backend.python``.
 
     Without ``function:``, the function has the name of the tool (with ``_`` for each ``-``). ``tool_name`` is empty
-    and ``parameters`` is None if they could not be read. ``has_image`` is whether the sandbox has an image of its own.
+    and ``parameters`` is None if they could not be read. ``has_image`` is whether the sandbox has its own image.
     """
     pinned = reader.optional("requirements", requirements) or ()
     source = None

@@ -30,7 +30,7 @@ _seconds: ContextVar[float] = ContextVar("seconds per file", default=0)
 
 
 class _TimeIsUp(BaseException):
-    """Raised in the main thread when the time for a file is over."""
+    """Raised in the main thread when the time limit of a file has expired."""
 
 
 @contextmanager

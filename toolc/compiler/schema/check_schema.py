@@ -321,7 +321,7 @@ def _keyword_fix(entry: MappingEntry, node: Mapping, findings: Findings) -> Fix 
 
 
 def _check_format(node: Mapping, findings: Findings) -> None:
-    """Report a format that is neither of JSON Schema nor of OpenAPI: it says what is meant, but is not checked."""
+    """Report a format that neither JSON Schema nor OpenAPI defines, because values are not checked against it."""
     entry = node.entry("format")
     name = entry.value.value if entry and isinstance(entry.value, Scalar) else None
     if entry and isinstance(name, str) and name not in KNOWN_FORMATS:

@@ -21,7 +21,7 @@ MAX_CONTAINS: Final = 3
 
 _LONGEST: Final = 2_000
 _SAME: Final = 3
-"""Among how many positions after the listed ones two equal items are placed."""
+"""The number of positions after the listed ones among which two equal items are placed."""
 
 _Membership: TypeAlias = tuple[bool, ...]
 """For each ``contains``, whether an item satisfies its schema."""
@@ -46,7 +46,7 @@ class _Array:
 
     @property
     def listed(self) -> int:
-        """How many positions have constraints of their own; all later ones are alike."""
+        """The number of positions with separate constraints; all later ones have the same."""
         return max((*(len(each.first) for each in self.groups), *(index + 1 for index in self.at), 0))
 
     def with_equal(self, one: int, two: int) -> _Array:

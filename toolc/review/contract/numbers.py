@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Final
 
 _FEW: Final = 64
-"""How many numbers are tried beyond the excluded ones."""
+"""The maximum number of values that are tried in addition to the excluded ones."""
 
 _EXACT: Final = 2_000
-"""Up to this many numbers between two bounds are all tried."""
+"""If at most this many numbers are between two bounds, all are tried."""
 
 
 @dataclass(slots=True)

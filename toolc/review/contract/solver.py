@@ -34,11 +34,11 @@ MAX_STEPS: Final = 40_000
 """The maximum number of steps of one search; a step is about 10 microseconds."""
 
 MAX_DEPTH: Final = 60
-"""How many levels of a value are built; deeper ones are not known."""
+"""The maximum depth of a value that is built; whether a deeper one exists is not known."""
 
 _VALIDATION: Final = 5
 _CHARACTERS: Final = 50
-"""How many characters of a schema are validated in one step."""
+"""The number of characters of a schema that are validated in one step."""
 
 _FEW: Final = 12
 

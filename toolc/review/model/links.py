@@ -22,10 +22,10 @@ RULE: Final = "SUR02"
 
 _WORD: Final = re.compile(r"\w+")
 _MAX_SAME: Final = 20
-"""How many tools with the same effect are compared with a tool."""
+"""The maximum number of tools with the same effect that are compared with a tool."""
 
 _COPY: Final = 0.95
-"""How similar the description of a copy is at least."""
+"""The minimum similarity of the description of a copy (0 to 1)."""
 
 _MAX_FIELDS: Final = 8
 

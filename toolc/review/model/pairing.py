@@ -24,7 +24,7 @@ _CANDIDATES: Final = 5
 """How many descriptions are compared with a new one: those that share most of its rare words."""
 
 _MAX_SAME: Final = 20
-"""How many tools with the same effect are compared with a new one."""
+"""The maximum number of tools with the same effect that are compared with a new one."""
 
 _WORD: Final = re.compile(r"\w+")
 

@@ -26,7 +26,7 @@ POWER: Final[dict[WorkspaceMode, int]] = {"none": 0, "ro": 1, "transaction": 2, 
 
 _COMMITS: Final[dict[Commit, int]] = {"never": 0, "ask": 1, "success": 2, "always": 3}
 
-_EXPOSES: Final[dict[Expose, int]] = {"broker": 0, "file": 1, "env": 2}
+_EXPOSURE: Final[dict[Expose, int]] = {"broker": 0, "file": 1, "env": 2}
 """How many can read a secret: no code of the tool, the code that opens the file, every process of the sandbox."""
 
 _READERS: Final[dict[Expose, str]] = {
@@ -122,10 +122,10 @@ class _Secret:
             yield self._change(grade, f"a call receives the secret {name}", self.new)
             return
         yield from self._hosts(name, gained)
-        levels = [_EXPOSES[each.value.expose] for each in self.old]
-        exposed = [each for each in self.new if _EXPOSES[each.value.expose] > max(levels)]
+        levels = [_EXPOSURE[each.value.expose] for each in self.old]
+        exposed = [each for each in self.new if _EXPOSURE[each.value.expose] > max(levels)]
         if exposed:
-            readers = _READERS[max((each.value.expose for each in exposed), key=_EXPOSES.__getitem__)]
+            readers = _READERS[max((each.value.expose for each in exposed), key=_EXPOSURE.__getitem__)]
             yield self._change("high", f"the value of the secret {name} is now available {readers}", exposed)
 
     def _hosts(self, name: str, gained: Sequence[Destination]) -> Iterator[ToolChange]:

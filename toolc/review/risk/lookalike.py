@@ -110,7 +110,7 @@ def _imitates(label: str, brand: str) -> bool:
 
 
 def _is_one_edit(one: str, other: str) -> bool:
-    """Return whether one character was added, removed or replaced, or two neighbours were swapped."""
+    """Return whether one character was added, removed or replaced, or two adjacent ones were swapped."""
     if one == other or min(len(one), len(other)) < _MIN_LENGTH:
         return False
     pairs = zip(one, other, strict=False)

@@ -23,7 +23,7 @@ _KEYS: Final = {each.name: each.name.removesuffix("_ms").removesuffix("_bytes") 
 _SIZES: Final = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1))
 
 
-_MUCH_MORE: Final = 10
+_HIGH_FACTOR: Final = 10
 """How many times the old limit, and the default, a limit must be to get the grade ``high``."""
 
 
@@ -123,7 +123,7 @@ def check_limits(sides: Sides) -> Iterator[ToolChange]:
         if amount > before:
             old, new = format_amount(name, before), format_amount(name, amount)
             message = f"a call may use more: {_KEYS[name]} changed from {old} to {new}{steps_suffix(each)}"
-            grade: Grade = "high" if amount >= _MUCH_MORE * max(before, own[name]) else "medium"
+            grade: Grade = "high" if amount >= _HIGH_FACTOR * max(before, own[name]) else "medium"
             yield sides.risk("RSK05", grade, message, ("sandbox", "limits", _KEYS[name]), old, new)
     before_tries, after_tries = _attempts(sides.before), _attempts(sides.after)
     if after_tries > before_tries:
