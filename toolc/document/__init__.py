@@ -10,8 +10,9 @@ Start reading in ``nodes``, then ``map_reader``. The packages ``yaml`` and ``tom
 - ``map_reader``: ``Reader``: keys of a map, unknown and missing keys; parsers of values. Public: ``boolean``,
   ``choice``, ``first_line``, ``integer``, ``list_of``, ``map_parser``, ``mapping``, ``mismatch``, ``quoting_hint``,
   ``sequence``, ``string``, ``text``, ``unsupported``, ``Findings``, ``Parse``.
+- ``line_diff``: ``unified_diff`` of a file before and after fixes, in linear time.
 - ``nodes``: the tree: ``Document``, ``Mapping``, ``Sequence``, ``Scalar``, and their spans. Public: ``MappingEntry``,
-  ``Node``, ``NodePosition``, ``child``, ``node_count``, ``strings``, ``to_json``.
+  ``Node``, ``NodePosition``, ``child``, ``steps_to_decode``, ``strings``, ``to_json``.
 - ``suggestions``: "did you mean": keys of other formats, misspelled or misplaced keys, values in the wrong form.
   Public: ``suggestion``, ``quote_names``, ``has_misspelled_key``, ``looks_like_spec``, ``REQUIRED``.
 - ``syntax_errors``: text of another format in a spec: Git conflicts, Markdown fences, templates; nesting that is too

@@ -15,7 +15,7 @@ from toolc.model.json_schema import JsonValue
 from toolc.model.source import Position, SourceText, Span
 
 __all__ = [
-    "Document", "Mapping", "MappingEntry", "Node", "NodePosition", "Scalar", "Sequence", "child", "node_count",
+    "Document", "Mapping", "MappingEntry", "Node", "NodePosition", "Scalar", "Sequence", "child", "steps_to_decode",
     "strings", "to_json",
 ]  # fmt: skip
 
@@ -177,11 +177,13 @@ def child(node: Node, step: str | int) -> Node | None:
     return None
 
 
-def node_count(node: Node) -> int:
-    """Return the number of nodes in a tree, including ``node`` itself."""
+def steps_to_decode(node: Node) -> int:
+    """Return the steps of a file (``diagnostics.spend``) that decoding a tree takes: one per node and 8 characters."""
     if isinstance(node, Mapping):
-        return 1 + sum(node_count(entry.value) for entry in node.entries)
-    return 1 + sum(map(node_count, node.items)) if isinstance(node, Sequence) else 1
+        return 1 + sum(steps_to_decode(entry.value) for entry in node.entries)
+    if isinstance(node, Sequence):
+        return 1 + sum(map(steps_to_decode, node.items))
+    return 1 + (len(node.value) // 8 if isinstance(node.value, str) else 0)
 
 
 @dataclass(frozen=True, slots=True)

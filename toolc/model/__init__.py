@@ -8,8 +8,8 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
 - ``call``: ``ToolCall``, ``BoundCall``; decisions of hooks (``Allow``, ``Confirm``, ``Deny``, ``ApproveChanges``);
   proposed changes of files (``Proposal``, ``FileChange``, ``Action``, ``Kind``) and how many are listed. Public:
   ``changes_to_json``, ``NO_APPROVER``.
-- ``call_graph``: which tools a tool calls; cycles and depth. Public: ``call_depth``, ``called_tools``, ``find_cycle``,
-  ``reachable_tools``, ``tools_by_name``, ``ToolLookup``, ``MAX_DEPTH``, ``NO_TOOLS``.
+- ``call_graph``: which tools a tool calls; cycles and depth. Public: ``call_depth``, ``call_depths``, ``called_tools``,
+  ``find_cycle``, ``reachable_tools``, ``tools_by_name``, ``ToolLookup``, ``MAX_DEPTH``, ``NO_TOOLS``.
 - ``codes``: every code of a finding with its severity. A new code is declared here. Public: a constant for each code
   (``BAD_VALUE``), and ``ALL``.
 - ``destinations``: hosts and destinations: parsed, canonical; ``covers`` compares declared ones. See

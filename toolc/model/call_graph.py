@@ -6,8 +6,8 @@ from typing import Final, Protocol
 from toolc.model.spec.tool import ToolSpec
 
 __all__ = [
-    "MAX_DEPTH", "NO_TOOLS", "ToolLookup", "call_depth", "called_tools", "find_cycle", "reachable_tools",
-    "tools_by_name",
+    "MAX_DEPTH", "NO_TOOLS", "ToolLookup", "call_depth", "call_depths", "called_tools", "find_cycle",
+    "reachable_tools", "tools_by_name",
 ]  # fmt: skip
 
 MAX_DEPTH: Final = 8
@@ -71,6 +71,28 @@ def find_cycle(tool: ToolSpec, tools: ToolLookup) -> tuple[str, ...]:
             path.append(each.name)
             left.append(_calls_of(each, tools))
     return ()
+
+
+def call_depths(tools: Iterable[ToolSpec]) -> dict[str, int]:
+    """Return the depth of nested calls of each tool, by name, without tools whose calls are recursive."""
+    by_name = {tool.name: tool for tool in tools}
+    lookup = tools_by_name(by_name.values())
+    calls = {name: {each.name for each in _calls_of(tool, lookup)} for name, tool in by_name.items()}
+    callers: dict[str, list[str]] = {name: [] for name in calls}
+    for name, called in calls.items():
+        for each in called:
+            callers[each].append(name)
+    unknown = {name: len(called) for name, called in calls.items()}
+    depths: dict[str, int] = {}
+    ready = [name for name, count in unknown.items() if not count]
+    while ready:
+        name = ready.pop()
+        depths[name] = 1 + max((depths[each] for each in calls[name]), default=0)
+        for caller in callers[name]:
+            unknown[caller] -= 1
+            if not unknown[caller]:
+                ready.append(caller)
+    return depths
 
 
 def call_depth(tool: ToolSpec, tools: ToolLookup) -> int:

@@ -11,6 +11,7 @@ from operator import ge, le
 from types import NoneType
 from typing import Final
 
+from toolc.model.diagnostics import spend
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.validation.ecma_pattern import PatternError
 from toolc.validation.formats import matches_format
@@ -90,7 +91,9 @@ def _satisfies_keyword(value: JsonValue, key: str, expected: JsonValue) -> bool:
     if not isinstance(value, str):
         return False
     if key == "enum":
-        return isinstance(expected, list) and value in expected
+        if not isinstance(expected, list) or not spend(len(expected) // 500, "the comparison of values with an enum"):
+            return False
+        return value in expected
     if key == "format":
         return isinstance(expected, str) and matches_format(value, expected)
     try:

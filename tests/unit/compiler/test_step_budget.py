@@ -90,6 +90,14 @@ _PRODUCTS: Final[dict[str, tuple[str, str, str, str, str]]] = {
         f"{_HEAD}Text\nparameters:\n  type: object\n  properties:\n", f"  {_PARAMETER}", "  required:\n",
         "    - q{i}\n", _TAIL,
     ),
+    "long defaults": (
+        "toolc: 1\ndefaults:\n  backend:\n    shell:\n      script: |\n", "        echo {i}\n", "tools:\n",
+        "  - name: t{i}\n    description: Say hello to number {i}.\n", "",
+    ),
+    "enum": (
+        f"{_HEAD}Text\nparameters:\n  a:\n    type: string\n    enum:\n", "    - v{i}\n", "examples:\n",
+        "  - {{a: z{i}}}\n", _TAIL,
+    ),
     "secrets": (
         f"{_HEAD}Text\nsandbox:\n  secrets:\n", "    S{i}: {{hosts: [a.example]}}\n",
         "backend:\n  http:\n    url: https://a.example\n    headers:\n", "      H{i}: '{{{{ secrets.T{i} }}}}'\n", "",

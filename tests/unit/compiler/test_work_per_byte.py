@@ -1,30 +1,39 @@
-"""The work to compile a spec is proportional to its size, whatever it repeats."""
+"""The work to compile a spec is proportional to its size, whatever it repeats.
 
+The complete product of places and runs takes minutes: it is part of ``make test-integrations``. Of it, ``make test``
+compares a fifth of the runs in each place, so that every run is compared in two places at least.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import pairwise
+from typing import Final
 
 import pytest
 from long_runs import PLACES, RUNS, compiled, counted_calls, spec_with_run
 
-SIZES = (40_000, 160_000, 640_000)
-FEW = 20_000
+SIZES: Final = (40_000, 160_000, 640_000)
+FEW: Final = 20_000
 """Calls that do not depend on the size of a file."""
 
 
-def _calls(name: str, run: str, size: int) -> int:
-    data = spec_with_run(name, run, size)
-    return counted_calls(lambda: compiled(name, data))
+def _grown(name: str, runs: Iterable[str]) -> Iterator[tuple[str, list[int]]]:
+    """Yield each run whose number of calls per byte grows by more than 20 % from one size to the next."""
+    for run in runs:
+        files = [spec_with_run(name, run, size) for size in SIZES]
+        counts = [counted_calls(partial(compiled, name, data)) for data in files]
+        pairs = pairwise(zip(SIZES, counts, strict=True))
+        if any(more > FEW and more / larger > 1.2 * (count + FEW) / size for (size, count), (larger, more) in pairs):
+            yield run, counts
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(PLACES)), ids=[*PLACES])
+def test_calls_per_byte_do_not_grow_for_a_fifth_of_the_runs(number: int) -> None:
+    assert [*_grown([*PLACES][number], RUNS[number % 5 :: 5])] == []
+
+
+@pytest.mark.integrations
 @pytest.mark.parametrize("name", PLACES)
 def test_calls_per_byte_do_not_grow(name: str) -> None:
-    grown = []
-    for number, run in enumerate(RUNS):
-        counts = [_calls(name, run, size) for size in SIZES[:2]]
-        if counts[0] > FEW and number % 8 == 0:  # the largest files take seconds each
-            counts.append(_calls(name, run, SIZES[2]))
-        pairs = list(zip(SIZES[: len(counts)], counts, strict=True))
-        for (size, count), (larger, more) in pairwise(pairs):
-            if more > FEW and more / larger > 1.2 * (count + FEW) / size:
-                grown.append((run, counts))
-    assert grown == []
+    assert [*_grown(name, RUNS)] == []

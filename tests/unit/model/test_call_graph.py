@@ -1,8 +1,9 @@
 """Tests for the call graph."""
 
 import pytest
+from long_runs import counted_calls
 
-from toolc.model.call_graph import call_depth, called_tools, find_cycle, reachable_tools, tools_by_name
+from toolc.model.call_graph import call_depth, call_depths, called_tools, find_cycle, reachable_tools, tools_by_name
 from toolc.model.json_schema import Schema
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.composed_backends import CompositeBackend, Step
@@ -53,6 +54,17 @@ def test_reachable_tools_are_listed_by_name() -> None:
 
 def test_call_depth_counts_nested_calls() -> None:
     assert [call_depth(tool, TOOLS) for tool in (A, INNER, OUTER)] == [1, 2, 3]
+    assert call_depths([OUTER, INNER, A, B]) == {"a": 1, "b": 1, "inner": 2, "outer": 3}
+
+
+def test_tools_that_reach_a_cycle_have_no_depth() -> None:
+    assert call_depths([A, composite("x", "y", "a"), composite("y", "y"), composite("z", "a")]) == {"a": 1, "z": 2}
+
+
+def test_the_depths_of_a_long_chain_are_found_in_linear_time() -> None:
+    tools = [composite(f"t{at}", f"t{at + 1}") for at in range(3000)]
+    assert call_depths(tools)["t0"] == 3000
+    assert counted_calls(lambda: call_depths(tools)) < 100_000
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from toolc.document.nodes import Mapping, Node, Scalar
 from toolc.document.nodes import Sequence as SequenceNode
 from toolc.document.suggestions import suggestion
 from toolc.model import codes
-from toolc.model.call_graph import MAX_DEPTH, call_depth, called_tools, find_cycle, tools_by_name
+from toolc.model.call_graph import MAX_DEPTH, call_depths, called_tools
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import Span
 
@@ -111,10 +111,9 @@ def check_call_depth(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     callers = [tool for tool in tools if called_tools(tool.spec)]
     if not callers:
         return
-    known = tools_by_name(tool.spec for tool in tools)
+    depths = call_depths(tool.spec for tool in tools)
     for tool in callers:
-        # Cycles have no depth and are reported by another check.
-        deep = 0 if find_cycle(tool.spec, known) else call_depth(tool.spec, known)
+        deep = depths.get(tool.spec.name, 0)  # cycles have no depth and are reported by another check
         if deep > MAX_DEPTH:
             message = f"calls are nested {deep} levels deep here; the maximum is {MAX_DEPTH}"
             hint = "reduce the nesting: call the tools that do the work directly"

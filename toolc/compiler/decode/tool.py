@@ -34,7 +34,7 @@ from toolc.document.map_reader import (
     string,
     text,
 )
-from toolc.document.nodes import Document, Mapping, MappingEntry, Node, Scalar, Sequence, node_count
+from toolc.document.nodes import Document, Mapping, MappingEntry, Node, Scalar, Sequence, steps_to_decode
 from toolc.document.suggestions import has_misspelled_key, looks_like_spec, quote_names
 from toolc.model import codes
 from toolc.model.diagnostics import spend
@@ -241,9 +241,9 @@ class _Decoder:
         """Decode each tool with the defaults of the project and of the file, until no steps are left."""
         layers = tuple(layer for layer in (self.project.defaults, defaults) if layer is not None)
         shared = reduce(merge_defaults, layers) if layers else None
-        size = node_count(shared) if shared else 0
+        steps = steps_to_decode(shared) if shared else 0
         for number, tool in enumerate(tools):
-            if size and not spend(size, f"reading the tools from number {number + 1} on, each with all defaults"):
+            if number and steps and not spend(steps, f"tools from number {number + 1} on, each with all defaults"):
                 return
             yield self.tool(tool, layers, shared)
 

@@ -6,7 +6,6 @@ remove its finding, and must not add an error. Other fixes are not applied.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
@@ -25,6 +24,7 @@ from toolc.compiler.pipeline.conceal import conceal_text
 from toolc.compiler.project.discovery import Projects, SpecFile
 from toolc.compiler.project.settings import Settings
 from toolc.document import nodes
+from toolc.document.line_diff import unified_diff
 from toolc.document.loader import MAX_BYTES
 from toolc.model.diagnostics import Diagnostic, Diagnostics, Fix
 from toolc.model.errors import UsageError
@@ -35,11 +35,11 @@ __all__ = ["apply_fixes"]
 MAX_ROUNDS: Final = 10
 """The maximum number of times a file is checked again for findings revealed by a fix."""
 
-MAX_READ: Final = 8 * MAX_BYTES
+MAX_READ: Final = 2 * MAX_BYTES
 """The maximum number of bytes read again to fix one file; the next call continues."""
 
 
-MAX_COMPILATIONS: Final = 200
+MAX_COMPILATIONS: Final = 100
 """The maximum number of times one file is compiled to verify fixes; the next call continues."""
 
 _Found: TypeAlias = tuple[Diagnostic, Fix]
@@ -99,10 +99,8 @@ class FixedFile:
         """Return the change as a unified diff, without credentials."""
         old, new = map(_lines, self.shown)
         path = self.file.display_path.lstrip("/")
-        return "".join(
-            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-            for line in difflib.unified_diff(old, new, f"a/{path}", f"b/{path}")
-        )
+        lines = [f"--- a/{path}\n", f"+++ b/{path}\n", *unified_diff(old, new)] if old != new else []
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def apply_fixes(paths: Sequence[Path], settings: Settings, *, unsafe: bool) -> Iterator[FixedFile]:

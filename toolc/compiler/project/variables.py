@@ -16,6 +16,7 @@ from toolc.document.map_reader import Findings, mapping, mismatch
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.document.suggestions import suggestion
 from toolc.model import codes
+from toolc.model.diagnostics import spend
 from toolc.model.names import IDENTIFIER
 from toolc.model.source import SourceText, Span
 from toolc.model.template import as_text
@@ -138,6 +139,10 @@ class _Replacer:
         ]
         if not all(each.is_known for each in references):
             self.findings.mute(node.span)  # the resulting text is unknown
+        inserted = sum(len(each.value) for each in references if isinstance(each.value, str))
+        if not spend(inserted // 8, "the insertion of variables"):
+            self.findings.mute(node.span)
+            return node
         spans = tuple(dict.fromkeys(each.span for each in references))
         if matches[0].span() == (0, len(text)):
             value = references[0].value
