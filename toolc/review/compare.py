@@ -82,11 +82,12 @@ def compare(old: State, new: State, central: Sequence[Policy] = ()) -> Differenc
 def _changes(pair: ToolPair, links: Links, central: Sequence[Policy]) -> Iterator[ToolChange]:
     """Yield the changes of one tool, each with the file that caused it and its required approvers."""
     # The approvers of both states: a change that removes an approval rule still needs its approval.
-    located = [side.located for side in (pair.old, pair.new) if side and side.located]
-    policies = [*central, *(policy for each in located for policy in each.policies)]
     tools = [side for side in (pair.old, pair.new) if side]
-    for found in _without_credentials(pair, _all_changes(pair, links)):
-        change = _at_own_place(pair, found)
+    policies = [*central, *(policy for each in tools if each.located for policy in each.located.policies)]
+    found = [*_all_changes(pair, links)]
+    hidden = Hidden.of(tools if found else ())  # an old state may have credentials in a spec
+    for each in found:
+        change = _at_own_place(pair, conceal_change(each, hidden))
         cause = change.cause or _cause(pair, change)
         # As above: if a change moves the file or removes a tag, the old policies still name its approvers.
         named = (name for tool in tools for name in project_changes.approvers(change, tool.path, tool.spec, policies))
@@ -112,29 +113,22 @@ def _at_own_place(pair: ToolPair, change: ToolChange) -> ToolChange:
     return replace(change, old=old.span(*route), new=new.span(*route))
 
 
-def _without_credentials(pair: ToolPair, changes: Iterator[ToolChange]) -> Iterator[ToolChange]:
-    """Yield the changes without the credentials of a spec: an old state may have some."""
-    found = [*changes]
-    hidden = Hidden.of([side for side in (pair.old, pair.new) if side]) if found else None
-    for change in found:
-        yield conceal_change(change, hidden) if hidden else change
-
-
 def _all_changes(pair: ToolPair, links: Links) -> Iterator[ToolChange]:
     old, new = links.old, links.new
+    sides = Sides(pair.old, pair.new, old, new) if pair.new else None
     yield from contract.toolset_changes(pair, old, new)
-    if pair.new and new.toolsets:
-        yield from network.toolset_data_flows(Sides(pair.old, pair.new, old, new))
-        yield from network.toolset_access(Sides(pair.old, pair.new, old, new))
-    if pair.new:
-        yield from text.check_tags(Sides(pair.old, pair.new, old, new))
+    if sides:
+        if new.toolsets:
+            yield from network.toolset_data_flows(sides)
+            yield from network.toolset_access(sides)
+        yield from text.check_tags(sides)
     yield from weakened_tests(pair, old, new)
-    if pair.old and pair.new and _has_same_digests(pair, old, new):
+    if pair.old and pair.new and _has_same_digests(old, pair.old.spec.name, new, pair.new.spec.name):
         return
     _require_valid_schemas(pair.old, old)
     _require_valid_schemas(pair.new, new)
     contracts = [*contract.contract_changes(pair)]
-    found = [*contracts, *_risks(pair, old, new, contracts)]
+    found = [*contracts, *(_risks(sides, contracts) if sides else ())]
     yield from found
     yield from links.changes(pair)
     if pair.old and pair.new:
@@ -142,11 +136,8 @@ def _all_changes(pair: ToolPair, links: Links) -> Iterator[ToolChange]:
         yield from project_changes.provider_changes(pair.old, pair.new)
 
 
-def _risks(pair: ToolPair, old: State, new: State, contracts: Sequence[ToolChange]) -> Iterator[ToolChange]:
+def _risks(sides: Sides, contracts: Sequence[ToolChange]) -> Iterator[ToolChange]:
     """Yield what a call of the tool may do that it could not do before; ``contracts`` are its contract changes."""
-    if pair.new is None:
-        return
-    sides = Sides(pair.old, pair.new, old, new)
     reported = [change for number in sorted(RISK_RULES) for change in RISK_RULES[number](sides)]
     yield from reported
     yield from argument_changes(sides, contracts)
@@ -164,11 +155,8 @@ def _require_valid_schemas(tool: Reviewed | None, state: State) -> None:
             )
 
 
-def _has_same_digests(pair: ToolPair, old: State, new: State) -> bool:
+def _has_same_digests(old: State, before: str, new: State, name: str) -> bool:
     """Return whether neither digest has changed. Called for thousands of tools, most of which are the same."""
-    assert pair.old is not None
-    assert pair.new is not None
-    name, before = pair.new.spec.name, pair.old.spec.name
     return (
         name == before
         and old.surface_digest(name) == new.surface_digest(name)
