@@ -47,7 +47,7 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
   ``Resource``; ``BatchError``. Public: ``failure``, ``Capture``, ``ConnectionAttempt``, ``Ending``, ``ToolFailure``,
   ``Usage``, ``REPLACEMENT``.
 - ``source``: text with positions: ``Span``, the lines printed for a finding. Public: ``byte_order_mark``, ``Position``,
-  ``SourceText``, ``BOM``, ``MAX_BEFORE``.
+  ``SourceText``, ``start_of_file``, ``BOM``, ``MAX_BEFORE``.
 - ``template``: ``Template``: placeholders and filters, rendered at a call. Public: ``as_text``, ``evaluate``,
   ``render_json``, ``Filter``, ``JsonConstant``, ``JsonEntry``, ``JsonList``, ``JsonMap``, ``JsonTemplate``,
   ``Placeholder``, ``TemplateError``, ``FILTERS``, ``FILTERS_WITH_ARGUMENT``, ``SECRETS``, ``STEPS``.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-__all__ = ["BOM", "MAX_BEFORE", "Position", "SourceText", "Span", "byte_order_mark"]
+__all__ = ["BOM", "MAX_BEFORE", "Position", "SourceText", "Span", "byte_order_mark", "start_of_file"]
 
 BOM: Final = "\ufeff"
 """The byte order mark that a file may start with."""
@@ -39,6 +39,11 @@ class Span(NamedTuple):
     def covers(self, other: "Span") -> bool:
         """Return whether ``other`` is completely within this span."""
         return self.path == other.path and self.start <= other.start and other.end <= self.end
+
+
+def start_of_file(path: str) -> Span:
+    """Return the span of the first character of a file, for what is not written in it."""
+    return Span(path, Position(1, 1), Position(1, 2))
 
 
 def byte_order_mark(path: str) -> Span:
@@ -143,4 +148,4 @@ class SourceText:
 
     def whole_file(self) -> Span:
         """Return the span for a finding about the whole file: its first character."""
-        return Span(self.path, Position(1, 1), Position(1, 2))
+        return start_of_file(self.path)

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 from toolc.model.errors import ToolcError
 from toolc.model.permissions import Limit
-from toolc.model.source import Position, Span
+from toolc.model.source import Span, start_of_file
 from toolc.model.spec.sandbox import Destination, Expose, Lifetime, MinIsolation, WorkspaceMode
 
 __all__ = ["Approval", "BackendKind", "Policy", "PolicyError", "PolicyKey", "RequiredField"]
@@ -85,7 +85,7 @@ class Policy:
 
     def span(self, key: str) -> Span:
         """Return the position of ``key``, or that of the policy if the key is absent, or the start of its file."""
-        return self.places.get(key) or self.places.get("") or Span(self.path, Position(1, 1), Position(1, 2))
+        return self.places.get(key) or self.places.get("") or start_of_file(self.path)
 
 
 def path_matches(pattern: str, path: str) -> bool:

@@ -19,7 +19,7 @@ from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Severity
 from toolc.model.names import PROVIDER_NAMES
-from toolc.model.source import Position, Span
+from toolc.model.source import Span, start_of_file
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.comparison import Relaxation, relaxations
 from toolc.policy.policy import Policy
@@ -101,7 +101,7 @@ def _change(each: Relaxation) -> ToolChange:
         after=each.after,
         # Both states name the file by its path in the repository.
         old=each.old._replace(path=each.path),
-        new=(each.new or Span("", Position(1, 1), Position(1, 2)))._replace(path=each.path),
+        new=(each.new or start_of_file(""))._replace(path=each.path),
     )
 
 
@@ -124,7 +124,7 @@ def policy_violations(state: State, policy: Policy) -> Diagnostics:
         if tool.source:
             diagnostics.add_source(tool.source)
         for each in violations(tool.spec, state.by_name, (policy,)):
-            span = tool.span(*each.route) or Span(state.label, Position(1, 1), Position(1, 2))
+            span = tool.span(*each.route) or start_of_file(state.label)
             diagnostics.add(CODES[each.key], f"'{name}': {each.message}", span, each.hint)
     return conceal(diagnostics)
 
@@ -153,7 +153,7 @@ class _SettingSource:
     def at(self, *route: str) -> Span:
         """Return the position of the key or item at ``route``, or of its nearest existing parent."""
         node: Node | None = self.project.root
-        span = Span(self.project.vars.where, Position(1, 1), Position(1, 2))
+        span = start_of_file(self.project.vars.where)
         for step in route:
             if isinstance(node, Mapping) and (entry := node.entry(step)):
                 span, node = entry.key_span, entry.value

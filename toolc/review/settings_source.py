@@ -13,7 +13,7 @@ from typing import Literal
 from toolc.compiler.project.baseline import Baseline
 from toolc.compiler.project.policy import read_policy
 from toolc.compiler.project.review_settings import ReviewSettings
-from toolc.model.source import Position, Span
+from toolc.model.source import Span, start_of_file
 from toolc.policy.policy import Policy
 from toolc.review.compare import Difference
 from toolc.review.model.change import ToolChange
@@ -105,17 +105,12 @@ def with_source(difference: Difference, source: SettingsSource, more: Sequence[T
 
     The message of a change of settings that has no effect says so.
     """
-    shared = [
-        *difference.shared,
-        *more,
-        *review_changes(difference.old, difference.new, source),
-        *_excluded(difference),
-    ]
+    opened = review_changes(difference.old, difference.new, source)
+    shared = [*difference.shared, *more, *opened, *_excluded(difference)]
     if source.side == "base":
         shared = [_without_effect(each, source) for each in shared]
     if source.is_first_adoption:
-        first = ToolChange(rule="RSK17", grade="low", message=f"first adoption: {source.reason}")
-        shared.append(first)
+        shared.append(ToolChange(rule="RSK17", grade="low", message=f"first adoption: {source.reason}"))
     return replace(difference, shared=tuple(shared))
 
 
@@ -149,15 +144,13 @@ def review_changes(old: State, new: State, source: SettingsSource) -> Iterator[T
     for place in dict.fromkeys([*old.projects_by_place, *new.projects_by_place]):
         before, after = _review_at(old, place), _review_at(new, place)
         project = new.projects_by_place.get(place)
-        span = Span(project.vars.where if project else "", Position(1, 1), Position(1, 2))
+        span = start_of_file(project.vars.where if project else "")
         entry = project.root.entry("review") if project and project.root else None
         at = placed(entry.key_span if entry else span, new.prefix)
         scope = "all specs" if place == "." else f"the specs in {place}"
         if (before.accept_from, after.accept_from) == ("base", "head"):
-            yield _review_change(
-                f"later changes of {scope} may accept themselves: review.accept_from is head",
-                ("review", "accept_from"), "base", "head", at, place,
-            )  # fmt: skip
+            message = f"later changes of {scope} may accept themselves: review.accept_from is head"
+            yield _review_change(message, ("review", "accept_from"), "base", "head", at, place)
         for login in after.approvers:
             if not before.approving(login):
                 message = f"an approval by {login} lets later changes of {scope} accept themselves"

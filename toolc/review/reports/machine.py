@@ -7,7 +7,7 @@ from typing import Final
 
 from toolc.model.diagnostics import Code, Diagnostics, Severity
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.model.source import Position, Span
+from toolc.model.source import Span, start_of_file
 from toolc.model.version import __version__
 from toolc.reporters import render
 from toolc.reporters.base import Report
@@ -87,7 +87,7 @@ def findings_report(difference: Difference, format_name: str) -> str:
         if change.grade == "compatible":
             continue
         severity = Severity.ERROR if change.grade in _ERROR_GRADES else Severity.WARNING
-        span = change.new or change.old or Span(difference.new.label, Position(1, 1), Position(1, 2))
+        span = change.new or change.old or start_of_file(difference.new.label)
         code = Code(change.rule, severity, f"{change.kind}: {change.rule}")
         diagnostics.add(code, f"{name or SHARED}: {change.grade}: {change.message}", span)
     return render(Report(diagnostics=diagnostics, version=__version__), format_name)
