@@ -153,6 +153,8 @@ class Reader:
         """Return the value of ``key``, or None if it is invalid or absent. An absent key is a finding."""
         if key not in self._by_key:
             self._known.add(key)
+            if key == "backend" and replaced_keys(self.node, self.what):  # ``close`` reports the key
+                return None
             place, hint = first_line(self.node.span), missing_key(key, self.node)
             self.findings.add(codes.MISSING_KEY, f"{self.what} has no '{key}'", place, hint)
             return None

@@ -11,7 +11,7 @@ from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model.diagnostics import spend
 from toolc.model.names import SIMILAR_NAMES, close_match
 
-__all__ = ["REQUIRED", "has_misspelled_key", "looks_like_spec", "quote_names", "suggestion"]
+__all__ = ["OPENAI", "REQUIRED", "has_misspelled_key", "is_key_of", "looks_like_spec", "quote_names", "suggestion"]
 
 _TOOL: Final = (
     "aliases", "annotations", "backend", "confirm", "deprecated", "description", "examples", "label", "name",
@@ -51,6 +51,7 @@ _MEANT: Final = {
 _SHELL: Final = "write shell: {argv: [...]} for one program, or shell: {script: ...}"
 _PYTHON: Final = "write python: {code: ...} or python: {file: NAME.py}"
 _HTTP: Final = "write http: {method: GET, url: ...}"
+_FUNCTION: Final = "write backend: {python: {file: NAME.py, function: NAME}}"
 _ONE_COMMAND: Final = "write argv: [...] for one program, or script: ... for shell code"
 _ONE_FUNCTION: Final = "write code: ... with a function, or file: NAME.py"
 _FOLDER: Final = "write workspace: ro, or rw to change files; a call can access no other folder of this machine"
@@ -59,6 +60,8 @@ _MEANT_IN: Final = {
         **dict.fromkeys(("argv", "command", "cmd", "exec", "run"), "write backend: {shell: {argv: [...]}}"),
         "script": "write backend: {shell: {script: ...}}",
         "code": "write backend: {python: {code: ...}}",
+        **dict.fromkeys(("entry_point", "entrypoint", "file", "function", "handler", "module"), _FUNCTION),
+        "steps": "write backend: {composite: {strategy: sequential, steps: [...]}}",
         "url": "write backend: {http: {url: ...}}",
     },
     "'backend'": {
@@ -117,6 +120,11 @@ _FORMS: Final = {
     "'strategy'": "add strategy: sequential, if the steps run one after the other",
     "'id'": "add id: NAME, by which other steps name this one",
 }
+OPENAI: Final = (
+    "this is a function definition for OpenAI: write 'toolc: 1', then name, description and parameters at the top, "
+    "and add a backend"
+)
+"""The hint for a definition in the form of OpenAI's API."""
 _WORKSPACE: Final = {
     **dict.fromkeys(("read", "readonly", "r"), "ro"),
     **dict.fromkeys(("readwrite", "write", "w"), "rw"),
@@ -140,8 +148,6 @@ def missing_key(key: str, node: Mapping) -> str:
     """Return a hint for a map that lacks ``key``."""
     if key == "toolc":
         return _foreign(node) or "a spec starts with 'toolc: 1'"
-    if key == "backend" and (meant := replaced_keys(node, "the tool")):
-        return meant[0]
     return _FORMS.get(f"'{key}'") or f"add '{key}'"
 
 
@@ -169,6 +175,11 @@ def unknown_key(key: str, what: str, known: Collection[str], path: str) -> str:
     return ""
 
 
+def is_key_of(key: str, parent: str) -> bool:
+    """Return whether a key belongs to the map ``parent`` of a tool, such as ``backend.shell``."""
+    return _PARENTS.get(key) == parent or (key == "file" and parent in {"backend.shell", "backend.python"})
+
+
 def has_misspelled_key(node: Mapping, key: str) -> bool:
     """Return whether ``node`` lacks ``key`` but has a similar key, which was probably meant."""
     if node.entry(key):
@@ -194,7 +205,8 @@ def _scalar_hint(node: Scalar, what: str, expected: str) -> str:
             meant = _WORKSPACE.get(re.sub(r"[^a-z]", "", str(value).lower()))
             return f"write {meant}" if meant else "write ro to let a call read the files, rw to let it change them"
         case None if expected == "a map":
-            return "indent the lines below it further if they are its keys"
+            empty = "; write parameters: {} for a tool without parameters" if what == "'parameters'" else ""
+            return f"indent the lines below it further if they are its keys{empty}"
         case None:
             return "give it a value, or remove the key"
         case value if expected == "true or false":
@@ -243,6 +255,12 @@ def _foreign(node: Mapping) -> str:
         return (
             "this is an MCP file, not a spec; a spec starts with 'toolc: 1' and has parameters instead of inputSchema"
         )
+    if {"type", "function"} <= keys:
+        return OPENAI
+    if {"services"} <= keys and keys & {"version", "networks", "volumes"}:
+        return "this is a file of Docker Compose, not a spec; a spec starts with 'toolc: 1' and declares tools"
+    if {"on", "jobs"} <= keys or {"runs", "inputs"} <= keys:
+        return "this is a workflow or action of GitHub, not a spec; a spec starts with 'toolc: 1' and declares tools"
     if {"apiVersion", "kind"} <= keys:
         return "a spec starts with 'toolc: 1' instead of apiVersion and kind"
     return ""

@@ -65,6 +65,8 @@ def parse_destination(text: str) -> Destination:
     if match is None:
         raise HostError(f"{text[:80]!r} is not a host and a port", _port_hint(text))
     host, port = match["host"], int(match["port"])
+    if host == "*":
+        raise HostError(f"{text[:80]!r} would allow any host", _port_hint(host))
     if not 0 < port < 65536:
         raise HostError(f"{port} is not a port", "a port is a number from 1 to 65535")
     if host.lower() == "public":
@@ -154,6 +156,8 @@ def _url_hint(match: re.Match[str]) -> str:
 
 
 def _port_hint(text: str) -> str:
+    if text in {"*", "**", "any", "all", "public", "internet"} or text.startswith("0.0.0."):
+        return "name each host, as in api.example.com:443; public:443 allows every public address"
     if text.count(":") > 1 and not text.startswith("["):
         return "write an IPv6 address in brackets: [2001:db8::1]:443"
     if ":" not in text and text:

@@ -7,6 +7,7 @@ import pytest
 from toolc.compiler.fixes.apply import apply_fixes
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.settings import Settings
+from toolc.document.suggestions import OPENAI
 
 HEAD = "toolc: 1\nname: greet\ndescription: Greet a person by name. Use it once per person.\n"
 SHELL = "backend: {shell: {argv: [echo, hi]}}\n"
@@ -132,3 +133,89 @@ def test_fix_of_a_placeholder_of_github_actions_removes_its_dollar_sign(
     Path("tool.yaml").write_text(f"{HEAD}parameters: {{name: {{type: string}}}}\n{shell}", encoding="utf-8")
     (file,) = apply_fixes([Path("tool.yaml")], Settings(), unsafe=True)
     assert "[echo, '{{ name }}']" in file.after.decode()
+
+
+def findings(folder: Path, text: str) -> list[tuple[str, str]]:
+    (folder / "tool.yaml").write_text(text, encoding="utf-8")
+    found = compile_specs([folder / "tool.yaml"]).diagnostics.sorted()
+    return [(each.code.number, each.hint) for each in found]
+
+
+INDENT = "indent the lines below it further if they are its keys"
+GREET = HEAD + "parameters:\n  who: {type: string, description: 'Who is greeted, such as Ada.'}\n"
+ARGV = "backend: {shell: {argv: [echo, --, '{{ who }}']}}\n"
+PYTHON = """\
+backend:
+  python:
+    requirements: [{}]
+    code: |
+      import yaml
+      def greet(who):
+          return who
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "hint"),
+    [
+        (f"{GREET}{ARGV}".replace("toolc: 1", "version: 1"), "TC102", "write toolc: 1 instead of version: 1"),
+        (f"{GREET}{ARGV}".replace("toolc: 1", "version: '1'"), "TC102", "write toolc: 1 instead of version: 1"),
+        (f"{GREET}handler: main.greet\n", "TC101", "write backend: {python: {file: NAME.py, function: NAME}}"),
+        (f"{GREET}script: echo\n", "TC101", "write backend: {shell: {script: ...}}"),
+        (f"{GREET}{ARGV}secrets: {{A: {{}}}}\n", "TC101", "in a tool, 'secrets' belongs under sandbox"),
+        (
+            f"{GREET}{ARGV}requirements: [a]\n",
+            "TC101",
+            "in a tool, 'requirements' belongs under backend.python",
+        ),
+        (
+            f'{GREET}backend:\n  shell:\n  script: echo "$ARG_who"\n',
+            "TC108",
+            "indent it further than 'shell'",
+        ),
+        (
+            f"{GREET}backend:\n  python:\n  code: |\n    def greet(who):\n        return who\n",
+            "TC108",
+            "indent it further than 'python'",
+        ),
+        (f"{GREET}{PYTHON.format('pyyaml')}", "TC108", "pin it, as in pyyaml==1.2.3"),
+        (
+            f"{GREET}{PYTHON.format('yaml')}",
+            "TC108",
+            "the package of the module 'yaml' is pyyaml: write pyyaml==1.2.3",
+        ),
+        (
+            f"{GREET}{ARGV}tests:\n  - args: {{name: Ada}}\n    expect: {{text: a}}\n",
+            "TC802",
+            "write 'who', which is missing",
+        ),
+        (
+            f"{GREET}{ARGV}sandbox: {{image: 'https://hub.docker.com/_/python'}}\n",
+            "TC108",
+            "write the name that docker pull takes, such as python:VERSION",
+        ),
+        (
+            f"{GREET}{ARGV}sandbox: {{network: {{allow: ['*']}}}}\n",
+            "TC108",
+            "name each host, as in api.example.com:443; public:443 allows every public address",
+        ),
+        (
+            f"{GREET}{ARGV}sandbox: {{network: {{allow: ['*:443']}}}}\n",
+            "TC108",
+            "name each host, as in api.example.com:443; public:443 allows every public address",
+        ),
+        (
+            f"{HEAD}parameters:\n{SHELL}",
+            "TC108",
+            f"{INDENT}; write parameters: {{}} for a tool without parameters",
+        ),
+        ("toolc: 1\ntype: function\nfunction:\n  name: a\n  description: b\n", "TC108", OPENAI),
+    ],
+)  # fmt: skip
+def test_one_mistake_is_one_finding(tmp_path: Path, text: str, number: str, hint: str) -> None:
+    assert findings(tmp_path, text) == [(number, hint)]
+
+
+def test_a_definition_for_openai_is_recognized(tmp_path: Path) -> None:
+    function = '{"name": "a", "description": "b", "parameters": {"type": "object", "properties": {}}}'
+    assert [each[1] for each in errors(tmp_path, f'{{"type": "function", "function": {function}}}')] == [OPENAI]

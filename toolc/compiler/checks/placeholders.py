@@ -38,6 +38,18 @@ _SPELLINGS: Final = re.compile(
 )
 """Every spelling of a placeholder in other languages, templates and CI systems."""
 
+_LOOSE: Final = re.compile(
+    r"""
+      %(?P<percents>[A-Za-z_]\w*+)%
+    | \{\{-?[ \t]*\.(?P<dot>[A-Za-z_]\w*+)[ \t]*-?\}\}
+    | \$env:(?P<powershell>[A-Za-z_]\w*+)
+    | (?<![^\s"=]):(?P<colon>[A-Za-z_]\w*+)(?![\w:/])
+    | (?<!\\)\$(?P<position>[1-9])(?!\d)
+    """,
+    re.VERBOSE,
+)
+"""Spellings that are reported only for a parameter that a shell script does not use in another way."""
+
 _UNCERTAIN: Final = frozenset({"angle", "percent", "colon"})
 """Spellings that are also ordinary text: they are reported only if the parameter is not used in another way."""
 
@@ -165,7 +177,24 @@ def _script(script: ScriptText, names: _Names) -> Iterator[Diagnostic]:
                 continue
         elif kind not in {"braces", "dollar_braces"} and not _is_unused(kind, found, match, place, used):
             continue
+        used.add(found.name)
         yield _in_script(script, match, found, place, names)
+    yield from _loose(script, names, used)
+
+
+def _loose(script: ScriptText, names: _Names, used: set[str]) -> Iterator[Diagnostic]:
+    """Yield ``%name%``, ``{{ .name }}``, ``$env:name``, ``:name`` and ``$1`` of parameters that are not used."""
+    declared = [*names.tool.spec.parameters.properties]
+    has_positions = re.search(r"\(\)|\bfunction\b|\bset\s+--|\bshift\b", script.text)
+    for match in _LOOSE.finditer(script.text):
+        kind = match.lastgroup or ""
+        name = match[kind]
+        if kind == "position":
+            at = int(name) - 1
+            name = declared[at] if at < len(declared) and not has_positions else ""
+        place = script.script.kind_at(match.start()) if name in declared and name not in used else "comment"
+        if place not in {"comment", "single", "literal"} and not (kind == "colon" and place == "heredoc"):
+            yield _in_script(script, match, _Name("parameter", name), place, names)
 
 
 @tool_check("TC406", needs={"backend", "parameters", "sandbox"})

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from toolc.compiler.decode.shell import constant, decode_shell
 from toolc.compiler.project.files import FileError, SpecFolder
 from toolc.document.map_reader import Findings, Reader, first_line, list_of, map_parser, mismatch, text
-from toolc.document.nodes import Node, Scalar, Sequence
-from toolc.document.suggestions import quote_names
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
+from toolc.document.suggestions import is_key_of, quote_names
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.spec.code_backends import File, PluginBackend
@@ -36,9 +36,25 @@ def decode_backend(
         message = "a tool has one backend, but this one has none"
         reader.findings.add(codes.ONE_BACKEND, message, first_line(reader.node.span), hint)
     reader.ignore(*KINDS)
+    if len(kinds) == 1 and (inner := _outdented(reader, kinds[0])):
+        return _decode(kinds[0].key, inner, reader.findings, _Context(folder, parameters, tool_name, has_image))
     context = _Context(folder, parameters, tool_name, has_image)
     backends = [_decode(entry.key, entry.value, reader.findings, context) for entry in kinds]
     return next((backend for backend in backends if backend is not None), None)
+
+
+def _outdented(reader: Reader, kind: MappingEntry) -> Mapping | None:
+    """Return the keys of a backend that are next to its empty kind, after reporting them; None if there are none."""
+    if not isinstance(kind.value, Scalar) or kind.value.value is not None:
+        return None
+    keys = {entry.key: entry for entry in reader.node.entries if is_key_of(entry.key, f"backend.{kind.key}")}
+    if not keys:
+        return None
+    first = next(iter(keys.values()))
+    message = f"'{first.key}' is a key of '{kind.key}', but not indented below it"
+    reader.findings.add(codes.BAD_VALUE, message, first.key_span, f"indent it further than '{kind.key}'")
+    reader.ignore(*keys)
+    return Mapping(keys, reader.node)
 
 
 class _Context(NamedTuple):

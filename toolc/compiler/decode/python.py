@@ -19,6 +19,7 @@ from toolc.compiler.project.files import (
     read_or_report,
     report_carriage_returns,
 )
+from toolc.data.python_modules import package_name
 from toolc.document.map_reader import Findings, Reader, first_line, list_of, map_parser, sequence, text
 from toolc.document.nodes import Mapping, Node, Scalar
 from toolc.model import codes
@@ -141,6 +142,9 @@ def _version_hint(value: str) -> str:
     name = _NAME.match(value.strip())
     if "://" in value or "@" in value or name is None:
         return "write the name of a package and its version, e.g. pandas==2.2.3"
+    package = package_name(name[0])
+    if package != _canonical(name[0]):
+        return f"the package of the module '{name[0]}' is {package}: write {package}==1.2.3"
     return f"pin it, as in {name[0]}==1.2.3"
 
 
@@ -153,7 +157,9 @@ def decode_python(
     Without ``function:``, the function has the name of the tool (with ``_`` for each ``-``). ``tool_name`` is empty
     and ``parameters`` is None if they could not be read. ``has_image`` is whether the sandbox has its own image.
     """
+    errors = reader.findings.errors
     pinned = reader.optional("requirements", requirements) or ()
+    knows_packages = reader.findings.errors == errors
     source = None
     match reader.one_of("file", "code"):
         case "file":
@@ -172,8 +178,8 @@ def decode_python(
     packages = frozenset(re.split(r"[\[=]", each, maxsplit=1)[0] for each in pinned)
     by_path = {file.path: file for file in files}
     Imports(
-        node=reader.node, entry=entry.path, files=by_path, packages=packages, has_image=has_image, folder=folder,
-        findings=reader.findings,
+        node=reader.node, entry=entry.path, files=by_path, packages=packages, folder=folder,
+        has_image=has_image or not knows_packages, findings=reader.findings,
     ).check(python)  # fmt: skip
     return PythonBackend(entry=entry.path, function=function, files=files, requirements=pinned)
 

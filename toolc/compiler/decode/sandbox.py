@@ -42,6 +42,8 @@ RECIPE: Final = "Dockerfile"
 
 _IMAGE: Final = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]*")
 
+_IMAGE_URL: Final = re.compile(r"(?:https?|docker|oci)://(?P<host>[^/]*)/?(?P<path>[^?#:]*)", re.IGNORECASE)
+
 _MODE: Final[Parse[WorkspaceMode]] = choice(get_args(WorkspaceMode))
 
 TMP_HEADROOM_BYTES: Final = 16 * MIB
@@ -97,6 +99,12 @@ def decode_env(node: Node, what: str, findings: Findings, *, allows_secrets: boo
 def decode_image(node: Node, what: str, findings: Findings) -> str | None:
     """Decode ``image``. The image is looked up when the tool runs."""
     name = text(node, what, findings)
+    if name is not None and (url := _IMAGE_URL.match(name)):
+        message = f"{what} is a URL, not an image name: {name[:80]!r}"
+        meant = re.sub("^(?:r|u|_|repository/docker|layers|tags)/", "", url["path"]) if "docker" in url["host"] else ""
+        hint = f"write the name that docker pull takes, such as {meant or url['host'] + '/' + url['path']}:VERSION"
+        findings.add(codes.BAD_VALUE, message, node.span, hint[:200])
+        return None
     if name is not None and not _IMAGE.fullmatch(name):
         message = f"{what} is not an image name: {name[:80]!r}"
         findings.add(codes.BAD_VALUE, message, node.span, "write e.g. debian:bookworm")

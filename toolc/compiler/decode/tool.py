@@ -35,7 +35,7 @@ from toolc.document.map_reader import (
     text,
 )
 from toolc.document.nodes import Document, Mapping, MappingEntry, Node, Scalar, Sequence, steps_to_decode
-from toolc.document.suggestions import has_misspelled_key, looks_like_spec, quote_names
+from toolc.document.suggestions import OPENAI, has_misspelled_key, looks_like_spec, quote_names
 from toolc.model import codes
 from toolc.model.diagnostics import spend
 from toolc.model.json_schema import Schema
@@ -85,7 +85,7 @@ class _Sections(Reader):
         """Return the value of ``key``; report it if it is missing."""
         errors = self.findings.errors
         value = super().required(key, parse)
-        if self.findings.errors > errors:
+        if self.findings.errors > errors or value is None:
             self.damaged.add(key)
         return value
 
@@ -194,7 +194,11 @@ def decode(
 
     ``folder`` contains the files that the tools name; ``project`` provides defaults and variables.
     """
-    root = document.root
+    root = _with_format(document.root, findings)
+    function = root.entry("function")
+    if function and isinstance(function.value, Mapping) and root.entry("type") and not root.entry("backend"):
+        findings.add(codes.BAD_VALUE, "the tool is in the form of an OpenAI function", function.key_span, OPENAI)
+        return ()
     if not _is_format(root, findings):
         return ()
     decoder = _Decoder(project, findings, folder, may_name_variables(findings.source))
@@ -202,6 +206,20 @@ def decode(
         by_key = {key: entry for key, entry in root.by_key.items() if key != "toolc"}
         return tuple(decoder.tools([Mapping(by_key, root)]))
     return tuple(decoder.file(root))
+
+
+def _with_format(root: Mapping, findings: Findings) -> Mapping:
+    """Return ``root``; with ``toolc`` instead of ``version`` if that was probably meant, which is reported."""
+    entry = root.entry("version")
+    if entry is None or not isinstance(entry.value, Scalar) or not looks_like_spec(root):
+        return root
+    if entry.value.value not in {FORMAT, str(FORMAT)}:
+        return root
+    hint = f"write toolc: {FORMAT} instead of version: {FORMAT}"
+    findings.add(codes.MISSING_KEY, "the spec has no 'toolc'", entry.key_span, hint)
+    kept = {("toolc" if key == "version" else key): each for key, each in root.by_key.items()}
+    kept["toolc"] = entry._replace(key="toolc", value=entry.value._replace(value=FORMAT))
+    return Mapping(kept, root)
 
 
 def _is_format(root: Mapping, findings: Findings) -> bool:

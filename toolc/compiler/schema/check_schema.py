@@ -245,7 +245,10 @@ def _report(
     node: Node, errors: list[ValidationError], what: str, code: Code, findings: Findings, *, fallback: str = ""
 ) -> None:
     """Report ``errors`` of the value of ``node``; ``fallback`` is the hint where no better one is known."""
+    renamed = _renamed(errors)
     for error in errors:
+        if error.validator == "required" and tuple(error.absolute_path) in renamed:
+            continue
         route = list(error.absolute_path)
         name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in route)
         span, words = _span_at(node, route), describe_error(error)
@@ -258,7 +261,25 @@ def _report(
             if extra := _extra_key(_node_at(node, route), declared, error):
                 names = sorted(declared)
                 span, words, hint = extra.key_span, no_such_key(extra.key, names), suggestion(extra.key, names)
+                if missing := renamed.get(tuple(route)):
+                    hint = f"write '{missing}', which is missing"
         findings.add(code, f"{what}{name}: {words}", span, hint or fallback)
+
+
+def _renamed(errors: list[ValidationError]) -> dict[tuple[str | int, ...], str]:
+    """Return the places where one name is missing and one is unknown, with the missing one: it was misspelled."""
+    found: dict[tuple[str | int, ...], str] = {}
+    closed = {tuple(each.absolute_path) for each in errors if each.validator == "additionalProperties"}
+    for error in errors:
+        place, names, value = tuple(error.absolute_path), error.validator_value, error.instance
+        if error.validator != "required" or place not in closed or not isinstance(error.schema, dict):
+            continue
+        properties = error.schema.get("properties")
+        if isinstance(names, list) and isinstance(value, dict) and isinstance(properties, dict):
+            missing = [each for each in names if isinstance(each, str) and each not in value]
+            if len(missing) == len(value.keys() - properties.keys()) == 1:
+                found[place] = missing[0]
+    return found
 
 
 def _unquoting(error: ValidationError) -> str:

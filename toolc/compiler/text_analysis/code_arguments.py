@@ -80,6 +80,8 @@ _LONG_OPTIONS: Final = frozenset(
 _XARGS_VALUED: Final = "adELnPsIJR"
 _CONTAINERS: Final = frozenset({"docker", "kubectl", "nerdctl", "podman"})
 _SSH_VALUED: Final = "BbcDEeFIiJLlmOopQRSWw"
+_CODE_OPTIONS: Final = frozenset({"-c", "--command"})
+_PARALLEL_VALUED: Final = "jaINSLdCE"
 _SETTING: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
@@ -149,7 +151,7 @@ def _unwrapped(words: Sequence[Word]) -> Sequence[Word]:
     """Return the words of the command that ``env``, ``sudo`` and the like start."""
     for _ in range(_MAX_WRAPPERS):
         name = (words[0].constant or "").rpartition("/")[2] if words else ""
-        if name not in _WRAPPERS:
+        if name not in _WRAPPERS or (name == "flock" and _has_option(words, _CODE_OPTIONS)):
             break
         valued, operands = _WRAPPERS[name]
         at = _operands(words, valued)
@@ -157,6 +159,10 @@ def _unwrapped(words: Sequence[Word]) -> Sequence[Word]:
             at += 1
         words = words[at + operands :]
     return words
+
+
+def _has_option(words: Sequence[Word], options: frozenset[str]) -> bool:
+    return any(word.constant in options for word in words)
 
 
 def _operands(words: Sequence[Word], valued: str) -> int:
@@ -201,10 +207,36 @@ def _interpreted(
         at += at < len(words) and words[at].constant in {"-", "--"}
         code = words[at] if at < len(words) else None
         yield Code(f"{name} {option}", code, arguments=tuple(words[at + 1 :]), variable=_SHELL.variable)
+    elif not option and at < len(words) and words[at].written_by:
+        yield _file_code(f"{name} <(...)", words[at], is_shell=interpreter is _SHELL, variable=interpreter.variable)
     elif not option and command is not None and interpreter.reads_stdin and _reads_stdin(words, at):
         is_shell = interpreter is _SHELL
         for word in inputs_of(command):
             yield Code(f"{name} (standard input)", word, is_shell=is_shell, variable=interpreter.variable)
+
+
+def _file_code(form: str, word: Word, *, is_shell: bool, variable: str) -> Code:
+    """Return the code in a file that a command of the script writes, as in ``source <(command)``."""
+    return Code(form, replace(word, parts=(word.written_by,)), is_shell=is_shell, variable=variable)
+
+
+def _source(name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
+    if len(words) > 1 and words[1].written_by:
+        yield _file_code(f"{name} <(...)", words[1], is_shell=True, variable=_SHELL.variable)
+
+
+def _parallel(name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
+    """Yield the command that GNU ``parallel`` passes to a shell: its words, or its arguments without a command."""
+    at = _operands(words, _PARALLEL_VALUED)
+    end = next((index for index, word in enumerate(words) if re.fullmatch(":::+[+]?", _start(word))), len(words))
+    for word in words[at:end] or words[end + 1 :]:
+        yield Code(name, word, variable=_SHELL.variable)
+
+
+def _watch(name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
+    at = _operands(words, "nqs")
+    if not _has_option(words[:at], frozenset({"-x", "--exec"})):
+        yield from (Code(name, word, variable=_SHELL.variable) for word in words[at:])
 
 
 def _reads_stdin(words: Sequence[Word], at: int) -> bool:
@@ -288,8 +320,8 @@ def _ssh(_name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
 
 
 def _after_option(name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
-    """Yield the code after ``su -c`` and ``deno eval``."""
-    options = {"eval"} if name == "deno" else {"-c", "--command"}
+    """Yield the code after ``su -c``, ``flock FILE -c`` and ``deno eval``."""
+    options = {"eval"} if name == "deno" else _CODE_OPTIONS
     for option, word in pairwise(words[1:]):
         if option.constant in options:
             yield Code(f"{name} {option.constant}", word, is_shell=name != "deno")
@@ -309,7 +341,8 @@ def _in_container(_name: str, words: Sequence[Word], _depth: int) -> Iterator[Co
 
 _PROGRAMS: Final[dict[str, Callable[[str, Sequence[Word], int], Iterator[Code]]]] = {
     "eval": _eval, "trap": _eval, "xargs": _xargs, "find": _find, "sed": _sed, "ssh": _ssh, "su": _after_option,
-    "runuser": _after_option, "script": _after_option, "deno": _after_option, **dict.fromkeys(_AWK, _awk),
+    "runuser": _after_option, "flock": _after_option, "source": _source, ".": _source, "parallel": _parallel,
+    "watch": _watch, "script": _after_option, "deno": _after_option, **dict.fromkeys(_AWK, _awk),
     **dict.fromkeys(_CONTAINERS, _in_container),
 }  # fmt: skip
 """How the code of programs other than interpreters is found."""

@@ -59,11 +59,13 @@ class Word:
     """One word at ``start:end``, without its quotes.
 
     Its parts are constant text, expansions, commands whose output is inserted, and None for other inserted values.
+    ``written_by`` is the command that writes the file that the word names, as in ``<(command)``.
     """
 
     parts: tuple[Part, ...]
     start: int
     end: int
+    written_by: Command | None = None
 
     @property
     def constant(self) -> str | None:
@@ -355,7 +357,7 @@ class _Scanner:
 
     def _word(self, at: int, end: int, *, is_split: bool) -> Word:
         """Read one word, which may be empty."""
-        start, parts = at, list[Part]()
+        start, parts, written_by = at, list[Part](), None
         while at < end:
             char = self.text[at]
             if plain := _PLAIN.match(self.text, at, end):
@@ -367,11 +369,13 @@ class _Scanner:
             elif char in "'\"\\$`":
                 at = self._special(parts, at, end, is_split=is_split)
             elif char in "<>" and self.text.startswith("(", at + 1):
+                known = len(self.found)
                 at = self._nested(at + 2, end)
                 parts.append(None)
+                written_by = self.found[-1] if len(self.found) > known else None
             else:
                 break
-        return Word(_joined(parts), start, at)
+        return Word(_joined(parts), start, at, written_by)
 
     def _special(self, parts: list[Part], at: int, end: int, *, is_split: bool) -> int:
         """Read quoted text, an escape or an expansion, and add it to ``parts``."""

@@ -57,7 +57,9 @@ def fixed(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
         ('echo "%(name)s"', 'echo "$ARG_name"'), ("cat <<E\n{{ name }}\nE", "cat <<E\n$ARG_name\nE"),
         ('echo "{{ name }}s"', 'echo "${ARG_name}s"'), ('echo "{{ secrets.TOKEN }}"', 'echo "$TOKEN"'),
         ('echo "{{ env.TOKEN }}"', 'echo "$TOKEN"'), ('echo "{{ COLOR }}"', 'echo "$COLOR"'),
-        ('echo "{{ name | upper }}"', 'echo "$ARG_name"'),
+        ('echo "{{ name | upper }}"', 'echo "$ARG_name"'), ("echo %name%", 'echo "$ARG_name"'),
+        ('echo "{{ .name }}"', 'echo "$ARG_name"'), ('echo "$1"', 'echo "$ARG_name"'),
+        ("echo $env:name", 'echo "$ARG_name"'), ("echo :name", 'echo "$ARG_name"'),
     ],
 )  # fmt: skip
 def test_placeholders_in_a_script(tmp_path: Path, written: str, right: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,3 +224,15 @@ def test_argument_variable_without_a_parameter_is_an_error(
 )  # fmt: skip
 def test_argument_variable_that_is_set_or_not_read_is_allowed(tmp_path: Path, written: str) -> None:
     assert errors(tmp_path, script(written)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "docker ps --format '{{ .name }}'", "awk '{print $1}' f", 'awk "{print \\$1}" f', 'f() { echo "$1"; }; f a',
+        'set -- a b; echo "$1"', 'echo "$9"', "date +%H%M%S", "# %name% or $1", "curl http://a:80/name", "echo a:name",
+        'echo "%name%" "$ARG_name"', "cat <<'E'\n%name%\nE", "cat <<E\nto :name\nE",
+    ],
+)  # fmt: skip
+def test_ordinary_text_is_not_a_loose_placeholder(tmp_path: Path, text: str) -> None:
+    assert errors(tmp_path, script(text)) == []
