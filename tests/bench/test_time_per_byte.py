@@ -7,7 +7,7 @@ from long_runs import PLACES, RUNS, compiled, spec_with_run
 SIZES = (40_000, 160_000, 640_000)
 
 
-def test_time_per_byte() -> None:
+def test_time_per_byte_does_not_grow() -> None:
     slowest = []
     for name in PLACES:
         for run in RUNS:

@@ -452,7 +452,7 @@ def test_links_in_a_merge_request_are_not_reports(runner: Path, wheel: Path, mon
 
 
 @pytest.mark.slow
-def test_the_hooks_for_pre_commit_run(pull_request: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pre_commit_hooks_run(pull_request: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(pull_request.top)
     monkeypatch.setenv("PATH", f"{Path('../../temp/toolc').resolve()}:{os.environ['PATH']}")
     lines = [f"{hook['entry']} {' '.join(hook['args'])}" for hook in HOOKS]

@@ -42,7 +42,7 @@ def errors(folder: Path, text: str) -> list[tuple[str, str]]:
         ),
     ],
 )  # fmt: skip
-def test_schema_in_the_words_of_another_format(tmp_path: Path, schema: str, hint: str) -> None:
+def test_a_schema_of_another_format_has_a_hint(tmp_path: Path, schema: str, hint: str) -> None:
     found = errors(tmp_path, f"{HEAD}parameters:\n  name: {{{schema}}}\n{PLUGIN}")
     assert [each[1] for each in found] == [hint]
 
@@ -66,27 +66,27 @@ def test_schema_in_the_words_of_another_format(tmp_path: Path, schema: str, hint
         ("parameters: []\n", "write {}, or remove the key"),
     ],
 )  # fmt: skip
-def test_section_in_the_form_of_another_format(tmp_path: Path, rest: str, hint: str) -> None:
+def test_a_section_of_another_format_has_a_hint(tmp_path: Path, rest: str, hint: str) -> None:
     assert [each[1] for each in errors(tmp_path, HEAD + SHELL + rest)] == [hint]
 
 
-def test_tools_by_name(tmp_path: Path) -> None:
+def test_a_map_of_tools_by_name_has_a_hint(tmp_path: Path) -> None:
     text = "toolc: 1\ntools:\n  greet:\n    description: Greet.\n"
     assert errors(tmp_path, text)[0][1] == "write '- name: greet' instead of 'greet:', for each item"
 
 
-def test_required_among_the_parameters(tmp_path: Path) -> None:
+def test_required_among_the_parameters_has_a_hint(tmp_path: Path) -> None:
     ((_, hint),) = errors(tmp_path, f"{HEAD}parameters: {{name: {{type: string}}, required: [name]}}\n{PLUGIN}")
     assert hint == "remove it: a parameter is required unless it has a 'default' or 'optional: true'"
 
 
 @pytest.mark.parametrize(("written", "right"), [("name: string", "string"), ("name: int", "integer")])
-def test_parameter_that_is_only_a_type(tmp_path: Path, written: str, right: str) -> None:
+def test_a_parameter_that_is_only_a_type_has_a_hint(tmp_path: Path, written: str, right: str) -> None:
     ((_, hint),) = errors(tmp_path, f"{HEAD}parameters: {{{written}}}\n{PLUGIN}")
     assert hint == f"write name: {{type: {right}}}"
 
 
-def test_names_with_other_characters(tmp_path: Path) -> None:
+def test_names_with_other_characters_have_a_hint(tmp_path: Path) -> None:
     ((_, hint),) = errors(tmp_path, HEAD.replace("greet", "greet a person") + SHELL)
     assert hint.startswith("write greet_a_person; ")
     ((_, hint),) = errors(tmp_path, f"{HEAD}parameters: {{user-name: {{type: string}}}}\n{PLUGIN}")
@@ -104,7 +104,9 @@ def test_names_with_other_characters(tmp_path: Path) -> None:
         ("{type: 'str[]'}", None),
     ],
 )  # fmt: skip
-def test_fixes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, right: str | None) -> None:
+def test_schemas_of_other_formats_are_fixed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, right: str | None
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("tool.yaml").write_text(f"{HEAD}parameters:\n  name: {written}\n{PLUGIN}", encoding="utf-8")
     files = [*apply_fixes([Path("tool.yaml")], Settings(), unsafe=True)]
@@ -112,7 +114,7 @@ def test_fixes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, ri
 
 
 @pytest.mark.parametrize("written", ["${SERVICE_KEY}", "$SERVICE_KEY", "${{ secrets.SERVICE_KEY }}", "%SERVICE_KEY%"])
-def test_reference_to_an_environment_variable(tmp_path: Path, written: str) -> None:
+def test_a_reference_to_an_environment_variable_has_the_secret_to_declare(tmp_path: Path, written: str) -> None:
     http = f"{{method: GET, url: 'https://a.example.com/', headers: {{Authorization: 'Bearer {written}'}}}}"
     found = errors(tmp_path, f"{HEAD}backend: {{http: {http}}}\n")
     assert len(found) == 1
@@ -120,7 +122,7 @@ def test_reference_to_an_environment_variable(tmp_path: Path, written: str) -> N
     assert "revoke" not in found[0][1]
 
 
-def test_undeclared_secret_of_a_command(tmp_path: Path) -> None:
+def test_an_undeclared_secret_of_a_command_has_its_declaration(tmp_path: Path) -> None:
     found = errors(tmp_path, f"{HEAD}{PLUGIN}sandbox: {{env: {{A: '{{{{ secrets.KEY }}}}'}}}}\n")
     assert "declare it: sandbox: {secrets: {KEY: {expose: env}}}" in [hint for _, hint in found]
 

@@ -108,7 +108,7 @@ _PRODUCTS: Final[dict[str, tuple[str, str, str, str, str]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", _PRODUCTS)
-def test_the_product_of_two_numbers_is_limited_and_reported(kind: str, tmp_path: Path) -> None:
+def test_work_that_grows_with_a_product_is_limited_and_reported(kind: str, tmp_path: Path) -> None:
     start, one, middle, other, end = _PRODUCTS[kind]
 
     def checked(size: int) -> tuple[list[Diagnostic], int]:

@@ -216,7 +216,7 @@ def test_anthropic_answers_all_calls_in_one_message() -> None:
     assert tool_messages("anthropic", (), []) == []
 
 
-def test_anthropic_is_given_no_empty_text() -> None:
+def test_anthropic_receives_no_empty_text() -> None:
     (message,) = tool_messages("anthropic", CALLS[:1], [ToolResult(content=(Text(""),))])
     assert message["content"] == [{"type": "tool_result", "tool_use_id": "c1"}]
 
@@ -265,7 +265,7 @@ def test_an_error_is_marked_as_error(provider: str, words: str) -> None:
     assert words in json.dumps(tool_messages(provider, CALLS[:1], [FAILED]))
 
 
-def test_an_image_of_a_failure_is_an_error() -> None:
+def test_a_failure_with_an_image_is_marked_as_an_error() -> None:
     failed = ToolResult(content=(Text("broken"), PNG), error=FAILED.error)
     (message,) = tool_messages("openai_responses", CALLS[:1], [failed])
     assert message["output"][0] == {"type": "input_text", "text": "ERROR (not_found): "}

@@ -189,7 +189,7 @@ def test_the_size_of_a_lowered_schema_is_limited() -> None:
 
 
 @pytest.mark.parametrize(("properties", "is_too_large"), [(MAX_NODES - 1, False), (MAX_NODES, True)])
-def test_the_root_and_each_subschema_count(properties: int, is_too_large: bool) -> None:
+def test_the_size_counts_the_root_and_each_subschema(properties: int, is_too_large: bool) -> None:
     log = LossLog("look")
     lower_schema({"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(properties)}}, log)
     assert bool(log.losses) is is_too_large

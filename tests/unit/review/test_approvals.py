@@ -71,7 +71,7 @@ def test_logins_have_no_case(api: GitHubApi) -> None:
         ([review("bob", number=99), review("bob", "DISMISSED", day=11, number=1)], "bob has a dismissed review"),
     ],
 )
-def test_reviews_that_do_not_approve_the_head(api: GitHubApi, reviews: list[Json], note: str) -> None:
+def test_reviews_that_do_not_approve_the_head_do_not_count(api: GitHubApi, reviews: list[Json], note: str) -> None:
     api.reviews = reviews
     assert note in refusal(api)
 
@@ -114,13 +114,13 @@ def test_a_review_of_a_deleted_account_does_not_count(api: GitHubApi) -> None:
         ({"commits": [commit(message="x\n\nCo-Authored-By: B <2+old-name@users.noreply.github.com>")]}, "bob"),
     ],
 )
-def test_an_approver_who_had_a_part_does_not_count(api: GitHubApi, change: Json, reviewer: str) -> None:
+def test_an_approver_who_contributed_does_not_count(api: GitHubApi, change: Json, reviewer: str) -> None:
     vars(api).update(change)
     api.reviews = [review(reviewer)]
     assert f"{reviewer} contributed to the pull request, so their approval does not count" in refusal(api, reviewer)
 
 
-def test_another_approver_counts_where_one_had_a_part(api: GitHubApi) -> None:
+def test_another_approver_counts_if_one_contributed(api: GitHubApi) -> None:
     api.commits = [commit(FIRST, "bob"), commit()]
     api.reviews = [review("bob"), review("carol")]
     assert ask(api) == Approvals(("carol",), ("bob contributed to the pull request, so their approval does not count",))
@@ -142,7 +142,7 @@ def test_pushes_to_another_branch_do_not_show_who_pushed_the_head(api: GitHubApi
     assert "GitHub does not list who pushed" in refusal(api)
 
 
-def test_commits_made_on_the_pages_of_github_are_of_their_author(api: GitHubApi) -> None:
+def test_commits_made_in_the_browser_belong_to_their_author(api: GitHubApi) -> None:
     api.commits = [commit(committer="web-flow")]
     assert ask(api).logins == ("bob",)
     api.commits = [commit(FIRST, "bob", "web-flow"), commit()]
@@ -180,7 +180,7 @@ def test_all_pages_are_read(api: GitHubApi) -> None:
     assert "bob contributed" in refusal(api)
 
 
-def test_a_head_that_is_not_that_of_the_job(api: GitHubApi) -> None:
+def test_a_head_other_than_that_of_the_job_is_an_error(api: GitHubApi) -> None:
     assert (
         "the head of pull request 5 is bbbbbbbbbbbb, which is not reviewed here (aaaaaaaaaaaa, dddddddddddd)"
         in failure(api, head=FIRST)
@@ -194,7 +194,7 @@ def test_a_pull_request_with_commits_that_github_does_not_list(api: GitHubApi) -
     assert "GitHub lists 1 of the 1 commits" in failure(api)
 
 
-def test_a_pull_request_of_a_deleted_fork(api: GitHubApi) -> None:
+def test_a_pull_request_of_a_deleted_fork_is_an_error(api: GitHubApi) -> None:
     api.fork = None
     assert "the repository of pull request 5's branch was deleted" in failure(api)
 
@@ -237,7 +237,7 @@ def test_every_failed_request_is_an_error(
         (f"{PULL}/commits", b"[{}]", "'sha' of a commit"),
     ],
 )
-def test_answers_of_another_shape_are_errors(api: GitHubApi, path: str, body: bytes, message: str) -> None:
+def test_responses_of_another_shape_are_errors(api: GitHubApi, path: str, body: bytes, message: str) -> None:
     api.failures[path] = (200, {}, body)
     assert message in failure(api)
 
@@ -252,7 +252,7 @@ def test_the_token_is_sent_to_no_other_server(api: GitHubApi) -> None:
         assert other.requests == []
 
 
-def test_a_list_without_an_end_is_an_error(api: GitHubApi) -> None:
+def test_a_list_of_more_than_100_pages_is_an_error(api: GitHubApi) -> None:
     link = f'<{api.url}{PULL}/reviews>; rel="next"'
     api.failures[f"{PULL}/reviews"] = (200, {"Link": link}, b"[]")
     assert "has more than 100 pages" in failure(api)
@@ -275,7 +275,7 @@ def test_the_name_of_the_repository_is_checked(api: GitHubApi, name: str) -> Non
         approvals(GitHub(api.url, "t"), name, 5, (HEAD,), ("bob",))
 
 
-def test_a_server_that_does_not_answer() -> None:
+def test_a_server_that_does_not_respond_is_an_error() -> None:
     with GitHubApi() as api:
         url = api.url
     with pytest.raises(GitHubError, match=r"GitHub did not respond to .*: .*refused"):

@@ -55,7 +55,7 @@ def test_characters_that_python_accepts_are_refused(text: str) -> None:
     assert not matches(r"^[a-z0-9-]+$|^\d$|^\w$|^a\w$", text)
 
 
-def test_a_long_text_ends_at_the_end() -> None:
+def test_dollar_matches_only_at_the_end_of_a_long_text() -> None:
     text = " " * 30_000 + "x"
     assert matches(r"^.*\S.*$", text)
     assert not matches(r"^.*\S.*$", f"{text}\n")
@@ -69,7 +69,7 @@ def test_a_long_text_ends_at_the_end() -> None:
         ("^\\B$", ""), ("^.$", "\U0001f600"), (r"^\ud83d\ude00$", "\U0001f600"), (r"^\p{Lu}[^\P{Lu}]$", "ÄÖ"),
     ],
 )  # fmt: skip
-def test_parts_that_python_reads_differently(pattern: str, text: str) -> None:
+def test_patterns_that_python_reads_differently_are_translated(pattern: str, text: str) -> None:
     assert search(translate(pattern).python, text)
 
 

@@ -76,7 +76,7 @@ def test_the_approvers_are_those_of_the_base(
 
 
 @pytest.mark.parametrize("settings", ["review: {accept_from: head}\n", "lint: {ignore: [TC404]}\n"])
-def test_github_is_not_asked_without_approvers(
+def test_github_receives_no_request_without_approvers(
     api: GitHubApi, repository: Repository, settings: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     base = repository.commit({"specs/toolc.yaml": settings})

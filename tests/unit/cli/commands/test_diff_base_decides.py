@@ -95,7 +95,7 @@ def test_the_base_lets_the_head_decide(repository: Repository, in_base: Mapping[
     assert diff(*arguments, *GATE).exit_code == status
 
 
-def test_a_project_file_below_does_not_decide_about_specs_beside_it(repository: Repository) -> None:
+def test_a_project_file_in_a_subfolder_decides_only_about_its_specs(repository: Repository) -> None:
     in_base = {"specs/a.yaml": PLAIN, "b.yaml": PLAIN.replace("look", "see")}
     base = repository.commit(in_base | {"specs/toolc.yaml": "review: {accept_from: head}\n"})
     repository.write({"b.yaml": in_base["b.yaml"].replace("50", "20")})
@@ -138,7 +138,7 @@ def test_an_approver_of_the_base_lets_the_head_decide(
         assert "none of the review.approvers of the base (Alice, bob) has approved the head" in diff(*arguments).stdout
 
 
-def test_a_kelvin_sign_is_not_a_letter_of_a_login(repository: Repository) -> None:
+def test_a_login_ignores_the_case_of_ascii_letters_only(repository: Repository) -> None:
     arguments = accept_in_head(repository, BASE | {"toolc.yaml": "review: {approvers: [kim]}\n"}, is_committed=True)
     assert diff(*arguments, *GATE, "--approved-by", "\u212aim").exit_code == 1
 

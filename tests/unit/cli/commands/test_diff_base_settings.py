@@ -108,7 +108,7 @@ def test_a_newly_excluded_spec_is_compared_and_reported_like_its_removal(
     assert {each["rule"] for tool in value["tools"] for each in tool["changes"]} == {"RSK01"}
 
 
-def test_a_renamed_tool_that_is_excluded(repository: Repository) -> None:
+def test_a_renamed_tool_that_is_excluded_is_reported(repository: Repository) -> None:
     base = {"a.yaml": PLAIN, "b.yaml": PLAIN.replace("name: look", "name: other"), "toolc.yaml": ""}
     head = {
         "a.yaml": f"{PLAIN.replace('name: look', 'name: see')}aliases: [look]\n",

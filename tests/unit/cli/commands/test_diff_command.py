@@ -37,7 +37,7 @@ def fingerprints(printed: str) -> list[str]:
     return [change["fingerprint"] for tool in json.loads(printed)["tools"] for change in tool["changes"]]
 
 
-def test_no_changes(repository: Repository) -> None:
+def test_equal_states_have_no_differences(repository: Repository) -> None:
     found = diff("HEAD", "HEAD")
     assert (found.exit_code, found.stdout, found.stderr) == (0, "no differences\n", "")
     assert diff("HEAD", "HEAD", "--summary").stdout == "no differences\n"

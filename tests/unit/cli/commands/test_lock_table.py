@@ -44,13 +44,13 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
     return done
 
 
-def test_nothing_moved(repository: Repository) -> None:
+def test_an_up_to_date_lock_file_has_no_changes(repository: Repository) -> None:
     assert lock("--check") == (0, "", "toolc: toolc.lock approves all 2 tools\n")
     assert json.loads(lock("--check", "--format", "json")[1]) == {"lock": "toolc.lock", "changes": []}
     assert lock() == (0, "", "toolc: toolc.lock approves 2 tools: have the change reviewed\n")
 
 
-def test_a_table_shows_what_moved(repository: Repository) -> None:
+def test_a_table_shows_what_changed(repository: Repository) -> None:
     changed = PLAIN.replace("50}", "20}").replace("of things", "of the things")
     repository.commit({"a.yaml": f"{changed}sandbox: {{network: {{allow: [b.example.com:443]}}}}\n"})
     repository.write({"b.yaml": OTHER.replace("name: other", "name: third")})
@@ -83,7 +83,7 @@ def test_one_command_approves_with_the_difference_shown(repository: Repository) 
     assert lock("--check")[0] == 0
 
 
-def test_a_digest_that_was_computed_in_another_way(repository: Repository) -> None:
+def test_a_digest_that_changed_without_a_field_is_explained(repository: Repository) -> None:
     text = Path("toolc.lock").read_text(encoding="utf-8")
     digest = Lock.read(Path("toolc.lock")).tools["look"].effect
     commit = repository.commit({"toolc.lock": text.replace(digest, f"sha256:{'0' * 64}", 1)})
@@ -94,7 +94,7 @@ def test_a_digest_that_was_computed_in_another_way(repository: Repository) -> No
     assert lock("--check")[0] == 0
 
 
-def test_a_version_that_git_does_not_have(repository: Repository) -> None:
+def test_fields_are_unknown_if_git_lacks_the_approved_version(repository: Repository) -> None:
     repository.write({"a.yaml": PLAIN.replace("echo", "cat")})
     assert lock()[0] == 0
     repository.write({"a.yaml": PLAIN.replace("echo", "printf")})
@@ -102,7 +102,7 @@ def test_a_version_that_git_does_not_have(repository: Repository) -> None:
     assert lock("--check")[1] == f"TOOL  CHANGE  FIELDS\nlook  effect  {reason}\n"
 
 
-def test_a_called_tool_moves_its_callers(repository: Repository) -> None:
+def test_a_changed_tool_changes_the_effect_of_its_callers(repository: Repository) -> None:
     repository.write({"c.yaml": BOTH})
     lock()
     repository.commit({})
@@ -129,7 +129,7 @@ def test_a_damaged_lock_file_is_replaced(repository: Repository) -> None:
     assert lock() == (0, "", "toolc: toolc.lock approves 2 tools: have the change reviewed\n")
 
 
-def test_images_and_packages(tmp_path: Path) -> None:
+def test_changed_images_and_packages_are_listed(tmp_path: Path) -> None:
     digest, other = "sha256:" + "a" * 64, "sha256:" + "b" * 64
     head = f"# toolc.lock 1\nlook surface={digest} effect={digest}"
     before = Lock.parse(f"{head} image=manifest:{digest} package=six==1.0@{digest} package=a==1.0@{digest}\n", "l")

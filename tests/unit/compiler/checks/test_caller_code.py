@@ -51,13 +51,13 @@ def test_other_uses_of_arguments_are_not_reported(tmp_path: Path, text: str) -> 
         ('[node, "--eval={{ x }}"]', ["TC401"]), ('[docker, exec, c, sh, -c, "{{ x }}"]', ["TC401"]),
     ],
 )  # fmt: skip
-def test_code_from_an_argument_in_argv(tmp_path: Path, argv: str, codes: list[str]) -> None:
+def test_code_from_an_argument_in_argv_is_reported(tmp_path: Path, argv: str, codes: list[str]) -> None:
     assert numbers(tmp_path, "{x: {type: string}}", f"{{argv: {argv}}}") == codes
     assert numbers(tmp_path, "{x: {type: string}}", f"{{argv: {argv}, runs_caller_code: true}}") == []
 
 
 @pytest.mark.parametrize("argv", ["[bash, -s]", "[python3, '-']", "[node]"])
-def test_code_from_an_argument_on_standard_input(tmp_path: Path, argv: str) -> None:
+def test_code_from_an_argument_on_standard_input_is_reported(tmp_path: Path, argv: str) -> None:
     command = f'{{argv: {argv}, stdin: "{{{{ x }}}}"}}'
     assert numbers(tmp_path, "{x: {type: string}}", command) == ["TC401"]
 

@@ -281,14 +281,14 @@ def test_a_credential_that_was_removed_is_not_printed(tmp_path: Path) -> None:
         ("PWD", None), ("password_length", None), ("max_tokens", None), ("client_id", None), ("sort_key", None),
     ],
 )  # fmt: skip
-def test_names_of_credentials(name: str, expected: str | None) -> None:
+def test_credentials_are_recognized_by_name(name: str, expected: str | None) -> None:
     assert credential_name(name) == expected
 
 
 @pytest.mark.parametrize(
     "value", ["1.5", "true", "None", "/run/secrets/x", "./key.pem", "~/x", "file:///x", "a-EXAMPLE"]
 )
-def test_exempt_values(value: str) -> None:
+def test_numbers_paths_and_examples_are_exempt(value: str) -> None:
     assert is_exempt(value)
 
 

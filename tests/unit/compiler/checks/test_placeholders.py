@@ -62,7 +62,9 @@ def fixed(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
         ("echo $env:name", 'echo "$ARG_name"'), ("echo :name", 'echo "$ARG_name"'),
     ],
 )  # fmt: skip
-def test_placeholders_in_a_script(tmp_path: Path, written: str, right: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_misspelled_placeholders_in_a_script_are_fixed(
+    tmp_path: Path, written: str, right: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (found,) = errors(tmp_path, script(f"{written}\nls | cat"))
     assert (found.code.slug, found.hint[:6]) == ("misspelled-placeholder", "write ")
     assert fixed(tmp_path, script(f"{written}\nls | cat"), monkeypatch) == script(f"{right}\nls | cat")
@@ -89,7 +91,7 @@ def test_other_text_of_a_script_is_not_reported(tmp_path: Path, text: str) -> No
         ('echo "{{ secrets.KEY }}"', 'a script cannot use this secret; set expose: env and write "$KEY"'),
     ],
 )
-def test_placeholders_in_a_script_that_need_another_change(tmp_path: Path, text: str, hint: str) -> None:
+def test_misspelled_placeholders_without_a_fix_have_a_hint(tmp_path: Path, text: str, hint: str) -> None:
     assert [each.hint for each in errors(tmp_path, script(text))] == [hint]
 
 
@@ -109,7 +111,9 @@ def test_placeholders_in_a_script_that_need_another_change(tmp_path: Path, text:
         ('argv: [cat]\n    stdin: "${ARG_name}"', 'argv: [cat]\n    stdin: "{{ name }}"'),
     ],
 )  # fmt: skip
-def test_placeholders_in_a_command(tmp_path: Path, written: str, right: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_misspelled_placeholders_in_argv_are_fixed(
+    tmp_path: Path, written: str, right: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (found,) = errors(tmp_path, shell(written))
     assert "write {{ name }}" in found.hint
     assert fixed(tmp_path, shell(written), monkeypatch) == shell(right)
@@ -130,7 +134,9 @@ def test_other_text_of_a_command_is_not_reported(tmp_path: Path, argv: str) -> N
         ("https://a.example.com/${NAME}", "https://a.example.com/{{ name }}"),
     ],
 )
-def test_placeholders_in_a_url(tmp_path: Path, written: str, right: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_misspelled_placeholders_in_a_url_are_fixed(
+    tmp_path: Path, written: str, right: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (found,) = errors(tmp_path, http("", written))
     assert found.hint == "write {{ name }}"
     assert right in fixed(tmp_path, http("", written), monkeypatch)
@@ -156,7 +162,9 @@ def test_placeholder_in_the_query_of_a_url_belongs_under_query(tmp_path: Path) -
         ('method: POST\n    body: {json: {a: "<name>"}}', 'method: POST\n    body: {json: {a: "{{ name }}"}}'),
     ],
 )  # fmt: skip
-def test_placeholders_in_a_request(tmp_path: Path, written: str, right: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_misspelled_placeholders_in_a_request_are_fixed(
+    tmp_path: Path, written: str, right: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (found,) = errors(tmp_path, http(written))
     assert "write {{ " in found.hint
     assert right in fixed(tmp_path, http(written), monkeypatch)

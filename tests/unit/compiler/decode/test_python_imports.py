@@ -170,7 +170,7 @@ def test_with_an_image_packages_are_not_reported(tmp_path: Path, sandbox: str) -
         ("yaml==1.0", "import numpy", "numpy"),
     ],
 )  # fmt: skip
-def test_with_requirements_an_import_that_none_provides_is_a_warning(
+def test_an_import_that_no_requirement_provides_is_a_warning(
     tmp_path: Path, requirements: str, code: str, reported: str
 ) -> None:
     messages = found(tmp_path, code, more=f'    requirements: ["{requirements}"]\n')
@@ -189,7 +189,7 @@ def test_the_table_contains_the_standard_library_of_this_python() -> None:
     [("yaml", "pyyaml"), ("PIL", "pillow"), ("sklearn", "scikit-learn"), ("bs4", "beautifulsoup4"),
      ("dotenv", "python-dotenv"), ("ruamel.yaml", "ruamel-yaml"), ("google.cloud.storage", "google-cloud-storage")],
 )  # fmt: skip
-def test_packages_of_modules_with_other_names(module: str, package: str) -> None:
+def test_packages_named_differently_from_their_modules_are_known(module: str, package: str) -> None:
     assert package_name(module) == package
     assert provides([package], module)
     assert not provides(["another"], module)

@@ -44,7 +44,7 @@ def test_the_nearest_project_applies(place: str, folder: str) -> None:
     assert found.folder == Path(folder)
 
 
-def test_a_project_above_applies_without_one_inside() -> None:
+def test_a_project_file_above_applies_if_the_folder_has_none() -> None:
     projects = {each: Project(folder=Path(each)) for each in ("../..", "..", "other")}
     found = nearest(projects, "a/b")
     assert found is not None

@@ -111,7 +111,7 @@ def test_hint_for_types_and_keywords_of_other_languages(tmp_path: Path, schema: 
         ("{type: integer, maximum: 3, default: 5}", "write a default that the schema accepts, or remove it"),
     ],
 )
-def test_hint_of_an_invalid_default(tmp_path: Path, schema: str, hint: str) -> None:
+def test_an_invalid_default_has_a_hint(tmp_path: Path, schema: str, hint: str) -> None:
     found = compile_text(tmp_path, f"{HEAD}{PYTHON}parameters: {{a: {schema}}}\n").diagnostics.sorted()
 
     assert [(each.code.number, each.hint) for each in found if each.is_error] == [("TC304", hint)]

@@ -33,17 +33,17 @@ def _shown(parts: tuple[object, ...]) -> str:
         ("a $'b\\'c' d", [["a", "b\\'c", "d"]]), ("a 'b", [["a", "b"]]), ("a \x0b b", [["a", "\x0b", "b"]]),
     ],
 )  # fmt: skip
-def test_commands_and_words(text: str, expected: list[list[str]]) -> None:
+def test_scripts_are_split_into_commands_and_words(text: str, expected: list[list[str]]) -> None:
     assert words(text) == expected
 
 
-def test_input_of_a_command() -> None:
+def test_here_documents_and_here_strings_are_inputs_of_commands() -> None:
     first, second = read_script('a <<E | b <<< "$c"\nx $d\nE\n').commands
     assert [_shown(each.parts) for each in (*first.inputs, *second.inputs)] == ["x $d\n", "$c"]
     assert second.upstream is first
 
 
-def test_how_a_character_is_read() -> None:
+def test_each_character_has_a_kind() -> None:
     text = "a 'b' \"c $(d)\" # e\nf <<G\nh\nG\ni <<'J'\nk\nJ\n"
     script = read_script(text)
     kinds = {char: script.kind_at(text.index(char)) for char in "abcdefhik"}

@@ -164,7 +164,7 @@ ELEMENTS: Final = {
 
 
 @pytest.mark.parametrize(("text", "message"), ELEMENTS.items())
-def test_words_name_the_element_that_changed(text: str, message: str) -> None:
+def test_the_message_names_the_element_that_changed(text: str, message: str) -> None:
     found = verdicts(*schemas(text), "input")
     assert message in [each.change.message for each in found if each.grade == "breaking"]
 

@@ -52,7 +52,7 @@ def test_a_copy_names_the_original_and_what_differs(repository: Repository) -> N
     ]
 
 
-def test_a_copy_with_another_description(repository: Repository) -> None:
+def test_a_copy_is_linked_by_its_effect(repository: Repository) -> None:
     copy = PLAIN.replace("name: look", "name: find").replace(
         DESCRIPTION, "Search everything, whatever the question is."
     )
@@ -61,7 +61,7 @@ def test_a_copy_with_another_description(repository: Repository) -> None:
     ]
 
 
-def test_a_tool_that_becomes_similar(repository: Repository) -> None:
+def test_a_tool_that_becomes_similar_is_linked(repository: Repository) -> None:
     changed = WEATHER.replace("echo", "cat").replace(
         "Report the weather of one city today. Use it for questions about rain and wind.",
         "Look a thing up by its name. Use it for names of things, not for their weather.",
@@ -74,7 +74,7 @@ def test_a_tool_that_becomes_similar(repository: Repository) -> None:
     ]
 
 
-def test_a_tool_that_now_does_what_another_one_does(repository: Repository) -> None:
+def test_a_tool_that_now_has_the_effect_of_another_one_is_linked(repository: Repository) -> None:
     assert links(repository, {"weather.yaml": WEATHER}) == [
         "weather: the tool is now similar to look: calls have the same effect; it differs in description"
     ]
@@ -101,7 +101,7 @@ def test_other_changes_have_no_links(repository: Repository) -> None:
     assert links(repository, changed) == []
 
 
-def test_a_renamed_tool_has_the_right_partner(repository: Repository) -> None:
+def test_a_renamed_tool_is_paired_by_its_description(repository: Repository) -> None:
     """The tool with the same description is the partner, not an unrelated one that happens to do the same."""
     find = PLAIN.replace("name: look", "name: look_up").replace("echo", "printf")
     paint = PLAIN.replace("name: look", "name: a_paint").replace(
@@ -114,7 +114,7 @@ def test_a_renamed_tool_has_the_right_partner(repository: Repository) -> None:
     assert tools["a_paint"]["status"] == "added"
 
 
-def test_two_renamed_tools_have_the_best_partners(repository: Repository) -> None:
+def test_two_renamed_tools_are_paired_by_name(repository: Repository) -> None:
     """Both new descriptions are similar to both old ones; the names decide."""
     old = {
         f"{name}.yaml": PLAIN.replace("name: look", f"name: {name}").replace("names of things", f"names of {name}")

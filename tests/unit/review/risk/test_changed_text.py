@@ -42,7 +42,7 @@ def test_the_grade_is_that_of_what_is_new(added: str, risk: str, tmp_path: Path)
     assert risk_of(tmp_path, OLD + added) == risk
 
 
-def test_what_was_there_before_is_not_new(tmp_path: Path) -> None:
+def test_text_that_existed_before_is_not_new(tmp_path: Path) -> None:
     before = f"{OLD} It MUST be as at docs.example.com, like send_mail with {ENCODED}."
     assert risk_of(tmp_path, before.replace("MUST", "must") + " It is short.", before) == "medium: "
 

@@ -67,7 +67,7 @@ def test_excluded_submodule_is_not_reported(repository: Repository, tmp_path: Pa
 
 
 @pytest.mark.parametrize("attribute", ["working-tree-encoding=UTF-7", "text filter=other", "ident"])
-def test_converting_attributes_fail(repository: Repository, attribute: str) -> None:
+def test_attributes_that_convert_files_are_reported(repository: Repository, attribute: str) -> None:
     repository.commit({"specs/a.yaml": PLAIN})
     repository.commit({".gitattributes": f"# specs\n*.yaml {attribute}\n"})
     (message,) = shared("HEAD~1", "HEAD")

@@ -310,7 +310,7 @@ def test_project_file_of_a_commit_has_its_repository_path(tmp_path: Path, monkey
     assert [(str(each.new), each.cause) for each in tool.changes] == [("toolc.yaml:1:33", "toolc.yaml")]
 
 
-def test_a_shallow_clone_without_the_merge_base(
+def test_a_shallow_clone_without_the_merge_base_is_an_error(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository.commit({"a.yaml": PLAIN})

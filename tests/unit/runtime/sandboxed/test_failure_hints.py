@@ -84,7 +84,7 @@ def test_a_closed_network_names_the_entry_to_add(text: str, program: str, destin
     assert last_line(text, tool(shell(program))) == CLOSED.format(destination)
 
 
-def test_the_words_of_a_command_have_the_port() -> None:
+def test_the_port_is_that_of_a_url_in_the_command() -> None:
     words = ShellBackend(command=Argv(elements=(Template(("curl",)), Template(("http://a.example.com",)))))
     text = "curl: (6) Could not resolve host: a.example.com"
     assert last_line(text, tool(words)) == CLOSED.format("a.example.com:80")
@@ -105,6 +105,6 @@ def test_other_failures_are_not_explained(text: str) -> None:
     assert last_line(text, tool(shell(""))) == ""
 
 
-def test_a_success_is_not_changed() -> None:
+def test_a_successful_result_is_not_changed() -> None:
     result = ToolResult(content=(Text("Could not resolve host: a.example.com"),))
     assert explain_failure(result, tool(shell("")), ()) is result
