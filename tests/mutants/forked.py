@@ -11,24 +11,50 @@ import gc
 import json
 import os
 import resource
+import tempfile
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypedDict
 
+import hypothesis
 import pytest
 from _pytest.runner import runtestprotocol
 
 MAX_MEMORY_BYTES: Final = 4 * 1024**3
 """A mutant that never stops may allocate without end."""
 
+hypothesis.settings.register_profile(
+    "mutants",
+    deadline=None,
+    database=None,
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],  # which example fails does not matter
+    suppress_health_check=[*hypothesis.HealthCheck],
+)
+
+
+class Job(TypedDict):
+    """A mutant, the IDs of the tests to run, and the seconds of processor time that they may take."""
+
+    number: str
+    path: str
+    source: str
+    mutated: str
+    tests: list[str]
+    seconds: int
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool:
-    items = {item.nodeid: item for item in session.items}
+    jobs: list[Job] = json.loads(Path(os.environ["MUTANTS_JOBS"]).read_text(encoding="utf-8"))
+    needed = {test for job in jobs for test in job["tests"]}
+    items = {item.nodeid: item for item in session.items if item.nodeid in needed}
+    for name in _failing(list(items.values())):
+        print(f"{name} fails in a fork without a mutant: it only runs in a new process")
+        del items[name]
     with Path(os.environ["MUTANTS_KILLED"]).open("a", encoding="utf-8") as killed:
-        for job in json.loads(Path(os.environ["MUTANTS_JOBS"]).read_text(encoding="utf-8")):
+        for job in jobs:
             child = os.fork()
             if not child:
                 _run(job, [items[each] for each in job["tests"] if each in items])
@@ -37,22 +63,39 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     return True
 
 
-def _run(job: dict[str, str], items: list[pytest.Item]) -> NoReturn:
+def _failing(items: list[pytest.Item]) -> list[str]:
+    """Return the IDs of the tests that fail in a fork without a mutant, e.g. because they need other threads."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as found:
+        child = os.fork()
+        if not child:
+            try:
+                for report in _reports(items):
+                    if report.failed:
+                        print(report.nodeid, file=found, flush=True)
+            finally:
+                os._exit(0)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status:
+            raise pytest.UsageError(f"the tests without a mutant ended with status {status}")
+        found.seek(0)
+        return sorted({*found.read().splitlines()})
+
+
+def _reports(items: list[pytest.Item]) -> Iterator[pytest.TestReport]:
+    for item, following in pairwise([*items, None]):
+        if item:
+            yield from runtestprotocol(item, nextitem=following, log=False)
+
+
+def _run(job: Job, items: list[pytest.Item]) -> NoReturn:
     """Run the tests with a mutant, and end this process with status 1 if one of them fails."""
     status = 0
     try:
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
-        is_changed = _replace_functions(job["path"], job["source"], job["mutated"])
-        if not is_changed and job["source"] != job["mutated"]:
-            items = []
-        status = 1
-        failed = (
-            report.failed
-            for item, following in pairwise([*items, None])
-            if item
-            for report in runtestprotocol(item, nextitem=following, log=False)
-        )
-        status = int(any(failed))
+        resource.setrlimit(resource.RLIMIT_CPU, (job["seconds"], job["seconds"]))
+        if _replace_functions(job["path"], job["source"], job["mutated"]):
+            status = 1
+            status = int(any(report.failed for report in _reports(items)))
     finally:
         os._exit(status)
 

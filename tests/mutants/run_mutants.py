@@ -10,17 +10,17 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
 from typing import Final
 
-from coverage import CoverageData
 from source_mutants import Mutant, sample
 
 ROOT: Final = Path(__file__).parents[2]
@@ -43,6 +43,13 @@ REQUIRED: Final = 0.95
 MAX_TESTS: Final = 100
 """Tests that are tried first, closest to the module first."""
 
+TEMPORARY: Final = "tmp"
+BASELINE_SECONDS: Final = 3600
+"""How long the tests of a package may take without a mutant, on a busy machine."""
+
+FORK_SECONDS: Final = 30
+"""The processor time that the tests of a mutant may take in a fork, in addition to three times what they take."""
+
 ELSEWHERE: Final = {
     "toolc/model/codes.py": "tests/unit/data/test_rule_pages.py",
     "toolc/review/rules.py": "tests/unit/data/test_rule_pages.py",
@@ -61,11 +68,21 @@ _PYTEST: Final = (
     "no:cacheprovider",
     "--hypothesis-seed=0",
 )
+_FAST: Final = ("-m", "not slow and not integrations")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a test runs: the numbers of mutants, and the paths of modules; and how many seconds it takes."""
+
+    name: str
+    seconds: float
+    runs: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A copy of the source in a temporary folder, with the coverage of each package by its own tests."""
+    """A copy of the source in a temporary folder, with a folder for the temporary files of its tests."""
 
     folder: Path
 
@@ -82,11 +99,17 @@ class Tree:
             if (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(ROOT / name, folder / name)
+        (folder / TEMPORARY).mkdir()
         return cls(folder)
 
     def run(self, arguments: Sequence[str], timeout: float, **environment: str) -> str:
-        """Run pytest with these arguments, and return its summary if a test fails, or after ``timeout`` seconds."""
-        variables = {**os.environ, "PYTHONPATH": f"{self.folder}:{self.folder / 'tests/mutants'}", **environment}
+        """Run pytest with these arguments, and return its output if a test fails, or after ``timeout`` seconds."""
+        variables = {
+            **os.environ,
+            "PYTHONPATH": f"{self.folder}:{self.folder / 'tests/mutants'}",
+            "TMPDIR": str(self.folder / TEMPORARY),
+            **environment,
+        }
         variables.pop("CI", None)
         try:
             done = subprocess.run(
@@ -99,128 +122,156 @@ class Tree:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return f"no result after {timeout} seconds"
-        return done.stdout.decode()[-3000:] if done.returncode else ""
+            return f"no result after {timeout:.0f} seconds"
+        return done.stdout.decode()[-3000:] or "no output" if done.returncode else ""
 
-    def is_killed(self, mutant: Mutant, groups: Sequence[Sequence[str]]) -> bool:
+    def is_killed(self, mutant: Mutant, groups: Sequence[Sequence[str]], timeout: float) -> bool:
         """Return whether a test fails with the mutant; the groups of tests run in this order."""
         file = self.folder / mutant.path
         source = file.read_bytes()
         file.write_bytes(mutant.apply(source))
         try:
-            return any(self.run(tests, 1200) for tests in groups if tests)
+            return any(self.run(tests, timeout) for tests in groups if tests)
         finally:
             file.write_bytes(source)
+            shutil.rmtree(file.parent / "__pycache__", ignore_errors=True)  # the next mutant may have this second
 
 
-def covering(tree: Tree, packages: Sequence[str], workers: int) -> Mapping[str, CoverageData]:
-    """Run the tests of each package, and return which test runs which line."""
+def measure(tree: Tree, package: str, chosen: Sequence[Mutant]) -> list[Measured]:
+    """Run the tests of a package without a mutant, and return what each of them runs.
 
-    def measure(package: str) -> CoverageData:
-        data = tree.folder / f"{package}.coverage"
-        options = ["-p", "measuring", "--timeout=1200", "-m", "not slow", f"tests/unit/{package}"]
-        failed = tree.run(options, 1800, MUTANTS_COVERAGE=str(data), PYTHONDONTWRITEBYTECODE="1")
-        if failed:
-            raise SystemExit(f"{failed}\nthe tests of {package} fail without any mutant")
-        measured = CoverageData(str(data))
-        measured.read()
-        return measured
-
-    with ThreadPoolExecutor(workers) as pool:
-        return dict(zip(packages, pool.map(measure, packages), strict=True))
-
-
-def tests_of(mutant: Mutant, tree: Tree, coverage: CoverageData) -> list[list[str]]:
-    """Return the tests that can kill a mutant, in groups: those that run the line, the tests of its folder, the rest.
-
-    A line that runs at import, or in another process, has no test: then the tests that run any line of the module are
-    first. The whole package runs for these lines only.
+    Raises:
+        SystemExit: A test fails.
     """
-    of_lines = coverage.contexts_by_lineno(str(tree.folder / mutant.path))
-    statement = max((line for line in of_lines if line <= mutant.line), default=0)
-    running = {each for each in of_lines.get(statement, []) if each}
-    of_module = {each for contexts in of_lines.values() for each in contexts if each}
-    _, *folders, module = mutant.path.removesuffix(".py").split("/")
-    folder, package = "/".join(["tests/unit", *folders]), f"tests/unit/{folders[0]}"
-    mirrored = f"{folder}/test_{module}.py::"
-    tests = sorted(
-        running or of_module, key=lambda each: (not each.startswith(mirrored), not each.startswith(f"{folder}/"), each)
+    starts, measured = tree.folder / f"{package}.chosen", tree.folder / f"{package}.measured"
+    paths = sorted({each.path for each in chosen})
+    by_path = {path: {each.number: each.start for each in chosen if each.path == path} for path in paths}
+    starts.write_text(json.dumps(by_path), encoding="utf-8")
+    failed = tree.run(
+        ["-p", "measuring", "--timeout=1200", *_FAST, f"tests/unit/{package}"],
+        BASELINE_SECONDS,
+        MUTANTS_CHOSEN=str(starts),
+        MUTANTS_COVERAGE=str(measured),
+        PYTHONDONTWRITEBYTECODE="1",
     )
+    if failed:
+        raise SystemExit(f"{failed}\ntests/unit/{package} fails without any mutant: correct this first")
+    tests = json.loads(measured.read_text(encoding="utf-8")).items()
+    return [Measured(name, seconds, frozenset(runs)) for name, (seconds, runs) in tests]
+
+
+def tests_of(mutant: Mutant, measured: Sequence[Measured]) -> list[Measured]:
+    """Return the tests that run the statement, those of the mirrored test file first, fast tests first.
+
+    A line that runs at import, or in another process, has none: then these are the tests that run the module.
+    """
+    _, *folders, module = mutant.path.split("/")
+    mirrored = "/".join(["tests/unit", *folders, f"test_{module}::"])
+    running = [each for each in measured if mutant.number in each.runs]
+    of_module = [each for each in measured if mutant.path in each.runs]
+    return sorted(running or of_module, key=lambda each: (not each.name.startswith(mirrored), each.seconds, each.name))
+
+
+def groups_of(mutant: Mutant, measured: Sequence[Measured]) -> list[list[str]]:
+    """Return the tests that can kill a mutant in a new process, in the order in which to run them.
+
+    The whole package runs for statements that no test runs: they run at import, or in another process.
+    """
+    tests = [each.name for each in tests_of(mutant, measured)]
     groups = [tests[:MAX_TESTS], tests[MAX_TESTS:]]
+    _, *folders, _ = mutant.path.split("/")
+    folder, package = "/".join(["tests/unit", *folders]), f"tests/unit/{folders[0]}"
     if mutant.path in ELSEWHERE:
         groups.append([ELSEWHERE[mutant.path]])
-    if folder != package and (tree.folder / folder).is_dir():
+    if folder != package and (ROOT / folder).is_dir():
         groups.append([folder])
-    if not running:
+    if not any(mutant.number in each.runs for each in measured):
         groups.append([package])
     return groups
 
 
-def killed_in_forks(tree: Tree, package: str, chosen: Sequence[Mutant], coverage: CoverageData) -> set[str]:
-    """Return the numbers of the mutants that tests in forks kill: those within functions, and most of them."""
+def killed_in_forks(tree: Tree, package: str, chosen: Sequence[Mutant], measured: Sequence[Measured]) -> set[str]:
+    """Return the numbers of the mutants that tests in forks kill: those within functions, and most of them.
 
-    def job(mutant: Mutant, number: str, mutated: str) -> dict[str, object]:
-        tests = [test for group in tests_of(mutant, tree, coverage) for test in group if "::" in test]
-        source = (tree.folder / mutant.path).read_text(encoding="utf-8")
-        return {"number": number, "path": mutant.path, "source": source, "mutated": mutated or source, "tests": tests}
+    Raises:
+        SystemExit: The process that makes the forks ends early.
+    """
 
+    sources = {each.path: (tree.folder / each.path).read_bytes() for each in chosen}
     jobs, killed = tree.folder / f"{package}.jobs", tree.folder / f"{package}.killed"
-    unchanged = [job(each, "unchanged", "") for each in chosen[:1]]
-    mutated = [job(each, each.number, each.apply((tree.folder / each.path).read_bytes()).decode()) for each in chosen]
-    jobs.write_text(json.dumps([*unchanged, *mutated]), encoding="utf-8")
+    jobs, killed = tree.folder / f"{package}.jobs", tree.folder / f"{package}.killed"
+    found = []
+    for each in chosen:
+        tests, source = tests_of(each, measured), sources[each.path]
+        found.append(
+            {
+                "number": each.number,
+                "path": each.path,
+                "source": source.decode(),
+                "mutated": each.apply(source).decode(),
+                "tests": [test.name for test in tests],
+                "seconds": round(FORK_SECONDS + 3 * sum(test.seconds for test in tests)),
+            }
+        )
+    jobs.write_text(json.dumps(found), encoding="utf-8")
     killed.touch()
-    options = ["-s", "--timeout=60", "-p", "forked", "-m", "not slow", f"tests/unit/{package}"]
-    failed = tree.run(options, 7200, MUTANTS_JOBS=str(jobs), MUTANTS_KILLED=str(killed))
-    numbers = {*killed.read_text(encoding="utf-8").split()}
-    if failed or "unchanged" in numbers:
-        raise SystemExit(f"{failed}\nthe tests of {package} fail in forks without any mutant")
-    return numbers
+    options = ["-s", "--timeout=300", "--hypothesis-profile=mutants", "-p", "forked", *_FAST, f"tests/unit/{package}"]
+    failed = tree.run(options, 4 * BASELINE_SECONDS, MUTANTS_JOBS=str(jobs), MUTANTS_KILLED=str(killed))
+    if failed:
+        raise SystemExit(f"{failed}\nthe forks of tests/unit/{package} ended early")
+    return {*killed.read_text(encoding="utf-8").split()}
+
+
+def survivors_of(trees: Queue[Tree], package: str, chosen: Sequence[Mutant], explained: Container[str]) -> list[Mutant]:
+    """Return the mutants of a package that no test kills, and print each."""
+    tree = trees.get()
+    try:
+        measured = measure(tree, package, chosen)
+        killed = killed_in_forks(tree, package, chosen, measured)
+        print(f"{package}: {len(killed)} of {len(chosen)} mutants killed in forks, the others follow", flush=True)
+        survivors = []
+        timeout = BASELINE_SECONDS + 3 * sum(each.seconds for each in measured)
+        for mutant in chosen:
+            if mutant.number in killed or tree.is_killed(mutant, groups_of(mutant, measured), timeout):
+                continue
+            survivors.append(mutant)
+            print(f"{'explained' if mutant.number in explained else 'SURVIVED '} {mutant}", flush=True)
+    finally:
+        trees.put(tree)
+    print(f"{package}: {len(chosen) - len(survivors)} of {len(chosen)} mutants killed", flush=True)
+    return survivors
 
 
 def main() -> int:
     """Run the sample, print the survivors, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=COUNT)
+    parser.add_argument("--count", type=int, default=COUNT, help="The number of mutants (%(default)s).")
     parser.add_argument(
         "--only", nargs="+", default=[""], help="Only mutants whose path or number contains one of these."
     )
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--workers", type=int, default=os.cpu_count() or 1, help="Packages that are tested at the same time."
+    )
     options = parser.parse_args()
     chosen = [each for each in sample(ROOT, PACKAGES, options.count) if any(text in str(each) for text in options.only)]
+    if not chosen:
+        parser.error("no mutant of the sample contains this text")
     explained = {line.split(":")[0] for line in EXPLAINED.read_text(encoding="utf-8").splitlines() if ":" in line}
-    with tempfile.TemporaryDirectory(prefix="toolc-mutants-") as name:
+    by_package = {name: [each for each in chosen if each.path.split("/")[1] == name] for name in PACKAGES}
+    packages = sorted(filter(by_package.get, PACKAGES), key=lambda name: -len(by_package[name]))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # removes the temporary folder
+    with tempfile.TemporaryDirectory(prefix="toolc-mutants-") as name, ThreadPoolExecutor(options.workers) as pool:
         trees: Queue[Tree] = Queue()
-        copies = [Tree.copy(Path(name, str(index))) for index in range(options.workers)]
-        for tree in copies:
-            trees.put(tree)
-        used = sorted({each.path.split("/")[1] for each in chosen})
-        coverage = covering(copies[0], used, options.workers)
-
-        def run_forks(package: str) -> set[str]:
-            mutants = [each for each in chosen if each.path.split("/")[1] == package]
-            return killed_in_forks(copies[0], package, mutants, coverage[package])
-
-        with ThreadPoolExecutor(options.workers) as pool:
-            killed_at_first = set[str]().union(*pool.map(run_forks, used))
-        print(f"{len(killed_at_first)} of {len(chosen)} mutants killed by the tests that run the function", flush=True)
-
-        def survives(mutant: Mutant) -> bool:
-            if mutant.number in killed_at_first:
-                return False
-            tree = trees.get()
-            try:
-                killed = tree.is_killed(mutant, tests_of(mutant, copies[0], coverage[mutant.path.split("/")[1]]))
-            finally:
-                trees.put(tree)
-            if not killed:
-                print(f"{'explained' if mutant.number in explained else 'SURVIVED '} {mutant}", flush=True)
-            return not killed
-
-        with ThreadPoolExecutor(options.workers) as pool:
-            survivors = [mutant for mutant, alive in zip(chosen, pool.map(survives, chosen), strict=True) if alive]
+        for index in range(options.workers):
+            trees.put(Tree.copy(Path(name, str(index))))
+        found = pool.map(lambda package: survivors_of(trees, package, by_package[package], explained), packages)
+        survivors = [each for of_package in found for each in of_package]
     rate = 1 - len(survivors) / len(chosen)
     print(f"{len(chosen) - len(survivors)} of {len(chosen)} mutants killed ({rate:.1%})")
-    return int(rate < REQUIRED or any(each.number not in explained for each in survivors))
+    unexplained = [each.number for each in survivors if each.number not in explained]
+    if unexplained:
+        print(f"not explained in {EXPLAINED.relative_to(ROOT)}: {' '.join(unexplained)}")
+    return int(rate < REQUIRED or bool(unexplained))
 
 
 if __name__ == "__main__":

@@ -66,6 +66,7 @@ def test_dollar_matches_only_at_the_end_of_a_long_text() -> None:
     [
         (r"(?:a|\1)(b)c", "abc"), (r"(a)?b\1c", "bc"), (r"^(?:(a)|(b))\2c", "ac"), (r"^(a\1)b", "ab"),
         (r"(?!(a))\1b", "b"), (r"^(?<x>a|b)-\k<x>$", "b-b"), ("(?<=[a-z]+)1", "a1"), ("(?<!a{1,3}b|c)1", "1"),
+        (r"^(?:x(a|b))+\1$", "xaxbb"), (r"(?<!(a{1,2}))c\1d", "acd cd"),
         ("^\\B$", ""), ("^.$", "\U0001f600"), (r"^\ud83d\ude00$", "\U0001f600"), (r"^\p{Lu}[^\P{Lu}]$", "ÄÖ"),
     ],
 )  # fmt: skip
@@ -88,6 +89,12 @@ def test_large_patterns_are_refused(pattern: str) -> None:
         translate(pattern)
 
 
+@pytest.mark.parametrize("pattern", [r"^(?:x(a))*\1$", r"^(?:(a)|x)+\1$", r"^(?:(a*))+\1$", r"^(?:(a)?x)+\1$"])
+def test_references_to_groups_that_a_repetition_skips_are_refused(pattern: str) -> None:
+    with pytest.raises(UnsupportedPatternError, match="some repetitions of a loop skip"):
+        translate(pattern)
+
+
 def test_large_numbers_are_not_counted() -> None:
     assert search(translate("^a{0,99999999999999999999}$").python, "aa")
     assert not search(translate("a{99999999999999999999}").python, "aa")
@@ -95,7 +102,10 @@ def test_large_numbers_are_not_counted() -> None:
 
 @pytest.mark.parametrize(
     ("text", "valid"),
-    [(r"^\-$", True), (r"\p{Script=Greek}", True), ("a{", True), (r"\Z", False), ("(?P<a>b)", False), ("(", False)],
-)
+    [
+        (r"^\-$", True), (r"\p{Script=Greek}", True), ("a{", True), (r"\Z", False), (r"\pL", False),
+        ("(?P<a>b)", False), ("(", False),
+    ],
+)  # fmt: skip
 def test_a_value_of_the_format_regex_may_be_written_without_the_u_flag(text: str, valid: bool) -> None:
     assert is_regular_expression(text) is valid

@@ -75,6 +75,32 @@ def test_common_schemas_are_plain() -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("title", "T"), ("description", "D"), ("$comment", "C"), ("default", "a"), ("examples", ["a"]),
+        ("deprecated", True), ("readOnly", True), ("writeOnly", True), ("$defs", {"a": {"type": "string"}}),
+    ],
+)  # fmt: skip
+def test_annotations_say_nothing_about_values(key: str, text: JsonValue) -> None:
+    schema: JsonObject = {"type": "string", key: text}
+    assert is_plain_schema(schema)
+    assert plainly_satisfies("b", schema)
+
+
+@pytest.mark.parametrize(
+    ("schema", "valid", "invalid"),
+    [
+        ({"minLength": 0}, [""], []), ({"maxLength": 1}, ["a"], ["ab"]), ({"minItems": 1}, [[1]], [[]]),
+        ({"maxItems": 0}, [[]], [[1]]), ({"minimum": -1}, [-1], [-2]), ({"maximum": 1}, [1], [2]),
+        ({"multipleOf": 3}, [0, -6], [7]), ({"pattern": "^a+$"}, ["a"], ["b"]), ({"format": "date"}, [], ["b"]),
+    ],
+)  # fmt: skip
+def test_limits_of_values(schema: JsonObject, valid: list[JsonValue], invalid: list[JsonValue]) -> None:
+    assert is_plain_schema(schema)
+    assert [each for each in (*valid, *invalid) if plainly_satisfies(each, schema)] == valid
+
+
+@pytest.mark.parametrize(
     "value",
     [
         {}, {"id": "a-1"}, {"id": "A-1234"}, {"id": "A-1", "many": [0]}, {"id": "A-1", "many": [10]},
@@ -94,7 +120,8 @@ def test_values_of_similar_types_are_left_to_jsonschema(value: JsonValue, name: 
     "value",
     [
         {"type": "text"}, {"type": ["string", "string"]}, {"required": ["a", "a"]}, {"minLength": -1},
-        {"minLength": True}, {"properties": []}, {"items": [{}]}, {"anyOf": []}, {"description": 1}, {"$ref": "#"}, 1,
+        {"minLength": True}, {"multipleOf": 0}, {"readOnly": 1},
+        {"properties": []}, {"items": [{}]}, {"anyOf": []}, {"description": 1}, {"$ref": "#"}, 1,
         None,
     ],
 )  # fmt: skip
