@@ -13,10 +13,9 @@ import os
 import resource
 import tempfile
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Final, NoReturn, TypedDict
+from typing import Final, NoReturn, TextIO, TypedDict
 
 import hypothesis
 import pytest
@@ -64,27 +63,39 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
 
 
 def _failing(items: list[pytest.Item]) -> list[str]:
-    """Return the IDs of the tests that fail in a fork without a mutant, e.g. because they need other threads."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as found:
-        child = os.fork()
-        if not child:
-            try:
-                for report in _reports(items):
-                    if report.failed:
-                        print(report.nodeid, file=found, flush=True)
-            finally:
-                os._exit(0)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        if status:
-            raise pytest.UsageError(f"the tests without a mutant ended with status {status}")
-        found.seek(0)
-        return sorted({*found.read().splitlines()})
+    """Return the IDs of the tests that fail in a fork without a mutant, or end it, e.g. because they need threads."""
+    failing: list[str] = []
+    while items:
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as ran:
+            child = os.fork()
+            if not child:
+                _write_reports(items, ran)
+            is_complete = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            ran.seek(0)
+            reports = [line.split(" ", 1) for line in ran.read().splitlines()]
+        failing += [name for outcome, name in reports if outcome == "failed"]
+        started = sum(outcome == "started" for outcome, _ in reports)
+        if not is_complete:
+            failing.append(items[max(started, 1) - 1].nodeid)
+        items = [] if is_complete else items[max(started, 1) :]
+    return sorted(set(failing))
 
 
-def _reports(items: list[pytest.Item]) -> Iterator[pytest.TestReport]:
-    for item, following in pairwise([*items, None]):
-        if item:
-            yield from runtestprotocol(item, nextitem=following, log=False)
+def _write_reports(items: list[pytest.Item], file: TextIO) -> NoReturn:
+    """Run the tests, write which start and which fail, and end this process."""
+    status = 1
+    try:
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            print("started", item.nodeid, file=file, flush=True)
+            if _fails(item, following):
+                print("failed", item.nodeid, file=file, flush=True)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _fails(item: pytest.Item, following: pytest.Item | None) -> bool:
+    return any(report.failed for report in runtestprotocol(item, nextitem=following, log=False))
 
 
 def _run(job: Job, items: list[pytest.Item]) -> NoReturn:
@@ -95,7 +106,7 @@ def _run(job: Job, items: list[pytest.Item]) -> NoReturn:
         resource.setrlimit(resource.RLIMIT_CPU, (job["seconds"], job["seconds"]))
         if _replace_functions(job["path"], job["source"], job["mutated"]):
             status = 1
-            status = int(any(report.failed for report in _reports(items)))
+            status = int(any(map(_fails, items, [*items[1:], None])))
     finally:
         os._exit(status)
 

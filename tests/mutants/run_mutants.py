@@ -50,6 +50,9 @@ BASELINE_SECONDS: Final = 3600
 FORK_SECONDS: Final = 30
 """The processor time that the tests of a mutant may take in a fork, in addition to three times what they take."""
 
+ALSO: Final = {"review": ("tests/unit/cli/commands/test_diff*.py", "tests/unit/cli/commands/test_lock*.py")}
+"""Tests of packages in other folders: what a review accepts is stated for the commands ``toolc diff`` and ``lock``."""
+
 ELSEWHERE: Final = {
     "toolc/model/codes.py": "tests/unit/data/test_rule_pages.py",
     "toolc/review/rules.py": "tests/unit/data/test_rule_pages.py",
@@ -148,7 +151,7 @@ def measure(tree: Tree, package: str, chosen: Sequence[Mutant]) -> list[Measured
     by_path = {path: {each.number: each.start for each in chosen if each.path == path} for path in paths}
     starts.write_text(json.dumps(by_path), encoding="utf-8")
     failed = tree.run(
-        ["-p", "measuring", "--timeout=1200", *_FAST, f"tests/unit/{package}"],
+        ["-p", "measuring", "--timeout=1200", *_FAST, *tests_of_package(package)],
         BASELINE_SECONDS,
         MUTANTS_CHOSEN=str(starts),
         MUTANTS_COVERAGE=str(measured),
@@ -160,13 +163,27 @@ def measure(tree: Tree, package: str, chosen: Sequence[Mutant]) -> list[Measured
     return [Measured(name, seconds, frozenset(runs)) for name, (seconds, runs) in tests]
 
 
+def tests_of_package(package: str) -> list[str]:
+    """Return the test folder of a package, and the files elsewhere that test it."""
+    return [f"tests/unit/{package}", *(file for pattern in ALSO.get(package, ()) for file in _files(pattern))]
+
+
+def _files(pattern: str) -> list[str]:
+    return sorted(file.relative_to(ROOT).as_posix() for file in ROOT.glob(pattern))
+
+
+def mirrored_file(mutant: Mutant) -> str:
+    """Return the path that the tests of the mutant's module have by the names of both."""
+    _, *folders, module = mutant.path.split("/")
+    return "/".join(["tests/unit", *folders, f"test_{module}"])
+
+
 def tests_of(mutant: Mutant, measured: Sequence[Measured]) -> list[Measured]:
     """Return the tests that run the statement, those of the mirrored test file first, fast tests first.
 
     A line that runs at import, or in another process, has none: then these are the tests that run the module.
     """
-    _, *folders, module = mutant.path.split("/")
-    mirrored = "/".join(["tests/unit", *folders, f"test_{module}::"])
+    mirrored = f"{mirrored_file(mutant)}::"
     running = [each for each in measured if mutant.number in each.runs]
     of_module = [each for each in measured if mutant.path in each.runs]
     return sorted(running or of_module, key=lambda each: (not each.name.startswith(mirrored), each.seconds, each.name))
@@ -175,18 +192,18 @@ def tests_of(mutant: Mutant, measured: Sequence[Measured]) -> list[Measured]:
 def groups_of(mutant: Mutant, measured: Sequence[Measured]) -> list[list[str]]:
     """Return the tests that can kill a mutant in a new process, in the order in which to run them.
 
-    The whole package runs for statements that no test runs: they run at import, or in another process.
+    Slow tests run if they are in the mirrored test file, or if no other test runs the statement: it runs at import, or
+    in another process.
     """
     tests = [each.name for each in tests_of(mutant, measured)]
-    groups = [tests[:MAX_TESTS], tests[MAX_TESTS:]]
-    _, *folders, _ = mutant.path.split("/")
-    folder, package = "/".join(["tests/unit", *folders]), f"tests/unit/{folders[0]}"
+    groups = [tests[:MAX_TESTS]]
     if mutant.path in ELSEWHERE:
         groups.append([ELSEWHERE[mutant.path]])
-    if folder != package and (ROOT / folder).is_dir():
-        groups.append([folder])
-    if not any(mutant.number in each.runs for each in measured):
-        groups.append([package])
+    if any(mutant.number in each.runs for each in measured):
+        mirrored = mirrored_file(mutant)
+        groups += [tests[MAX_TESTS:], [mirrored] if (ROOT / mirrored).is_file() else []]
+    else:
+        groups.append(tests_of_package(mutant.path.split("/")[1]))
     return groups
 
 
@@ -215,7 +232,15 @@ def killed_in_forks(tree: Tree, package: str, chosen: Sequence[Mutant], measured
         )
     jobs.write_text(json.dumps(found), encoding="utf-8")
     killed.touch()
-    options = ["-s", "--timeout=300", "--hypothesis-profile=mutants", "-p", "forked", *_FAST, f"tests/unit/{package}"]
+    options = [
+        "-s",
+        "--timeout=300",
+        "--hypothesis-profile=mutants",
+        "-p",
+        "forked",
+        *_FAST,
+        *tests_of_package(package),
+    ]
     failed = tree.run(options, 4 * BASELINE_SECONDS, MUTANTS_JOBS=str(jobs), MUTANTS_KILLED=str(killed))
     if failed:
         raise SystemExit(f"{failed}\nthe forks of tests/unit/{package} ended early")

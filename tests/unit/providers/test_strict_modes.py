@@ -131,6 +131,20 @@ def test_one_of_becomes_any_of_and_an_open_object_is_closed() -> None:
     ]
 
 
+def test_alternatives_that_any_of_cannot_express_are_moved_to_the_description() -> None:
+    one: JsonObject = {"anyOf": [{"type": "string"}], "oneOf": [{"type": "string"}]}
+    assert lowered(ANTHROPIC, one) == (
+        {"anyOf": [{"type": "string"}], "description": '(oneOf: [{"type":"string"}])'},
+        ["/properties/p/oneOf: Anthropic's strict mode does not support oneOf here; moved to the description"],
+    )
+
+
+@pytest.mark.parametrize("keyword", ["$anchor", "$comment", "$dynamicAnchor", "$id", "$schema", "$vocabulary"])
+@each_mode
+def test_keywords_that_tell_a_model_nothing_are_dropped(mode: StrictMode, keyword: str) -> None:
+    assert lowered(mode, {"type": "string", keyword: "x"}) == lowered(mode, {"type": "string"})
+
+
 @pytest.mark.parametrize(
     ("schema", "pointer", "what"),
     [
