@@ -115,6 +115,7 @@ def _replace_functions(path: str, source: str, mutated: str) -> bool:
     """Give every function of the module whose code differs its new code, and return whether there is one."""
     before, after = (compile(text, path, "exec", dont_inherit=True) for text in (source, mutated))
     changed = {(old.co_qualname, old.co_firstlineno): new for old, new in _changed(before, after)}
+    gc.unfreeze()  # frozen objects are not listed
     for each in gc.get_objects():
         if isinstance(each, FunctionType) and each.__code__.co_filename.endswith(path):
             key = (each.__code__.co_qualname, each.__code__.co_firstlineno)
