@@ -13,6 +13,7 @@ import os
 import resource
 import tempfile
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Final, NoReturn, TextIO, TypedDict
@@ -47,6 +48,8 @@ class Job(TypedDict):
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool:
     jobs: list[Job] = json.loads(Path(os.environ["MUTANTS_JOBS"]).read_text(encoding="utf-8"))
+    for path in sorted({job["path"] for job in jobs}):  # some are imported when they are first needed
+        import_module(path.removesuffix(".py").replace("/", "."))
     needed = {test for job in jobs for test in job["tests"]}
     items = {item.nodeid: item for item in session.items if item.nodeid in needed}
     for name in _failing(list(items.values())):
@@ -115,7 +118,6 @@ def _replace_functions(path: str, source: str, mutated: str) -> bool:
     """Give every function of the module whose code differs its new code, and return whether there is one."""
     before, after = (compile(text, path, "exec", dont_inherit=True) for text in (source, mutated))
     changed = {(old.co_qualname, old.co_firstlineno): new for old, new in _changed(before, after)}
-    gc.unfreeze()  # frozen objects are not listed
     for each in gc.get_objects():
         if isinstance(each, FunctionType) and each.__code__.co_filename.endswith(path):
             key = (each.__code__.co_qualname, each.__code__.co_firstlineno)

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Container, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -71,6 +72,7 @@ _PYTEST: Final = (
     "no:cacheprovider",
     "--hypothesis-seed=0",
 )
+_stopped: Final = threading.Event()
 _FAST: Final = ("-m", "not slow and not integrations")
 
 
@@ -257,6 +259,8 @@ def survivors_of(trees: Queue[Tree], package: str, chosen: Sequence[Mutant], exp
         survivors = []
         timeout = BASELINE_SECONDS + 3 * sum(each.seconds for each in measured)
         for mutant in chosen:
+            if _stopped.is_set():
+                break
             if mutant.number in killed or tree.is_killed(mutant, groups_of(mutant, measured), timeout):
                 continue
             survivors.append(mutant)
@@ -290,7 +294,10 @@ def main() -> int:
         for index in range(options.workers):
             trees.put(Tree.copy(Path(name, str(index))))
         found = pool.map(lambda package: survivors_of(trees, package, by_package[package], explained), packages)
-        survivors = [each for of_package in found for each in of_package]
+        try:
+            survivors = [each for of_package in found for each in of_package]
+        finally:
+            _stopped.set()
     rate = 1 - len(survivors) / len(chosen)
     print(f"{len(chosen) - len(survivors)} of {len(chosen)} mutants killed ({rate:.1%})")
     unexplained = [each.number for each in survivors if each.number not in explained]
