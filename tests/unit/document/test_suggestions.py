@@ -2,7 +2,9 @@
 
 import pytest
 
-from toolc.document.suggestions import unknown_key
+from toolc.document.nodes import Scalar
+from toolc.document.suggestions import unknown_key, value_hint
+from toolc.model.source import SourceText
 
 PLACES = """
 backend: shell python http plugin composite agent
@@ -75,3 +77,15 @@ def test_a_key_of_the_tool_belongs_next_to_its_name(key: str) -> None:
     assert unknown_key(key, "'x'", (), "a.yaml") == f"'{key}' is a key of the tool: write it indented like its 'name'"
     assert unknown_key(key, "'x'", (), "a.toml") == (f"'{key}' is a key of the tool: write it above the first [table]")
     assert unknown_key(key, "'x'", (), "toolc.yaml") == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ("yes", "write true"), ("ON", "write true"), ("true", "write true"), (1, "write true"), ("no", "write false"),
+        ("off", "write false"), (0, "write false"), ("maybe", ""), (2, ""),
+        (None, "give it a value, or remove the key"),
+    ],
+)  # fmt: skip
+def test_another_word_for_a_boolean_has_a_hint(value: str | int | None, hint: str) -> None:
+    assert value_hint(Scalar(value, SourceText("a.yaml", "").whole_file()), "'x'", "true or false") == hint

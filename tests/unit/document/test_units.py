@@ -43,6 +43,12 @@ def test_a_wrong_unit_gets_a_hint(tmp_path: Path, key: str, written: str, hint: 
     assert (found.code.number, found.hint) == ("TC109", hint)
 
 
+@pytest.mark.parametrize(("written", "wrong"), [("30", "30 has no unit"), ("'30'", "is '30'"), ("30sec", "is '30sec'")])
+def test_the_message_quotes_texts_and_names_numbers(tmp_path: Path, written: str, wrong: str) -> None:
+    (found,) = compile_text(tmp_path, f"{HEAD}{ECHO}sandbox: {{limits: {{timeout: {written}}}}}\n").diagnostics.sorted()
+    assert found.message.endswith(f", but {wrong}")
+
+
 @pytest.mark.parametrize("written", ["0s", "999999999999999m", "true", "null", "[1s]"])
 def test_invalid_durations_are_reported(tmp_path: Path, written: str) -> None:
     (found,) = compile_text(tmp_path, f"{HEAD}{ECHO}sandbox: {{limits: {{timeout: {written}}}}}\n").diagnostics.sorted()
