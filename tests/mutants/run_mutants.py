@@ -267,7 +267,8 @@ def survivors_of(trees: Queue[Tree], package: str, chosen: Sequence[Mutant], exp
             print(f"{'explained' if mutant.number in explained else 'SURVIVED '} {mutant}", flush=True)
     finally:
         trees.put(tree)
-    print(f"{package}: {len(chosen) - len(survivors)} of {len(chosen)} mutants killed", flush=True)
+    if not _stopped.is_set():
+        print(f"{package}: {len(chosen) - len(survivors)} of {len(chosen)} mutants killed", flush=True)
     return survivors
 
 

@@ -52,7 +52,7 @@ def read_constant_url(node: Node, what: str, findings: Findings) -> Url | None:
 
 
 def _report_start(node: Scalar, what: str, written: str, findings: Findings) -> None:
-    if "{{" in written.split("://", 1)[-1].split("/", 1)[0]:
+    if "{{" in written.split("://", 1)[-1].partition("/")[0]:
         message = "an argument would choose the host of this tool's requests"
         findings.add(codes.URL_TEMPLATE, message, findings.locate(node.span, "{{"), _CONSTANT_HINT)
         return

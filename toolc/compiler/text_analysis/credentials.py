@@ -45,7 +45,7 @@ _OTHER_TOKENS: Final = frozenset(
 
 _OTHER_KEYS: Final = frozenset(
     {
-        "cache", "foreign", "i18n", "idempotency", "lookup", "message", "object", "order", "partition", "primary",
+        "cache", "foreign", "idempotency", "lookup", "message", "object", "order", "partition", "primary",
         "public", "routing", "sort", "surrogate", "translation", "websocket",
     }
 )  # fmt: skip

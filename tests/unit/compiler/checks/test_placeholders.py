@@ -77,7 +77,8 @@ def test_misspelled_placeholders_in_a_script_are_fixed(
         "for name in a b; do echo $name; done", "jq --arg name a '.[$name]'", "awk '{print $name}'", 'echo "\\$name"',
         '. ./vars; echo "$name"', 'echo "{name}" "$ARG_name"', 'echo "<name>" "$ARG_name"', "jq '{name}'",
         'echo "<name>x</name>"', 'exec {name}>f', 'echo "{{ unknown }} $unknown {unknown} $COLOR $TOKEN"',
-        "helm template '{{ .Values.name }}'", 'printf -v name a; echo "$name"', 'local name; echo "$name"',
+        "helm template '{{ .Values.name }}'", 'export name; echo "$name"', 'readonly name; echo "$name"',
+        'printf -v name a; echo "$name"', 'local name; echo "$name"',
     ],
 )  # fmt: skip
 def test_other_text_of_a_script_is_not_reported(tmp_path: Path, text: str) -> None:

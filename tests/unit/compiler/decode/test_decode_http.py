@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
-from compiled import found_in, tool_of
+from compiled import compile_text, found_in, tool_of
+from places import marked, unmarked
 
 from toolc.model.spec.http_backend import (
     ApiKeyAuth,
+    CursorPages,
     Field,
     FormBody,
     HttpBackend,
@@ -290,3 +292,26 @@ def test_only_idempotent_requests_can_have_retries(
         f"{HEAD}{annotations}backend: {{http: {{method: {method}, url: 'https://a.example/', retry: {{}}}}}}\n",
     )
     assert any("may do the work twice" in each for each in found) is refused
+
+
+def test_a_cursor_is_a_parameter_of_the_query_or_a_place_in_the_body(tmp_path: Path) -> None:
+    pages = "pagination: {cursor: {parameter: after, next: meta.next}}"
+    backend = tool_of(tmp_path, f"{HEAD}backend: {{http: {{url: 'https://a.example/', {pages}}}}}\n").backend
+    assert isinstance(backend, HttpBackend)
+    assert backend.pagination == Pagination(style=CursorPages(parameter="after", pointer=None, next="meta.next"))
+
+
+@pytest.mark.parametrize(
+    "http",
+    [
+        "method: HEAD\n    «pagination»: {link: true}",
+        "method: POST\n    pagination: {cursor: {pointer: «/a», next: b}}",
+        'auth: {oauth2: {token_url: «"http://b.example/t"», client_id: a, client_secret: "{{ secrets.KEY }}"}}',
+    ],
+)
+def test_contradictions_are_reported_where_they_are(tmp_path: Path, http: str) -> None:
+    secrets = "sandbox: {secrets: {KEY: {hosts: [a.example, b.example]}}}\n" if "KEY" in http else ""
+    text = f"{HEAD}backend:\n  http:\n    url: https://a.example/\n    {http}\n{secrets}"
+    compilation = compile_text(tmp_path, unmarked(text))
+    found = [each for each in compilation.diagnostics.sorted() if each.code.number == "TC108"]
+    assert [marked(unmarked(text), each.span) for each in found] == [text]

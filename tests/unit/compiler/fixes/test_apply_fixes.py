@@ -207,6 +207,21 @@ def test_many_findings_in_one_call(tmp_path: Path) -> None:
     assert fixed(tmp_path, before) == (before.replace("no,", '"no",').replace("no]", '"no"]'), 30)
 
 
+def test_fixes_that_are_not_good_together_are_applied_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[int] = []
+
+    def are_good(fixes: list[object], before: FileResult, after: FileResult) -> bool:
+        tried.append(len(fixes))
+        return len(fixes) == 1
+
+    monkeypatch.setattr(apply, "_are_good", are_good)
+    before = f"{HEAD}{WORDS}tags: [no, no, no, no]\n{ECHO}"
+    assert fixed(tmp_path, before) == (before.replace("no,", '"no",').replace("no]", '"no"]'), 4)
+    assert tried[:7] == [4, 2, 1, 1, 2, 1, 1]
+
+
 VICTIM = f"{HEAD}description: Say é.\nlabel: ✓\n{ECHO}"
 LONG = "Say hello to the whole wörld, and to no one else."
 

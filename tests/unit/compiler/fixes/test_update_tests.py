@@ -177,3 +177,11 @@ def test_project_variable_is_not_changed(tmp_path: Path) -> None:
     text, rejected = updated(tmp_path, tests, {("text",): "b"})
     assert text == tests
     assert rejected == "it is in a place that cannot be edited; change it by hand"
+
+
+@pytest.mark.parametrize("word", ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "No"])
+def test_a_key_that_could_be_another_value_is_quoted_in_yaml(tmp_path: Path, word: str) -> None:
+    assert updated(tmp_path, "tests: [{expect: {json: 1}}]\n", {("json",): {word: 1, "plain": 2}}) == (
+        f'tests: [{{expect: {{json: {{"{word}": 1, plain: 2}}}}}}]\n',
+        "",
+    )

@@ -5,7 +5,13 @@ import pytest
 from toolc.compiler.schema.shapes import ANY, Shape, describe_types
 from toolc.model.json_schema import JsonObject, JsonValue
 
-ROOT: JsonObject = {"$defs": {"name": {"type": "string"}, "loop": {"$ref": "#/$defs/loop"}}}
+ROOT: JsonObject = {
+    "$defs": {
+        "name": {"type": "string"},
+        "loop": {"$ref": "#/$defs/loop"},
+        "choice": {"anyOf": [{"$ref": "#/$defs/choice"}]},
+    }
+}
 
 
 @pytest.mark.parametrize(
@@ -20,6 +26,7 @@ ROOT: JsonObject = {"$defs": {"name": {"type": "string"}, "loop": {"$ref": "#/$d
         ({"$ref": "#/$defs/missing"}, ANY),
         ({"$ref": "other.json"}, ANY),
         ({"$ref": "#/$defs/loop"}, ANY),
+        ({"$ref": "#/$defs/choice"}, ANY),
         ({"allOf": [{"type": ["string", "null"]}, {"type": ["null", "array"]}]}, {"null"}),
         ({"oneOf": [{"type": "string"}, {"type": "boolean"}]}, {"string", "boolean"}),
     ],

@@ -50,6 +50,21 @@ def test_other_expressions_are_rejected(expression: str) -> None:
     assert [(problem.start, problem.end) for problem in problems] == [(7, len(text) - 6)]
 
 
+@pytest.mark.parametrize(
+    ("expressions", "kind"),
+    [
+        ("a + b; a - b; a * b; a / b; a // b; a % b; a ** b; -a; +a", "arithmetic"), ("a(); a.b()", "a call"),
+        ("a if b; a and b; a or b; not a", "a condition"), ("1; true; none; 1.5", "a number or other constant"),
+        ("a is defined", "a test"), ("[a]; (a, b)", "a list"), ("{'a': 1} ", "a map"),
+        ("a == b; a < b", "a comparison"),
+        ("a ~ b", "joining with '~'"),
+    ],
+)  # fmt: skip
+def test_the_message_names_what_is_not_allowed(expressions: str, kind: str) -> None:
+    found = [each.message for text in expressions.split(";") for each in parse(f"{{{{ {text} }}}}").problems]
+    assert found == [f"{kind} is not allowed in a placeholder"] * len(expressions.split(";"))
+
+
 def test_every_problem_is_found() -> None:
     parsed = parse("{{ a + 1 }}{{ b }}{{ c() }}{{")
 

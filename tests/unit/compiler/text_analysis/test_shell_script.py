@@ -94,3 +94,15 @@ def test_output_of_a_command_is_part_of_a_word() -> None:
     text, output = command.words[1].parts
     assert isinstance(output, Command)
     assert (text, output.words[0].constant) == ("x", "c")
+
+
+def test_expansions_next_to_each_other_are_not_nested() -> None:
+    script = read_script("echo " + "${a:-b} $((c + $d)) " * (MAX_DEPTH + 1))
+    assert [each.name for each in script.expansions] == ["a", "d"] * (MAX_DEPTH + 1)
+    assert len(script.commands) == 1
+
+
+def test_arithmetic_contains_expansions_and_commands() -> None:
+    script = read_script("echo $((1 + $(b 2) + $c + `d`))")
+    assert words("echo $((1 + $(b 2) + $c + `d`))")[:2] == [["b", "2"], ["d"]]
+    assert [each.name for each in script.expansions] == ["c"]
