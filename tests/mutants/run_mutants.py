@@ -51,8 +51,11 @@ BASELINE_SECONDS: Final = 3600
 FORK_SECONDS: Final = 30
 """The processor time that the tests of a mutant may take in a fork, in addition to three times what they take."""
 
-ALSO: Final = {"review": ("tests/unit/cli/commands/test_diff*.py", "tests/unit/cli/commands/test_lock*.py")}
-"""Tests of packages in other folders: what a review accepts is stated for the commands ``toolc diff`` and ``lock``."""
+ALSO: Final = {
+    "compiler": ("tests/unit/policy/test_p*.py",),
+    "review": ("tests/unit/cli/commands/test_diff*.py", "tests/unit/cli/commands/test_lock*.py"),
+}
+"""Tests of packages in other folders: of policies, which the compiler reads, and of the commands that review."""
 
 ELSEWHERE: Final = {
     "toolc/model/codes.py": "tests/unit/data/test_rule_pages.py",

@@ -400,3 +400,7 @@ def test_finding_has_the_current_position_of_a_similar_name(folder: Path, before
     assert SIMILAR_NAME in {each.code for each in check().diagnostics.sorted()}
     write("specs/a.yaml", named.replace(before, after))
     assert_same_as_without_cache()
+
+
+def test_without_a_cache_folder_there_is_nothing_to_load() -> None:
+    assert file.load(None) == file.CachedFile()

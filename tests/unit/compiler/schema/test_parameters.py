@@ -296,7 +296,14 @@ def test_default_null_is_kept_where_null_is_valid(tmp_path: Path) -> None:
     assert [each["default"] for each in schema["properties"].values() if isinstance(each, dict)] == [None, None]
 
 
-@pytest.mark.parametrize("written", ["{type: object}", "{type: object, description: Nothing., required: []}"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "{type: object}",
+        "{type: object, description: Nothing., required: []}",
+        "{type: object, title: Nothing, $comment: a, $id: 'https://a.example/b', $defs: {}, definitions: {}}",
+    ],
+)
 def test_full_schema_without_properties_has_no_parameters(tmp_path: Path, written: str) -> None:
     schema = schema_of(tmp_path, written)
 
