@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Final
 
 from toolc.compiler.checks.credentials import literal_credentials
-from toolc.compiler.pipeline.conceal import Concealer, conceal_text, secret_ranges
+from toolc.compiler.pipeline.conceal import Concealer, conceal_text, masked, secret_ranges
 from toolc.compiler.text_analysis.credentials import credential_header, credential_name, is_exempt, without_scheme
 from toolc.model.json_schema import JsonObject, JsonValue, value_at, values_within
 from toolc.review.model.change import Counterexample, ToolChange
@@ -53,13 +53,8 @@ class Hidden:
     def text(self, text: str) -> str:
         """Return ``text`` with each character of a credential replaced."""
         shown = conceal_text(self.words.text(text))
-        at = {
-            at + offset
-            for at in range(len(shown) - _PART + 1 if self.parts else 0)
-            if shown[at : at + _PART] in self.parts
-            for offset in range(_PART)
-        }
-        return "".join("*" if index in at and not each.isspace() else each for index, each in enumerate(shown))
+        starts = range(len(shown) - _PART + 1 if self.parts else 0)
+        return masked(shown, ((at, at + _PART) for at in starts if shown[at : at + _PART] in self.parts))
 
     def value(self, value: JsonValue) -> JsonValue:
         """Return a JSON value with all its strings and keys without credentials."""

@@ -6,7 +6,7 @@
 - ``compile_file``: what concerns one file alone: parse, decode, run the checks of single tools (``Piece``). Public:
   ``FileCompiler``, ``CODES``.
 - ``conceal``: hides credentials in findings, and in the lines of files that are printed. Public: ``Concealer``,
-  ``conceal``, ``conceal_text``, ``secret_ranges``.
+  ``conceal``, ``conceal_text``, ``masked``, ``secret_ranges``.
 - ``gc_pause``: ``gc_paused``: compiles without garbage collection.
 
 May import: ``compiler.checks``, ``decode`` and the packages below them; ``data``, ``document``, ``policy`` and

@@ -23,7 +23,7 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.source import SourceText
 
-__all__ = ["Concealer", "conceal", "conceal_text", "secret_ranges"]
+__all__ = ["Concealer", "conceal", "conceal_text", "masked", "secret_ranges"]
 
 _ORDINARY: Final = re.compile("[A-Z]?[a-z]{3,11}|[A-Z]{4,8}")
 """A part of a credential that could be an ordinary word or name, which other findings need."""
@@ -110,7 +110,7 @@ def conceal(diagnostics: Diagnostics) -> Diagnostics:
 
     concealed = diagnostics.map(shown)
     for source in sources:
-        concealed.add_source(SourceText(source.path, everywhere.text(_masked(source.text, ranges[source.path]))))
+        concealed.add_source(SourceText(source.path, everywhere.text(masked(source.text, ranges[source.path]))))
     return concealed
 
 
@@ -134,7 +134,7 @@ def _by_line(
 
 def conceal_text(text: str) -> str:
     """Return a text without the strings in it that look like secrets."""
-    return _masked(text, [*secret_ranges(text)])
+    return masked(text, [*secret_ranges(text)])
 
 
 def _is_unread(finding: Diagnostic) -> bool:
@@ -167,7 +167,7 @@ def _assigned(text: str) -> Iterator[tuple[int, int]]:
             yield match.span("value")
 
 
-def _masked(text: str, ranges: Iterable[tuple[int, int]]) -> str:
+def masked(text: str, ranges: Iterable[tuple[int, int]]) -> str:
     """Return ``text`` with the characters in ``ranges`` hidden, except white space."""
     pieces: list[str] = []
     at = 0
