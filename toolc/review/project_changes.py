@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.pipeline.compile_file import CODES
 from toolc.compiler.pipeline.conceal import conceal
+from toolc.compiler.project.baseline import LEVELS
 from toolc.compiler.project.project import NO_PROJECT, Project
 from toolc.compiler.project.settings import severity_of
 from toolc.compiler.project.suppressions import Suppression
@@ -43,7 +44,6 @@ _SEVERE: Final = ("TC21", "TC4", "TC5", "TC6", "TC9")
 _DECEIVING: Final = ("TC210", "TC211", "TC213")
 """Findings about text that deceives or commands a model, which is critical as a change of the text (RSK10) too."""
 
-_LEVELS: Final = {None: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 _NAMES: Final = {None: "off", Severity.WARNING: "warning", Severity.ERROR: "error"}
 
 _FIELDS: Final = ("parameters", "result_schema", "providers", "examples", "annotations")
@@ -193,7 +193,7 @@ def _lowered(old: Project, new: Project, source: _SettingSource, place: str, sco
     by_setting: dict[Span, list[tuple[str, str, str]]] = {}
     for code in codes.ALL:
         before, after = severity_of(code, [old.lint]), severity_of(code, [new.lint])
-        if _LEVELS[after] < _LEVELS[before]:
+        if LEVELS[after] < LEVELS[before]:
             found = code.number, _NAMES[before], _NAMES[after]
             lowered = by_setting.setdefault(source.span_of(code), [])
             if found not in lowered:
