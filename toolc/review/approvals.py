@@ -45,7 +45,9 @@ def commits_of(head: str) -> tuple[str, ...]:
     found = [repository.commit_hash(name) for name in (head, f"{head}^2")] if repository else []
     commits = tuple(each for each in found if each)
     if not commits:
-        raise UsageError(f"{head} is not a commit of the repository in the current folder")
+        raise UsageError(
+            f"{head} is not a commit of the repository in the current folder; check out the pull request there"
+        )
     return commits
 
 

@@ -178,7 +178,7 @@ def _of_project(old: Project, new: Project, source: _SettingSource, place: str) 
     scope = "all specs" if place == "." else f"the specs in {place}"
     yield from _lowered(old, new, source, place, scope)
     for host in sorted(set(new.lint.hosts) - set(old.lint.hosts)):
-        message = f"descriptions may name the host {host}"
+        message = f"descriptions may now name the host {host}"
         yield _relaxation_change(
             "critical", message, ("lint", "hosts", host), None, host, source.at("lint", "hosts", host), place
         )

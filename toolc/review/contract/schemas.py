@@ -240,7 +240,7 @@ def _keyed_conditions(place: Place, compare: Compare) -> Iterator[SchemaChange]:
 def _name_pattern(name: str, place: Place, where: Route, edited: JsonValue) -> Iterator[SchemaChange]:
     """Yield an added or removed name pattern if other names are limited: matching names then have another rule."""
     before, after = (map_under(schema, "patternProperties").get(name) for schema in (place.before, place.after))
-    message = f"{place.label}: names that match {shorten(name)} now allow"
+    message = f"{place.label}: properties that match {shorten(name)} now allow"
     for direction, verb in ((Direction.NARROWER, "fewer values"), (Direction.WIDER, "more values")):
         yield SchemaChange(Aspect.CONDITION, direction, where, f"{message} {verb}", before, after, edited=edited)
 

@@ -15,8 +15,8 @@ from toolc.review.contract.solver import Solver
 from toolc.review.model.change import Counterexample, Grade, Side
 from toolc.validation.validate import UnresolvableError
 
-NOT_FOUND: Final = "the search ended without an example and without a proof that there is none; compare the schemas"
-TOO_MANY: Final = "this schema has too many changes to search for more examples; compare the schemas"
+NOT_FOUND: Final = "the search found neither a witness nor a proof that there is none; compare the schemas"
+TOO_MANY: Final = "this schema has too many changes to search for more witnesses; compare the schemas"
 UNRESOLVED: Final = "a schema refers to a schema that does not exist; fix its $ref"
 
 _LONGEST: Final = 200

@@ -57,7 +57,9 @@ def _attributes(old: Commit, new: Commit, places: Sequence[str]) -> Iterator[Too
     known = {line for _, _, line in _converting_lines(old)}
     for path, number, line in _converting_lines(new):
         if line not in known and concerns(str(PurePosixPath(path).parent).removeprefix("."), places):
-            message = f"Git converts files when it checks them out, so they may differ from the compared ones: {line}"
+            message = (
+                f"Git converts files when it checks them out, so they may differ from the compared ones; remove: {line}"
+            )
             yield _change(message, ("gitattributes", path), None, line, path, number)
 
 

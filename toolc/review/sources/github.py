@@ -177,7 +177,7 @@ class GitHub:
                 return
             found, links = self._get(next_url)
             if not isinstance(found, list):
-                raise GitHubError(f"GitHub's response for {url} is not a list")
+                raise GitHubError(f"GitHub's response for {url} is not a list; check GITHUB_API_URL")
             yield from (_Answer(each, what) for each in found)
             match = _NEXT.search(links)
             next_url = match[1] if match else None
@@ -187,7 +187,7 @@ class GitHub:
         """Return the JSON at ``url`` and the header ``Link``."""
         if urlsplit(url)[:2] != self._origin:
             # The token is for this server only.
-            raise GitHubError(f"GitHub's response refers to another server: {url}")
+            raise GitHubError(f"GitHub's response refers to another server, {url}; check GITHUB_API_URL")
         request = urllib.request.Request(  # noqa: S310  the scheme was checked
             url,
             headers={
@@ -206,13 +206,15 @@ class GitHub:
                 raise GitHubError(f"GitHub returned status {error.code} for {url}: {_reason(error)}") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = getattr(error, "reason", error)
-            raise GitHubError(f"GitHub did not respond to {url}: {reason}") from None
+            raise GitHubError(
+                f"GitHub did not respond to {url}: {reason}; check GITHUB_API_URL, or try again"
+            ) from None
         if len(data) > _MAX_BYTES:
             raise GitHubError(f"GitHub's response for {url} has more than {_MAX_BYTES >> 20} MiB")
         try:
             value: JsonValue = json.loads(data)
         except (ValueError, RecursionError):
-            raise GitHubError(f"GitHub's response for {url} is not JSON") from None
+            raise GitHubError(f"GitHub's response for {url} is not JSON; check GITHUB_API_URL") from None
         return value, links
 
 

@@ -141,7 +141,7 @@ LOOKS_AWAY: Final = {
     ),
     "a host that descriptions may name": (
         "lint: {hosts: [evil.example.com]}\n",
-        ["RSK12 critical: descriptions may name the host evil.example.com"],
+        ["RSK12 critical: descriptions may now name the host evil.example.com"],
     ),
     "files left out": ("exclude: ['old/**']\n", ["RSK12 high: files are no longer checked: old/**"]),
     "a finding that is an error now": ("lint: {severity: {TC501: error}}\n", []),

@@ -72,7 +72,7 @@ def test_attributes_that_convert_files_are_reported(repository: Repository, attr
     repository.commit({".gitattributes": f"# specs\n*.yaml {attribute}\n"})
     (message,) = shared("HEAD~1", "HEAD")
     assert message.startswith("RSK12 high: Git converts files when it checks them out")
-    assert message.endswith(f"so they may differ from the compared ones: *.yaml {attribute}")
+    assert message.endswith(f"so they may differ from the compared ones; remove: *.yaml {attribute}")
     repository.commit({"specs/a.yaml": f"# A comment\n{PLAIN}"})
     assert diff("HEAD~1", "HEAD").stdout == "no differences\n"
 
