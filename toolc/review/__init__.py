@@ -16,13 +16,13 @@ Nothing here runs a tool, checks out a commit or writes into a repository. Start
 - ``argument_changes``: other values that a command, a URL or code can receive, because a schema allows more (RSK20).
 - ``compare``: ``compare``: runs all rules on each pair of tools; ``Difference``.
 - ``locked``: what a lock file does not approve, with the changed fields from Git. Public: ``History``, ``LockChange``,
-  ``as_json``, ``as_text``, ``lock_changes``, ``unpinned``.
+  ``as_json``, ``as_text``, ``lock_changes``, ``with_known_pins``.
 - ``concealed``: removes credentials from the texts of a change.
 - ``project_changes``: changes of policies, lint settings, suppressions (RSK12) and providers; who must approve. Public:
   ``central_policy_changes``, ``policy_violations``.
 - ``rules``: declares every rule: number, title, worst grade.
 - ``settings_source``: whose acceptances and settings apply, the base's or the head's; the file of ``--policy``.
-  Public: ``CentralPolicy``, ``SettingsSource``, ``baseline_of``, ``confirmed``, ``read_central_policy``,
+  Public: ``CentralPolicy``, ``SettingsSource``, ``baseline_of``, ``source_for``, ``read_central_policy``,
   ``with_source``.
 - ``summary``: about ten lines: changes per grade, new access, cost in tokens.
 - ``weakened_tests``: tests of a tool that were removed or expect less (RSK18).

@@ -24,12 +24,12 @@ from toolc.review.reports import text
 from toolc.review.sources.repository import Repository
 from toolc.review.sources.states import state_of
 
-__all__ = ["History", "LockChange", "as_json", "as_text", "lock_changes", "unpinned"]
+__all__ = ["History", "LockChange", "as_json", "as_text", "lock_changes", "with_known_pins"]
 
 Part: TypeAlias = Literal["added", "removed", "surface", "effect", "image", "packages"]
 
 _MISSING: Final = "missing"
-"""The image or package of a tool in ``unpinned`` that the lock file lacks."""
+"""The image or package of a tool in ``with_known_pins`` that the lock file lacks."""
 
 _MAX_FIELDS: Final = 6
 _DIGITS: Final = 12
@@ -51,7 +51,7 @@ class LockChange:
     detail: str = ""
 
 
-def unpinned(lock: Lock, tools: Iterable[RegisteredTool], path: str) -> Lock:
+def with_known_pins(lock: Lock, tools: Iterable[RegisteredTool], path: str) -> Lock:
     """Return the lock of ``tools`` with the images and packages that ``lock`` approves: an engine must find others."""
 
     def pin(tool: RegisteredTool) -> tuple[str | None, tuple[str, ...]]:

@@ -23,14 +23,9 @@ from toolc.review.sources.reviewed_files import ReviewedFiles, reviewed_files
 from toolc.review.sources.states import baseline_here, state_of
 
 __all__ = [
-    "CentralPolicy",
-    "SettingsSource",
-    "baseline_of",
-    "confirmed",
-    "read_central_policy",
-    "settings_source",
+    "CentralPolicy", "SettingsSource", "baseline_of", "read_central_policy", "settings_source", "source_for",
     "with_source",
-]
+]  # fmt: skip
 
 _NO_REVIEW = ReviewSettings()
 
@@ -81,10 +76,10 @@ def baseline_of(base: str, approved_by: Sequence[str], paths: Sequence[Path]) ->
         return baseline_here(state) if source.side == "base" else None
 
 
-def confirmed(source: SettingsSource, difference: Difference) -> SettingsSource:
+def source_for(source: SettingsSource, difference: Difference) -> SettingsSource:
     """Return the source for a difference: the base decides about tools without a project file."""
     old, new = difference.old, difference.new
-    changed = [(old, tool.pair.old) for tool in difference.tools] + [(new, tool.pair.new) for tool in difference.tools]
+    changed = [each for tool in difference.tools for each in ((old, tool.pair.old), (new, tool.pair.new))]
     folders = {state.place_of(tool.located) for state, tool in changed if tool and tool.located}
     if source.side == "base" or source.is_first_adoption or all(old.project_at(folder) for folder in folders):
         return source

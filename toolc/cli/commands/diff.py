@@ -68,7 +68,13 @@ def command(  # noqa: PLR0913  one parameter per option
     """
     from toolc.review.accepted import fails, parse_fail_on
     from toolc.review.compare import compare  # start-up time
-    from toolc.review.settings_source import CentralPolicy, confirmed, read_central_policy, settings_source, with_source
+    from toolc.review.settings_source import (
+        CentralPolicy,
+        read_central_policy,
+        settings_source,
+        source_for,
+        with_source,
+    )
     from toolc.review.sources.checkout import checkout_changes
     from toolc.review.sources.reviewed_files import reviewed_files
     from toolc.review.sources.states import two_states
@@ -89,7 +95,7 @@ def command(  # noqa: PLR0913  one parameter per option
             for policy in central.required:
                 _refuse_disallowed(new, policy)
             found = compare(old, new, central.all)
-            source = confirmed(settings_source(old, approved_by, is_first_adoption=is_first_adoption), found)
+            source = source_for(settings_source(old, approved_by, is_first_adoption=is_first_adoption), found)
             more = [*central.changes, *checkout_changes(files, old, places)]
             found = with_source(found, source, more)
             _explain_source(source, approved_by)

@@ -53,7 +53,7 @@ def command(
     Prints what changed since the lock file was written, with the fields if Git has the approved version.
     """
     from toolc.model.lock_file import Lock, lock_tools  # start-up time
-    from toolc.review.locked import unpinned
+    from toolc.review.locked import with_known_pins
     from toolc.review.settings_source import baseline_of
 
     chosen = paths or (".",)
@@ -63,7 +63,7 @@ def command(
     path = Path(lock_file)
     if check:
         lock = Lock.read(path)
-        count = _print_changes(lock, unpinned(lock, tools, str(path)), tools, places, format_name)
+        count = _print_changes(lock, with_known_pins(lock, tools, str(path)), tools, places, format_name)
         if count:
             note(f"approve {'this change' if count == 1 else f'these {count} changes'} with: toolc lock")
             raise click.exceptions.Exit(FINDINGS)

@@ -11,7 +11,7 @@ from reviewing import PLAIN
 
 from toolc.cli.main import main
 from toolc.model.lock_file import Lock
-from toolc.review.locked import History, as_text, lock_changes, unpinned
+from toolc.review.locked import History, as_text, lock_changes, with_known_pins
 
 OTHER = PLAIN.replace("name: look", "name: other").replace("Look a thing up", "Find the place of one thing")
 BOTH = """\
@@ -140,4 +140,4 @@ def test_changed_images_and_packages_are_listed(tmp_path: Path) -> None:
             "look  image     manifest:sha256:aaaaaaaaaaaa to config:sha256:bbbbbbbbbbbb\n"
             "look  packages  a 1.0 to none, b none to 2.0, six 1.0 to 1.1\n"
         )
-    assert unpinned(before, (), "l").tools == {}
+    assert with_known_pins(before, (), "l").tools == {}
