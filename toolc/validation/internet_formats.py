@@ -154,7 +154,7 @@ def _is_address_literal(text: str) -> bool:
 
 def _is_idna_label(label: str) -> bool:
     """Return whether ``label`` is an A-label or a U-label of IDNA 2008 (RFC 5891, 4.2 and 5.4)."""
-    import idna  # lazy: +4 ms; few host names have other characters than ASCII
+    import idna  # lazy: +4 ms; few host names have non-ASCII characters
 
     try:
         unicode_label = idna.ulabel(label) if label.isascii() else label

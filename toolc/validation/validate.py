@@ -130,7 +130,7 @@ class SchemaValidator:
 
     @cached_property
     def _has_dialects(self) -> bool:
-        # A subschema with its own dialect would be checked with the library's keywords instead of ours.
+        # A subschema with its own dialect would be checked with the library's keywords instead of toolc's.
         return "'$schema'" in repr(self.root)
 
     @cached_property

@@ -146,7 +146,7 @@ class Imports:
             elif not any(path.startswith(f"{place}/") for path in self.files):
                 is_value = module.is_name and index == len(parts) - 1 and self._defines(loaded, parts[-1])
                 return loaded, None if is_value else self._on_disk(place)
-        # Of a package without __init__.py, any file.
+        # In a package without __init__.py, any file counts.
         start = f"{PurePosixPath(root, *parts)}/"
         return loaded or [next(path for path in self.files if path.startswith(start))], None
 

@@ -225,7 +225,7 @@ def _with_format(root: Mapping, findings: Findings) -> Mapping:
 def _is_format(root: Mapping, findings: Findings) -> bool:
     """Return whether to decode ``root``, after reporting a missing or unsupported version of the format."""
     version = Reader(root, "the spec", findings).required("toolc", _format)
-    # The other keys of a Kubernetes-like header would be reported one by one.
+    # Otherwise the other keys of a Kubernetes-like header would be reported one by one.
     return version is not None or (looks_like_spec(root) and not root.entry("apiVersion"))
 
 

@@ -155,7 +155,7 @@ class _Fixing:
     changes: list[tuple[Position, str]] = field(default_factory=list)
 
     def apply(self, fixes: Sequence[_Found]) -> None:
-        """Apply those of ``fixes`` that are good. They are sorted and do not overlap."""
+        """Apply those of ``fixes`` that have only the intended effects. They are sorted and do not overlap."""
         if not fixes or self.budget < 0:
             return
         changed = apply_fix(self.data, self.file.display_path, *(each for _, each in fixes))
@@ -170,7 +170,7 @@ class _Fixing:
                 if not each.safe
             ]
         elif len(fixes) > 1:
-            # Few fixes are not good: halves find them with few compilations. An edit does not move what is before it.
+            # Few fixes have other effects: halving finds them with few compilations. An edit does not move the text before it.
             middle = len(fixes) // 2
             self.apply(fixes[middle:])
             self.apply(fixes[:middle])

@@ -82,7 +82,7 @@ _WARNINGS: Final[frozenset[tuple[Side, Aspect, Direction]]] = frozenset(
         # The format is not checked here, but the tool or another reader may expect it.
         ("input", Aspect.FORMAT, Direction.NARROWER),
         ("output", Aspect.FORMAT, Direction.WIDER),
-        # Every call is still accepted, but a property that callers or readers use has no meaning any more.
+        # Every call is still accepted, but a property that callers or readers use no longer has a meaning.
         ("input", Aspect.PROPERTY_REMOVED, Direction.WIDER),
         ("output", Aspect.PROPERTY_REMOVED, Direction.NARROWER),
         ("output", Aspect.PROPERTY_REMOVED, Direction.WIDER),

@@ -102,7 +102,7 @@ def matching_texts(limits: TextConstraints, spend: Callable[[int], None]) -> tup
     is_exact = all(each.accepts_all if must else each.accepts_only for must, each in compiled)
     search = _TextSearch(limits, known, spend)
     first = search.run(8 if is_exact and not limits.formats else 40)
-    # The empty text is last: other texts are better examples for a reader.
+    # The empty text is last: readers prefer other texts as examples.
     fitting = filter(limits.allows, [*examples, *sorted(first, key=lambda each: not each), *SAMPLES])
     return fitting, is_exact and search.is_complete and not first
 

@@ -60,7 +60,7 @@ class Sides:
         *,
         subject: str = "",
     ) -> ToolChange:
-        """Return a change at ``route``. The grades ``critical`` and ``medium`` are one less for a new tool."""
+        """Return a change at ``route``. The grades ``critical`` and ``medium`` are one lower for a new tool."""
         if self.old is None:
             grade = _OF_NEW_TOOL.get(grade, grade)
         return ToolChange(

@@ -60,7 +60,7 @@ def check_programs(sides: Sides) -> Iterator[ToolChange]:
 def _caller_code(sides: Sides) -> Iterator[ToolChange]:
     """Yield a change if the tool declares that it runs code of its callers, and did not before."""
     if _runs_caller_code(sides.after) and not (sides.before and _runs_caller_code(sides.before)):
-        grade: Grade = "high" if sides.before else "critical"  # a new tool has one grade less
+        grade: Grade = "high" if sides.before else "critical"  # one grade lower for a new tool
         message = "callers can run their own code"
         yield sides.risk("RSK07", grade, message, ("backend", "shell", "runs_caller_code"), "false", "true")
 
