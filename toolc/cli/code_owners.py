@@ -32,7 +32,7 @@ _PLACES: Final = {
     "gitlab": ("CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"),
     None: (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"),
 }
-"""Where a code host looks for the file, in this order; it uses the first one."""
+"""The paths where a code host looks for the file, in this order; it uses the first one."""
 
 
 @dataclass(frozen=True, slots=True)

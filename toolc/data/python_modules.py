@@ -1,4 +1,4 @@
-"""Which modules the standard library has, and which packages provide modules with another name."""
+"""The modules of the standard library, and packages that provide modules with another name."""
 
 from __future__ import annotations
 

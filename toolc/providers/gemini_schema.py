@@ -51,7 +51,7 @@ _OF_TYPE: Final = {
 """The kept keywords that apply to a single type."""
 
 _NOT_IN_NAMES: Final = re.compile("[^A-Za-z0-9_.-]+")
-"""What a name in ``$defs`` must not contain, as a reference would have to escape it."""
+"""The characters that a name in ``$defs`` must not contain, because a reference would have to escape them."""
 
 
 def split_types(source: JsonObject) -> tuple[JsonObject, list[JsonObject]]:

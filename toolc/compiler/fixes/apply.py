@@ -170,7 +170,7 @@ class _Fixing:
                 if not each.safe
             ]
         elif len(fixes) > 1:
-            # Few fixes have other effects: halving finds them with few compilations. An edit does not move the text before it.
+            # Few fixes have other effects, and halving finds them quickly. An edit does not move the text before it.
             middle = len(fixes) // 2
             self.apply(fixes[middle:])
             self.apply(fixes[:middle])

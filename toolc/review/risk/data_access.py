@@ -27,7 +27,7 @@ POWER: Final[dict[WorkspaceMode, int]] = {"none": 0, "ro": 1, "transaction": 2, 
 _COMMITS: Final[dict[Commit, int]] = {"never": 0, "ask": 1, "success": 2, "always": 3}
 
 _EXPOSURE: Final[dict[Expose, int]] = {"broker": 0, "file": 1, "env": 2}
-"""How many can read a secret: no code of the tool, the code that opens the file, every process of the sandbox."""
+"""The exposures of a secret, from the least: to no code of the tool, to code that opens a file, to every process."""
 
 _READERS: Final[dict[Expose, str]] = {
     "broker": "", "file": "in a file in the sandbox", "env": "in the environment of every process in the sandbox",

@@ -24,7 +24,7 @@ _SIZES: Final = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1))
 
 
 _HIGH_FACTOR: Final = 10
-"""How many times the old limit, and the default, a limit must be to get the grade ``high``."""
+"""The factor of the old limit, and of the default, from which a higher limit has the grade ``high``."""
 
 
 @risk_rule("RSK03")
