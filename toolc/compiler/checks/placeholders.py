@@ -38,7 +38,7 @@ _SPELLINGS: Final = re.compile(
 )
 """Every spelling of a placeholder in other languages, templates and CI systems."""
 
-_LOOSE: Final = re.compile(
+_AMBIGUOUS: Final = re.compile(
     r"""
       %(?P<percents>[A-Za-z_]\w*+)%
     | \{\{-?[ \t]*\.(?P<dot>[A-Za-z_]\w*+)[ \t]*-?\}\}
@@ -179,14 +179,14 @@ def _script(script: ScriptText, names: _Names) -> Iterator[Diagnostic]:
             continue
         used.add(found.name)
         yield _in_script(script, match, found, place, names)
-    yield from _loose(script, names, used)
+    yield from _of_unused_parameters(script, names, used)
 
 
-def _loose(script: ScriptText, names: _Names, used: set[str]) -> Iterator[Diagnostic]:
+def _of_unused_parameters(script: ScriptText, names: _Names, used: set[str]) -> Iterator[Diagnostic]:
     """Yield ``%name%``, ``{{ .name }}``, ``$env:name``, ``:name`` and ``$1`` of parameters that are not used."""
     declared = [*names.tool.spec.parameters.properties]
     has_positions = re.search(r"\(\)|\bfunction\b|\bset\s+--|\bshift\b", script.text)
-    for match in _LOOSE.finditer(script.text):
+    for match in _AMBIGUOUS.finditer(script.text):
         kind = match.lastgroup or ""
         name = match[kind]
         if kind == "position":
