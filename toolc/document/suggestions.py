@@ -258,7 +258,7 @@ def _foreign(node: Mapping) -> str:
     if {"type", "function"} <= keys:
         return OPENAI
     if {"services"} <= keys and keys & {"version", "networks", "volumes"}:
-        return "this is a file of Docker Compose, not a spec; a spec starts with 'toolc: 1' and declares tools"
+        return "this is a Compose file, not a spec; a spec starts with 'toolc: 1' and declares tools"
     if {"on", "jobs"} <= keys or {"runs", "inputs"} <= keys:
         return "this is a workflow or action of GitHub, not a spec; a spec starts with 'toolc: 1' and declares tools"
     if {"apiVersion", "kind"} <= keys:

@@ -194,7 +194,7 @@ backend:
         (
             f"{GREET}{ARGV}sandbox: {{image: 'https://hub.docker.com/_/python'}}\n",
             "TC108",
-            "write the name that docker pull takes, such as python:VERSION",
+            "write the name of the image instead, such as python:VERSION",
         ),
         (
             f"{GREET}{ARGV}sandbox: {{network: {{allow: ['*']}}}}\n",

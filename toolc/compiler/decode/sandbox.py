@@ -102,7 +102,7 @@ def decode_image(node: Node, what: str, findings: Findings) -> str | None:
     if name is not None and (url := _IMAGE_URL.match(name)):
         message = f"{what} is a URL, not an image name: {name[:80]!r}"
         meant = re.sub("^(?:r|u|_|repository/docker|layers|tags)/", "", url["path"]) if "docker" in url["host"] else ""
-        hint = f"write the name that docker pull takes, such as {meant or url['host'] + '/' + url['path']}:VERSION"
+        hint = f"write the name of the image instead, such as {meant or url['host'] + '/' + url['path']}:VERSION"
         findings.add(codes.BAD_VALUE, message, node.span, hint[:200])
         return None
     if name is not None and not _IMAGE.fullmatch(name):

@@ -2,7 +2,8 @@
 
 Start reading in ``project``, then ``discovery``. ``toolc.policy`` applies the policies that are read here.
 
-- ``baseline``: settings of the base of a review, which the head cannot relax. Public: ``Baseline``, ``nearest``.
+- ``baseline``: settings of the base of a review, which the head cannot relax. Public: ``Baseline``, ``nearest``,
+  ``LEVELS``.
 - ``discovery``: the spec files to compile (``SpecFile``), and the project file above each. Public: ``Projects``.
 - ``files``: ``walk`` finds spec files; ``SpecFolder``: the files that a spec refers to, never outside its folder;
   size limits, globs, digests. Public: ``MAX_FILE_BYTES``, ``PROJECT_FILES``, ``SUFFIXES``.
