@@ -2,11 +2,13 @@
 
 import time
 
+import pytest
 from long_runs import PLACES, RUNS, compiled, spec_with_run
 
 SIZES = (40_000, 160_000, 640_000)
 
 
+@pytest.mark.timeout(3600)
 def test_time_per_byte_does_not_grow() -> None:
     slowest = []
     for name in PLACES:

@@ -29,7 +29,9 @@ _LIST: Final = r"(?P<list>\[(?:[^\[\]\n]|\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])*\])"
 _TYPE_PARAMETERS: Final = re.compile(
     rf"(?m)^(?P<head>[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+\w+[ \t]*){_LIST}(?=[ \t]*[(:])"
 )
-_TYPE_ALIAS: Final = re.compile(rf"(?m)^(?P<indent>[ \t]*)type[ \t](?P<name>[ \t]*\w+[ \t]*){_LIST}?(?=[ \t]*=[^=])")
+_TYPE_ALIAS: Final = re.compile(
+    rf"(?m)^(?P<indent>[ \t]*)type[ \t](?P<name>[ \t]*+\w++[ \t]*+){_LIST}?(?=[ \t]*+=[^=])"
+)
 _EXCEPT: Final = re.compile(r"(?m)^(?P<head>[ \t]*except\*?[ \t]+)(?P<types>[\w.]+(?:[ \t]*,[ \t]*[\w.]+)+)(?=[ \t]*:)")
 _NESTED_QUOTES: Final = re.compile(
     r"""\b(?i:fr?|rf|tr?|rt)(?:'[^'\n]*\{[^'}\n]*(?:'|$)|"[^"\n]*\{[^"}\n]*(?:"|$))""", re.MULTILINE
@@ -45,9 +47,11 @@ def in_older_syntax(text: str) -> str:
     text = _STRING.sub(lambda match: re.sub("(?i)t", "f", match[0], count=1) if match["template"] else match[0], text)
     hidden = _STRING.sub(lambda match: re.sub(r"[^\n]", "_", match[0]), text)
     for pattern, rewrite in ((_TYPE_PARAMETERS, _parameters), (_TYPE_ALIAS, _alias), (_EXCEPT, _except)):
-        for match in reversed([*pattern.finditer(hidden)]):
-            start, end = match.span()
-            text = text[:start] + rewrite(match) + text[end:]
+        pieces, at = list[str](), 0
+        for match in pattern.finditer(hidden):
+            pieces += [text[at : match.start()], rewrite(match)]
+            at = match.end()
+        text = "".join([*pieces, text[at:]])
     return text
 
 

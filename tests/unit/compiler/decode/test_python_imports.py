@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -224,3 +225,14 @@ def test_an_f_string_of_python_3_12_is_not_an_error(tmp_path: Path) -> None:
 
 def test_a_syntax_error_is_still_an_error(tmp_path: Path) -> None:
     assert found(tmp_path, "def broken(:\n    pass\n") == ["TC112"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["type a" + " " * 160_000 + "x", "except a, b:\n" * 50_000, "type a = 1\n" * 50_000],
+    ids=lambda text: text[:8],
+)
+def test_long_code_is_rewritten_in_linear_time(text: str) -> None:
+    start = time.process_time()
+    in_older_syntax(text)
+    assert time.process_time() - start < 2
