@@ -39,6 +39,7 @@ def failure(api: GitHubApi, **options: str) -> str:
 def test_an_approver_approved_the_head(api: GitHubApi) -> None:
     assert ask(api) == Approvals(("bob",), ())
     assert all(headers["authorization"] == "Bearer t0ken" for _, headers in api.requests)
+    assert all(headers["accept"] == "application/vnd.github+json" for _, headers in api.requests)
     assert all(headers["x-github-api-version"] == "2022-11-28" for _, headers in api.requests)
 
 

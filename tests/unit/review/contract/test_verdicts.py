@@ -53,6 +53,7 @@ a: {type: object, patternProperties: {'^x-': {type: string}}} -> \
 a: {type: object, propertyNames: {pattern: '^[A-Z]+$'}} -> {type: object, propertyNames: {pattern: '^[A-Z]{1,3}$'}}
 a: {type: object, properties: {b: {}, c: {}}} -> {type: object, properties: {b: {}, c: {}}, dependentRequired: {b: [c]}}
 a: {type: array, contains: {type: integer}} -> {type: array, contains: {type: integer}, maxContains: 2}
+a: {type: array, contains: {type: integer}, maxContains: 3} -> {type: array, contains: {type: integer}, maxContains: 2}
 a: {type: array} -> {type: array, uniqueItems: true}
 a: {type: number, multipleOf: 0.01} -> {type: number, multipleOf: 0.02}
 a: {type: string, format: date} -> {type: string, format: date-time}
@@ -68,6 +69,9 @@ $defs: {t: {type: object, properties: {v: {type: string}, c: {type: array, maxIt
 COMPATIBLE: Final = """
 a: {const: x} -> {enum: [x, y]}
 a: {const: x} -> {enum: [x]}
+a: {type: string} -> {type: string, minItems: 2, items: {type: integer}, contains: {type: integer}}
+{type: object, properties: {a: true}, unevaluatedProperties: false} -> \
+{type: object, allOf: [{properties: {a: true}}], unevaluatedProperties: false}
 a: {type: string} -> {type: string, allOf: [true]}
 a: {type: string} -> {type: string, allOf: [{}]}
 a: {type: string} -> {allOf: [{type: string}]}
