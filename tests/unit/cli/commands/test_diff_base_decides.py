@@ -109,6 +109,7 @@ def test_the_head_cannot_let_itself_decide(repository: Repository) -> None:
     found = diff(base, head, "--approved-by", "alice", "--format", "json", "--fail-on", "critical")
     assert found.exit_code == 1
     assert {"critical RSK16", "high RSK01", "high RSK14"} <= changes(found).keys()
+    assert "later changes of all specs may accept themselves: review.accept_from is head" in found.stdout
 
 
 @pytest.mark.parametrize(
