@@ -1,7 +1,12 @@
 """Make each mistake of the sample in a copy of the source, and run the tests of its package: ``make mutants``.
 
 Prints each mutant that survives and exits with status 1 if fewer than 95 % are killed, or if a survivor is not
-explained in ``survivors.txt`` (its number, a colon, the reason).
+explained in ``survivors.txt`` (its number, a colon, the reason). Takes several times as long as ``make test``; ``--only
+toolc/policy/`` runs one package.
+
+The tests of a package run once to measure which test runs which statement, and once in a fork without a mutant. Then
+the tests that run the statement of a mutant run in a fork, fast ones first. Mutants of statements that run at import,
+and mutants that survive in a fork, run in a new process.
 """
 
 from __future__ import annotations

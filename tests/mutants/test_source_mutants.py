@@ -1,6 +1,9 @@
 """The mistakes that ``make mutants`` makes, and that its sample does not depend on line numbers."""
 
+import ast
+
 import pytest
+from measuring import probed
 from paths import ROOT
 from source_mutants import mutants, sample
 
@@ -33,6 +36,22 @@ def test_mutants_change_only_code_that_runs() -> None:
         "11: > -> >=", "11: 3 -> 4", "11: in -> not in", '12: raise ValueError(f"{value} is wrong") -> pass',
         "14: print(value) -> pass", "15: return (value) == True -> return None", "15: == -> !=", "15: True -> False",
     ])  # fmt: skip
+
+
+def test_probes_are_before_the_statements_of_mutants_and_in_each_function() -> None:
+    chosen = {each.number: each.start for each in mutants("a.py", SOURCE) if each.before in {"or", "print(value)", "1"}}
+    number_of = {each.before: each.number for each in mutants("a.py", SOURCE) if each.number in chosen}
+    (function,) = (each for each in probed("a.py", SOURCE, chosen).body if isinstance(each, ast.FunctionDef))
+    assert ast.get_docstring(function) == "Return whether it is shown."
+    assert [ast.unparse(each).partition("\n")[0] for each in function.body[1:]] == [
+        "_mutants_ran('a.py')",
+        f"_mutants_ran('{number_of['or']}')",
+        "if not value or (value > 3 and KEY in ('a b', f'{value}')):",
+        "assert value",
+        f"_mutants_ran('{number_of['print(value)']}')",
+        "print(value)",
+        "return value == True",
+    ]
 
 
 def test_each_mistake_is_valid_python() -> None:
