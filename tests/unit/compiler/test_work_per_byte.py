@@ -34,6 +34,7 @@ def test_calls_per_byte_do_not_grow_for_a_fifth_of_the_runs(number: int) -> None
 
 
 @pytest.mark.integrations
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", PLACES)
 def test_calls_per_byte_do_not_grow(name: str) -> None:
     assert [*_grown(name, RUNS)] == []
