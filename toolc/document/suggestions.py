@@ -11,7 +11,10 @@ from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model.diagnostics import spend
 from toolc.model.names import SIMILAR_NAMES, close_match
 
-__all__ = ["OPENAI", "REQUIRED", "has_misspelled_key", "is_key_of", "looks_like_spec", "quote_names", "suggestion"]
+__all__ = [
+    "OPENAI", "REQUIRED", "has_misspelled_key", "is_key_of", "looks_like_spec", "quote_names", "replaced_keys",
+    "suggestion",
+]  # fmt: skip
 
 _TOOL: Final = (
     "aliases", "annotations", "backend", "confirm", "deprecated", "description", "examples", "label", "name",
@@ -34,7 +37,9 @@ REQUIRED: Final = "a parameter is required unless it has a 'default' or 'optiona
 """The hint for ``required`` in the shorthand of a parameter, which does not have this key."""
 
 _MEANT: Final = {
-    **dict.fromkeys(("inputSchema", "input_schema", "input", "inputs", "args", "arguments"), "write 'parameters'"),
+    **dict.fromkeys(
+        ("inputSchema", "input_schema", "input", "inputs", "args", "arguments", "args_schema"), "write 'parameters'"
+    ),
     **dict.fromkeys(("title", "displayName", "display_name"), "write 'label'"),
     **dict.fromkeys(("command", "cmd", "run", "exec"), "write backend: {shell: {argv: [...]}}"),
     **dict.fromkeys(("outputSchema", "output_schema", "returns"), "write result: {schema: ...}"),
@@ -61,6 +66,10 @@ _MEANT_IN: Final = {
         "script": "write backend: {shell: {script: ...}}",
         "code": "write backend: {python: {code: ...}}",
         **dict.fromkeys(("entry_point", "entrypoint", "file", "function", "handler", "module"), _FUNCTION),
+        **dict.fromkeys(("coroutine", "func"), _FUNCTION),
+        "runs": "write backend: {shell: {argv: [...]}}",
+        "strict": "write providers: {openai_chat: {strict: true}}",
+        "vars": "write 'vars' in the project file toolc.yaml",
         "steps": "write backend: {composite: {strategy: sequential, steps: [...]}}",
         "url": "write backend: {http: {url: ...}}",
     },
@@ -94,6 +103,7 @@ _MEANT_IN: Final = {
     },
     "'tests'": {
         **dict.fromkeys(("arguments", "input", "inputs", "parameters", "params"), "write 'args'"),
+        **dict.fromkeys(("expected", "output", "result"), "write expect: {text: ...}"),
         **dict.fromkeys(("description", "name", "title"), "write it as a comment: a test has no name"),
     },
     "expect": {
@@ -112,6 +122,10 @@ _FORMS: Final = {
     "'network'": "write network: {allow: [api.example.com:443]}",
     "'limits'": "write e.g. limits: {timeout: 30s}",
     "'secrets'": "write secrets: {TOKEN: {hosts: [api.example.com]}}",
+    "'auth'": 'write auth: {bearer: "{{ secrets.TOKEN }}"}',
+    "'body'": "write body: {json: ...}",
+    "'headers'": "write headers: {NAME: value}",
+    "'query'": "write query: {NAME: value}",
     "'parameters'": 'write one key for each: {path: {type: string, description: "..."}}',
     "'annotations'": "write e.g. annotations: {read_only: true}",
     "'env'": "write env: {NAME: value}",
@@ -255,7 +269,7 @@ def _foreign(node: Mapping) -> str:
         return (
             "this is an MCP file, not a spec; a spec starts with 'toolc: 1' and has parameters instead of inputSchema"
         )
-    if {"type", "function"} <= keys:
+    if {"type", "function"} <= keys or _lists_functions(node):
         return OPENAI
     if {"services"} <= keys and keys & {"version", "networks", "volumes"}:
         return "this is a Compose file, not a spec; a spec starts with 'toolc: 1' and declares tools"
@@ -281,6 +295,13 @@ def _declares_tool(node: Node) -> bool:
     if isinstance(backend, Mapping) and any(kind in backend.by_key for kind in _KINDS):
         return True
     return node.by_key.keys() >= {"name", "description", "parameters"} and isinstance(node.get("parameters"), Mapping)
+
+
+def _lists_functions(node: Mapping) -> bool:
+    """Return whether ``tools`` lists definitions in the form of OpenAI's API."""
+    tools = node.get("tools")
+    items = tools.items if isinstance(tools, Sequence) else ()
+    return any(isinstance(item, Mapping) and item.by_key.keys() >= {"type", "function"} for item in items)
 
 
 def _lists_mcp_tools(node: Mapping) -> bool:

@@ -143,6 +143,7 @@ def findings(folder: Path, text: str) -> list[tuple[str, str]]:
     return [(each.code.number, each.hint) for each in found]
 
 
+WHEN = "write {when: NAME, argv: [...]} for arguments that depend on a parameter"
 INDENT = "indent the lines below it further if they are its keys"
 GREET = HEAD + "parameters:\n  who: {type: string, description: 'Who is greeted, such as Ada.'}\n"
 ARGV = "backend: {shell: {argv: [echo, --, '{{ who }}']}}\n"
@@ -216,6 +217,33 @@ backend:
 )  # fmt: skip
 def test_one_mistake_is_one_finding(tmp_path: Path, text: str, number: str, hint: str) -> None:
     assert findings(tmp_path, text) == [(number, hint)]
+
+
+@pytest.mark.parametrize(
+    ("argv", "hint"),
+    [
+        ('["echo -n {{ who }}"]', 'write argv: [echo, -n, "{{ who }}"], or script: ...'),
+        ('[echo, "{{ who }}", "&&", date]', "write script: ..., which a shell runs"),
+        ('[echo, "{{ who }}", "|", wc]', "write script: ..., which a shell runs"),
+        ('[echo, "{% if who %}a{% endif %}", "{{ who }}"]', WHEN),
+        ('[echo, "{{ who | default(1) }}"]', "give the parameter a default: write default: VALUE next to its type"),
+    ],
+)  # fmt: skip
+def test_argv_is_not_read_by_a_shell_or_by_jinja(tmp_path: Path, argv: str, hint: str) -> None:
+    assert [each[1] for each in errors(tmp_path, f"{GREET}backend: {{shell: {{argv: {argv}}}}}\n")] == [hint]
+
+
+@pytest.mark.parametrize(
+    "argv", ['[grep, "|", "{{ who }}"]', '["/opt/My App/run", "{{ who }}"]', '[find, "{{ who }}", ";"]']
+)
+def test_ordinary_arguments_are_not_reported(tmp_path: Path, argv: str) -> None:
+    assert errors(tmp_path, f"{GREET}backend: {{shell: {{argv: {argv}}}}}\n") == []
+
+
+def test_a_function_with_a_map_of_all_arguments_is_one_finding(tmp_path: Path) -> None:
+    code = "backend:\n  python:\n    code: |\n      def greet(args):\n          return args['who']\n"
+    hint = "write def greet(who), or def greet(**args)"
+    assert [each[1] for each in errors(tmp_path, f"{GREET}{code}")] == [hint]
 
 
 def test_a_definition_for_openai_is_recognized(tmp_path: Path) -> None:

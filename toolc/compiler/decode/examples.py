@@ -13,6 +13,7 @@ from toolc.compiler.schema.check_schema import check_instance
 from toolc.compiler.schema.patterns import check_python_pattern
 from toolc.document.map_reader import Findings, Reader, list_of, map_parser, mapping, string
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, to_json
+from toolc.document.suggestions import replaced_keys
 from toolc.model import codes
 from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.source import Span
@@ -45,6 +46,8 @@ def _test(reader: Reader, validator: SchemaValidator | None, workspace: Workspac
     expect = reader.default("expect", _expect, _NOTHING)
     checked_by = None if expect.error == "invalid_args" else validator
     node = reader.get("args") or Mapping({}, reader.node)
+    if node.span == reader.node.span and replaced_keys(reader.node, reader.what):
+        checked_by = None  # ``close`` reports the key that was written instead
     arguments = _arguments(node, f"{reader.what}.args", reader.findings, checked_by) or {}
     test = Test(args=arguments, files=reader.default("files", _files, ()), expect=expect)
     if workspace == "none":

@@ -145,6 +145,12 @@ def check_function(
         _check_signature(function, source, parameters, findings)
 
 
+_ALL_ARGUMENTS: Final = frozenset(
+    {"args", "arguments", "data", "event", "input", "inputs", "kwargs", "params", "payload"}
+)
+"""Names of a single argument that is meant to be a map of all arguments."""
+
+
 def _check_signature(function: Function, source: PythonSource, parameters: Schema, findings: Findings) -> None:
     arguments = function.args
     positional = arguments.posonlyargs + arguments.args
@@ -157,6 +163,19 @@ def _check_signature(function: Function, source: PythonSource, parameters: Schem
         if each.arg not in with_default:
             message = f"'{each.arg}' is positional-only, but arguments are passed by name"
             findings.add(codes.SIGNATURE, message, source.span_of(each, len(each.arg)), "remove the '/'")
+    required = [name for name in named if name not in with_default and name != CONTEXT]
+    if len(required) == 1 and required[0] in _ALL_ARGUMENTS and required[0] not in parameters.properties:
+        names = ", ".join(parameters.properties)
+        argument = named[required[0]]
+        message = f"the function receives each argument by its name, not all of them in '{argument.arg}'"
+        place = source.span_of(argument, len(argument.arg))
+        findings.add(
+            codes.SIGNATURE,
+            message,
+            place,
+            f"write def {function.name}({names}), or def {function.name}(**{argument.arg})",
+        )
+        return
     others = named.keys() - parameters.properties.keys()
     for name in sorted(parameters.properties):
         if name not in named and arguments.kwarg is None:

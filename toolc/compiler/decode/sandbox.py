@@ -42,7 +42,7 @@ RECIPE: Final = "Dockerfile"
 
 _IMAGE: Final = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]*")
 
-_IMAGE_URL: Final = re.compile(r"(?:https?|docker|oci)://(?P<host>[^/]*)/?(?P<path>[^?#:]*)", re.IGNORECASE)
+_IMAGE_URL: Final = re.compile(r"[a-z]+://(?P<host>[^/]*)/?(?P<path>[^?#:]*)", re.IGNORECASE)
 
 _MODE: Final[Parse[WorkspaceMode]] = choice(get_args(WorkspaceMode))
 
@@ -101,7 +101,7 @@ def decode_image(node: Node, what: str, findings: Findings) -> str | None:
     name = text(node, what, findings)
     if name is not None and (url := _IMAGE_URL.match(name)):
         message = f"{what} is a URL, not an image name: {name[:80]!r}"
-        meant = re.sub("^(?:r|u|_|repository/docker|layers|tags)/", "", url["path"]) if "docker" in url["host"] else ""
+        meant = re.sub("^(?:r|u|_|layers|tags)/", "", url["path"]) if url["host"].startswith("hub.") else ""
         hint = f"write the name of the image instead, such as {meant or url['host'] + '/' + url['path']}:VERSION"
         findings.add(codes.BAD_VALUE, message, node.span, hint[:200])
         return None

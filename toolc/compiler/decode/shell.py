@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Final, NamedTuple, get_args
 
 from toolc.compiler.project.files import SpecFolder, read_or_report, report_carriage_returns
@@ -37,6 +38,15 @@ error_kind: Final = choice(get_args(ErrorKind))
 
 NO_COMMAND: Final = ShellBackend(command=Argv(elements=()))
 """A placeholder for a backend that could not be read."""
+
+
+_COMMAND_LINE: Final = re.compile(r"[\w.-]+[ \t]+\S")
+"""A program's name without a folder, and its arguments."""
+_OPERATOR: Final = re.compile(r"&&|\|\||2>&1|[12&]?>{1,2}/dev/null")
+_STATEMENT: Final = re.compile(r"\{%-?[ \t]{0,8}(?:if|elif|else|endif|for|endfor|set|with)\b[^%\n]{0,80}%\}")
+_AFTER_PIPE: Final = frozenset(
+    {"awk", "cat", "cut", "grep", "head", "jq", "less", "sed", "sh", "sort", "tail", "tee", "tr", "uniq", "wc", "xargs"}
+)
 
 
 @map_parser("backend.shell")
@@ -99,6 +109,7 @@ def _argv(node: Node, what: str, findings: Findings, scope: Scope) -> Argv | Non
     if isinstance(list_node.items[0], Mapping):
         message = "the first item is the program and cannot be conditional"
         findings.add(codes.BAD_VALUE, message, first_line(list_node.items[0].span))
+    _report_shell_syntax(list_node, what, findings)
     elements = [
         _group(item, f"{what}[{index}]", findings, scope)
         if isinstance(item, Mapping)
@@ -106,6 +117,28 @@ def _argv(node: Node, what: str, findings: Findings, scope: Scope) -> Argv | Non
         for index, item in enumerate(list_node.items)
     ]
     return Argv(elements=tuple([element for element in elements if element is not None]))
+
+
+def _report_shell_syntax(node: Sequence, what: str, findings: Findings) -> None:
+    """Report a whole command in one item, and operators of a shell: no shell reads ``argv``."""
+    texts = [item.value if isinstance(item, Scalar) and isinstance(item.value, str) else "" for item in node.items]
+    if len(texts) == 1 and _COMMAND_LINE.match(texts[0]):
+        words = ", ".join(re.findall(r"\{\{.*?\}\}|\S+", texts[0])[:8])
+        message = f"{what}[0] is a whole command, but each item is one argument"
+        quoted = re.sub(r"(\{\{.*?\}\})", r'"\1"', words)
+        findings.add(codes.BAD_VALUE, message, node.items[0].span, f"write argv: [{quoted}], or script: ...")
+        return
+    for index, each in enumerate(texts):
+        if statement := _STATEMENT.search(each):
+            message = f"{what}[{index}]: '{statement[0]}' is not replaced: a template has no statements"
+            hint = "write {when: NAME, argv: [...]} for arguments that depend on a parameter"
+            findings.add(codes.TEMPLATE, message, node.items[index].span, hint)
+            return
+    for index, (each, after) in enumerate(pairwise([*texts, ""])):
+        if index and (_OPERATOR.fullmatch(each) or (each == "|" and after in _AFTER_PIPE)):
+            message = f"{what}[{index}]: '{each}' is passed as text: no shell reads argv"
+            findings.add(codes.BAD_VALUE, message, node.items[index].span, "write script: ..., which a shell runs")
+            return
 
 
 def _group(node: Mapping, what: str, findings: Findings, scope: Scope) -> WhenGroup | None:

@@ -53,7 +53,7 @@ def destination_order(each: Destination) -> tuple[str, int, str]:
 def decode_network(node: Node, what: str, findings: Findings) -> NetworkSpec | None:
     """Decode ``network``; an empty ``allow`` list allows nothing."""
     if not isinstance(node, Mapping):
-        hint = "write {allow: [api.example.com]}; remove 'network' if the tool needs none"
+        hint = "write {allow: [api.example.com:443]}; remove 'network' if the tool needs none"
         mismatch(node, what, "a map", findings, hint)
         return None
     reader = Reader(node, "sandbox.network", findings)

@@ -394,8 +394,8 @@ def _instead_of(keyword: str | int, value: object) -> str:
     match keyword:
         case "required" if isinstance(value, bool):
             return REQUIRED
-        case "enum" if isinstance(value, str) and "," in value:
-            return f"write enum: [{', '.join(each.strip() for each in value.split(','))}]"
+        case "enum" if isinstance(value, str) and re.search(r"[,|/]", value):
+            return f"write enum: [{', '.join(each.strip() for each in re.split('[,|/]', value))}]"
         case "exclusiveMinimum" | "exclusiveMaximum" if isinstance(value, bool):
             inclusive = keyword.replace("exclusiveM", "m")
             return (

@@ -72,6 +72,15 @@ def _placeholder(node: nodes.Expr) -> Placeholder:
     return Placeholder(node.name, tuple(reversed(keys)), tuple(reversed(filters)))
 
 
+_OTHER_FILTERS: Final = {
+    **dict.fromkeys(("d", "default"), "give the parameter a default: write default: VALUE next to its type"),
+    **dict.fromkeys(("e", "escape", "quote", "shellquote"), "remove it: each element of argv is one argument"),
+    **dict.fromkeys(("to_json", "tojson"), "write json"),
+    "url_encode": "write urlencode",
+}
+"""What to write instead of filters of Jinja and Ansible."""
+
+
 def _key(node: nodes.Getattr | nodes.Getitem) -> str:
     if isinstance(node, nodes.Getattr):
         return node.attr
@@ -82,7 +91,11 @@ def _key(node: nodes.Getattr | nodes.Getitem) -> str:
 
 def _filter(node: nodes.Filter) -> Filter:
     if node.name not in FILTERS:
-        hint = suggestion(node.name, FILTERS) or f"the filters are {quote_names(sorted(FILTERS))}"
+        hint = (
+            _OTHER_FILTERS.get(node.name)
+            or suggestion(node.name, FILTERS)
+            or f"the filters are {quote_names(sorted(FILTERS))}"
+        )
         raise InvalidPlaceholderError(f"there is no filter '{node.name}'", hint)
     arguments = [each.value for each in node.args if isinstance(each, nodes.Const) and isinstance(each.value, str)]
     most = 1 if node.name in FILTERS_WITH_ARGUMENT else 0

@@ -130,7 +130,7 @@ def test_allow_lists_are_sorted_without_duplicates(tmp_path: Path) -> None:
 def test_hint_for_a_network_that_is_not_a_map(tmp_path: Path, written: str) -> None:
     (found,) = compile_text(tmp_path, f"{HEAD}{ECHO}sandbox: {{network: {written}}}\n").diagnostics.sorted()
     assert found.message.startswith("'network' must be a map, but is ")
-    assert found.hint == "write {allow: [api.example.com]}; remove 'network' if the tool needs none"
+    assert found.hint == "write {allow: [api.example.com:443]}; remove 'network' if the tool needs none"
 
 
 def test_the_files_of_a_build_are_part_of_the_tool(tmp_path: Path) -> None:
