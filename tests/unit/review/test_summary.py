@@ -52,5 +52,6 @@ def test_provider_losses_are_reported_with_their_place(tmp_path: Path) -> None:
     assert tool.pair.new
     found = [*provider_changes(tool.pair.old, tool.pair.new)]
     assert "PRV04" in {each.rule for each in found}
+    assert {each.path for each in found} == {("parameters",)}
     assert all("/parameters" in each.message and each.grade == "warning" for each in found)
     assert [*provider_changes(tool.pair.new, tool.pair.old)] == []
