@@ -44,6 +44,8 @@ a: {type: string} -> {type: string, not: {const: x}}
 a: {type: object, patternProperties: {'': {type: string}}} -> {type: object, patternProperties: {'^b': {type: integer}}}
 a: {type: string} -> {type: string, minLength: 1}
 a: {type: integer} -> {type: integer, maximum: 10}
+a: {type: object, maxProperties: 1, required: [b], properties: {b: {type: string}}} -> \
+{type: object, maxProperties: 1, required: [b], properties: {b: {type: string, maxLength: 3}}}
 a: {contains: {type: string}, type: array, minContains: 0} -> {type: array, contains: {type: string}}
 a: {oneOf: [{type: string}]} -> {oneOf: [{type: string}, {type: string, minLength: 3}]}
 a: {type: array, items: {type: string}} -> {type: array, prefixItems: [{type: integer}], items: {type: string}}
