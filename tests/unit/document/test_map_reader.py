@@ -1,6 +1,9 @@
 """Readers of parts of a document: a value of the wrong type is a finding, and None."""
 
+from pathlib import Path
+
 import pytest
+from compiled import HEAD, found_in
 
 from toolc.document.map_reader import Findings, boolean, mapping, sequence, text
 from toolc.document.nodes import Scalar
@@ -18,3 +21,8 @@ def test_a_value_of_the_wrong_type_is_a_finding(parse: object, expected: str) ->
     (found,) = diagnostics.sorted()
     assert found.code.number == "TC108"
     assert f"'x' must be {expected}" in found.message
+
+
+def test_a_command_without_a_backend_is_one_finding(tmp_path: Path) -> None:
+    assert found_in(tmp_path, f"{HEAD}argv: [echo, a]\n") == ["4:1 TC101 the tool has no key 'argv'"]
+    assert found_in(tmp_path, HEAD) == ["1:1 TC102 the tool has no 'backend'"]

@@ -24,6 +24,12 @@ the tool: argv command cmd exec run -> write backend: {shell: {argv: [...]}}
 the tool: script -> write backend: {shell: {script: ...}}
 the tool: code -> write backend: {python: {code: ...}}
 the tool: url -> write backend: {http: {url: ...}}
+the tool: entry_point entrypoint file function handler module coroutine func
+    -> write backend: {python: {file: NAME.py, function: NAME}}
+the tool: runs -> write backend: {shell: {argv: [...]}}
+the tool: strict -> write providers: {openai_chat: {strict: true}}
+the tool: vars -> write 'vars' in the project file toolc.yaml
+the tool: steps -> write backend: {composite: {strategy: sequential, steps: [...]}}
 'backend': bash cmd command exec process run sh -> write shell: {argv: [...]} for one program, or shell: {script: ...}
 'backend': argv -> write shell: {argv: [...]}
 'backend': script -> write shell: {script: ...}
