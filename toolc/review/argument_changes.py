@@ -53,7 +53,7 @@ _MAX_PROOFS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """A place of the backend that uses a parameter, with its text. ``is_direct``: in a command, a URL or code."""
+    """A place of the backend that uses a parameter, with its text. ``is_direct``: in a command, a script or a URL."""
 
     route: Route
     text: str
@@ -106,7 +106,8 @@ def _accepts_more(sides: Sides, change: ToolChange, name: str) -> Iterator[ToolC
         uses = [_use(sides.new, each) for each in sides.after.parameters.properties]
         use = max((each for each in uses if each), key=lambda each: each.is_direct, default=None)
     if use is not None:
-        grade: Grade = "high" if use.is_direct and change.rule not in _BOUNDS else "medium"
+        is_high = change.rule == _ADDED or (use.is_direct and change.rule not in _BOUNDS)
+        grade: Grade = "high" if is_high else "medium"
         yield _risk(change, grade, name, use)
 
 
@@ -155,7 +156,7 @@ def _use(tool: Reviewed, name: str) -> _Use | None:
     """Return the most important use of a parameter; None if the backend does not use it."""
     backend = tool.spec.backend
     if isinstance(backend, PythonBackend | PluginBackend):
-        return _Use(("backend", backend.tag), "", is_direct=True)
+        return _Use(("backend", backend.tag), "", is_direct=False)
     if isinstance(backend, AgentBackend):
         return _Use(("backend", "agent"), "", is_direct=False)
     if isinstance(backend, ShellBackend) and isinstance(backend.command, Script):
