@@ -15,7 +15,9 @@ PAIRS: Final = int(os.environ.get("TOOLC_SCHEMA_PAIRS", "120"))
 """How many pairs are compared. ``TOOLC_SCHEMA_PAIRS=20000`` compares more."""
 
 
-@pytest.mark.parametrize("start", range(0, PAIRS, 30))
+@pytest.mark.parametrize(
+    "start", [0, 30, *(pytest.param(each, marks=pytest.mark.integrations) for each in range(60, PAIRS, 30))]
+)
 def test_the_verdict_agrees_with_a_search_on_both_sides(start: int) -> None:
     unproved = 0
     for seed in range(start, start + 30):
