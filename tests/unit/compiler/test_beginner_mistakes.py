@@ -35,7 +35,8 @@ def errors(folder: Path, text: str) -> list[tuple[str, str]]:
         ("type: enum", "write type: string, and list the values under enum"),
         ("type: string, desc: Name", "write description"), ("type: string, help: Name", "write description"),
         ("type: string, choices: [a]", "write enum: [...]"), ("type: string, regex: a", "write pattern"),
-        ("type: string, enum: 'a, b'", "write enum: [a, b]"),
+        ("type: string, enum: 'a, b'", "write enum: [a, b]"), ("type: string, enum: a", "write enum: [a]"),
+        ("type: object, properties: {a: {}}, required: a", "write required: [a]"),
         (
             "type: string, description: A name, for example Ada",
             "put the whole text before it in quotes if the ',' is part of that text",

@@ -235,7 +235,8 @@ def _format(node: Node, what: str, findings: Findings) -> int | None:
         return FORMAT
     message = f"{what} is the format version; this toolc supports version {FORMAT}"
     findings.add(codes.UNSUPPORTED, message, node.span, f"write toolc: {FORMAT}")
-    return None
+    is_meant = str(value).removeprefix("v") in {str(FORMAT), f"{FORMAT}.0"}
+    return FORMAT if is_meant else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -394,8 +394,9 @@ def _instead_of(keyword: str | int, value: object) -> str:
     match keyword:
         case "required" if isinstance(value, bool):
             return REQUIRED
-        case "enum" if isinstance(value, str) and re.search(r"[,|/]", value):
-            return f"write enum: [{', '.join(each.strip() for each in re.split('[,|/]', value))}]"
+        case "enum" | "required" | "examples" if isinstance(value, str):
+            separator = "[,|/]" if keyword == "enum" else "[, ]+"
+            return f"write {keyword}: [{', '.join(each.strip() for each in re.split(separator, value)):.200}]"
         case "exclusiveMinimum" | "exclusiveMaximum" if isinstance(value, bool):
             inclusive = keyword.replace("exclusiveM", "m")
             return (
