@@ -71,6 +71,13 @@ def test_a_section_of_another_format_has_a_hint(tmp_path: Path, rest: str, hint:
     assert [each[1] for each in errors(tmp_path, HEAD + SHELL + rest)] == [hint]
 
 
+def test_a_tool_below_a_key_is_one_finding(tmp_path: Path) -> None:
+    indented = "".join(f"  {line}\n" for line in (HEAD + SHELL).splitlines() if not line.startswith("toolc"))
+    assert errors(tmp_path, f"toolc: 1\ntool:\n{indented}") == [
+        ("the spec has no key 'tool'", "write the keys below 'tool' at the top level, next to 'toolc'")
+    ]
+
+
 def test_a_map_of_tools_by_name_has_a_hint(tmp_path: Path) -> None:
     text = "toolc: 1\ntools:\n  greet:\n    description: Greet.\n"
     assert errors(tmp_path, text)[0][1] == "write '- name: greet' instead of 'greet:', for each item"

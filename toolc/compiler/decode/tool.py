@@ -209,7 +209,16 @@ def decode(
 
 
 def _with_format(root: Mapping, findings: Findings) -> Mapping:
-    """Return ``root``; with ``toolc`` instead of ``version`` if that was probably meant, which is reported."""
+    """Return ``root``, with two probable mistakes corrected, which are reported.
+
+    These are ``version`` instead of ``toolc``, and a tool below a key ``tool``.
+    """
+    wrapper = root.entry("tool")
+    if wrapper and isinstance(wrapper.value, Mapping) and not root.entry("backend") and not root.entry("tools"):
+        hint = "write the keys below 'tool' at the top level, next to 'toolc'"
+        findings.add(codes.UNKNOWN_KEY, "the spec has no key 'tool'", wrapper.key_span, hint)
+        kept = {key: each for key, each in root.by_key.items() if key != "tool"}
+        root = Mapping({**wrapper.value.by_key, **kept}, root)
     entry = root.entry("version")
     if entry is None or not isinstance(entry.value, Scalar) or not looks_like_spec(root):
         return root
