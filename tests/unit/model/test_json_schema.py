@@ -4,7 +4,15 @@ import re
 
 import pytest
 
-from toolc.model.json_schema import JsonObject, JsonValue, direct_subschemas, map_subschemas, parse_json
+from toolc.model.json_schema import (
+    JsonObject,
+    JsonValue,
+    direct_subschemas,
+    map_subschemas,
+    parse_json,
+    target_of,
+    type_of,
+)
 
 MAPS = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"]
 LISTS = ["allOf", "anyOf", "oneOf", "prefixItems"]
@@ -59,3 +67,28 @@ def test_json_is_parsed(data: bytes, value: JsonValue) -> None:
 def test_invalid_json_is_an_error_that_says_where(data: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         parse_json(data)
+
+
+@pytest.mark.parametrize(
+    ("reference", "target"),
+    [
+        ("#/$defs/a", INNER), ("#/$defs/c%2Fd", True), ("#/$defs/e~1f", False), ("#named", {"$anchor": "named"}),
+        ("#/$defs/missing", None), ("#/$defs/a/type", None), ("#missing", None), ("other.json", None),
+        ("https://a.example/b#/$defs/a", None),
+    ],
+)  # fmt: skip
+def test_references_lead_to_schemas_of_the_same_document(reference: str, target: JsonValue) -> None:
+    named: JsonObject = {"$anchor": "named"}
+    root: JsonObject = {"$defs": {"a": INNER, "b": named, "c": {"d": True}, "e/f": False}}
+    assert target_of(root, reference) == target
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (None, "null"), (True, "boolean"), (0, "integer"), (2.0, "integer"), (0.5, "fraction"), ("", "string"),
+        ([], "array"), ({}, "object"),
+    ],
+)  # fmt: skip
+def test_type_of_a_value(value: JsonValue, name: str) -> None:
+    assert type_of(value) == name
