@@ -1,9 +1,9 @@
-"""Decode limits that depend on each other."""
+"""Decode limits that depend on each other, and folders of images."""
 
 from pathlib import Path
 
 import pytest
-from compiled import ECHO, HEAD, compile_text
+from compiled import ECHO, HEAD, compile_text, found_in
 
 TMP_DEFAULT, MEMORY_DEFAULT = "64MiB", "256MiB"
 
@@ -35,3 +35,17 @@ def test_memory_that_does_not_hold_tmp_and_16_mib_is_reported(
     assert found.message == f"'tmp' ({tmp}) must be at least 16MiB less than 'memory' ({memory})"
     assert found.hint == f"files in /tmp count as memory; write {remedy}"
     assert text.splitlines()[found.span.start.line - 1][: found.span.start.column - 1].endswith(at)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        ("../up", "'../up' leads outside the spec's folder"), ("/etc", "'/etc' is not a relative path"),
+        ("missing", "no file matches 'missing/**/*' in "), ("empty", "there is no Dockerfile in "),
+    ],
+)  # fmt: skip
+def test_a_folder_without_a_recipe_is_reported(build: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "a.txt").write_text("a", encoding="utf-8")
+    (found,) = found_in(tmp_path, f"{HEAD}{ECHO}sandbox: {{build: {build}}}\n")
+    assert found.startswith(f"5:18 TC111 {message}")
