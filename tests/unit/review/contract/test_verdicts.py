@@ -243,3 +243,13 @@ def test_a_schema_that_is_nested_too_deeply_is_breaking() -> None:
 
     (found,) = verdicts(nested({"type": "string"}), nested({"type": "integer"}), "input")
     assert (found.grade, found.witness, bool(found.no_witness)) == ("breaking", None, True)
+
+
+@pytest.mark.parametrize("place", ["anyOf", "then", "else"])
+def test_very_many_alternatives_are_not_evaluated(place: str) -> None:
+    choices: list[JsonValue] = [
+        {"anyOf": [{"properties": {f"a{n}": True}}, {"properties": {f"b{n}": True}}]} for n in range(20)
+    ]
+    many: JsonObject = {"anyOf": [{"allOf": choices}]} if place == "anyOf" else {"if": True, place: {"allOf": choices}}
+    old: JsonObject = {"type": "object", "unevaluatedProperties": False} | many
+    assert grades(verdicts(old, old | {"maxProperties": 0}, "input")) == {"breaking"}
