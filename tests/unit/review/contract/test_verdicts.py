@@ -251,5 +251,5 @@ def test_very_many_alternatives_are_not_evaluated(place: str) -> None:
         {"anyOf": [{"properties": {f"a{n}": True}}, {"properties": {f"b{n}": True}}]} for n in range(20)
     ]
     many: JsonObject = {"anyOf": [{"allOf": choices}]} if place == "anyOf" else {"if": True, place: {"allOf": choices}}
-    old: JsonObject = {"type": "object", "unevaluatedProperties": False} | many
+    old: JsonObject = {"type": "object", "unevaluatedProperties": False, **many}
     assert grades(verdicts(old, old | {"maxProperties": 0}, "input")) == {"breaking"}
