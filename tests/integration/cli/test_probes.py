@@ -83,6 +83,8 @@ def test_broken_attempts_are_an_infrastructure_failure() -> None:
         run(lambda _: Outcome(ending="timed_out"))
 
 
+# The conformance suite makes the same attempts on every engine.
+@pytest.mark.integrations
 @pytest.mark.parametrize("engine", engines())
 def test_every_probe_holds(engine: str) -> None:
     make = partial(Executor, engine=engine, configuration=Configuration())

@@ -1,6 +1,6 @@
 """Good specs with one token replaced by a mistake: the finding is at that token.
 
-About twenty per file; for all: ``TOOLC_MUTATIONS=1000 pytest tests/unit/compiler/test_mutated_tokens.py``.
+About ten per file; for all: ``TOOLC_MUTATIONS=1000 pytest tests/unit/compiler/test_mutated_tokens.py``.
 """
 
 import os
@@ -19,7 +19,7 @@ from toolc.document.nodes import Document, Mapping, Node, Scalar, Sequence
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import Span
 
-COUNT = int(os.environ.get("TOOLC_MUTATIONS", "20"))
+COUNT = int(os.environ.get("TOOLC_MUTATIONS", "10"))
 
 # Below these keys, names are chosen by the author.
 CHOSEN_NAMES = {

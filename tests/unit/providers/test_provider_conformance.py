@@ -88,7 +88,7 @@ def test_a_description_is_never_empty(provider: Provider) -> None:
 @pytest.mark.slow
 @each_provider
 @given(schema=schemas)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_sdk_accepts_every_lowered_schema(provider: Provider, schema: JsonObject) -> None:
     SDK_CHECKS[provider.name](provider.lower([tool("look", schema)]).tools)
 
@@ -96,7 +96,7 @@ def test_the_sdk_accepts_every_lowered_schema(provider: Provider, schema: JsonOb
 @pytest.mark.slow
 @each_provider
 @given(schema=schemas, tried=st.lists(arguments, max_size=8))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_valid_arguments_are_valid_for_the_lowered_schema(
     provider: Provider, schema: JsonObject, tried: list[JsonObject]
 ) -> None:
@@ -110,7 +110,7 @@ def test_valid_arguments_are_valid_for_the_lowered_schema(
 @pytest.mark.slow
 @each_provider
 @given(schema=schemas)
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_schema_lowered_without_loss_is_equivalent(provider: Provider, schema: JsonObject) -> None:
     lowering = provider.lower([tool("look", schema)])
     if not lowering.losses:

@@ -127,11 +127,11 @@ def test_a_wider_format_accepts_what_a_narrower_one_does(narrow: str, wide: str,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(ASSERTED - {"regex"}))
-def test_a_megabyte_of_any_piece_is_decided(name: str) -> None:
-    # Quadratic work would take hours.
+def test_a_long_text_of_any_piece_is_decided(name: str) -> None:
+    # Quadratic work would take hours for a megabyte, and minutes for this.
     for piece in _PIECES:
         for start, end in (("", ""), ("a@", ""), ("http://", "\x00"), ('"', "@"), (EXAMPLES[name], "\ud800")):
-            matches_format(start + piece * (1_000_000 // len(piece)) + end, name)
+            matches_format(start + piece * (200_000 // len(piece)) + end, name)
 
 
 def test_a_refused_call_names_the_expected_form() -> None:
