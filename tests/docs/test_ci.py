@@ -184,6 +184,7 @@ def comments() -> list[Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.integrations
 def test_the_action_reviews_a_pull_request_in_one_comment(pull_request: Repository) -> None:
     for name in ("check", "build", "lock", "diff", "comment"):
         step(name)

@@ -20,6 +20,7 @@ def test_every_image_is_tested() -> None:
     assert set(image_builder.image_names()) == {*HOLDS, image_builder.BASE}
 
 
+@pytest.mark.integrations
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("name", "engine"), [("python", "docker"), ("node", "docker"), ("shell-tools", "docker"), ("shell-tools", "oci")]
