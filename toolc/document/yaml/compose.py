@@ -105,6 +105,11 @@ def _measure(loader: yaml.SafeLoader | yaml.CSafeLoader) -> None:
                     raise TooDeepError(event.start_mark.index)
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
+    except yaml.MarkedYAMLError as error:
+        # libyaml 0.2.6 and newer limits the depth itself, while it looks ahead for a key.
+        if error.problem == "exceeded maximum nesting depth" and error.problem_mark is not None:
+            raise TooDeepError(error.problem_mark.index) from error
+        raise
     finally:
         loader.dispose()
 
