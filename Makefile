@@ -8,6 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes, which wou
 PYTHON ?= python3
 BIN := .venv/bin
 INTEGRATIONS := .venv-integrations
+INSPECT := .venv-inspect
 WORKERS ?= 3  # a test of sandboxes mostly waits: one worker more than cores is fastest
 PYTEST := -m pytest --numprocesses $(strip $(WORKERS)) --dist loadfile --no-loadscope-reorder
 
@@ -28,9 +29,18 @@ help:  ## Show the commands
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
 	@touch $@
 
+.venv/.bench: .venv/.test
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	@touch $@
+
 $(INTEGRATIONS)/.ready: pyproject.toml
 	@.ci/venv "$(PYTHON)" $(INTEGRATIONS)
 	@$(INTEGRATIONS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]' --group integrations
+	@touch $@
+
+$(INSPECT)/.ready: pyproject.toml
+	@.ci/venv "$(PYTHON)" $(INSPECT)
+	@$(INSPECT)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[inspect]' --group pytest
 	@touch $@
 
 demo: .venv/.runtime  ## Set up, build specs/ and run two tools in a sandbox
@@ -43,9 +53,10 @@ test-fast: .venv/.test  ## Run the unit tests and those of the documentation tha
 	@.ci/without-engines $(BIN)/python $(PYTEST) -m 'not slow' -r fE $(PYTEST_ARGS) \
 	  tests/unit tests/docs
 
-test-integrations: $(INTEGRATIONS)/.ready .venv/.runtime  ## Run the tests marked integrations: model SDKs, MCP clients, gVisor, an ordinary user, kills at every step
-	@.ci/with-engines .ci/with-language-server $(INTEGRATIONS)/bin/python $(PYTEST) -m integrations \
-	  -o "norecursedirs=.* node_modules" --ignore tests/architecture tests $(PYTEST_ARGS)
+test-integrations: $(INTEGRATIONS)/.ready $(INSPECT)/.ready .venv/.runtime  ## Run the tests marked integrations: model SDKs, MCP clients, gVisor, Podman, an ordinary user, kills at every step
+	@.ci/with-engines .ci/with-podman .ci/with-registry .ci/with-newer-docker .ci/with-language-server .ci/with-node-packages $(INTEGRATIONS)/bin/python $(PYTEST) -m integrations \
+	  -o "norecursedirs=.* node_modules" --ignore tests/architecture --ignore tests/integration/slow/inspect tests $(PYTEST_ARGS)
+	@.ci/with-engines $(INSPECT)/bin/python $(PYTEST) tests/integration/slow/inspect $(PYTEST_ARGS)
 
 check: .venv/.test  ## Run lint, types and the tests of the architecture only
 	@$(BIN)/ruff check .
@@ -62,21 +73,21 @@ docs: .venv/.docs  ## Build the documentation into build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file .mkdocs.yml
 	@printf 'built build/site/index.html\n'
 
-image: .venv/.runtime  ## Build the base image of the sandboxes
+image: .venv/.runtime  ## Build the base image of the sandboxes, for both engines
 	@$(BIN)/toolc image build base
 
-bench: .venv/.test  ## Measure speed against other tools; prints ratios
-	@.ci/with-engines $(BIN)/python -m pytest tests/bench --benchmarks -s $(PYTEST_ARGS)
+bench: .venv/.bench  ## Measure speed against other tools and write docs/explanation/benchmarks.md; PYTEST_ARGS="--calls 20 -k latency" for a part
+	@.ci/with-engines .ci/with-bubblewrap $(BIN)/python -m pytest tests/bench --benchmarks -s $(PYTEST_ARGS)
 
 mutants: .venv/.test  ## Make 300 small mistakes in the source, one at a time; at least 95 % must fail a test of their package
 	@$(BIN)/python tests/mutants/run_mutants.py $(ARGS)
 
-soak: .venv/.test  ## Kill calls at every step TIMES (50) times, then at random for MINUTES (60); LOG=FILE resumes
-	@PYTHONPATH=tests/support .ci/with-engines $(BIN)/python tests/soak/soak.py $(if $(LOG),--log $(LOG)) --times $(or $(TIMES),50) --minutes $(or $(MINUTES),60)
+soak: .venv/.test  ## Make CALLS (10000) calls of each kind, kill at every step TIMES (50) times, then at random for MINUTES (60); LOG=FILE resumes
+	@PYTHONPATH=tests/support .ci/with-engines $(BIN)/python tests/soak/soak.py $(if $(LOG),--log $(LOG)) --calls $(or $(CALLS),10000) --times $(or $(TIMES),50) --minutes $(or $(MINUTES),60)
 
 golden: .venv/.test  ## Write the golden files again; read the diff before you commit it
 	@$(BIN)/python -m pytest tests --golden -q $(PYTEST_ARGS)
 
 clean:  ## Remove everything that make created in this folder
-	rm -rf .venv $(INTEGRATIONS) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv $(INTEGRATIONS) $(INSPECT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

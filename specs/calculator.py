@@ -12,6 +12,7 @@ FUNCTIONS = {
     "floor": math.floor, "gcd": math.gcd, "log": math.log, "log10": math.log10, "log2": math.log2,
     "max": max, "min": min, "round": round, "sin": math.sin, "sqrt": math.sqrt, "tan": math.tan,
 }  # fmt: skip
+HINTS = {ast.BitXor: "; write a power as **", ast.Tuple: "; write numbers without commas between digits"}
 UNARY = {ast.UAdd: operator.pos, ast.USub: operator.neg}
 BINARY = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -28,7 +29,7 @@ class RefusedError(Exception):
 
 
 def calculate(expression, ctx):
-    """The value of an arithmetic expression, as text and as data."""
+    """Return the value of an arithmetic expression, as text and as data."""
     try:
         value = evaluate(ast.parse(expression.strip(), mode="eval").body)
         return ctx.result(str(value), structured={"result": value, "expression": expression})
@@ -64,7 +65,9 @@ def evaluated(node):
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in FUNCTIONS:
             return call(name, [evaluate(argument) for argument in arguments])
         case _:
-            raise RefusedError(f"only numbers, operators and known functions, not {ast.unparse(node)!r}")
+            hint = HINTS.get(type(getattr(node, "op", node)), "")
+            message = f"only numbers, operators and known functions can be used, not {ast.unparse(node)!r}"
+            raise RefusedError(message + hint)
 
 
 def bounded(operation, left, right):

@@ -1,28 +1,45 @@
-"""The file tools: they reach the workspace and say so when a path leads elsewhere."""
+"""The tools of files.yaml. A path that leads out of the workspace is an error that says so."""
 
 from itertools import islice
 from pathlib import Path
 
 WORKSPACE = Path("/workspace")
 MAX_ENTRIES = 5_000
+MAX_CHARACTERS = 100_000
+"""The maximum length of the text that file_read returns."""
 
 
 def file_read(path, encoding, start_line, ctx, max_lines=None):
-    """The text of a file, or some lines of it."""
+    """Return the text of a file, or some lines of it, up to a number of characters."""
     stop = None if max_lines is None else start_line - 1 + max_lines
     try:
         with inside(path, ctx).open(encoding=encoding, newline="") as file:
-            return "".join(islice(file, start_line - 1, stop))
+            content, is_cut = limited(islice(file, start_line - 1, stop))
     except LookupError:
         raise ctx.error("invalid_args", f"there is no encoding {encoding!r}") from None
     except UnicodeError as error:
         raise ctx.error("serialization", f"{path} is not {encoding} text: {error}") from None
     except OSError as error:
         raise explained(error, path, ctx) from None
+    more = f"\n[cut after {MAX_CHARACTERS} characters; read the rest with start_line and max_lines]" if is_cut else ""
+    if start_line > 1 and not content:
+        more = f"[the file has fewer than {start_line} lines]"
+    return ctx.result(content + more, structured={"path": path, "content": content, "truncated": is_cut})
+
+
+def limited(lines):
+    """Return the lines as one text, and whether it is cut."""
+    pieces, size = [], 0
+    for line in lines:
+        pieces.append(line[: MAX_CHARACTERS - size])
+        size += len(line)
+        if size > MAX_CHARACTERS:
+            return "".join(pieces), True
+    return "".join(pieces), False
 
 
 def file_write(path, content, append, encoding, ctx):
-    """Write or append text; the file is untouched when the text cannot be encoded."""
+    """Write or append text. If it cannot be encoded, the file does not change."""
     target = inside(path, ctx)
     try:
         data = content.encode(encoding)
@@ -35,20 +52,27 @@ def file_write(path, content, append, encoding, ctx):
         raise ctx.error("serialization", f"the text cannot be written as {encoding}: {error}") from None
     except OSError as error:
         raise explained(error, path, ctx) from None
-    return f"{'appended' if append else 'wrote'} {len(data)} bytes to {path}"
+    text = f"{'appended' if append else 'wrote'} {len(data)} bytes to {path}"
+    return ctx.result(text, structured={"path": path, "bytes": len(data), "append": append})
 
 
 def file_list(path, pattern, recursive, ctx):
-    """Paths under a folder whose names match a pattern, sorted."""
+    """Return the paths below a folder whose names match a pattern, sorted."""
     folder = inside(path, ctx)
     if not folder.is_dir():
         raise ctx.error("not_found", f"there is no folder {path!r} in the workspace")
-    found = folder.rglob(pattern) if recursive else folder.glob(pattern)
-    names = [shown(each) for each in islice(found, MAX_ENTRIES + 1)]
-    lines = sorted(names[:MAX_ENTRIES])
-    if len(names) > MAX_ENTRIES:
-        lines.append(f"[more than {MAX_ENTRIES} entries; ask for a narrower pattern]")
-    return "\n".join(lines)
+    if pattern.startswith("/") or ".." in pattern.split("/"):
+        raise ctx.error("invalid_args", f"pattern: {pattern!r} leads out of the folder; set path to another folder")
+    try:
+        found = folder.rglob(pattern) if recursive else folder.glob(pattern)
+        names = [shown(each) for each in islice(found, MAX_ENTRIES + 1)]
+    except ValueError as error:
+        raise ctx.error("invalid_args", f"pattern: {pattern!r} is not valid: {error}") from None
+    except OSError as error:
+        raise explained(error, path, ctx) from None
+    entries, is_cut = sorted(names[:MAX_ENTRIES]), len(names) > MAX_ENTRIES
+    more = [f"[more than {MAX_ENTRIES} entries; ask for a narrower pattern]"] if is_cut else []
+    return ctx.result("\n".join([*entries, *more]), structured={"entries": entries, "truncated": is_cut})
 
 
 def shown(path):
@@ -56,7 +80,7 @@ def shown(path):
 
 
 def inside(path, ctx):
-    """The real path behind ``path``; one that leads out of the workspace is denied."""
+    """Return the real path of ``path``. One that leads out of the workspace is denied."""
     try:
         real = (WORKSPACE / path).resolve()
     except (OSError, RuntimeError, ValueError) as error:
@@ -67,6 +91,6 @@ def inside(path, ctx):
 
 
 def explained(error, path, ctx):
-    """An OSError in words that name the path as the caller gave it."""
+    """Return the error for the model; it names the path as the caller wrote it."""
     kind = {FileNotFoundError: "not_found", PermissionError: "denied"}.get(type(error), "file")
     return ctx.error(kind, f"{path}: {error.strerror or error}")

@@ -1,4 +1,4 @@
-"""The tools of http.yaml: a page as text, and one request."""
+"""The tools of http.yaml: fetch a page as text, and send one request."""
 
 import codecs
 import http.client
@@ -31,7 +31,7 @@ def http_fetch(url, max_characters, ctx):
     media_type = _media_type(response, data)
     title, text = "", _text(response, data, more)
     if _is_binary(media_type, data) or "\0" in text[:4096]:
-        raise ctx.error("serialization", f"the page is {media_type}, which is no text")
+        raise ctx.error("serialization", f"the page is {media_type}, which is not text")
     if media_type in HTML:
         page = web_page.page_of(text)
         title, text = page.title(), page.text()
@@ -44,19 +44,19 @@ def http_fetch(url, max_characters, ctx):
         "body": text[:max_characters],
         "truncated": cut,
     }
-    shown = (f"# {title}\n\n" if title else "") + found["body"] + ("\n[the rest is left out]" if cut else "")
+    shown = (f"# {title}\n\n" if title else "") + found["body"] + ("\n[the rest is cut]" if cut else "")
     if media_type in HTML and not text:
-        shown += "[the page has no text of its own; scripts may put it together]"
+        shown += "[the page has no text; scripts may create it in a browser]"
     return ctx.result(shown, structured=found)
 
 
 def http_request(url, method, headers, ctx, body=None):
     for name, value in headers.items():
         if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or re.search(r"[\r\n\0]", value):
-            raise ctx.error("invalid_args", f"{name!r} is no header of a request, or its value not that of one")
+            raise ctx.error("invalid_args", f"the name or value of the header {name!r} is not valid")
         if name.lower() in OURS:
             raise ctx.error("invalid_args", f"the header {name!r} is set by this tool; leave it out")
-    # As UTF-8, whatever letters there are: http.client would refuse all but Latin ones.
+    # As UTF-8, because http.client refuses letters that are not in Latin-1.
     headers = {name: value.encode().decode("latin-1") for name, value in headers.items()}
     data = None if body is None else body.encode()
     if data is not None and not any(name.lower() == "content-type" for name in headers):
@@ -65,7 +65,7 @@ def http_request(url, method, headers, ctx, body=None):
     response, data, more = _send(ctx, _asked(ctx, url, data=data, headers=headers, method=method))
     text, media_type = _text(response, data, more), _media_type(response, data)
     if _is_binary(media_type, data) or "\0" in text[:4096]:
-        text = f"[{len(data)} bytes of {media_type}, which is no text]"
+        text = f"[{len(data)} bytes of {media_type}, which is not text]"
     found = {}
     for name, value in response.headers.items():
         found[name.lower()] = f"{found[name.lower()]}, {value}" if name.lower() in found else value
@@ -74,11 +74,11 @@ def http_request(url, method, headers, ctx, body=None):
 
 
 class BrokenError(Exception):
-    """A body that is not what its head says."""
+    """A body that does not match its headers."""
 
 
 class _Every(urllib.request.HTTPErrorProcessor):
-    """Leaves it to the tool what a status means; redirects are followed, and ``url`` is where the last one led."""
+    """Returns responses with any status. Redirects are followed; ``url`` is the last one."""
 
     url = ""
 
@@ -96,7 +96,7 @@ class _Every(urllib.request.HTTPErrorProcessor):
 
 
 class _Led(urllib.request.HTTPRedirectHandler):
-    """Follows a redirect with every method (RFC 9110, 15.4); another host is sent no credentials."""
+    """Follows a redirect with every method (RFC 9110, 15.4), without credentials to another host."""
 
     def redirect_request(self, request, response, code, reason, headers, url):
         method, data = request.get_method(), request.data
@@ -104,36 +104,36 @@ class _Led(urllib.request.HTTPRedirectHandler):
             method, data = "GET", None
         places = [urllib.parse.urlsplit(each) for each in (request.full_url, url)]
         if places[1].scheme not in ("http", "https"):
-            raise urllib.error.HTTPError(url, code, "it is no URL of http or https", headers, response)
+            raise urllib.error.HTTPError(url, code, "it is not a URL of http or https", headers, response)
         dropped = () if data else ("content-type",)
         if places[0][:2] != places[1][:2]:
             dropped = (*dropped, "authorization", "cookie")
         kept = {name: value for name, value in request.headers.items() if name.lower() not in dropped}
-        return urllib.request.Request(url, data=data, headers=kept, method=method)  # noqa: S310  looked at above
+        return urllib.request.Request(url, data=data, headers=kept, method=method)  # noqa: S310  checked above
 
 
 def _asked(ctx, url, **parts):
-    """A request for a URL that is one."""
+    """Return a request for a valid URL."""
     try:
-        request = urllib.request.Request(_ascii(url), **parts)  # noqa: S310  what it begins with is looked at below
+        request = urllib.request.Request(_ascii(url), **parts)  # noqa: S310  the scheme is checked below
     except ValueError as error:
-        raise ctx.error("invalid_args", f"{url[:200]!r} is no URL: {error}") from None
+        raise ctx.error("invalid_args", f"{url[:200]!r} is not a URL: {error}") from None
     if request.type not in ("http", "https") or not request.host:
         raise ctx.error("invalid_args", f"{url[:200]!r} is not a URL that begins with https://")
     if re.search(r"[@\s\\]", request.host):
-        raise ctx.error("invalid_args", f"the host of {url[:200]!r} is none; leave out user names, spaces and '\\'")
+        raise ctx.error("invalid_args", f"the host of {url[:200]!r} is not valid; remove user names, spaces and '\\'")
     return request
 
 
 def _ascii(url):
-    """A URL as browsers send it: the host in IDNA, all else percent-encoded where it is not so already."""
+    """Return a URL as browsers send it: the host in IDNA, the rest percent-encoded if it is not yet."""
     start, host, rest = re.match(r"([^/]*//)?([^/?#]*)(.*)", url.strip(), re.DOTALL).groups("")
     host = host if host.isascii() else host.encode("idna").decode()
     return start + host + urllib.parse.quote(rest, safe="".join(map(chr, range(33, 127))))
 
 
 def _send(ctx, request):
-    """The response, what of its body was read, and whether there is more."""
+    """Return the response, the part of its body that was read, and whether there is more."""
     if not request.has_header("User-agent"):
         request.add_header("User-agent", AGENT)
     request.add_header("Accept-encoding", "gzip, deflate")
@@ -147,10 +147,10 @@ def _send(ctx, request):
         for encoding in reversed(re.findall(r"[^,\s]+", response.headers.get("Content-Encoding", "").lower())):
             data, more = _unpacked(encoding, data, more)
     except urllib.error.HTTPError as error:
-        why = "there are too many" if "infinite loop" in error.reason else error.reason
+        why = "there are too many redirects" if "infinite loop" in error.reason else error.reason
         raise ctx.error("network", f"a redirect to {error.url} is not followed: {why}") from None
     except http.client.IncompleteRead:
-        raise ctx.error("network", f"{_host(every.url)} ended the connection within its response") from None
+        raise ctx.error("network", f"{_host(every.url)} closed the connection in the middle of its response") from None
     except BrokenError as error:
         raise ctx.error("network", f"a broken response from {_host(every.url)}: {error}") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
@@ -168,7 +168,7 @@ def _failed(ctx, url, error):
     if refusal := re.fullmatch(r"Tunnel connection failed: ([0-9]+) [^:]*: (.*)", words):
         return _refused(ctx, host, int(refusal[1]), refusal[2])
     if isinstance(error, ValueError) and not isinstance(error, OSError):
-        return ctx.error("invalid_args", f"{url[:200]!r} is no URL: {words}")
+        return ctx.error("invalid_args", f"{url[:200]!r} is not a URL: {words}")
     if isinstance(reason, ssl.SSLCertVerificationError):
         return ctx.error("network", f"the certificate of {host} is not trusted: {reason.verify_message}")
     if isinstance(reason, socket.gaierror):
@@ -177,23 +177,23 @@ def _failed(ctx, url, error):
 
 
 def _refused(ctx, host, status, reason):
-    """The error for what the sandbox's proxy answered in the server's place."""
+    """Return the error for a response of the sandbox's proxy."""
     kind = {403: "denied", 504: "timeout"}.get(status, "network")
     hint = f" ({ALLOWED})" if kind == "denied" else ""
     return ctx.error(kind, f"no connection to {host}: {reason}{hint}")
 
 
 def _host(url):
-    """The host of a URL, and the port where one is written; urllib's own ``host`` is that of the proxy."""
+    """Return the host and port of a URL; urllib's own ``host`` is that of the proxy."""
     return re.sub(r"^[^/]*//(?:[^/?#]*@)?([^/?#]*).*", r"\1", url, flags=re.DOTALL)[:300]
 
 
 def _unpacked(encoding, data, more):
-    """The data without one coding, and whether there is more of it; ``more`` says that the data itself is cut."""
+    """Return the data without one encoding, and whether there is more; ``more`` says that the data itself is cut."""
     if encoding == "identity" or not data:
         return data, more
     if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise BrokenError(f"the body is encoded as {encoding}, and gzip and deflate can be read")
+        raise BrokenError(f"the body is encoded as {encoding}; only gzip and deflate are supported")
     raw = encoding == "deflate" and (data[0] & 15 != 8 or int.from_bytes(data[:2], "big") % 31)
     bits = -zlib.MAX_WBITS if raw else 32 + zlib.MAX_WBITS
     unpacked = b""
@@ -202,17 +202,17 @@ def _unpacked(encoding, data, more):
             decoder = zlib.decompressobj(bits)
             unpacked += decoder.decompress(data, MAX_PAGE + 1 - len(unpacked))
             is_whole = decoder.eof
-            # One member of gzip after another is one text; what is none is passed over, as gzip does.
+            # Several members of gzip are one text; anything else after them is ignored, as gzip does.
             data = decoder.unused_data if decoder.unused_data.startswith(b"\x1f\x8b") else b""
     except zlib.error as error:
-        raise BrokenError(f"the body says that it is {encoding}, and is not ({error})") from None
+        raise BrokenError(f"the body is not valid {encoding}: {error}") from None
     if not (is_whole or more or len(unpacked) > MAX_PAGE):
         raise BrokenError("the compressed body ends too early")
     return unpacked[:MAX_PAGE], more or len(unpacked) > MAX_PAGE
 
 
 def _media_type(response, data):
-    """What the server says; what the first bytes say where that is nothing."""
+    """Return the type that the server states, or else the one of the first bytes."""
     said = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if said and said != "application/octet-stream":
         return said

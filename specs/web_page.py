@@ -1,4 +1,4 @@
-"""What a page on the web says: its bytes as text, and HTML without its markup."""
+"""The text of a web page: decode its bytes, and remove the markup of HTML."""
 
 import codecs
 import re
@@ -10,11 +10,11 @@ CHARSETS = {
     "shift_jis": "cp932", "sjis": "cp932", "us-ascii": "cp1252", "windows-31j": "cp932", "x-gbk": "gb18030",
     "x-sjis": "cp932",
 }  # fmt: skip
-"""What browsers read under these names (WHATWG Encoding), where Python reads less."""
+"""The encodings that browsers use for these names (WHATWG Encoding), where Python's have fewer characters."""
 
 
 def decode(data, charset, more):
-    """The text: in the charset of its mark, its type or its own head; else in UTF-8, or what Windows wrote.
+    """Return the text, in the charset of its byte order mark, its type or its head, or else in UTF-8 or Windows-1252.
 
     ``more`` says that the data is cut.
     """
@@ -26,35 +26,35 @@ def decode(data, charset, more):
         if charset:
             return data.decode(CHARSETS.get(charset, charset), "replace")
     except (LookupError, UnicodeError):
-        pass  # no charset that anybody knows
+        pass  # an unknown charset
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(data, not more)
     others = len(data) - len(data.translate(None, bytes(range(128, 256))))
     return data.decode("cp1252", "replace") if text.count("\ufffd") * 4 > others else text
 
 
 def _declared(data):
-    """The charset that a page names in its head, or XML in its first line."""
+    """Return the charset that a page names in its head, or XML in its first line."""
     found = re.search(
         rb"""(?:<meta\b[^>]*?\bcharset|^\s*<\?xml\b[^>]*?\bencoding)\s*=\s*["']?\s*([\w.:-]+)""",
         data[:4096],
         re.IGNORECASE,
     )
     name = found[1].decode("ascii", "replace").lower() if found else ""
-    # Whoever reads this in ASCII reads no UTF-16.
+    # The name was found as ASCII, so the page cannot be UTF-16.
     return "utf-8" if name.startswith("utf-16") else name
 
 
 def page_of(text):
-    """A page of HTML, read."""
+    """Parse a page of HTML."""
     page = Page()
-    # The parser looks for the end of a comment that has none from each of its beginnings.
+    # For a comment without an end, the parser would search for the end again from each start.
     page.feed(re.sub(r"<!--(?:-?>|.*?(?:-->|\Z))", "", text, flags=re.DOTALL))
     page.close()
     return page
 
 
 class Page(HTMLParser):
-    """The words of a page, in lines as its blocks are. Lists have their marks, and cells stand in their row."""
+    """The text of a page: one line per block, lists with marks, and the cells of a row on one line."""
 
     SILENT = frozenset(
         {
@@ -72,7 +72,7 @@ class Page(HTMLParser):
     LINES = frozenset({"br", "dd", "dt", "li", "option", "tbody", "tfoot", "thead", "tr"})
     VOID = frozenset({"br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
     UNCLOSED = frozenset({"dd", "dt", "li", "option", "p", "td", "th", "tr"})
-    """What need not be closed: another one, or the end of what it stands in, ends it."""
+    """Elements that need no end tag: the next one, or the end of their parent, ends them."""
 
     def __init__(self):
         super().__init__(convert_charrefs=True)
@@ -165,7 +165,7 @@ class Page(HTMLParser):
             self._end_line(blank=tag in self.BLOCKS and not self._lists)
 
     def _mark(self):
-        """The mark of a list's item, in the place of one that has no words."""
+        """Add the mark of a list item, instead of that of an item without text."""
         self._line.clear()
         mark = "- "
         if self._lists and self._lists[-1] is not None:
@@ -180,7 +180,7 @@ class Page(HTMLParser):
             self._ends_in_space = words[-1] == " "
 
     def _end_line(self, *, blank=False, keep=False):
-        """End the line, if it has words; ``keep`` is for the lines of a program, which may be empty."""
+        """End the line, if it has text; ``keep`` is for preformatted lines, which may be empty."""
         if not self._is_bare or keep:
             self._lines.append("".join(self._line).rstrip())
             self._line.clear()

@@ -11,10 +11,12 @@ from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
+from shared_base import known_base, share_base
 
 from toolc.model.errors import NoEngineError
 from toolc.model.names import AUTO
 from toolc.model.plan import Profile
+from toolc.runtime.pool.keeper import KEEPER
 from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import select
 
@@ -22,7 +24,7 @@ from toolc.sandbox.selection import select
 settings.register_profile("toolc", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("toolc")
 
-INTEGRATIONS: Final = ("docker+gvisor", "oci user", "tests/soak/", "tests/integration/slow/")
+INTEGRATIONS: Final = ("docker+gvisor", "oci user", ", warm", "tests/soak/", "tests/integration/slow/")
 """Parts of the IDs of tests that get the marker ``integrations``: second configurations of an engine, and folders."""
 
 LONG: Final = frozenset({"conformance", "docs", "integration", "soak"})
@@ -32,6 +34,7 @@ LONG: Final = frozenset({"conformance", "docs", "integration", "soak"})
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--golden", action="store_true", help="write the golden files instead of comparing")
     parser.addoption("--benchmarks", action="store_true", help="run the benchmarks of tests/bench too")
+    parser.addoption("--calls", type=int, default=200, help="the calls of each subject of a benchmark")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -45,9 +48,15 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_store() -> Iterator[None]:
-    """Use a temporary store of unpacked images instead of the user's, which other users can enter."""
+    """Use a temporary store of unpacked images instead of the user's, which other users can enter.
+
+    It has the base image of the user's store.
+    """
+    known_base()
     with tempfile.TemporaryDirectory(prefix="toolc-test-store-") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("TOOLC_STORE", folder)
+        Path(folder).chmod(0o711)
+        share_base(Path(folder))
         yield
 
 
@@ -60,10 +69,25 @@ def _default_signals() -> None:
         signal.signal(signal.SIGHUP, lambda *_: None)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _no_waiting_sandboxes() -> Iterator[None]:
+    """Check that the module closed its executors: tests of other modules would find their sandboxes."""
+    yield
+    waiting = KEEPER.answer(b"")["waiting"]
+    KEEPER.close()
+    assert not waiting, f"{waiting} sandboxes wait for calls: close each Executor, for example with a with statement"
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are to be written instead of compared."""
     return bool(request.config.getoption("--golden"))
+
+
+@pytest.fixture
+def calls(request: pytest.FixtureRequest) -> int:
+    """The calls of each subject of a benchmark."""
+    return int(request.config.getoption("--calls"))
 
 
 @functools.cache
@@ -101,8 +125,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=order)
 
 
-def pytest_ignore_collect(collection_path: object, config: pytest.Config) -> bool | None:
-    if "bench" in str(collection_path).split("/") and not config.getoption("--benchmarks"):
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    is_bench = collection_path.is_relative_to(config.rootpath / "tests" / "bench")
+    if is_bench and not config.getoption("--benchmarks"):
         return True
     return None
 

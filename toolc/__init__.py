@@ -15,8 +15,9 @@ of the module lists too. Start reading in ``client``. May import: each package o
 - ``cli``: the command ``toolc``: commands, options, prompts, output, exit codes.
 - ``doctor``: ``toolc doctor``: what this host can enforce, known vulnerabilities, attempts to escape.
 - ``serve``: MCP servers and plugins over stdio.
+- ``adapters``: the tools of an executor as tool objects of an agent framework.
 - ``testing``: ``toolc test``, and ``FakeEngine`` for programs that embed toolc.
-- ``client``: the library API: ``Registry``, ``Executor``, ``build``, messages of providers.
+- ``client``: the library API: ``Registry``, ``Executor``, ``Sandbox``, ``build``, messages of providers.
 - ``review``: ``toolc diff``: changes between two states of the specs, contracts and risks, accepted changes.
 - ``functions``: tools that the embedding program defines in Python, and their type hints.
 - ``importers``: ``toolc import``: specs for the tools of plugins.
@@ -45,8 +46,9 @@ from toolc.model.version import __version__
 if TYPE_CHECKING:
     from toolc.client.build import build
     from toolc.client.executor import Executor
-    from toolc.client.messages import tool_calls, tool_messages
+    from toolc.client.messages import acollect_response, collect_response, tool_calls, tool_messages
     from toolc.client.registry import Registry
+    from toolc.client.sandbox import ExecResult, FileEntry, Sandbox
     from toolc.client.serialization import event_to_json, result_to_json
     from toolc.compiler.build_output import Built
     from toolc.config.user_config import Configuration
@@ -78,22 +80,24 @@ if TYPE_CHECKING:
     from toolc.model.result import Audio, BatchError, Content, Image, Resource, Text, ToolFailure, ToolResult
     from toolc.model.spec.tool import ToolSpec
     from toolc.runtime.cancellation import Cancellation
+    from toolc.runtime.pool.pool import Pool
 
 __all__ = [
     "Allow", "ApproveChanges", "Audio", "BatchEnd", "BatchError", "BatchEvent", "Built", "Cancellation",
-    "ComposedTool", "Configuration", "Confirm", "Content", "Deny", "Event", "Executor", "FileChange", "FunctionTool",
-    "Image", "InfrastructureError", "MissingExtraError", "NoEngineError", "Proposal", "Registry", "RegistryError",
-    "Resource", "SandboxDiedError", "SpecError", "Text", "ToolCall", "ToolConnect", "ToolDenied", "ToolEnd",
-    "ToolFailure", "ToolResult", "ToolRetry", "ToolSpec", "ToolStart", "ToolUpdate", "ToolcError", "UsageError",
-    "__version__", "build", "define", "event_to_json", "result_to_json", "step", "tool", "tool_calls",
-    "tool_messages",
+    "ComposedTool", "Configuration", "Confirm", "Content", "Deny", "Event", "ExecResult", "Executor", "FileChange",
+    "FileEntry", "FunctionTool", "Image", "InfrastructureError", "MissingExtraError", "NoEngineError", "Pool",
+    "Proposal", "Registry", "RegistryError", "Resource", "Sandbox", "SandboxDiedError", "SpecError", "Text",
+    "ToolCall", "ToolConnect", "ToolDenied", "ToolEnd", "ToolFailure", "ToolResult", "ToolRetry", "ToolSpec",
+    "ToolStart", "ToolUpdate", "ToolcError", "UsageError", "__version__", "acollect_response", "build",
+    "collect_response", "define", "event_to_json", "result_to_json", "step", "tool", "tool_calls", "tool_messages",
 ]  # fmt: skip
 
 _NAMES: Final = {
     "toolc.client.build": "build",
     "toolc.client.executor": "Executor",
-    "toolc.client.messages": "tool_calls tool_messages",
+    "toolc.client.messages": "acollect_response collect_response tool_calls tool_messages",
     "toolc.client.registry": "Registry",
+    "toolc.client.sandbox": "ExecResult FileEntry Sandbox",
     "toolc.client.serialization": "event_to_json result_to_json",
     "toolc.compiler.build_output": "Built",
     "toolc.config.user_config": "Configuration",
@@ -107,6 +111,7 @@ _NAMES: Final = {
     "toolc.model.result": "Audio BatchError Content Image Resource Text ToolFailure ToolResult",
     "toolc.model.spec.tool": "ToolSpec",
     "toolc.runtime.cancellation": "Cancellation",
+    "toolc.runtime.pool.pool": "Pool",
 }
 """The public names of each module, which is imported when one of them is first used."""
 

@@ -16,6 +16,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "runtime": {"jsonschema", "jmespath", "referencing", "anthropic", "httpcore2", "httpx2", "openai"},
     "sandbox": {"docker", "urllib3"},
     "client": {"jsonschema"},
+    "adapters": {"agents", "google", "inspect_ai", "langchain_core", "pydantic", "pydantic_ai", "smolagents"},
     "serve": {"mcp", "mcp_types", "anyio"},
     "cli": {"click"},
 }

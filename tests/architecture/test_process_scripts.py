@@ -10,6 +10,7 @@ from architecture_imports import imports, sources
 
 SCRIPTS = {
     "toolc.sandbox.host.janitor_process": set[str](),
+    "toolc.sandbox.host.mount_helper_process": set[str](),
     "toolc.sandbox.host.store_sweep": set[str](),
     "toolc.sandbox.oci.sweep": set[str](),
     "toolc.sandbox.python.portable": set[str](),

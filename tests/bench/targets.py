@@ -1,6 +1,159 @@
-"""The targets of the ratios in the benchmarks."""
+"""The targets of the ratios in the benchmarks, and what was done to meet them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from figures import Latency, Part, Rate, Single
+from peers import ECHO, PYTHON
+from toolc_calls import name_of, stages_in_words
+
+MIB: Final = 1 << 20
 
 
 def judged(ratio: float, target: float) -> str:
     """Return the maximum of a ratio, and whether it is met."""
     return f"   to be {target:g} x: {'holds' if ratio <= target else 'MISSED'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One row of the table of targets.
+
+    ``bound`` is a maximum, or a minimum if ``is_minimum``. ``spent`` are the stages of a call of ``subject`` with their
+    shares of its time.
+    """
+
+    subject: str
+    what: str
+    unit: str
+    bound: float
+    value: float
+    is_minimum: bool = False
+    spent: str = ""
+    tried: str = ""
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the value is within the bound."""
+        return self.value >= self.bound if self.is_minimum else self.value <= self.bound
+
+    @property
+    def bound_text(self) -> str:
+        """The bound as text."""
+        return f"{'≥' if self.is_minimum else '≤'} {self.bound:.3g}{self.unit}"
+
+    @property
+    def value_text(self) -> str:
+        """The value as text."""
+        return f"{self.value:.2f}{self.unit}"
+
+
+WARM: Final = {
+    ("oci", "echo", "p50"): (ECHO, 3.0),
+    ("oci", "echo", "p95"): (ECHO, 5.0),
+    ("docker", "echo", "p50"): (ECHO, 4.0),
+    ("docker", "echo", "p95"): (ECHO, 6.0),
+    ("oci", "word", "p50"): (PYTHON, 1 / 5),
+    ("docker", "word", "p50"): (PYTHON, 1 / 4),
+}
+"""The peer and the maximum of each ratio of a warm call, by engine, tool and percentile."""
+
+SUSTAINED: Final = 0.9
+COLD: Final = {"docker": ("docker run --rm", 1.05), "oci": ("runc run, the guest", 1.3)}
+"""The peer and the maximum of the ratio of a cold call."""
+
+SESSION: Final = 1.0
+IDLE_MIB: Final = {"oci": 3.0, "docker": 6.0}
+
+TRIED: Final[Mapping[str, str]] = {
+    "warm": (
+        "Warm calls: the guest and the interpreter run before the call, and the worker is forked while the sandbox "
+        "waits. A call does not wait for the removal of its sandbox, and a replacement starts only after the call."
+    ),
+    "cold": (
+        "Cold calls: the image is looked up once, the stream is attached before the start, and no stage waits for a "
+        "timer. The guest receives compiled modules, and for a program it imports none of json, typing, signal and "
+        "contextlib. This halved its processor time from the start of Python to READY."
+    ),
+    "sustained": (
+        "Sustained calls: at most two sandboxes per processor start at the same time, and the bundle of each kind is "
+        "written once."
+    ),
+    "idle": "Memory: modules are loaded only when a call needs them, and the worker shares the memory of process 1.",
+    "session": "Sessions: an answer is recognized by its call id, so that toolc does not wait for a second answer.",
+}
+"""What was done to meet the target, by kind of row."""
+
+
+def rows(parts: Mapping[str, Part]) -> list[Row]:
+    """Return the rows of the targets for which there are figures."""
+    return [*_calls(parts.get("latency-1")), *_sustained(parts.get("sustained")), *_singles(parts)]
+
+
+def _calls(part: Part | None) -> list[Row]:
+    if part is None:
+        return []
+    found = {each.subject: each for each in part.figures if isinstance(each, Latency)}
+    made = []
+    for (engine, tool, share), (peer, bound) in WARM.items():
+        name = name_of(engine, tool, "warm")
+        if name in found and peer in found:
+            ratio = getattr(found[name], share) / getattr(found[peer], share)
+            made.append(_call(f"{share}, relative to `{peer}`", bound, ratio, found[name], "warm"))
+    for engine, (peer, bound) in COLD.items():
+        name = name_of(engine, "echo", "cold")
+        if name in found and peer in found:
+            ratio = found[name].p50 / found[peer].p50
+            made.append(_call(f"p50, relative to `{peer}`", bound, ratio, found[name], "cold"))
+    return made
+
+
+def _call(what: str, bound: float, ratio: float, latency: Latency, kind: str) -> Row:
+    spent = stages_in_words(latency.stages)
+    return Row(
+        subject=latency.subject,
+        what=f"{latency.subject}: {what}",
+        unit=" x",
+        bound=bound,
+        value=ratio,
+        spent=spent,
+        tried=TRIED[kind],
+    )
+
+
+def _sustained(part: Part | None) -> list[Row]:
+    figures = part.figures if part else ()
+    return [
+        Row(
+            subject=each.subject,
+            what=f"{each.subject}: calls per second of 8 callers, relative to the {each.base}",
+            unit=" x",
+            bound=SUSTAINED,
+            value=each.ratio,
+            is_minimum=True,
+            tried=TRIED["sustained"],
+        )
+        for each in figures
+        if isinstance(each, Rate) and each.subject.endswith("pool empty")
+    ]
+
+
+def _singles(parts: Mapping[str, Part]) -> list[Row]:
+    made = []
+    figures = [each for part in parts.values() for each in part.figures if isinstance(each, Single)]
+    for each in figures:
+        kind, _, engine = each.name.partition(" ")
+        if kind == "session":
+            what = f"{engine}: a call into a session without the tool's own time, relative to `{ECHO}`"
+            made.append(_single(engine, what, " x", SESSION, each.value, "session"))
+        elif kind == "idle":
+            what = f"{engine}: memory (`MemAvailable`) of a waiting sandbox"
+            made.append(_single(engine, what, " MiB", IDLE_MIB[engine], each.value, "idle"))
+    return made
+
+
+def _single(engine: str, what: str, unit: str, bound: float, value: float, kind: str) -> Row:
+    return Row(subject=engine, what=what, unit=unit, bound=bound, value=value, tried=TRIED[kind])

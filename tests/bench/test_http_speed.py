@@ -113,7 +113,7 @@ def flood(folder: Path) -> Iterator[None]:
 
     with Cancellation() as cancellation, ThreadPoolExecutor(1) as pool:
         call = pool.submit(
-            Executor(registry, engine="oci").run, "flood", {}, on_event=on_event, cancellation=cancellation
+            Executor(registry, engine="oci", pool=None).run, "flood", {}, on_event=on_event, cancellation=cancellation
         )
         assert begun.wait(60)
         yield

@@ -13,13 +13,15 @@ from pathlib import Path
 from time import perf_counter
 
 import pytest
+from figures import FULL, Part, Single
+from recording import record
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.model.names import ENGINES
 from toolc.sandbox.selection import probe
 
-ROUNDS = 300
+WORDS = {"answers with call ids": ["names calls"], "without call ids": []}
 PLUGIN = '''
 import json, sys
 DEFINITION = {"name": "echo", "description": "Say the same word again, to see what a call costs.",
@@ -49,20 +51,17 @@ def milliseconds(work: Callable[[], object]) -> float:
     return (perf_counter() - begun) * 1000
 
 
-@pytest.mark.parametrize("words", [["names calls"], []], ids=["names calls", "as the protocol has it"])
-@pytest.mark.parametrize("name", ENGINES)
-def test_a_call_into_a_session(name: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    if not probe(name).available:
-        pytest.skip(probe(name).reason)
-    (tmp_path / "echo.py").write_text(PLUGIN, encoding="utf-8")
+def medians(name: str, words: list[str], rounds: int, folder: Path) -> dict[str, float]:
+    """Return the milliseconds of the plugin alone, of a call of it, and of a small program."""
+    (folder / "echo.py").write_text(PLUGIN, encoding="utf-8")
     plugin = {"plugin": {"command": ["python3", "echo.py", *words], "files": ["echo.py"]}}
-    (tmp_path / "echo.yaml").write_text(json.dumps({**SPEC, "backend": plugin}), encoding="utf-8")
-    command = [sys.executable, str(tmp_path / "echo.py"), *words]
+    (folder / "echo.yaml").write_text(json.dumps({**SPEC, "backend": plugin}), encoding="utf-8")
+    command = [str(Path(sys.executable).resolve()), str(folder / "echo.py"), *words]
     with (
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as bare,
-        Executor(Registry.load(tmp_path / "echo.yaml"), engine=name) as executor,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as plain,
+        Executor(Registry.load(folder / "echo.yaml"), engine=name) as executor,
     ):
-        stdin, stdout = bare.stdin, bare.stdout
+        stdin, stdout = plain.stdin, plain.stdout
         assert stdin is not None
         assert stdout is not None
 
@@ -76,13 +75,34 @@ def test_a_call_into_a_session(name: str, words: list[str], tmp_path: Path, caps
             "call": lambda: executor.run("echo", {"word": "hello"}),
             "subprocess.run(echo)": lambda: subprocess.run(["/bin/echo", "hello"], capture_output=True, check=True),
         }
-        taken = {each: [milliseconds(work) for _ in range(ROUNDS)] for each, work in subjects.items()}
+        for work in subjects.values():
+            work()
+        taken: dict[str, list[float]] = {each: [] for each in subjects}
+        for _ in range(rounds):
+            for each, work in subjects.items():
+                taken[each].append(milliseconds(work))
         stdin.close()
-    medians = {each: statistics.median(found) for each, found in taken.items()}
-    over = medians["call"] - medians["the plugin alone"]
+    return {each: statistics.median(found) for each, found in taken.items()}
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_call_into_a_session(name: str, calls: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if not probe(name).available:
+        pytest.skip(probe(name).reason)
+    figures = []
+    for how, words in WORDS.items():
+        found = medians(name, words, calls * 3 // 2, tmp_path)
+        over = (found["call"] - found["the plugin alone"]) / found["subprocess.run(echo)"]
+        cost = f"{over:.2f} x `subprocess.run(echo)`"
+        details = f"{name}: a call into a session costs {cost} more than the plugin alone ({how})"
+        kind = "session" if how == "answers with call ids" else "plain-session"
+        figures.append(Single(name=f"{kind} {name}", value=over, details=details))
+    stored = Part.load_all().get("sessions")
+    # The other engine is measured by a test of its own.
+    figures += (
+        [each for each in stored.figures if isinstance(each, Single) and name not in each.name.split()]
+        if stored
+        else []
+    )
     with capsys.disabled():
-        print(
-            f"\nsession of {name}, a plugin that {words[0] if words else 'names no calls'}: "
-            + ", ".join(f"{each} {found:.2f} ms" for each, found in medians.items())
-        )
-        print(f"  over the plugin's own time: {over / medians['subprocess.run(echo)']:.2f} x subprocess.run(echo)")
+        record("sessions", min(calls, FULL), figures)

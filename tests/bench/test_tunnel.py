@@ -112,7 +112,7 @@ def test_a_tunnel_compared_with_a_plain_relay(tmp_path: Path, capsys: pytest.Cap
                 found.setdefault(name, []).append(_on_the_host(target))
             for name, engine, tool in SANDBOXED:
                 with nullcontext() if tool == "measure" else suppress(NoEngineError):
-                    result = Executor(registry, engine=engine).run(tool, {})
+                    result = Executor(registry, engine=engine, pool=None).run(tool, {})
                     assert not result.is_error, result
                     found.setdefault(name, []).append(_numbers(result.text))
     medians = {name: [statistics.median(each) for each in zip(*rounds, strict=True)] for name, rounds in found.items()}

@@ -10,8 +10,8 @@ from gvisor_daemon import gvisor_socket
 from toolc.sandbox.docker import sdk
 from toolc.sandbox.docker.api_client import find_socket
 from toolc.sandbox.docker.daemon import connect
-from toolc.sandbox.docker.image_builder import base_tag
 from toolc.sandbox.host import store
+from toolc.sandbox.images.stored import base_tag
 
 FOLDER = Path(__file__).parent / "clients"
 

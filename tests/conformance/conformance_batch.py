@@ -2,15 +2,18 @@
 
 import hashlib
 import os
+import re
 import shutil
 import socket
 import stat
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
 
@@ -20,12 +23,14 @@ from conformance_case import Case
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.client.serialization import result_to_json
+from toolc.config.user_config import load_configuration
 from toolc.model.errors import InfrastructureError
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Profile
 from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.pool.pool import Pool
 from toolc.sandbox.base import Engine, EngineSandbox
 from toolc.sandbox.docker.sandbox import DockerSandbox
 from toolc.sandbox.oci.sandbox import OciSandbox
@@ -36,27 +41,34 @@ CALLERS: Final = 3
 KINDS: Final = {stat.S_IFLNK: "link", stat.S_IFREG: "file", stat.S_IFDIR: "folder"}
 USAGE: Final = ("duration_ms", "cpu_ms", "peak_memory_bytes")
 
+GVISOR_PROCESS: Final = "exe"
+"""The name of the processes of gVisor, which are the kernel of a sandbox."""
+
 
 class WatchedEngine:
-    """An engine that records the control group of the last sandbox of each thread."""
+    """An engine that records its sandboxes. Each case has its own."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._local = threading.local()
+        self._started: list[tuple[EngineSandbox, str]] = []
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._engine, name)
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> EngineSandbox:
-        self._local.last = None
         sandbox = self._engine.start(profile, arguments)
-        self._local.last = control_group(sandbox)
+        self._started.append((sandbox, control_group(sandbox)))
         return sandbox
 
-    def survivors(self) -> list[str]:
-        """Return the running processes of this thread's last sandbox."""
-        last = getattr(self._local, "last", None)  # None if the thread has not started one
-        return processes_in(last) if last else []
+    def survivors(self, pool: Pool | None) -> list[str]:
+        """Return the running processes of the sandboxes that were closed.
+
+        With a pool a call may return while its empty sandbox, in which only process 1 is left, is being closed. With
+        gVisor the host only sees the kernel of the sandbox.
+        """
+        groups = [group for sandbox, group in self._started if sandbox.fileno() < 0]
+        found = [process for group in groups for process in processes_in(group, with_first=pool is None)]
+        return found if pool is None else [name for name in found if name != GVISOR_PROCESS]
 
 
 def control_group(sandbox: EngineSandbox) -> str:
@@ -67,27 +79,33 @@ def control_group(sandbox: EngineSandbox) -> str:
     return sandbox._paths.name
 
 
-def processes_in(group: str) -> list[str]:
-    """Return the names of all processes in a control group with this name."""
+def processes_in(group: str, *, with_first: bool = True) -> list[str]:
+    """Return the names of all processes in a control group with this name, with or without process 1 of a sandbox."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if group in (process / "cgroup").read_text(encoding="utf-8"):
-                found.append((process / "comm").read_text(encoding="utf-8").strip())
+                ids = re.search(r"^NSpid:.*\t1$", (process / "status").read_text(encoding="utf-8"), re.MULTILINE)
+                if with_first or ids is None:
+                    found.append((process / "comm").read_text(encoding="utf-8").strip())
         except OSError:
             continue
     return found
 
 
-def run_batch(engine: Engine, cases: Iterable[Case], sandbox: JsonObject) -> dict[str, JsonObject]:
-    """Return the envelope of each case by name. ``sandbox`` is added to the sandbox of each tool."""
+def run_batch(
+    engine: Engine, cases: Iterable[Case], sandbox: JsonObject, pool: Pool | None = None
+) -> dict[str, JsonObject]:
+    """Return the envelope of each case by name. ``sandbox`` is added to the sandbox of each tool.
+
+    With a ``pool``, each call gets a sandbox that was started ahead, if its workspace allows that.
+    """
     cases = list(cases)
-    watched = WatchedEngine(engine)
     registry = _compiled(cases, sandbox)
-    with ThreadPoolExecutor(CALLERS) as pool, socket.socket(socket.AF_UNIX) as listener:
+    with ThreadPoolExecutor(CALLERS) as threads, socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"\0{LISTENER}")
         listener.listen()
-        envelopes = pool.map(lambda case: _run(registry, watched, case), cases)
+        envelopes = threads.map(lambda case: _run(registry, WatchedEngine(engine), case, pool), cases)
         return {case.name: found for case, found in zip(cases, envelopes, strict=True)}
 
 
@@ -98,14 +116,16 @@ def _compiled(cases: Iterable[Case], sandbox: JsonObject) -> Registry:
         return Registry.load(folder)
 
 
-def _run(registry: Registry, engine: WatchedEngine, case: Case) -> JsonObject:
+def _run(registry: Registry, engine: WatchedEngine, case: Case, pool: Pool | None) -> JsonObject:
     if case.hurry is None:
-        return _run_once(registry, engine, case)
-    found = _run_once(registry, engine, case, case.hurry)
-    return found if found.get("streamed") else _run_once(registry, engine, case, 50)
+        return _run_once(registry, engine, case, pool)
+    found = _run_once(registry, engine, case, pool, case.hurry)
+    return found if found.get("streamed") else _run_once(registry, engine, case, pool, 50)
 
 
-def _run_once(registry: Registry, engine: WatchedEngine, case: Case, timeout: float | None = None) -> JsonObject:
+def _run_once(
+    registry: Registry, engine: WatchedEngine, case: Case, pool: Pool | None, timeout: float | None = None
+) -> JsonObject:
     updates: list[JsonValue] = []
     streamed: dict[str, str] = {}
 
@@ -120,19 +140,24 @@ def _run_once(registry: Registry, engine: WatchedEngine, case: Case, timeout: fl
 
     with (
         _workspace(case) as folder,
+        Executor(
+            registry, workspace=folder, engine=cast("Engine", engine), timeout=timeout, pool=pool,
+            configuration=replace(load_configuration(), warm={case.tool: 1}),
+        ) as executor,
+        _warmed(executor, case),
         _cancelled_after(case.cancel_after) as cancellation,
-        Executor(registry, workspace=folder, engine=cast("Engine", engine), timeout=timeout) as executor,
-    ):
+    ):  # fmt: skip
         try:
             result = executor.run(case.tool, {**case.args}, call_id="c1", on_event=on_event, cancellation=cancellation)
+            assert pool is None or "start" not in str(result.details.get("timing_ms")) or _is_never_warm(case)
         except InfrastructureError as error:
-            return {"infrastructure": str(error), "survivors": [*engine.survivors()]}
+            return {"infrastructure": str(error), "survivors": [*engine.survivors(pool)]}
         except Exception:  # noqa: BLE001  an error of one case must not end the others
-            return {"raised": traceback.format_exc(), "survivors": [*engine.survivors()]}
+            return {"raised": traceback.format_exc(), "survivors": [*engine.survivors(pool)]}
         return envelope(result) | {
             "progress": updates,
             "streamed": {**streamed},
-            "survivors": [*engine.survivors()],
+            "survivors": [*engine.survivors(pool)],
             "files": files(folder, case.owner) if folder else {},
         }
 
@@ -171,6 +196,19 @@ def _images(whole: JsonObject) -> list[JsonObject]:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _is_never_warm(case: Case) -> bool:
+    return "transaction" in str(case.sandbox.get("workspace"))
+
+
+@contextmanager
+def _warmed(executor: Executor, case: Case) -> Iterator[None]:
+    """Wait until a sandbox for the case waits, if the executor has a pool."""
+    pool = executor._options.pool
+    while pool is not None and not _is_never_warm(case) and pool.counts() != (1, 0):
+        time.sleep(0.005)
+    yield
 
 
 @contextmanager

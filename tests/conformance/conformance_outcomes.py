@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 import pytest
-from configurations import CONFIGURATIONS
+from configurations import ALL_CONFIGURATIONS, CONFIGURATIONS, NEWER_DOCKER, PODMAN, WARM
 from conformance_batch import run_batch
 from conformance_case import Case, mismatches
 
@@ -30,7 +30,8 @@ class Outcomes:
         found = self._of(configuration)
         if isinstance(found, str):
             pytest.skip(found)
-        wrong = mismatches(found[name], {**self._cases[name].expected(configuration), "survivors": []})
+        like = ALL_CONFIGURATIONS[configuration].like or configuration
+        wrong = mismatches(found[name], {**self._cases[name].expected(like), "survivors": []})
         if wrong:
             pytest.fail("\n".join([*wrong, f"in: {json.dumps(found[name])[:2000]}"]), pytrace=False)
 
@@ -38,7 +39,8 @@ class Outcomes:
         """Fail if the case has another envelope than in the first reference configuration without a difference."""
         case = self._cases[name]
         reference = next((each for each in REFERENCES if each not in case.differs), configuration)
-        if configuration in {reference, *case.differs}:
+        like = ALL_CONFIGURATIONS[configuration].like or configuration
+        if configuration == reference or like in case.differs:
             return
         expected, found = self._of(reference), self._of(configuration)
         if isinstance(expected, str):
@@ -55,22 +57,31 @@ class Outcomes:
         """Return the envelope of each case by name, or why the configuration is not available."""
         if configuration not in self._found:
             self._found[configuration] = f"{configuration}: its cases could not run"
-            self._found[configuration] = CONFIGURATIONS[configuration].lacks() or self._run(configuration)
+            self._found[configuration] = ALL_CONFIGURATIONS[configuration].lacks() or self._run(configuration)
         return self._found[configuration]
 
     def _run(self, configuration: str) -> dict[str, JsonObject]:
-        chosen = CONFIGURATIONS[configuration]
-        found = chosen.run(lambda engine: {**run_batch(engine, self._cases.values(), chosen.sandbox)})
+        chosen = ALL_CONFIGURATIONS[configuration]
+        found = chosen.run(lambda engine: {**run_batch(engine, self._cases.values(), chosen.sandbox, chosen.pool)})
         return cast("dict[str, JsonObject]", found)
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+@pytest.mark.parametrize(
+    "configuration",
+    [
+        *CONFIGURATIONS,
+        *(each.name for each in WARM),
+        *(pytest.param(each.name, marks=pytest.mark.integrations) for each in (PODMAN, NEWER_DOCKER)),
+    ],
+)
 def test_result_is_as_expected(outcomes: Outcomes, configuration: str, name: str) -> None:
     outcomes.check(configuration, name)
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("configuration", [each for each in CONFIGURATIONS if each != REFERENCES[0]])
+@pytest.mark.parametrize(
+    "configuration", [*(each for each in CONFIGURATIONS if each != REFERENCES[0]), *(each.name for each in WARM)]
+)
 def test_engines_agree(outcomes: Outcomes, configuration: str, name: str) -> None:
     outcomes.check_agreement(configuration, name)

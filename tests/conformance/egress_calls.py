@@ -69,8 +69,11 @@ def run(
     registry = Registry.load(path)
 
     def work(engine: Engine) -> JsonValue:
-        executor = Executor(registry, engine=engine, configuration=UserConfiguration())
-        with Cancellation() as cancellation:
+        # Without an image, the clients are programs of the host.
+        with (
+            Cancellation() as cancellation,
+            Executor(registry, engine=engine, configuration=UserConfiguration(host_programs=True)) as executor,
+        ):
 
             def on_event(event: Event) -> None:
                 if cancel_at and isinstance(event, ToolUpdate) and cancel_at in (event.text or event.message):

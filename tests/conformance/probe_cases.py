@@ -92,6 +92,9 @@ CASES: Final = (
             "docker": _refused_but(
                 _ROOTS, *_OWN_PROCESS_1, "home-folders", "password-hashes", "a mount that allows set-user-id or devices"
             ),
+            "podman": _refused_but(
+                _ROOTS, *_OWN_PROCESS_1, "home-folders", "password-hashes", "a mount that allows set-user-id or devices"
+            ),
             "docker+gvisor": _refused_but(
                 f"{_GVISOR}; {_ROOTS}", *_GVISORS, "a file under /sys or /proc/sys that can be written",
                 "home-folders", "password-hashes", "reading /proc/1/io",

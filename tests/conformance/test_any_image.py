@@ -13,7 +13,7 @@ from conformance_case import Case, mismatches
 from conformance_suite import cases_of
 from image_cases import archive, busybox, in_docker, needs_busybox, one_program
 
-from toolc.sandbox.oci import images
+from toolc.sandbox.images import unpacked
 
 pytestmark = [needs_busybox, pytest.mark.timeout(600)]
 
@@ -59,7 +59,7 @@ def image(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyImage]:
     """Yield an image that is loaded into the daemon and unpacked."""
     found: AnyImage = request.param
     file = archive(tmp_path / "image.tar", found.name, found.layer())
-    images.import_archive(found.name, file)
+    unpacked.import_archive(found.name, file)
     with in_docker(file, found.name):
         yield found
 

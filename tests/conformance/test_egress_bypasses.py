@@ -1,16 +1,18 @@
 """Attempts to bypass an allow-list from inside sandboxes, through the proxy and without it."""
 
 import http.server
+import re
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 import pytest
-from bypass_attempts import ADDRESSES, ALLOW, GREETINGS, HOSTS, SPELLINGS
+from bypass_attempts import ADDRESSES, ALLOW, GREETINGS, HOSTS, REQUESTS, SPELLINGS
 from egress_calls import available, everywhere, network, run
+from tcp_server import tcp
 
 from toolc.model.json_schema import JsonObject
 from toolc.runtime.egress import polling
@@ -126,6 +128,72 @@ def test_no_attempt_reaches_another_destination(name: str, tmp_path: Path) -> No
     }
     assert reached == {}
     assert not [each for each in network(result) if each["allowed"]]
+
+
+SENDING: Final = """\
+import os, socket, time, urllib.parse
+
+def ended(connection):
+    try:
+        return connection.recv(65536) == b""
+    except ConnectionResetError:
+        return True
+
+def sent(connection, pieces):
+    try:
+        for piece in pieces:
+            connection.sendall(piece)
+        connection.shutdown(socket.SHUT_WR)
+        return ended(connection)
+    except OSError:
+        return True
+
+def attempt(requests, host, port):
+    proxy = urllib.parse.urlsplit(os.environ["http_proxy"])
+    count = 0
+    for each in requests:
+        data = each.replace("HOST", f"{host}:{port}").encode("latin-1")
+        for pieces in ([data], [data[at:at + 1] for at in range(len(data))]):
+            with socket.create_connection((host, port), 20) as connection:
+                count += sent(connection, pieces)
+        with socket.create_connection((proxy.hostname, proxy.port), 20) as connection:
+            connection.sendall(f"CONNECT {host}:{port} HTTP/1.1\\r\\n\\r\\n".encode())
+            assert b" 200 " in connection.recv(65536)
+            count += sent(connection, [data])
+    return count
+"""
+
+
+@contextmanager
+def recording_server() -> Iterator[tuple[int, list[bytes]]]:
+    """Yield the port of a server, and the data of each connection, which it only records."""
+    received: list[bytes] = []
+
+    def serve(connection: socket.socket) -> None:
+        data = b""
+        with suppress(ConnectionResetError):
+            while piece := connection.recv(65536):
+                data += piece
+        received.append(data)
+
+    with tcp(serve) as port:
+        yield port, received
+
+
+@everywhere
+def test_no_request_names_another_site(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, ("127.0.0.1",)))
+    with recording_server() as (port, received):
+        sandbox: JsonObject = {"network": {"allow": [f"api.example.com:{port}", f"127.0.0.1:{port}"]}}
+        args: JsonObject = {"requests": [each for each, _ in REQUESTS], "host": "api.example.com", "port": port}
+        backend: JsonObject = {"python": {"code": SENDING, "function": "attempt"}}
+        result = run(available(name), backend, sandbox, tmp_path, args=args)
+    assert result["structured"] == 3 * len(REQUESTS), result
+    assert [data for data in received if re.search(rb"evil\.test[^\n]*\n", data)] == []
+    attempts = network(result)
+    assert len(attempts) == 3 * len(REQUESTS)
+    assert [each for each in attempts if each["allowed"]] == []
+    assert {str(each["would_allow"]) for each in attempts} == {f'{{to: "api.example.com:{port}", any_host: true}}'}
 
 
 class _HostHandler(http.server.BaseHTTPRequestHandler):

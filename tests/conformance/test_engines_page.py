@@ -4,11 +4,13 @@ import textwrap
 from typing import Final
 
 from attempts_beyond import CHAPTERS as ATTEMPTS
-from configurations import CONFIGURATIONS
+from configurations import CONFIGURATIONS, PODMAN
 from conformance_case import Case, Difference
 from conformance_suite import BY_NAME, CHAPTERS
 from data_files import load_yaml
 from paths import DOCS
+
+COLUMNS: Final = (*CONFIGURATIONS, PODMAN.name)
 
 PAGE = DOCS / "reference" / "engine-behavior.md"
 
@@ -23,9 +25,10 @@ row is a tool that is called on every engine. "same" means that the result is th
 engines. Numbered differences are explained below and are tested too.
 
 `docker` is a container, `docker+gvisor` a container with gVisor (`min_isolation: gvisor`). `oci root` and `oci
-user` are the oci engine started by root, and by an ordinary user with delegated control groups. The comparison
-ignores that the tools of an ordinary user run as user 0 of a user namespace. The cases ran on Linux 6.18 with
-cgroup v1, Docker 20.10, runc 1.1.5 and gVisor 20221219; other versions may differ.
+user` are the oci engine started by root, and by an ordinary user with delegated control groups. `podman` is the
+docker engine with Podman in place of Docker. The comparison ignores that the tools of an ordinary user run as user 0
+of a user namespace. The cases ran on Linux 6.18 with cgroup v1, Docker 20.10, Podman 4.3, runc 1.1.5 and gVisor
+20221219; for other versions see [platforms](platforms.md).
 """
 
 
@@ -42,7 +45,7 @@ def test_behaviours_have_unique_names() -> None:
 
 
 def test_differences_are_of_existing_configurations() -> None:
-    assert {each for case in BY_NAME.values() for each in case.differs} <= set(CONFIGURATIONS)
+    assert {each for case in BY_NAME.values() for each in case.differs} <= set(COLUMNS)
 
 
 def test_every_test_of_inspect_ai_has_a_case() -> None:
@@ -62,9 +65,9 @@ def render() -> str:
 
 
 def _table(cases: tuple[Case, ...], reasons: list[str]) -> str:
-    lines = [f"| behavior | {' | '.join(CONFIGURATIONS)} |", f"|---|{'---|' * len(CONFIGURATIONS)}"]
+    lines = [f"| behavior | {' | '.join(COLUMNS)} |", f"|---|{'---|' * len(COLUMNS)}"]
     for case in cases:
-        cells = [_cell(case.differs.get(each), reasons) for each in CONFIGURATIONS]
+        cells = [_cell(case.differs.get(each), reasons) for each in COLUMNS]
         lines.append(f"| {case.name} | {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 

@@ -178,7 +178,9 @@ def flooded(engine: Engine, min_isolation: MinIsolation, port: int, stalled: int
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "modest.yaml").write_text(case.spec({}), encoding="utf-8")
             registry = Registry.load(folder)
-        modest = Executor(registry, engine=engine, configuration=Configuration()).run(case.tool, {"port": port})
+        modest = Executor(registry, engine=engine, configuration=Configuration(), pool=None).run(
+            case.tool, {"port": port}
+        )
         is_running = not endless.done()
         done.set()
         cancellation.cancel()

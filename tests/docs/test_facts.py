@@ -3,6 +3,7 @@ from dataclasses import fields
 from typing import Any
 
 from pages import Page
+from paths import DOCS
 
 from toolc.cli.main import COMMANDS
 from toolc.client.registry import Registry
@@ -30,7 +31,7 @@ from toolc.runtime.composite.composite import MAX_PARALLEL
 from toolc.runtime.egress import broker
 from toolc.runtime.sandboxed.result_files import MAX_FILES
 from toolc.runtime.wire import call_loop
-from toolc.runtime.workspace.transaction import journal
+from toolc.runtime.workspace.transaction import journal, lock
 from toolc.runtime.workspace.transaction.allowed_changes import PROTECTED
 from toolc.runtime.workspace.transaction.view import MAX_ENTRIES
 from toolc.sandbox.docker import container, daemon, sweep
@@ -54,6 +55,7 @@ DEADLINES = {
     "The guest becomes ready": call_loop.START_SECONDS,
     "Another process builds the same image or installs the same packages": store.LOCK_SECONDS,
     "Another process rolls back the same transaction": journal.LOCK_SECONDS,
+    "Another process commits in the same workspace": lock.WAIT_SECONDS,
 }  # fmt: skip
 
 
@@ -255,10 +257,18 @@ def test_documented_builtin_tools_exist() -> None:
     tools |= {"knowledge_search", "remember", "web_search", "file_read", "file_write", "file_list", "http_fetch"}
     tools |= {f"schedule_{verb}" for verb in ("create", "list", "update", "delete")}
     assert tools >= {"bash", "calculator", "database_query", "database_execute", "http_request"}
-    assert tools - set(Registry.builtin().names) == set()
+    registry = Registry.builtin()
+    assert [name for name in sorted(tools) if name not in registry] == []
 
 
 def test_terms_of_the_glossary_are_sorted_and_unique() -> None:
     terms = re.findall(r"^\| ([\w-][^|]*?) \| ", Page.read("reference/glossary").text, re.MULTILINE)[1:]
     assert terms == sorted(set(terms), key=str.casefold)
     assert len(terms) >= 70
+
+
+def test_decision_records_have_unique_numbers_and_are_listed() -> None:
+    names = sorted(each.name for each in (DOCS / "explanation/decisions").glob("0*.md"))
+    index = Page.read("explanation/decisions/index").text
+    assert len({name[:4] for name in names}) == len(names)
+    assert [name for name in names if f"| {name[:4]} | [" not in index or f"]({name})" not in index] == []

@@ -1,3 +1,4 @@
+import json
 import re
 import shutil
 import socket
@@ -6,13 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from model_responses import Asked
 from pages import DOCS, ROOT, Example, Page
+from provider_server import KEYS, TEXT, ProviderServer
 from scripted_model import AnthropicSpeech, OpenAISpeech, ScriptedModel
 from scripted_server import Request, ScriptedServer, json_reply, reply
 
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.json_schema import JsonValue
-from toolc.reporters.text import render
 
 GENERATED = {"reference/checks", "reference/engine-behavior", "reference/check-rates"}
 """Pages that other tests write and compare. Their blocks are not examples to run."""
@@ -24,6 +26,14 @@ PAGES = [
     for name in (README, *(str(path.relative_to(DOCS).with_suffix("")) for path in sorted(DOCS.rglob("*.md"))))
     if name not in GENERATED and Page.read(name).steps()
 ]
+
+
+READS = (
+    Asked("call_notes", "file_read", '{"path": "notes.md"}'),
+    Asked("call_missing", "file_read", '{"path": "missing.md"}'),
+    Asked("call_list", "file_list", "{}"),
+)
+"""The calls of the models of several pages."""
 
 
 @contextmanager
@@ -78,11 +88,54 @@ def _claude(folder: Path) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
+def _providers(folder: Path) -> Iterator[dict[str, str]]:
+    """Serve a model of each provider, which reads a file, a folder, and a file that does not exist."""
+    with ProviderServer(READS) as server, pytest.MonkeyPatch.context() as patch:
+        for key, value in (server.environment | KEYS).items():
+            patch.setenv(key, value)
+        yield server.constructors
+        for provider, bodies in server.bodies.items():
+            text = json.dumps(bodies[1])
+            assert all(each in text for each in ("two words", "missing.md: No such file", "specs/")), provider
+
+
+class _FrameworkServer(ProviderServer):
+    """Ends the run of an agent of smolagents by its tool ``final_answer``."""
+
+    def turn(self, request: str) -> tuple[str, list[Asked]]:
+        if re.search('"name": ?"final_answer"', request) and re.search('"role": ?"assistant"', request):
+            return "", [Asked("call_end", "final_answer", json.dumps({"answer": TEXT}))]
+        return super().turn(request)
+
+
+@contextmanager
+def _frameworks(folder: Path) -> Iterator[dict[str, str]]:
+    """Serve the models of the agents: each reads a file, a folder, and a file that does not exist."""
+    with _FrameworkServer(READS) as server, pytest.MonkeyPatch.context() as patch:
+        for key, value in (server.environment | KEYS | {"OPENAI_AGENTS_DISABLE_TRACING": "1"}).items():
+            patch.setenv(key, value)
+        yield {}
+        chats, responses, gemini = (server.bodies[each] for each in ("openai_chat", "openai_responses", "gemini"))
+        assert (len(chats), len(responses), len(gemini)) == (4, 4, 2)
+        for body in (*chats[1::2], *responses[1::2], *gemini[1::2]):
+            assert "missing.md: No such file" in json.dumps(body)
+            # If one of several calls fails, smolagents keeps only the error.
+            assert "final_answer" in json.dumps(body) or "two words" in json.dumps(body)
+
+
+@contextmanager
 def _nothing(folder: Path) -> Iterator[dict[str, str]]:
     yield {}
 
 
-SETUPS = {README: _claude, "guides/http-tools": _shop, "guides/migrating": _plugins, "guides/sub-agents": _model}
+SETUPS = {
+    README: _claude,
+    "guides/frameworks": _frameworks,
+    "guides/http-tools": _shop,
+    "guides/migrating": _plugins,
+    "guides/model-loop": _providers,
+    "guides/sub-agents": _model,
+}
 """What a page needs besides the files that it shows. Each yields the text to replace in the page."""
 
 
@@ -103,9 +156,11 @@ def test_examples_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "page"
     folder.mkdir()
     with SETUPS.get(name, _nothing)(folder) as replace:
-        Page.read(name, replace).run(folder)
+        page = Page.read(name, replace)
+        page.run(folder)
     specs = [path for path in sorted(folder.rglob("specs/*")) if _is_spec(path)]
-    assert not specs or render(compile_specs(specs).diagnostics, color=False) == ""
+    found = compile_specs(specs).diagnostics.sorted() if specs else ()
+    assert [each for each in found if f" {each.code.number}: {each.message}" not in page.text] == []
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -1,6 +1,8 @@
-"""Make many concurrent calls, and check that they leak no resources."""
+"""Make many calls, by one or several processes at a time, and check that they leak no resources."""
 
+import contextlib
 import json
+import math
 import time
 
 from killing import CLEANUP_SECONDS, HERE, setup
@@ -8,24 +10,29 @@ from leftovers import Before, Owned, adopting, seconds_until_clean
 from many_calls import MAY_GROW
 
 
-def seconds_for(name: str, calls: int, threads: int, program: str = "many_calls.py") -> float:
-    """Return the seconds that ``program`` takes for ``threads`` and then ``calls`` calls, on ``threads`` threads.
+def seconds_for(name: str, calls: int, threads: int, program: str = "many_calls.py", owners: int = 1) -> float:
+    """Return the seconds that ``program`` takes for ``calls`` calls on ``threads`` threads, in ``owners`` processes.
 
-    Raise ``AssertionError`` if a result is wrong or a resource is leaked.
+    Each process makes its share of the calls. Raise ``AssertionError`` if a result is wrong or a resource is leaked.
     """
-    with setup(name) as owner, adopting():
-        daemon = owner.daemon()
-        before = Before.look(daemon)
+    with contextlib.ExitStack() as stack:
+        setups = [stack.enter_context(setup(name)) for _ in range(owners)]
+        stack.enter_context(adopting())
+        before = [Before.look(owner.daemon(), owner.top) for owner in setups]
         began = time.monotonic()
-        arguments = (*owner.engine_arguments(), str(calls), str(threads), str(owner.workspace / "hello.yaml"))
-        with owner.start(str(HERE / program), *arguments) as process:
-            output, _ = process.communicate()
+        share = str(math.ceil(calls / owners))
+        processes = []
+        for owner in setups:
+            arguments = (*owner.engine_arguments(), share, str(threads), str(owner.workspace / "hello.yaml"))
+            processes.append(stack.enter_context(owner.start(str(HERE / program), *arguments)))
+        outputs = [process.communicate()[0] for process in processes]
         seconds = time.monotonic() - began
-        assert process.returncode == 0, f"exit status {process.returncode}\n{output}"
-        found = json.loads(output)
-        _check(found)
-        owned = Owned(label=found["label"], top=owner.top, daemon=daemon, before=before)
-        seconds_until_clean(owned, CLEANUP_SECONDS)
+        for owner, process, output, first in zip(setups, processes, outputs, before, strict=True):
+            assert process.returncode == 0, f"exit status {process.returncode}\n{output}"
+            found = json.loads(output)
+            _check(found)
+            owned = Owned(label=found["label"], top=owner.top, daemon=owner.daemon(), before=first)
+            seconds_until_clean(owned, CLEANUP_SECONDS)
         return seconds
 
 

@@ -75,7 +75,7 @@ def main() -> None:
                 found.append(by_token(executor, batch[:half], threads, chance.randrange(1, 3 * half + 2)))
                 found.append(by_task(executor, batch[half:], threads, chance.uniform(0.05, 2)))
 
-        grown = growth(batches)
+        grown = growth(executor, batches)
     output = {"label": Owner.current().label(), "right": all(found), "calls": count}
     print(json.dumps(output | grown | {"after": final_resources()}))
 

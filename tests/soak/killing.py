@@ -22,6 +22,7 @@ from dying_owner import kill_janitor
 from gvisor_daemon import gvisor_socket
 from leftovers import Before, Owned, adopting, seconds_until_clean
 from paths import SUPPORT
+from shared_base import share_base
 
 from toolc.sandbox.docker.api_client import find_socket
 from toolc.sandbox.docker.daemon import connect
@@ -94,6 +95,9 @@ def setup(name: str) -> Iterator[Setup]:
         for folder in ("tmp", "state", "store", "cache", "workspace"):
             (top / folder).mkdir(mode=0o755)
             os.chown(top / folder, uid, uid)
+        share_base(top / "store")
+        for path in (top / "store").rglob("*"):
+            os.chown(path, uid, uid, follow_symlinks=False)
         (top / "workspace" / "a").write_text("old\n", encoding="ascii")
         for path in (top / "workspace", top / "workspace" / "a"):
             os.chown(path, USER, USER)
@@ -111,7 +115,7 @@ def seconds_after_death(name: str, step: str, death: Death, *, kill_after: float
     """
     with setup(name) as owner, adopting():
         daemon = owner.daemon()
-        before = Before.look(daemon)
+        before = Before.look(daemon, owner.top)
         label, containers = _dead_owner(owner, step, death, kill_after)
         owned = Owned(label=label, containers=containers, top=owner.top, daemon=daemon, before=before)
         seconds = seconds_until_clean(owned, CLEANUP_SECONDS) if death == "owner" else _cleaned_up(owner, owned, death)

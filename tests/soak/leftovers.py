@@ -29,6 +29,9 @@ GIVEN: Final = ("tmp", "state", "store", "cache")
 ALLOWED: Final = ("tmp/toolc-1234", "state/toolc", "state/toolc/scratch")
 """The empty folders that every process may leave: owners create their own folders inside."""
 
+LOCKS: Final = "tmp/toolc-1234/locks"
+"""The folder of the workspaces' locks: the empty file of a killed process is removed by the next commit there."""
+
 PAUSE_SECONDS: Final = 0.02
 
 _PR_SET_CHILD_SUBREAPER: Final = 36
@@ -40,12 +43,13 @@ class Before:
 
     children: frozenset[int]
     mounts: frozenset[str]
+    given: frozenset[str] = frozenset()
 
     @staticmethod
-    def look(daemon: DaemonPlaces | None) -> Before:
-        """Return the current state."""
+    def look(daemon: DaemonPlaces | None, top: Path | None = None) -> Before:
+        """Return the current state. ``top`` contains the folders of the owner, as for ``Owned``."""
         mounts = daemon.mounts() if daemon else frozenset()
-        return Before(children=frozenset(children(os.getpid())), mounts=mounts)
+        return Before(children=frozenset(children(os.getpid())), mounts=mounts, given=frozenset(_given(top)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,12 +98,10 @@ class Owned:
                         yield f"folder {folder}/{name}"
 
     def _given(self) -> Iterator[str]:
-        if self.top is None:
-            return
-        for given in GIVEN:
-            for folder, names, files in os.walk(self.top / given):
-                paths = (Path(folder, name).relative_to(self.top) for name in (*names, *files))
-                yield from (f"given folder: {path}" for path in paths if str(path) not in ALLOWED)
+        known = {*ALLOWED, *self.before.given}
+        yield from (
+            f"given folder: {path}" for path in _given(self.top) if path not in known and not path.startswith(LOCKS)
+        )
 
     def _mounts(self) -> Iterator[str]:
         for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
@@ -150,6 +152,14 @@ def adopting() -> Iterator[None]:
         yield
     finally:
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+def _given(top: Path | None) -> Iterator[str]:
+    if top is None:
+        return
+    for given in GIVEN:
+        for folder, names, files in os.walk(top / given):
+            yield from (str(Path(folder, name).relative_to(top)) for name in (*names, *files))
 
 
 def children(pid: int) -> list[int]:

@@ -17,6 +17,7 @@ from leftovers import children
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
+from toolc.runtime.pool.keeper import KEEPER
 from toolc.sandbox.host.owner import Owner
 
 SPEC = """\
@@ -48,15 +49,25 @@ def resources() -> dict[str, int]:
     }
 
 
-def growth(work: Callable[[], object]) -> dict[str, dict[str, int]]:
-    """Return the used resources ``before`` and after ``work``, which runs ``during`` the life of the executor.
+def rest(executor: Executor) -> None:
+    """Wait until the pool of the executor has started and stopped what it must."""
+    pool = executor._options.pool
+    until = time.monotonic() + 60
+    while pool and (pool.counts() != (1, 0) or KEEPER.is_busy()) and time.monotonic() < until:
+        time.sleep(0.02)
+
+
+def growth(executor: Executor, work: Callable[[], object]) -> dict[str, dict[str, int]]:
+    """Return the used resources ``before`` and after ``work``, which runs ``during`` the life of ``executor``.
 
     If they grow, the work is repeated: a leak grows with each round, but memory kept by the allocator does not.
     """
+    rest(executor)
     before, during = resources(), resources()
     for _ in range(MAX_ROUNDS):
         before = during
         work()
+        rest(executor)
         during = resources()
         if all(during[name] <= before[name] + most for name, most in MAY_GROW.items()):
             break
@@ -91,7 +102,7 @@ def main() -> None:
         right = list(pool.map(first, range(threads)))
         # After two rounds an allocator usually needs no more memory.
         right += list(pool.map(one, range(2 * calls)))
-        grown = growth(lambda: right.extend(pool.map(one, range(calls))))
+        grown = growth(executor, lambda: right.extend(pool.map(one, range(calls))))
     found = {"label": Owner.current().label(), "right": all(right), "calls": len(right)}
     print(json.dumps(found | grown | {"after": final_resources()}))
 

@@ -1,8 +1,8 @@
-"""``make soak``: a thousand concurrent calls, fifty kills at every step, then kills at random for an hour.
+"""``make soak``: ten thousand calls of each kind, fifty kills at every step, then kills at random for an hour.
 
-``python soak.py --times 50 --minutes 60 --log FILE`` prints the results after each step, and finally a table of the
-times until everything was removed. It continues after problems, but then exits with status 1. With the same FILE it
-resumes an interrupted run.
+``python soak.py --calls 10000 --times 50 --minutes 60 --log FILE`` prints the results after each step, and finally a
+table of the times until everything was removed. It continues after problems, but then exits with status 1. With the
+same FILE it resumes an interrupted run.
 """
 
 import argparse
@@ -29,6 +29,11 @@ from toolc.sandbox.docker.api_client import ApiError, NoDaemonError
 RANDOM: Final = "at random"
 MANY: Final = "1000 calls"
 CANCELLED: Final = "1000 calls in cancelled batches"
+KILLED: Final = "calls, 1 % killed"
+LATE: Final = "calls of late writers"
+FAST: Final = ("docker", "oci root")
+"""The configurations that make the most calls; the others make a tenth as many."""
+
 LONGEST_SECONDS: Final = 6.0
 """The maximum life of an owner that is killed at random."""
 
@@ -49,6 +54,18 @@ class Soak:
             for row, work in (
                 ((name, MANY, ""), partial(seconds_for, name, 1000, 1000)),
                 ((name, CANCELLED, ""), partial(seconds_for, name, 1000, 12, "cancelled_calls.py")),
+            ):
+                if not self.records.of(row):
+                    self._do(row, work)
+                    self._report(row)
+
+    def long_runs(self, calls: int) -> None:
+        """Make many calls by three processes that are killed at random, and many that try to write after their end."""
+        for name in self.names:
+            count = calls if name in FAST else calls // 10
+            for row, work in (
+                ((name, KILLED, ""), partial(seconds_for, name, count, 4, "killed_calls.py", owners=3)),
+                ((name, LATE, ""), partial(seconds_for, name, count, 4, "late_calls.py")),
             ):
                 if not self.records.of(row):
                     self._do(row, work)
@@ -105,6 +122,7 @@ def say(text: str) -> None:
 def main() -> None:
     """Parse the options and run everything."""
     parser = argparse.ArgumentParser()
+    parser.add_argument("--calls", type=int, default=10_000, help="the calls of each long run")
     parser.add_argument("--times", type=int, default=50, help="kills of the owner at each step")
     parser.add_argument(
         "--janitor-times", type=int, default=10, help="kills of owner and janitor at each step, for each cleanup"
@@ -122,6 +140,7 @@ def main() -> None:
     soak = Soak(records=Records(log), names=names)
     try:
         soak.many_calls()
+        soak.long_runs(options.calls)
         for death in DEATHS:
             soak.walk(options.times if death == "owner" else options.janitor_times, death)
         soak.at_random(options.minutes, options.seed)

@@ -21,5 +21,8 @@ URLS: Final[list[tuple[str, str]]] = [(url, attempt) for url, attempt in _DATA["
 GREETINGS: Final[list[tuple[str, str]]] = [(greeting, attempt) for greeting, attempt in _DATA["greetings"]]
 """The bytes that a program sends to the proxy of the sandbox first, one character per byte, and the attempt."""
 
+REQUESTS: Final[list[tuple[str, str]]] = [(request, attempt) for request, attempt in _DATA["requests"]]
+"""The bytes that a program sends on a connection to an allowed host, one character per byte, and the attempt."""
+
 SPELLINGS: Final[list[tuple[str, str]]] = [(host, spelling) for host, spelling in _DATA["spellings"]]
 """A host that is allowed, and how it is written: it must be reached."""

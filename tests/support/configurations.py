@@ -15,17 +15,19 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from delegated_groups import delegated, join
 from exposed import expose_python
-from gvisor_daemon import gvisor_socket
+from gvisor_daemon import gvisor_socket, newer_docker_socket
+from podman_service import podman_socket
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import MinIsolation
+from toolc.runtime.pool.pool import Pool
 from toolc.sandbox.base import Engine
 from toolc.sandbox.docker.api_client import NoDaemonError
 from toolc.sandbox.docker.engine import DockerEngine
@@ -40,13 +42,18 @@ Work = Callable[[Engine], JsonValue]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """An engine, the isolation that it must provide, and the user that runs it."""
+    """An engine, the isolation that it must provide, and the user that runs it.
+
+    ``like`` is the configuration whose differences it has too. ``pool`` makes calls use warm sandboxes.
+    """
 
     name: str
     make: Callable[[], Engine]
     min_isolation: MinIsolation = "namespace"
     uid: int = 0
+    like: str = ""
     sandbox: JsonObject = field(default_factory=dict)
+    pool: Pool | None = None
 
     def lacks(self) -> str | None:
         """Return why this configuration is not available on this host, or None if it is."""
@@ -146,3 +153,17 @@ CONFIGURATIONS: Final = {
     )
 }
 """By name, in the order of the tables in the documentation."""
+
+PODMAN: Final = Configuration(name="podman", make=lambda: DockerEngine(podman_socket()))
+"""Podman in place of Docker. Its tests have the marker ``integrations``, like those of the next one."""
+
+NEWER_DOCKER: Final = Configuration(name="docker 26", make=lambda: DockerEngine(newer_docker_socket()), like="docker")
+
+WARM: Final = tuple(
+    replace(each, name=f"{each.name}, warm", like=each.name, pool=Pool(sandboxes=16, memory_bytes=4 << 30))
+    for each in CONFIGURATIONS.values()
+)
+"""The configurations with a warm sandbox for each call."""
+
+ALL_CONFIGURATIONS: Final = {**CONFIGURATIONS, **{each.name: each for each in (PODMAN, NEWER_DOCKER, *WARM)}}
+"""The configurations in which the conformance suite runs."""

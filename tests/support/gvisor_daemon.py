@@ -1,15 +1,29 @@
-"""A Docker daemon that has gVisor: the one that ``docker`` itself would use, else one that the tests start."""
+"""Docker daemons of special kinds: one that has gVisor, which may be the usual daemon, and a newer one."""
 
 import atexit
 import contextlib
 import functools
 import os
 import shutil
+from pathlib import Path
+from typing import Final
 
 from own_daemon import TOOLS, missing, own_daemon
 
+from toolc.model.json_schema import JsonObject
 from toolc.sandbox.docker.api_client import NoDaemonError, find_socket
 from toolc.sandbox.docker.daemon import Daemon, connect
+
+NEWER_DOCKER: Final = "/var/lib/toolc-test/docker-trixie"
+"""The folder that ``.ci/with-newer-docker`` makes."""
+
+
+@functools.cache
+def newer_docker_socket() -> str:
+    """Return the path of the socket of a newer Docker. Raise ``NoDaemonError`` where none can be started."""
+    if missing() or not Path(NEWER_DOCKER).is_dir():
+        raise NoDaemonError(f"there is no {NEWER_DOCKER}", "Run the tests as root with .ci/with-newer-docker.")
+    return start_daemon({"exec-opts": ["native.cgroupdriver=cgroupfs"]}, NEWER_DOCKER)
 
 
 @functools.cache
@@ -33,17 +47,15 @@ def has_gvisor(daemon: Daemon) -> bool:
 
 
 def _start(runsc: str) -> str:
-    """Start a daemon that runs as long as this process."""
+    # Control groups not by systemd: older gVisor cannot ask it for a group.
+    runtimes: JsonObject = {"runsc": {"path": runsc, "runtimeArgs": ["--network=none", "--oci-seccomp"]}}
+    return start_daemon({"runtimes": runtimes, "exec-opts": ["native.cgroupdriver=cgroupfs"]})
+
+
+def start_daemon(configuration: JsonObject, root: str = "") -> str:
+    """Start a daemon that runs as long as this process, and return the path of its socket."""
     running = contextlib.ExitStack()
-    daemon = running.enter_context(
-        own_daemon(
-            configuration={
-                "runtimes": {"runsc": {"path": runsc, "runtimeArgs": ["--network=none", "--oci-seccomp"]}},
-                # Not by systemd: older gVisor cannot ask it for a group.
-                "exec-opts": ["native.cgroupdriver=cgroupfs"],
-            }
-        )
-    )
+    daemon = running.enter_context(own_daemon(configuration=configuration, root=root))
     atexit.register(_stop, os.getpid(), running)
     return daemon.socket
 

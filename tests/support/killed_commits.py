@@ -2,7 +2,7 @@
 
 Each commit runs in a forked child that sends itself SIGKILL before a line that changes anything, of the modules
 that commit and roll back. ``WAY``: ``commit`` recovers at once, ``recovery`` kills the recovery at its steps
-too, ``steps`` is a file system that knows no exchange.
+too, ``steps`` is a file system that knows no exchange. With ``writer`` another process changes files after the kill.
 """
 
 import inspect
@@ -54,6 +54,17 @@ def act(view: Path) -> None:
     (view / "e" / "closed").mkdir()
     (view / "e" / "closed" / "z").write_text("z\n")
     (view / "e" / "closed").chmod(0)
+
+
+def write_to(folder: Path) -> dict[str, list[object]]:
+    """Change files as another process, one of them with the same size and time; return what must be kept."""
+    status = (folder / "a").stat()
+    (folder / "a").write_bytes(b"t" * status.st_size)
+    os.utime(folder / "a", ns=(status.st_atime_ns, status.st_mtime_ns))
+    (folder / "d").chmod(0o711)
+    (folder / "theirs").write_text("theirs\n")
+    written = state(folder)
+    return {name: written[name] for name in ("a", "d", "theirs")}
 
 
 def state(folder: Path) -> dict[str, list[object]]:
@@ -117,9 +128,22 @@ def main() -> None:
         before = state(folder)
         was_killed = killed_at(step, lambda: call(doing(act), tool(), folder))
         middle = state(folder)
+        kept = write_to(folder) if way == "writer" else {}
         again = way == "recovery" and was_killed and killed_at(inner, recover)
         recover()
-        report = {"step": step, "inner": inner, "before": before, "middle": middle, "after": state(folder)}
+        report = {
+            "step": step,
+            "inner": inner,
+            "before": before,
+            "middle": middle,
+            "after": state(folder),
+            "kept": kept,
+        }
+        for staged in scratch._base().glob(f"*/*/{journal.STAGED}"):
+            # The user has restored what is needed.
+            report["old"] = sorted(path.read_text() for path in staged.iterdir() if path.is_file())
+            shutil.rmtree(staged)
+            recover()
         sys.stdout.write(json.dumps(report | {"left": [str(each) for each in owners()]}) + "\n")
         if not was_killed:
             return

@@ -21,11 +21,14 @@ from docker.api.client import APIClient
 from toolc.model.json_schema import JsonValue
 from toolc.sandbox.docker.api_client import NoDaemonError, find_socket
 from toolc.sandbox.docker.daemon import connect
-from toolc.sandbox.docker.image_builder import base_tag
 from toolc.sandbox.host import cgroups
+from toolc.sandbox.images.stored import base_tag
 
 SECONDS = 60.0
 """How long a daemon may take to start or to stop."""
+
+_STARTS = 3
+_CONTAINERD_IS_LATE = "timeout waiting for containerd to start"
 
 TOOLS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -37,27 +40,52 @@ _OPTIONS = (
 """No network, and separate namespaces in a containerd that it may share with the daemon of the host."""
 
 
+_ENTER = """\
+mount --bind "$0" "$0"
+cd "$0"
+for folder in proc sys dev tmp var/tmp run/toolc var/lib/toolc; do
+  mkdir -p "$folder" "/$folder"
+  mount --rbind "/$folder" "$folder"
+done
+exec chroot . "$@"
+"""
+"""A program of sh that runs a command in a folder with another system, with the host's kernel and toolc's folders."""
+
+
 class OwnDaemon:
     """A running dockerd. Its containers and images are in ``data`` and survive a restart."""
 
-    def __init__(self, folder: Path, configuration: Mapping[str, JsonValue] | None = None) -> None:
+    def __init__(self, folder: Path, configuration: Mapping[str, JsonValue] | None = None, root: str = "") -> None:
         """Start it with the contents of ``daemon.json``, and load the base image of the usual daemon into it.
 
+        ``root`` is a folder with another system, whose dockerd is started; the workspaces are in it too.
         Raises ``NoDaemonError`` with the end of its log if it does not answer within ``SECONDS``.
         """
         self._folder = folder
+        self._root = root
         self.data = folder / "data"
         self.socket = str(folder / "docker.sock")
         (folder / "daemon.json").write_text(json.dumps(configuration or {}), encoding="utf-8")
         self.start()
-        _copy_base_image(find_socket(os.environ), self.socket)
+        copy_base_image(find_socket(os.environ), self.socket)
 
     def start(self) -> None:
+        """Start the daemon. On a busy machine, containerd can miss the 15 seconds that dockerd waits for it."""
+        for _ in range(_STARTS - 1):
+            try:
+                return self._start()
+            except NoDaemonError as error:
+                if _CONTAINERD_IS_LATE not in str(error):
+                    raise
+        return self._start()
+
+    def _start(self) -> None:
         places = {"--data-root": "data", "--exec-root": "exec", "--pidfile": "pid", "--config-file": "daemon.json"}
         options = [word for option, name in places.items() for word in (option, str(self._folder / name))]
         options += [f"--host=unix://{self.socket}", f"--cgroup-parent=/{self._folder.name}", *_OPTIONS]
         # The daemon ends with the process that started it, however that one ends.
-        command = ["setpriv", "--pdeathsig", "TERM", "unshare", "--net", "dockerd"]
+        enter = ["--mount", "--propagation", "private", "sh", "-euc", _ENTER, self._root] if self._root else []
+        command = ["setpriv", "--pdeathsig", "TERM", "unshare", "--net", *enter, "dockerd"]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, *options],
@@ -69,9 +97,19 @@ class OwnDaemon:
             )
         self._wait()
 
+    @property
+    def pid(self) -> int:
+        """The id of its process, if it has no ``root``."""
+        return self._process.pid
+
     def stop(self) -> None:
         """End the process as ``systemctl stop`` does."""
         self._process.terminate()
+        self._process.wait(SECONDS)
+
+    def kill(self) -> None:
+        """End the process at once, as the kernel does if memory runs out."""
+        self._process.kill()
         self._process.wait(SECONDS)
 
     def hold(self) -> None:
@@ -97,7 +135,9 @@ class OwnDaemon:
 
 
 @contextlib.contextmanager
-def own_daemon(megabytes: int = 0, configuration: Mapping[str, JsonValue] | None = None) -> Iterator[OwnDaemon]:
+def own_daemon(
+    megabytes: int = 0, configuration: Mapping[str, JsonValue] | None = None, root: str = ""
+) -> Iterator[OwnDaemon]:
     """Yield a daemon that runs as long as the block; with ``megabytes``, its data is on a tmpfs of that size."""
     folder = Path(tempfile.mkdtemp(prefix="toolc-daemon-"))
     daemon = None
@@ -106,7 +146,7 @@ def own_daemon(megabytes: int = 0, configuration: Mapping[str, JsonValue] | None
         disk = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=711", "tmpfs", str(folder / "data")]
         subprocess.run(disk, check=True)
     try:
-        daemon = OwnDaemon(folder, configuration)
+        daemon = OwnDaemon(folder, configuration, root)
         yield daemon
     finally:
         if daemon is not None:
@@ -142,7 +182,8 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _copy_base_image(source: str, target: str) -> None:
+def copy_base_image(source: str, target: str) -> None:
+    """Copy the base image from the daemon at the socket ``source`` to the one at ``target``."""
     with (
         contextlib.closing(APIClient(f"unix://{source}", version="auto")) as theirs,
         contextlib.closing(APIClient(f"unix://{target}", version="auto")) as ours,

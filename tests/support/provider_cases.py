@@ -11,6 +11,7 @@ import paths
 from pydantic import TypeAdapter
 
 from toolc.model.json_schema import JsonObject, Schema
+from toolc.model.names import PROVIDER_NAMES
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.tool import Annotations, ProviderChoice, ToolSpec
 from toolc.model.template import Template
@@ -103,11 +104,34 @@ STRICT = tool(
     },
     description="Book a room.",
     providers=tuple(
-        ProviderChoice(provider=name, strict=True) for name in ("anthropic", "openai_chat", "openai_responses")
+        ProviderChoice(provider=name, strict=True) for name in PROVIDER_NAMES if name not in {"mcp", "ollama"}
     ),
 )
 
-TOOLS = (NOTHING, PLAIN, RICH, STRICT)
+TYPED = tool(
+    "history",
+    parameters(path={"type": "string"}),
+    description="List the last versions of a file.",
+    result_schema=Schema(
+        {
+            "type": "array",
+            "items": {"$ref": "#/$defs/version"},
+            "$defs": {
+                "version": {
+                    "type": "object",
+                    "properties": {
+                        "id": {"type": "string", "pattern": "^[0-9a-f]+$"},
+                        "state": {"enum": ["open", "closed"]},
+                        "parents": {"type": "array", "items": {"$ref": "#/$defs/version"}},
+                    },
+                    "required": ["id"],
+                }
+            },
+        }
+    ),
+)
+
+TOOLS = (NOTHING, PLAIN, RICH, STRICT, TYPED)
 
 
 def losses_as_text(lowering: Lowering) -> list[str]:

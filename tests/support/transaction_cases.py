@@ -59,10 +59,13 @@ def call(
     arguments: JsonObject | None = None,
     on_event: Listener | None = None,
     cancellation: Cancellation | None = None,
+    *,
+    host_programs: bool = False,
 ) -> ToolResult:
     options = CallOptions(
-        select_engine=lambda _: EngineSelection(engine), workspace=workspace, approve_changes=approve_changes
-    )
+        select_engine=lambda _: EngineSelection(engine), workspace=workspace, approve_changes=approve_changes,
+        host_programs=host_programs,
+    )  # fmt: skip
     asked = ToolCall(name=spec.name, arguments=arguments or {}, call_id="c")
     return execute(registered(spec), asked, options, on_event=on_event, cancellation=cancellation)
 

@@ -4,7 +4,7 @@ Start reading in ``base``, then the module of a kind. Each kind reads its own ou
 JSON"). Composites and agents are in ``toolc.runtime.composite`` and ``toolc.runtime.agents``. A new kind is a module
 here that has ``BACKEND``, and its name in ``BACKEND_KINDS``.
 
-- ``base``: the protocol ``Backend``, ``PlanError``, and the environment variables that every call starts with.
+- ``base``: the protocol ``Backend``, ``PlanError``, and ``environment``: the variables that every call starts with.
 - ``content``: reads content blocks (``read_content``); the text of a program that failed. Public: ``MalformedError``,
   ``with_note``.
 - ``http``: ``backend.http``: the request of a call, from its URL, query, headers, ``auth`` and body; the result of its

@@ -15,12 +15,11 @@ from toolc.backends.content import (
     require_object,
     require_string,
     signal_name,
-    with_note,
 )
 from toolc.model.call import BoundCall
 from toolc.model.json_schema import JsonObject, parse_json
 from toolc.model.plan import Plan, Profile, PythonCall
-from toolc.model.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult, failure
+from toolc.model.result import Capture, Image, Outcome, ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind, PythonBackend
 from toolc.model.spec.tool import ResultSpec
 
@@ -43,13 +42,15 @@ class Python:
         if outcome.ending == "not_started":
             # The worker itself is the interpreter, so the only cause are arguments that are too large to send.
             return failure("invalid_args", outcome.reason or f"the arguments of {backend.function} are too large")
+        during = f" {outcome.reason}" if outcome.reason else ""
         if outcome.ending == "signaled":
-            return _no_response(f"the function's process was killed by {signal_name(outcome.status)}", outcome)
+            killed = f"the function's process was killed by {signal_name(outcome.status)}{during}"
+            return _no_response(killed, outcome)
         if outcome.ending == "broken":
             return _no_response(f"the function's process violated the protocol: {outcome.reason}", outcome)
         if outcome.reply is None or not outcome.reply.total_bytes:
             return _no_response(
-                f"the function's process ended with status {outcome.status} and without a response", outcome
+                f"the function's process ended with status {outcome.status} and without a response{during}", outcome
             )
         if outcome.reply.truncated:
             size = outcome.reply.total_bytes
@@ -115,10 +116,10 @@ def _read_error(error: JsonObject) -> ToolResult:
     details: JsonObject = {}
     if isinstance(traceback := error.get("traceback"), str) and traceback:
         details["traceback"] = traceback
-    if not isinstance(file, str) or not isinstance(line, int) or isinstance(line, bool):
-        return failure(kind, message, details)
-    text = Text(with_note(message, f"{file}, line {line}"))
-    return ToolResult(content=(text,), error=ToolFailure(kind, message), details=details | {"file": file, "line": line})
+    if isinstance(file, str) and isinstance(line, int) and not isinstance(line, bool):
+        # For the tool's author. A model cannot see the tool's files.
+        details |= {"file": file, "line": line}
+    return failure(kind, message, details)
 
 
 BACKEND: Final[Backend[PythonBackend]] = Python()

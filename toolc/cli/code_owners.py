@@ -1,4 +1,4 @@
-"""``CODEOWNERS``: the lines that give an owner to the files that decide what a review lets pass.
+"""``CODEOWNERS``: the owners of the files that decide what a review accepts.
 
 Sources: https://docs.github.com/en/repositories/managing-your-repositorys-settings-and-features/customizing-your-repository/about-code-owners
 and https://docs.gitlab.com/user/project/codeowners/reference/.
@@ -49,9 +49,9 @@ class CodeOwners:
 
 
 def owner(name: str) -> str:
-    """Return the name of an owner as ``CODEOWNERS`` has it. Raises ``UsageError``."""
+    """Return the name of an owner in the syntax of ``CODEOWNERS``. Raises ``UsageError``."""
     if not _OWNER.fullmatch(name):
-        raise UsageError(f"{name!r} is not an owner; write a user (@alice), a team (@example/tools) or an address")
+        raise UsageError(f"{name!r} is not an owner; write a user (@alice), a team (@org/tools) or an email address")
     return name
 
 
@@ -74,8 +74,8 @@ def code_owners(folder: Path, host: str | None, owners: Sequence[str]) -> CodeOw
 
 
 _HEADER: Final = """\
-# A change of these files can change what toolc diff reports, so each needs the review of an owner. Make the code host
-# require it: GitHub: "Require review from Code Owners"; GitLab: "Code owner approval" of the protected branch.
+# A change of these files can change what toolc diff reports, so each needs the review of an owner. Configure the
+# code host to require it. GitHub: "Require review from Code Owners". GitLab: "Code owner approval" of the branch.
 """
 
 

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TextIO, TypeVar
 
 import click
 
-from toolc.model.names import engine_names
+from toolc.model.errors import UsageError
+from toolc.model.names import LOCK_NAME, engine_names
 from toolc.model.version import __version__
 from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Report
 
 if TYPE_CHECKING:
     from toolc.model.diagnostics import Diagnostics
+    from toolc.model.lock_file import Lock
     from toolc.policy.policy import Policy
 
 __all__ = ["FINDINGS", "note"]
@@ -64,6 +66,14 @@ engine_option = click.option(
 """``--engine``."""
 
 
+builtin_option = click.option(
+    "--builtin",
+    metavar="TOOLSET",
+    help="Use the built-in tools of this toolset, such as coding or all, instead of specs.",
+)
+"""``--builtin``, for ``open_tools`` and ``find_registry``."""
+
+
 secrets_option = click.option("--secrets", metavar="FILE", help="A file of lines 'NAME: value' with secrets.")
 """``--secrets``, for ``secret_store``."""
 
@@ -104,6 +114,33 @@ def lock_options(command: Callable[P, T]) -> Callable[P, T]:
     locked = click.option("--locked", is_flag=True, help="Call only tools that the nearest toolc.lock approves.")
     lock = click.option("--lock", "lock_file", metavar="FILE", help="Call only tools that this lock file approves.")
     return locked(lock(command))
+
+
+def refuse_both(paths: Sequence[str], builtin: str | None, name: str = "PATHS") -> None:
+    """Raise ``UsageError`` unless either paths, which the usage calls ``name``, or ``--builtin`` is given."""
+    if paths and builtin is not None:
+        raise UsageError(f"--builtin replaces {name}; remove {paths[0]!r} or --builtin {builtin}")
+    if not paths and builtin is None:
+        raise UsageError(f"{name} are missing; name specs or folders of specs, or use --builtin TOOLSET")
+
+
+def nearest_lock() -> Path | None:
+    """Return the lock file in this folder or the nearest one above it, up to the top of the repository."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / LOCK_NAME).exists():
+            return Path(os.path.relpath(folder / LOCK_NAME))
+        if (folder / ".git").exists():
+            break
+    return None
+
+
+def note_any_base(lock: Lock) -> None:
+    """Note that a lock file does not restrict the base image of tools without an image, if it does not."""
+    if lock.allows_any_base:
+        note(
+            f"{lock.path} says base=any: tools without an image may run in any base image; to pin it: toolc lock --base"
+        )
 
 
 def format_options(formats: Sequence[str], help_text: str) -> Callable[[Callable[P, T]], Callable[P, T]]:

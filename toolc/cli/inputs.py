@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import resource
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NoReturn, TextIO
 
 import click
 
-from toolc.cli.common import CANNOT, print_findings
+from toolc.cli.common import CANNOT, nearest_lock, print_findings
 from toolc.client.build import compile_paths, split_target
 from toolc.client.registry import Registry
 from toolc.config.secret_sources import SecretStore, load_secrets
 from toolc.config.user_config import Configuration, load_configuration
+from toolc.data.paths import packaged_path
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
-from toolc.model.lock_file import LOCK_NAME, Lock, LockError, changed_tools
+from toolc.model.lock_file import Lock, LockError, changed_tools
+from toolc.model.names import LOCK_NAME
 from toolc.policy.policy import Policy, PolicyError
 from toolc.policy.rules import enforce_policies
 from toolc.reporters import FORMATS
@@ -146,20 +148,27 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def find_registry(target: str, registry: str | None) -> Registry:
-    """Return a registry of the one tool that ``target`` names. Raises ``UsageError`` if it names none or several."""
+def find_registry(target: str, registry: str | None, builtin: str | None = None) -> Registry:
+    """Return a registry of the one tool that ``target`` names. Raises ``UsageError`` if it names none or several.
+
+    ``target`` is a name if ``registry``, the path of a registry, or ``builtin``, a toolset, is given.
+    """
+    if builtin is not None:
+        if registry is not None:
+            raise UsageError("--builtin and --registry cannot be combined; each says where the tool TARGET is")
+        return Registry.builtin(builtin).only(target)
     if registry is not None:
         return open_registry(registry).only(target)
     source, name = split_target(target)
     if not source.exists():
         raise UsageError(
             f"there is no file or folder {str(Path(target))!r}; "
-            "for a tool of a registry add: --registry build/registry.json"
+            "for a tool of a registry add: --registry build/registry.json; for a built-in tool: --builtin all"
         )
     if name is not None or source.suffix == ".json":
         tools = open_registry(target)
         return _single(target, tools, tools.names)
-    compilation = compiled_source(source)
+    compilation = compiled_sources([source])
     own = sorted(tool.spec.name for tool in compilation.local)
     return _single(target, Registry.compiled(compilation), own)
 
@@ -171,14 +180,30 @@ def _single(target: str, registry: Registry, names: Sequence[str]) -> Registry:
     return registry.only(*names)
 
 
-def user_configuration() -> Configuration:
-    """Return the user's configuration; warn on stderr about protections a call lacks. Raises ``UsageError``."""
+def user_configuration(*, warn: bool = True) -> Configuration:
+    """Return the user's configuration. Raises ``UsageError``.
+
+    From now on, the progress of a base image that is created is printed on stderr, and with ``warn`` also which
+    protections a call lacks.
+    """
     configuration = load_configuration()
-    if configuration.accept_unenforced:
-        handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("toolc: warning: %(message)s"))
-        logging.getLogger("toolc").addHandler(handler)
+    progress = _print_log("toolc.images", "toolc: %(message)s")
+    progress.setLevel(logging.INFO)
+    progress.propagate = False
+    if not warn:
+        logging.getLogger("toolc").addHandler(logging.NullHandler())
+    elif configuration.accept_unenforced or configuration.host_programs:
+        _print_log("toolc", "toolc: warning: %(message)s")
     return configuration
+
+
+def _print_log(name: str, line: str) -> logging.Logger:
+    """Print the messages of a logger on stderr, each formatted as ``line``; return the logger."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter(line))
+    logger = logging.getLogger(name)
+    logger.addHandler(handler)
+    return logger
 
 
 def secret_store(path: str | None, configuration: Configuration, *, only_given: bool = False) -> SecretStore:
@@ -222,15 +247,7 @@ def approved(lock_file: str | None, *, locked: bool) -> Lock | None:
     """Return the lock of ``--locked`` or ``--lock``; None without them. Raises ``LockError``."""
     if lock_file is None and not locked:
         return None
-    if lock_file is not None:
-        return Lock.read(Path(lock_file))
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if (folder / LOCK_NAME).exists():
-            return Lock.read(Path(os.path.relpath(folder / LOCK_NAME)))
-        if (folder / ".git").exists():
-            break
-    return Lock.read(Path(LOCK_NAME))
+    return Lock.read(Path(lock_file) if lock_file is not None else nearest_lock() or Path(LOCK_NAME))
 
 
 def compile_or_exit(
@@ -260,16 +277,48 @@ def open_registry(target: str) -> Registry:
     source, name = split_target(target)
     if source.suffix == ".json":
         return Registry.load(target)
-    registry = Registry.compiled(compiled_source(source))
+    registry = Registry.compiled(compiled_sources([source]))
     return registry if name is None else registry.only(name)
 
 
-def compiled_source(source: Path) -> Compilation:
-    """Compile the specs at ``source`` for a call; report errors on stderr and exit.
+def open_tools(target: str | None, builtin: str | None) -> Registry:
+    """Open TARGET, or the toolset of ``--builtin``. Raises ``UsageError`` unless one of them is given."""
+    if target is not None and builtin is not None:
+        raise UsageError(f"--builtin replaces TARGET; remove {target!r} or --builtin {builtin}")
+    if builtin is not None:
+        return Registry.builtin(builtin)
+    if target is None:
+        raise UsageError("TARGET is missing; name a spec, a folder or a registry.json, or use --builtin TOOLSET")
+    return open_registry(target)
+
+
+def compiled_builtin(toolset: str, policy: Policy | None = None) -> Compilation:
+    """Compile the built-in tools of a toolset. Raises ``UsageError``, and ``PolicyError`` for what a policy refuses."""
+    registry = Registry.builtin(toolset)
+    if not len(registry):
+        raise UsageError(f"the toolset {toolset} has no tools")
+    if policy is not None:
+        refuse_disallowed(policy, registry)
+    compilation = compile_paths([packaged_path("specs")])
+    return replace(
+        compilation,
+        tools=tuple(tool for tool in compilation.tools if tool.name in registry),
+        located=tuple(tool for tool in compilation.located if tool.spec.name in registry),
+        projects=compilation.projects if registry.toolsets else (),
+    )
+
+
+def builtin_targets(toolset: str) -> tuple[str, ...]:
+    """Return the built-in tools of a toolset as targets ``SPEC#NAME``. Raises ``UsageError``."""
+    return tuple(f"{packaged_path('specs')}#{name}" for name in Registry.builtin(toolset).names)
+
+
+def compiled_sources(sources: Sequence[Path]) -> Compilation:
+    """Compile the specs at ``sources`` to use or show them; report errors on stderr and exit.
 
     Warnings are not shown: they are for ``check`` and ``build``, and the user of a tool is often not its author.
     """
-    compilation = compile_paths([source])
+    compilation = compile_paths(sources)
     if compilation.diagnostics.has_errors:
         print_findings(compilation.diagnostics, sys.stderr)
         raise click.exceptions.Exit(CANNOT)

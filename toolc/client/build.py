@@ -14,7 +14,7 @@ from toolc.model.errors import UsageError
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
 
-__all__ = ["build", "compile_paths", "split_target"]
+__all__ = ["build", "compile_paths", "split_target", "write_build"]
 
 
 def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
@@ -41,7 +41,7 @@ def write_build(compilation: Compilation, out: str | Path) -> Built:
     compilation.raise_errors()
     with gc_paused():
         names = [tool.name for tool in compilation.tools]
-        rendered = render(compilation.tools, compilation.tools)
+        rendered = render(compilation.located, compilation.tools)
         return write_output(rendered, names, compilation.toolsets, out)
 
 

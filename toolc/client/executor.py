@@ -1,16 +1,18 @@
 """Call the tools of a registry: one call or a batch, blocking, as an iterator of events, or with ``asyncio``."""
 
 import math
-from collections.abc import AsyncGenerator, Generator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol, Self, runtime_checkable
-from weakref import finalize
+from weakref import WeakSet, finalize
 
-from toolc.client.messages import find_provider
+from toolc.client.definitions import definitions_for, request_options_for
+from toolc.client.sandbox import Sandbox
+from toolc.compiler.decode.sandbox import decode_profile
 from toolc.config.secret_sources import SecretStore
 from toolc.config.user_config import Configuration, load_configuration
 from toolc.functions.define import define
@@ -33,14 +35,17 @@ from toolc.runtime.execution.admission import DenyList
 from toolc.runtime.execution.async_calls import WholeBatch, stream_events
 from toolc.runtime.execution.batch import Mode, Order, Steer, new_call_id, with_ids
 from toolc.runtime.execution.call_pipeline import CallPipeline
+from toolc.runtime.execution.open_sandbox import open_profile, open_tool
+from toolc.runtime.execution.started_ahead import start_ahead
 from toolc.runtime.output.result_store import ResultStore
 from toolc.runtime.output.truncation import READ_RESULT
+from toolc.runtime.pool.pool import STANDARD, ExecutorPool, Pool
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.runtime.sessions.pool import IDLE_SECONDS, Sessions
 from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import EngineSelection, close_unused, in_use, select, selection_of
 
-__all__ = ["Executor"]
+__all__ = ["CallableTools", "Executor"]
 
 PAGE_BYTES: Final = 32 * 1024
 MAX_PAGE_BYTES: Final = 128 * 1024
@@ -59,6 +64,10 @@ class CallableTools(Protocol):
 
     def definitions(self, provider: str) -> list[JsonValue]:
         """Return the value of the ``tools`` argument of this provider's SDK."""
+
+    @property
+    def toolsets(self) -> Mapping[str, Sequence[str]]:
+        """The names of the tools of each toolset."""
 
     def __contains__(self, name: object) -> bool: ...
 
@@ -81,6 +90,8 @@ class Executor:
     - ``session_idle``: seconds without a call after which the sandbox of a tool with ``lifetime: session`` is closed.
     - ``keep_results``: store what is removed from long results until ``close``, and offer the tool ``read_result``,
       which reads it.
+    - ``pool``: how sandboxes are started ahead of calls. With None each sandbox is started when its call needs it, and
+      a call returns when it is removed.
     - ``lock``: a tool that it does not approve raises ``LockError``.
     - ``policy``: a tool that it does not allow raises ``PolicyError``. See ``read_policy``.
     """
@@ -98,6 +109,7 @@ class Executor:
         secrets: SecretStore | None = None,
         session_idle: float = IDLE_SECONDS,
         keep_results: bool = False,
+        pool: Pool | None = STANDARD,
         lock: Lock | None = None,
         policy: Policy | None = None,
     ) -> None:
@@ -113,23 +125,31 @@ class Executor:
         argument_checks.hook("confirm", confirm)
         argument_checks.optional("configuration", configuration, Configuration, "a toolc.Configuration")
         argument_checks.optional("secrets", secrets, SecretStore, "a SecretStore")
+        argument_checks.optional("pool", pool, Pool, "a toolc.Pool")
         argument_checks.optional("lock", lock, Lock, "a Lock")
         argument_checks.optional("policy", policy, Policy, "a Policy")
         configuration = configuration or load_configuration()
         seconds = None if timeout is None else argument_checks.seconds("a timeout", timeout)
         self.registry = registry
         self._denials = DenyList()
+        self._sandboxes: WeakSet[Sandbox] = WeakSet()
         self._engine = configuration.engine if engine is None else engine
         self._options = CallOptions(
             select_engine=self._select_engine, accept_unenforced=configuration.accept_unenforced,
+            workspace_growth_bytes=configuration.workspace_growth_bytes,
+            base_image=configuration.base_image, host_programs=configuration.host_programs,
             workspace=argument_checks.path("workspace", workspace) if workspace is not None else None,
             timeout_ms=None if seconds is None else max(1, round(seconds * 1000)), approve_changes=approve_changes,
             confirm=confirm, denied=self._denials.reason, reveal=(secrets or SecretStore(configuration.secrets)).reveal,
             sessions=Sessions(session_idle), result_store=ResultStore() if keep_results else None, lock=lock,
-            policy=policy,
+            policy=policy, pool=ExecutorPool(pool, configuration.warm) if pool else None,
         )  # fmt: skip
         # An executor that is dropped without close must not keep its sandboxes.
         finalize(self, self._options.sessions.close)
+        if pool_of_calls := self._options.pool:
+            finalize(self, pool_of_calls.drop)
+            if configuration.warm:
+                pool_of_calls.run(partial(start_ahead, pool_of_calls, self._options, registry.called))
         self._read_result: RegisteredTool | None = None
         if self._options.result_store:
             self._read_result = read_result_tool(self._options.result_store)
@@ -153,8 +173,15 @@ class Executor:
         self._denials.allow((self._called(name).spec.name for name in names), tags)
 
     def definitions(self, provider: str) -> list[JsonValue]:
-        """Return ``tools`` for this provider's SDK, without denied tools. Raises ``UsageError`` if it is unknown."""
-        return deepcopy(find_provider(provider).lower(self.tools).tools)  # they share schemas with the tools
+        """Return ``tools`` for this provider's SDK, without denied tools.
+
+        Raises ``UsageError`` for an unknown provider, and if there are more tools than it accepts in one request.
+        """
+        return definitions_for(provider, self.tools, self.registry.toolsets)
+
+    def request_options(self, provider: str) -> JsonObject:
+        """Return the other arguments that a request with ``definitions`` should have. Raises ``UsageError``."""
+        return request_options_for(provider, self.tools)
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
@@ -297,13 +324,39 @@ class Executor:
         """Do the same as ``stream_batch`` for ``asyncio``; to stop early, use ``contextlib.aclosing``."""
         return self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout).aevents()
 
-    def close(self) -> None:
-        """Close sessions. If no call is running, also close the connections, threads and folders of the engines.
+    def sandbox(self, profile: "str | JsonObject") -> Sandbox:
+        """Open a sandbox in which the program itself runs commands and accesses files. ``close`` closes it too.
 
+        ``profile`` is the name of a tool, whose sandbox it is, or a dict with the keys of ``sandbox`` in a spec. A
+        tool must be allowed to run: lock, policy, deny list and confirmation apply as to a call. A dict was not
+        reviewed (``details["reviewed"]`` is false), and is refused if the executor has a lock. Raises ``UsageError``,
+        ``SpecError`` (an invalid profile), ``LockError``, ``PolicyError`` and ``InfrastructureError``.
+        """
+        if isinstance(profile, str):
+            opened = open_tool(self._registered(profile), self._called, self._options)
+        else:
+            declared = decode_profile(argument_checks.json_object("profile", profile), Path.cwd())
+            opened = open_profile(declared, self._options)
+        sandbox = Sandbox(opened)
+        self._sandboxes.add(sandbox)
+        return sandbox
+
+    async def asandbox(self, profile: "str | JsonObject") -> Sandbox:
+        """Do the same as ``sandbox`` for ``asyncio``."""
+        return await async_calls.result(lambda _, __: self.sandbox(profile), None)
+
+    def close(self) -> None:
+        """Close sessions, open sandboxes, and the sandboxes that wait for calls.
+
+        If no call is running, also close the connections, threads and folders of the engines.
         A session with a running call is closed after that call. One small process runs until this process exits,
         to clean up if this one is killed.
         """
+        for sandbox in list(self._sandboxes):
+            sandbox.close()
         self._options.sessions.close()
+        if self._options.pool:
+            self._options.pool.close()
         if self._options.result_store:
             self._options.result_store.close()
         close_unused()

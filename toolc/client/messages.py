@@ -6,10 +6,13 @@
     calls = tool_calls("anthropic", response)
     messages.append({"role": "assistant", "content": response.content})
     messages += tool_messages("anthropic", calls, executor.run_batch(calls))
+
+``collect_response`` joins the chunks of a stream to such a response, as JSON.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
 
 from toolc.model import argument_checks
 from toolc.model.call import ToolCall
@@ -19,8 +22,9 @@ from toolc.model.names import PROVIDER_NAMES
 from toolc.model.result import ToolResult
 from toolc.providers import load_provider
 from toolc.providers.base import CallMessage, Provider
+from toolc.providers.response_streams import STREAMING, join_chunks
 
-__all__ = ["tool_calls", "tool_messages"]
+__all__ = ["acollect_response", "collect_response", "tool_calls", "tool_messages"]
 
 
 def tool_calls(provider: str, response: object) -> tuple[ToolCall, ...]:
@@ -29,7 +33,38 @@ def tool_calls(provider: str, response: object) -> tuple[ToolCall, ...]:
     ``response`` is the response object of the provider's SDK, or its JSON. Arguments that are not JSON stay a string,
     and their call returns an error that describes the problem. Raises ``UsageError``.
     """
-    return find_provider(provider).calls(_plain(response))
+    value = _as_json(response)
+    if not isinstance(value, dict):
+        raise UsageError(
+            f"response must be the response object of the provider's SDK, or its JSON, not a {_name(response)}; "
+            "pass a stream to collect_response first"
+        )
+    return find_provider(provider).calls(value)
+
+
+def collect_response(provider: str, chunks: Iterable[object]) -> dict[str, Any]:
+    """Return the whole response of a stream, as the JSON that the API returns without streaming.
+
+    ``chunks`` are the stream of the provider's SDK, or a list of what it yielded: chunks or events, as objects of the
+    SDK or as JSON. The response has what belongs to the conversation: texts, reasoning and calls. A stream that ended
+    early is a response too, and calls that were cut off return an error. Raises ``UsageError``.
+    """
+    _check_streaming(provider)
+    if isinstance(chunks, AsyncIterable):
+        raise UsageError(f"chunks must not be an asynchronous stream ({_name(chunks)}); use acollect_response")
+    if not isinstance(chunks, Iterable):
+        raise UsageError(
+            f"chunks must be the stream of the provider's SDK, or a list of its chunks, not a {_name(chunks)}"
+        )
+    return join_chunks(provider, (_chunk(each) for each in chunks))
+
+
+async def acollect_response(provider: str, chunks: AsyncIterable[object]) -> dict[str, Any]:
+    """Do the same as ``collect_response`` for the asynchronous stream of an SDK."""
+    _check_streaming(provider)
+    if not isinstance(chunks, AsyncIterable):
+        raise UsageError(f"chunks must be the asynchronous stream of the provider's SDK, not a {_name(chunks)}")
+    return join_chunks(provider, [_chunk(each) async for each in chunks])
 
 
 def tool_messages(provider: str, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> list[Any]:
@@ -53,11 +88,30 @@ def find_provider(name: str) -> Provider:
     return load_provider(argument_checks.one_of("provider", name, PROVIDER_NAMES))
 
 
-def _plain(response: object) -> JsonObject:
-    dump = getattr(response, "model_dump", None)
-    value = dump(mode="json") if callable(dump) else response
-    if not isinstance(value, Mapping):
-        raise UsageError(
-            f"response must be the response object of the provider's SDK, or its JSON, not a {type(response).__name__}"
-        )
-    return cast("JsonObject", value)
+def _check_streaming(provider: str) -> None:
+    argument_checks.one_of("provider", provider, PROVIDER_NAMES)
+    if provider not in STREAMING:
+        raise UsageError(f"{provider} has no streams; the providers with streams are: {', '.join(STREAMING)}")
+
+
+def _chunk(given: object) -> JsonObject:
+    value = _as_json(given)
+    if not isinstance(value, dict):
+        raise UsageError(f"a chunk must be an object of the provider's SDK, or its JSON, not a {_name(given)}")
+    return value
+
+
+def _name(value: object) -> str:
+    return type(value).__name__
+
+
+def _as_json(value: object) -> Any:
+    """Return the objects of an SDK as dicts and lists, with the names and values that the API sent. Keep bytes."""
+    dump = getattr(value, "model_dump", None)
+    if callable(dump) and not isinstance(value, type):
+        return _as_json(dump(mode="json", by_alias=True, exclude_unset=True, warnings=False))
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: _as_json(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _as_json(each) for key, each in value.items()}
+    return [_as_json(each) for each in value] if isinstance(value, list | tuple) else value

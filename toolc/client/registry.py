@@ -10,8 +10,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from toolc.client.build import compile_paths, split_target
+from toolc.client.definitions import definitions_for, request_options_for
 from toolc.client.executor import Executor
-from toolc.client.messages import find_provider
 from toolc.data.paths import packaged_path
 from toolc.functions.composed import check_calls
 from toolc.functions.define import Definition
@@ -139,8 +139,9 @@ class Registry:
     def builtin(cls, preset: str = "all") -> Self:
         """Return the tools included in toolc, which run in sandboxes like all tools.
 
-        ``preset`` is ``all``, ``none``, or a toolset: ``coding`` (run commands, read and write files) or ``readonly``
-        (read files). Raises ``UsageError`` for any other name.
+        ``preset`` is ``all``, ``none``, or a toolset: ``coding`` (commands and files), ``data`` (databases, JSON,
+        numbers), ``readonly`` (changes nothing, no network) or ``research`` (the web, files, memory). Raises
+        ``UsageError`` for any other name.
         """
         if preset == "none":
             return cls()
@@ -148,8 +149,11 @@ class Registry:
         if preset == "all":
             return registry
         if preset in registry and preset not in registry.toolsets:
-            raise UsageError(f"{preset!r} is a tool, not a toolset; use Registry.builtin().only({preset!r})")
-        argument_checks.one_of("toolset", preset, ("all", "none", *registry.toolsets))
+            raise UsageError(
+                f"{preset!r} is a tool, not a toolset; select it in the toolset 'all': "
+                f"Registry.builtin().only({preset!r}), or on the command line: {preset} --builtin all"
+            )
+        argument_checks.one_of("toolset", preset, (*registry.toolsets, "none"))
         return registry.toolset(preset)
 
     def add(self, *tools: Addable) -> None:
@@ -214,8 +218,18 @@ class Registry:
         return self.only(*(member for member in self._toolsets[name] if member in self))
 
     def definitions(self, provider: str) -> list[JsonValue]:
-        """Return the value of the ``tools`` argument of this provider's SDK. Raises ``UsageError``."""
-        return deepcopy(find_provider(provider).lower(tuple(self)).tools)  # they share schemas with the tools
+        """Return the value of the ``tools`` argument of this provider's SDK.
+
+        Raises ``UsageError`` for an unknown provider, and if there are more tools than it accepts in one request.
+        """
+        return definitions_for(provider, tuple(self), self.toolsets)
+
+    def request_options(self, provider: str) -> JsonObject:
+        """Return the other arguments that a request with ``definitions`` should have. Raises ``UsageError``.
+
+        For example ``{"strict_tools": True}`` for Cohere, if every tool is strict. The dict is often empty.
+        """
+        return request_options_for(provider, tuple(self))
 
     def schema(self, name: str) -> JsonObject:
         """Return a copy of the JSON Schema of a tool's parameters. Raises ``UsageError``."""
@@ -223,7 +237,7 @@ class Registry:
 
     def execute(self, name: str, arguments: JsonObject) -> ToolResult:
         """Call a tool without a workspace and return its result. Raises what ``Executor.run`` raises."""
-        with Executor(self) as executor:
+        with Executor(self, pool=None) as executor:
             return executor.run(name, arguments)
 
     def __contains__(self, name: object) -> bool:

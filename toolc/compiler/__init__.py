@@ -4,7 +4,7 @@ It reads files, but never runs a tool and never reads environment variables. Sta
 The phases are ``project``, ``decode``, ``checks`` and ``build_output``.
 
 - ``build_output``: writes the files of a build (``registry.json``, provider files) and replaces the folder atomically.
-  Public: ``Built``, ``render``, ``write_output``.
+  Public: ``Built``, ``REGISTRY_NAME``, ``is_counted``, ``render``, ``write_output``.
 - ``cache``: results reused between runs. ``fixes``: edits of specs.
 - ``checks``: reports findings about decoded tools; helper: ``text_analysis`` (similar texts, secrets in texts).
 - ``decode``: reads each tool of a document into a ``ToolSpec``; helpers: ``schema`` (JSON Schemas in specs) and

@@ -1,4 +1,4 @@
-"""Write the files of a build: ``registry.json``, one file per provider, and ``loss.json``.
+"""Write the files of a build: ``registry.json``, one file per provider, ``loss.json`` and ``openapi.json``.
 
 Each file consists of lists of tools between fixed literals. Each tool has one text per list: its entries as
 canonical JSON. A build can therefore reuse the texts of tools that did not change.
@@ -15,24 +15,27 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from toolc.compiler.located_tool import LocatedTool
 from toolc.model.call_graph import called_tools, tools_by_name
 from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.registry_io import canonical, register, registry_frame
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers import load_provider
-from toolc.providers.base import Lowering
+from toolc.providers import load_provider, openapi
+from toolc.providers.base import Lowering, Provider, requests_strict
 from toolc.providers.json_schema.lowering import Loss
 
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["Built", "render", "write_output"]
+__all__ = ["REGISTRY_NAME", "Built", "is_counted", "render", "write_output"]
 
 MANIFEST: Final = ".toolc-build"
 """The file in which a build lists the files it wrote, one path per line, sorted."""
@@ -43,6 +46,14 @@ _RENAME_EXCHANGE: Final = 2
 
 REGISTRY_NAME: Final = "registry.json"
 """The name of the registry file in the folder of a build."""
+
+_OPENAPI: Final = (
+    b'{"components":{"schemas":{',
+    b",%b," % canonical(openapi.SHARED_SCHEMAS)[1:-1],
+    b'}},%b,"paths":{' % canonical(openapi.DOCUMENT)[1:-1],
+    b"}}",
+)
+"""The literals of ``openapi.json`` around its lists: arguments, results and paths. A build has at least one tool."""
 
 _COUNTED: Final = ("/parameters", "/providers")
 """Prefixes of the JSON pointers of the losses that ``Built.losses`` counts."""
@@ -89,29 +100,81 @@ class RenderedTool:
     digest: str
 
 
-def render(tools: Sequence[ToolSpec], callable_tools: Sequence[ToolSpec]) -> list[RenderedTool]:
+def render(tools: Sequence[LocatedTool], callable_tools: Sequence[ToolSpec]) -> list[RenderedTool]:
     """Return the texts of ``tools``, sorted by name; ``callable_tools`` includes the tools that they call."""
+    specs = [tool.spec for tool in tools]
     others = tools_by_name(callable_tools)
-    columns: list[list[bytes]] = [[register(tool, others).stored for tool in tools]]
+    positions = [cache(partial(_position, tool)) for tool in tools]
+    columns: list[list[bytes]] = [[register(tool, others).stored for tool in specs]]
     counts = [0] * len(tools)
     losses: dict[str, list[bytes]] = {}
     for name in PROVIDER_NAMES:
-        lowering = load_provider(name).lower(tools)
+        lowering = _lower(name, specs, callable_tools)
         columns.append([*map(canonical, lowering.definitions)])
         losses[name] = []
-        for index, tool_losses in enumerate(_losses_by_tool(tools, lowering)):
-            losses[name].append(canonical([loss._asdict() for loss in tool_losses])[1:-1] if tool_losses else b"")
-            counts[index] += sum(loss.pointer.startswith(_COUNTED) for loss in tool_losses)
+        for index, tool_losses in enumerate(_losses_by_tool(specs, lowering)):
+            entries: list[JsonValue] = [_loss_to_json(loss, positions[index](loss.pointer)) for loss in tool_losses]
+            losses[name].append(canonical(entries)[1:-1] if entries else b"")
+            counts[index] += sum(map(is_counted, tool_losses))
     columns += [losses[name] for name in sorted(PROVIDER_NAMES)]
+    columns += [[*column] for column in zip(*map(_operation_texts, specs), strict=True)]
     return [
         RenderedTool(texts, count, hashlib.sha256(b"\0".join(texts)).hexdigest())
         for texts, count in zip(zip(*columns, strict=True), counts, strict=True)
     ]
 
 
+def _lower(name: str, tools: Sequence[ToolSpec], all_tools: Sequence[ToolSpec]) -> Lowering:
+    """Return ``tools`` lowered for a provider, as in a request with ``all_tools``."""
+    provider = load_provider(name)
+    if len(tools) == len(all_tools) or not any(_is_limited(tool, provider) for tool in tools):
+        return provider.lower(tools)
+    chosen = {tool.name for tool in tools}
+    lowering = provider.lower(all_tools)
+    pairs = zip(all_tools, lowering.definitions, strict=True)
+    return replace(
+        lowering,
+        definitions=[definition for tool, definition in pairs if tool.name in chosen],
+        losses=tuple(loss for loss in lowering.losses if loss.tool in chosen),
+    )
+
+
+def _is_limited(tool: ToolSpec, provider: Provider) -> bool:
+    """Return whether the definition of a tool depends on the other tools of a request."""
+    return provider.limits_strict and requests_strict(tool, provider.name)
+
+
+def is_counted(loss: Loss) -> bool:
+    """Return whether a loss is a detail of parameters in the definition itself, which a change of the spec avoids."""
+    return loss.pointer.startswith(_COUNTED) and not loss.sdk
+
+
+def _loss_to_json(loss: Loss, position: str) -> JsonObject:
+    entry: JsonObject = {"tool": loss.tool, "pointer": loss.pointer, "position": position}
+    entry |= {"action": loss.action, "message": loss.message}
+    return {**entry, "sdk": loss.sdk} if loss.sdk else entry
+
+
+def _position(tool: LocatedTool, pointer: str) -> str:
+    """Return the position in the spec, with the file's path from the current folder.
+
+    Of a file elsewhere only the name, as the files must be reproducible.
+    """
+    span = tool.pointer_span(pointer)
+    return f"{_relative(span.path, str(Path.cwd()))}:{span.start.line}:{span.start.column}"
+
+
+@lru_cache(maxsize=64)
+def _relative(path: str, folder: str) -> str:
+    file = Path(path)
+    if not file.is_absolute():
+        return path
+    return file.relative_to(folder).as_posix() if file.is_relative_to(folder) else file.name
+
+
 def depends_on_others(tool: ToolSpec) -> bool:
     """Return whether the texts of ``tool`` depend on other tools: tools it calls, or a shared limit."""
-    is_limited = any(choice.strict and load_provider(choice.provider).limits_strict for choice in tool.providers)
+    is_limited = any(_is_limited(tool, load_provider(choice.provider)) for choice in tool.providers)
     return is_limited or bool(called_tools(tool))
 
 
@@ -275,7 +338,20 @@ def _literals(toolsets: Mapping[str, Sequence[str]]) -> dict[str, tuple[bytes, .
         files[f"providers/{name}.json"] = (b'[{"%b":[' % inside, b"]}]") if inside else (b"[", b"]")
     first, *others = sorted(PROVIDER_NAMES)
     files["loss.json"] = (b'{"%b":[' % first.encode(), *[b'],"%b":[' % name.encode() for name in others], b"]}")
+    files["openapi.json"] = _OPENAPI
     return files
+
+
+def _operation_texts(tool: ToolSpec) -> tuple[bytes, bytes, bytes]:
+    """Return the entries of a tool in the three lists of ``openapi.json``."""
+    operation = openapi.operation(tool)
+    entries = (
+        (f"arguments.{tool.name}", operation.arguments),
+        (f"result.{tool.name}", operation.result),
+        (f"/tools/{tool.name}", operation.path_item),
+    )
+    arguments, result, path = (canonical({key: value})[1:-1] for key, value in entries)
+    return arguments, result, path
 
 
 def _losses_by_tool(tools: Sequence[ToolSpec], lowering: Lowering) -> Iterator[Sequence[Loss]]:

@@ -6,12 +6,13 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from urllib.parse import unquote
 
 from toolc.compiler.schema.parameters import is_full_schema
 from toolc.compiler.text_analysis import near_duplicates
 from toolc.document.map_reader import first_line
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, child
-from toolc.model.json_schema import JsonValue
+from toolc.model.json_schema import LISTS_OF_SCHEMAS, JsonValue, pointer_tokens
 from toolc.model.source import SourceText, Span
 from toolc.model.spec.tool import ToolSpec
 
@@ -30,6 +31,9 @@ SURFACE_KEYS: Final = frozenset({"name", "label", "description", "aliases", "dep
 _NAMED: Final = frozenset({"properties", "$defs", "definitions", "patternProperties", "dependentSchemas"})
 _PROSE: Final = frozenset({"title", "description", "$comment"})
 _VALUES: Final = frozenset({"enum", "const", "default", "examples", "pattern"})
+
+MAX_MERGED: Final = 8
+"""The number of ``$ref`` and ``allOf`` that are followed to find a key of a merged schema."""
 
 _JSON: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False)
 
@@ -90,7 +94,8 @@ class LocatedTool:
     - ``defaults``: the maps that were merged in, the project's before the file's.
     - ``hosts``: the hosts that the project allows in descriptions.
     - ``policies``: the policies of project files that apply to the tool.
-    - ``known_shingles``: the value of ``shingles``, if it is already known.
+    - ``has_token_budget``: whether the project limits tokens, so that an outline of the tool needs its number.
+    - ``known_shingles``, ``known_tokens``: the values of ``shingles`` and ``tokens``, if they are already known.
     - ``comes_with_toolc``: whether this is a built-in tool listed under a project's ``builtin``. Such a tool is
       not compared with other tools.
     """
@@ -103,13 +108,24 @@ class LocatedTool:
     defaults: tuple[Mapping, ...] = ()
     hosts: tuple[str, ...] = ()
     policies: tuple[Policy, ...] = ()
+    has_token_budget: bool = False
     known_shingles: str | None = None
+    known_tokens: int | None = None
     comes_with_toolc: bool = False
 
     @cached_property
     def shingles(self) -> str:
         """The form of the description that is used to compare it with other descriptions."""
         return near_duplicates.shingles(self.spec.description) if self.known_shingles is None else self.known_shingles
+
+    @cached_property
+    def tokens(self) -> int:
+        """About how many tokens the tool adds to a request."""
+        if self.known_tokens is not None:
+            return self.known_tokens
+        from toolc.providers.token_estimate import definition_tokens  # lazy: few projects limit tokens
+
+        return definition_tokens([self.spec])[0]
 
     @cached_property
     def model_texts(self) -> tuple[ModelText, ...]:
@@ -148,6 +164,50 @@ class LocatedTool:
         node = self.node_at(*route[:-1])
         entry = node.entry(route[-1]) if isinstance(node, Mapping) else None
         return entry.key_span if entry else self.span(*route)
+
+    def pointer_span(self, pointer: str) -> Span:
+        """Return the span of the key at a JSON Pointer into the tool, or of the innermost value that exists.
+
+        A key that is not at its place is searched in the schemas of ``$ref`` and ``allOf`` there, which a lowering
+        merges.
+        """
+        return self._at_pointer(pointer)[1]
+
+    def node_at_pointer(self, pointer: str) -> Node:
+        """Return the node at a JSON Pointer into the tool, or the innermost that exists, as ``pointer_span``."""
+        return self._at_pointer(pointer)[0]
+
+    def _at_pointer(self, pointer: str) -> tuple[Node, Span]:
+        steps = pointer_tokens(pointer)
+        root = self.node.get("parameters")
+        if len(steps) > 1 and steps[0] == "parameters" and isinstance(root, Mapping) and not is_full_schema(root):
+            del steps[1]  # the shorthand has its parameters where a schema has 'properties'
+        node: Node = self.node
+        entry: MappingEntry | None = None
+        for above, step in zip(["", *steps], steps, strict=False):
+            route_step = int(step) if above in LISTS_OF_SCHEMAS and step.isdecimal() else step
+            holder = node if child(node, route_step) is not None else self._holder(node, route_step)
+            if holder is None:
+                break
+            entry = holder.entry(step) if isinstance(holder, Mapping) else None
+            node = child(holder, route_step) or node
+        return node, entry.key_span if entry else first_line(node.span)
+
+    def _holder(self, node: Node, step: str | int, depth: int = 0) -> Node | None:
+        """Return the node with the child ``step``: ``node``, or a schema that its ``$ref`` or ``allOf`` contain."""
+        if child(node, step) is not None:
+            return node
+        if not isinstance(node, Mapping) or depth > MAX_MERGED:
+            return None
+        parts = node.get("allOf")
+        inner: list[Node] = [*parts.items] if isinstance(parts, Sequence) else []
+        reference = node.get("$ref")
+        if isinstance(reference, Scalar) and str(reference.value).startswith("#/"):
+            route = pointer_tokens(unquote(str(reference.value)[1:]))
+            target = self.node_at("parameters", *route)
+            inner += [target] if target is not None else []
+        found = (self._holder(each, step, depth + 1) for each in inner)
+        return next((each for each in found if each is not None), None)
 
 
 def _properties(node: Mapping, texts: list[ModelText]) -> None:

@@ -4,7 +4,10 @@ It is in ``$XDG_CONFIG_HOME/toolc/config.yaml`` or ``config.toml`` (``~/.config`
 
     engine: auto
     accept_unenforced: [memory, cpus]
+    workspace_growth: 2GiB
+    base_image: registry.example.com/tools/base:3
     secrets: {GITHUB_TOKEN: {env: GH_TOKEN}}
+    warm: {word_count: 2}
 """
 
 import os
@@ -16,12 +19,15 @@ from typing import Final
 
 from toolc.config.secret_sources import SecretSource, read_sources
 from toolc.document.loader import load_project
-from toolc.document.map_reader import Findings, Reader, choice, list_of
-from toolc.document.nodes import Document
+from toolc.document.map_reader import Findings, Reader, boolean, choice, integer, list_of, mapping, text
+from toolc.document.nodes import Document, Node
+from toolc.document.units import size
+from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
-from toolc.model.names import AUTO, engine_names
+from toolc.model.names import AUTO, IMAGE_NAME, engine_names
 from toolc.model.plan import LIMITS
+from toolc.model.spec.sandbox import MIB
 
 __all__ = ["Configuration", "load_configuration"]
 
@@ -30,17 +36,32 @@ NAMES: Final = ("config.yaml", "config.toml")
 """The names of the file, in the folder ``toolc`` of the user's configuration folder."""
 
 
+MAX_WARM: Final = 1000
+"""The maximum number of sandboxes per tool in ``warm``."""
+
+WORKSPACE_GROWTH_BYTES: Final = 2048 * MIB
+"""The default of ``workspace_growth``: more than the output of most builds, less than most disks have left."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
     """A user's settings for all calls.
 
-    ``accept_unenforced`` names limits that need not be enforced if the host cannot enforce them. ``secrets`` maps
-    the name of a secret to the source of its value.
+    ``accept_unenforced`` names limits that need not be enforced if the host cannot enforce them.
+    ``workspace_growth_bytes`` is by how much a call may grow its workspace before it is stopped. ``secrets`` maps the
+    name of a secret to the source of its value. ``base_image`` is the image of tools that name none, in place of
+    toolc's own. With ``host_programs``, they run with the host's own programs on an engine without a daemon. ``warm``
+    maps the name of a tool to how many of its sandboxes are started ahead when an executor opens, and kept; 0 means
+    that none is ever started ahead.
     """
 
     engine: str = AUTO
     accept_unenforced: tuple[str, ...] = ()
+    workspace_growth_bytes: int = WORKSPACE_GROWTH_BYTES
     secrets: Mapping[str, SecretSource] = field(default_factory=dict)
+    base_image: str | None = None
+    host_programs: bool = False
+    warm: Mapping[str, int] = field(default_factory=dict)
 
 
 def load_configuration(environment: Mapping[str, str] | None = None) -> Configuration:
@@ -103,12 +124,34 @@ def _read(path: Path) -> Configuration:
     return configuration
 
 
+def _image(node: Node, what: str, findings: Findings) -> str | None:
+    name = text(node, what, findings)
+    if name is not None and ("://" in name or not IMAGE_NAME.fullmatch(name)):
+        findings.add(codes.BAD_VALUE, f"{what} is not an image name: {name[:80]!r}", node.span, "write e.g. debian:12")
+        return None
+    return name
+
+
+def _numbers(node: Node, what: str, findings: Findings) -> dict[str, int] | None:
+    """Read the number of sandboxes of each tool."""
+    map_node = mapping(node, what, findings)
+    if map_node is None:
+        return None
+    parse = integer(0, MAX_WARM)
+    found = {entry.key: parse(entry.value, f"{entry.key!r} in {what}", findings) for entry in map_node.entries}
+    return {name: number for name, number in found.items() if number is not None}
+
+
 def _decode(document: Document, findings: Findings) -> Configuration:
     reader = Reader(document.root, "the configuration", findings)
     configuration = Configuration(
         engine=reader.default("engine", choice(engine_names()), AUTO),
         accept_unenforced=reader.default("accept_unenforced", list_of(choice(LIMITS)), ()),
+        workspace_growth_bytes=reader.default("workspace_growth", size, WORKSPACE_GROWTH_BYTES),
         secrets=reader.default("secrets", read_sources, {}),
+        base_image=reader.optional("base_image", _image),
+        host_programs=reader.default("host_programs", boolean, False),
+        warm=reader.default("warm", _numbers, {}),
     )
     reader.close()
     return configuration

@@ -47,33 +47,38 @@ The names are those of the package ``stdlibs`` 2026.9.3, which has a list of eac
 """
 
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
-    "apiclient": ("google-api-python-client",), "attr": ("attrs",), "bs4": ("beautifulsoup4",), "bson": ("pymongo",),
+    "apiclient": ("google-api-python-client",), "attr": ("attrs",), "bs4": ("beautifulsoup4", "bs4"),
+    "bson": ("pymongo", "bson"),
     "cairo": ("pycairo",), "colab": ("google-colab",), "community": ("python-louvain",), "compose": ("docker-compose",),
     "Crypto": ("pycryptodome", "pycryptodomex"),
     "cv2": ("opencv-python", "opencv-python-headless", "opencv-contrib-python", "opencv-contrib-python-headless"),
-    "dateutil": ("python-dateutil",), "discord": ("discord-py",), "dns": ("dnspython",), "docx": ("python-docx",),
-    "dotenv": ("python-dotenv",), "engineio": ("python-engineio",), "exiftool": ("pyexiftool",),
+    "dateutil": ("python-dateutil",), "discord": ("discord-py", "discord"), "dns": ("dnspython",),
+    "docx": ("python-docx", "docx"),
+    "dotenv": ("python-dotenv", "dotenv"), "engineio": ("python-engineio",), "exiftool": ("pyexiftool",),
     "faiss": ("faiss-cpu", "faiss-gpu"), "fitz": ("pymupdf",), "gi": ("pygobject",), "git": ("gitpython",),
     "github": ("pygithub",), "gitlab": ("python-gitlab",), "google": ("protobuf",),
     "googleapiclient": ("google-api-python-client",), "gridfs": ("pymongo",),
     "haystack": ("haystack-ai", "farm-haystack"), "hcl2": ("python-hcl2",), "igraph": ("igraph", "python-igraph"),
-    "jenkins": ("python-jenkins",), "jose": ("python-jose",), "jwt": ("pyjwt",),
-    "kafka": ("kafka-python", "kafka-python-ng"), "ldap": ("python-ldap",),
+    "jenkins": ("python-jenkins",), "jose": ("python-jose",), "jwt": ("pyjwt", "jwt"),
+    "kafka": ("kafka-python", "kafka-python-ng", "kafka"), "ldap": ("python-ldap",),
     "Levenshtein": ("levenshtein", "python-levenshtein"), "magic": ("python-magic", "python-magic-bin"),
-    "memcache": ("python-memcached",), "mpl_toolkits": ("matplotlib",), "multipart": ("python-multipart",),
+    "memcache": ("python-memcached",), "mpl_toolkits": ("matplotlib",), "multipart": ("python-multipart", "multipart"),
     "mysql": ("mysql-connector-python",), "MySQLdb": ("mysqlclient",), "nmap": ("python-nmap",), "odf": ("odfpy",),
     "OpenSSL": ("pyopenssl",), "osgeo": ("gdal",), "pdfminer": ("pdfminer-six",), "PIL": ("pillow", "pillow-simd"),
-    "pkg_resources": ("setuptools",), "pptx": ("python-pptx",), "progressbar": ("progressbar2",),
+    "pkg_resources": ("setuptools",), "pptx": ("python-pptx",), "progressbar": ("progressbar2", "progressbar"),
     "psycopg2": ("psycopg2", "psycopg2-binary"), "pylab": ("matplotlib",), "pythoncom": ("pywin32",),
     "pywintypes": ("pywin32",), "rapidjson": ("python-rapidjson",), "rest_framework": ("djangorestframework",),
     "ruamel": ("ruamel-yaml",), "serial": ("pyserial",), "skimage": ("scikit-image",), "sklearn": ("scikit-learn",),
-    "slack": ("slackclient", "slack-sdk"), "slugify": ("python-slugify",), "snappy": ("python-snappy",),
+    "slack": ("slackclient", "slack-sdk"), "slugify": ("python-slugify", "slugify"), "snappy": ("python-snappy",),
     "socketio": ("python-socketio",), "socks": ("pysocks",), "speech_recognition": ("speechrecognition",),
     "stdnum": ("python-stdnum",), "talib": ("ta-lib",), "telegram": ("python-telegram-bot",), "tlz": ("toolz",),
     "umap": ("umap-learn",), "usb": ("pyusb",), "win32api": ("pywin32",), "win32com": ("pywin32",), "wx": ("wxpython",),
-    "xdg": ("pyxdg",), "Xlib": ("python-xlib",), "yaml": ("pyyaml",), "zmq": ("pyzmq",),
+    "xdg": ("pyxdg", "xdg"), "Xlib": ("python-xlib",), "yaml": ("pyyaml",), "zmq": ("pyzmq", "zmq"),
 }  # fmt: skip
-"""The packages that provide a module, where their normalized names differ from its name (PyPI, November 2026)."""
+"""The packages that provide a module, where their normalized names differ from its name (PyPI, November 2026).
+
+A package with the name of the module is listed last if it provides the module as well: there is no ``yaml``.
+"""
 
 _SEVERAL: Final = frozenset({"azure", "google", "jaraco", "zope"})
 """Namespaces that are shared by many packages, which are named like the modules in them."""
@@ -94,7 +99,8 @@ def provides(packages: Collection[str], module: str) -> bool:
     """
     top = module.partition(".")[0]
     name = _normalized(top)
-    likely = {name, f"python-{name}", f"{name}-python", f"py{name}", f"py-{name}", *PACKAGES.get(top, ())}
+    likely = {name} if top not in PACKAGES else set[str]()
+    likely |= {f"python-{name}", f"{name}-python", f"py{name}", f"py-{name}", *PACKAGES.get(top, ())}
     if not likely.isdisjoint(packages):
         return True
     start = f"{name}-"

@@ -6,9 +6,10 @@ from typing import TypeAlias
 from toolc.doctor.advisories import AdvisoryMatch
 from toolc.doctor.host_report import EngineReport, HostReport, strongest
 from toolc.doctor.probes import EscapeProbe, ProbeResult
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import LIMITS
 from toolc.model.spec.sandbox import MinIsolation
+from toolc.runtime.pool.control import PoolReport
 from toolc.sandbox.base import Capabilities
 
 __all__ = ["Diagnosis", "Probed", "Trial", "to_json"]
@@ -19,12 +20,16 @@ EngineKind: TypeAlias = tuple[str, MinIsolation]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One real call. ``reason`` says why it failed; if it is empty, the other fields are the results."""
+    """One real call. ``reason`` says why it failed; if it is empty, the other fields are the results.
+
+    ``image`` is what a tool without an image runs in, as in ``details``.
+    """
 
     reason: str = ""
     milliseconds: float = 0.0
     python: str = ""
     user: str = ""
+    image: JsonValue = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +47,15 @@ class Probed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """All findings. ``trials`` and ``probed`` are by engine and kind of isolation, in their order."""
+    """All findings. ``trials`` and ``probed`` are by engine and kind of isolation, in their order.
+
+    ``pools`` are the warm sandboxes of this user's processes.
+    """
 
     host: HostReport
     engines: tuple[EngineReport, ...]
     trials: dict[EngineKind, Trial]
+    pools: tuple[PoolReport, ...] = ()
     probes: tuple[EscapeProbe, ...] = ()
     probed: dict[EngineKind, Probed] = field(default_factory=dict)
 
@@ -81,6 +90,10 @@ def to_json(diagnosis: Diagnosis) -> JsonObject:
         },
         "engines": [_engine(report, diagnosis) for report in diagnosis.engines],
         "strongest": {"engine": best[0].name, "min_isolation": best[1].isolation} if best else None,
+        "pools": [
+            {"pid": each.owner.pid, "sandboxes": each.waiting, "memory_bytes": each.memory_bytes}
+            for each in diagnosis.pools
+        ],
     }
     if diagnosis.probes:
         value["probes"] = [_probe(probe, diagnosis) for probe in diagnosis.probes]
@@ -112,7 +125,12 @@ def _offered(offered: Capabilities, trial: Trial) -> JsonObject:
     if trial.reason:
         call["reason"] = trial.reason
     else:
-        call |= {"duration_ms": round(trial.milliseconds, 1), "python": trial.python, "user": trial.user}
+        call |= {
+            "duration_ms": round(trial.milliseconds, 1),
+            "python": trial.python,
+            "user": trial.user,
+            "image": trial.image,
+        }
     return {
         "kind": offered.isolation,
         "call": call,

@@ -8,8 +8,11 @@ from toolc.doctor.advisories import AdvisoryMatch
 from toolc.doctor.diagnosis import Diagnosis, Probed, Trial
 from toolc.doctor.host_report import EngineReport
 from toolc.doctor.probes import EscapeProbe, Verdict
+from toolc.model.json_schema import JsonValue
 from toolc.model.plan import LIMITS
+from toolc.model.spec.sandbox import MIB
 from toolc.reporters.text import escape_for_terminal
+from toolc.runtime.pool.control import PoolReport
 from toolc.sandbox.base import Capabilities, unenforced
 
 __all__ = ["to_text"]
@@ -34,6 +37,7 @@ def to_text(diagnosis: Diagnosis) -> str:
         *(_engine(report, diagnosis) for report in diagnosis.engines),
         _advisories(diagnosis.engines),
         _strongest(diagnosis),
+        _pools(diagnosis.pools),
         _improve(diagnosis.engines),
         _probes(diagnosis),
     ]
@@ -65,8 +69,9 @@ def _offered(offered: Capabilities, trial: Trial) -> Iterator[str]:
     else:
         result = f"took {trial.milliseconds:.0f} ms, as user {trial.user}, with Python {trial.python}"
         yield from _field("test call", result)
+        yield from _field("base image", _image(trial.image)) if trial.image else ()
     weak = unenforced(offered)
-    enforced = ", ".join(name for name in LIMITS if name not in weak)
+    enforced = ", ".join(name for name in LIMITS if name not in weak and offered.limit(name).level == "enforced")
     yield from _field("limits", "all enforced" if not weak else f"enforced: {enforced}")
     for name in weak:
         yield from _field("", f"{name}: not enforced; limited instead: {offered.limit(name).instead}")
@@ -77,6 +82,15 @@ def _offered(offered: Capabilities, trial: Trial) -> Iterator[str]:
     yield from _field("users", ", ".join(offered.users))
     for note in offered.notes:
         yield from _field("note", note)
+
+
+def _image(image: JsonValue) -> str:
+    """Return what tools without an image run in, from the ``details`` of a call."""
+    match image:
+        case {"name": str(name), "tree": str(tree)}:
+            return f"{name}, tree {tree}"
+        case _:
+            return "none: tools see this machine's own programs, because your configuration says host_programs: true"
 
 
 def _advisories(reports: Sequence[EngineReport]) -> Iterator[str]:
@@ -115,6 +129,12 @@ def _strongest(diagnosis: Diagnosis) -> Iterator[str]:
     weak = unenforced(best[1])
     limits = f"without {', '.join(weak)}" if weak else "with every limit enforced"
     yield f"strongest here: min_isolation: {best[1].isolation}, by {best[0].name}, {limits}"
+
+
+def _pools(pools: Sequence[PoolReport]) -> Iterator[str]:
+    for each in pools:
+        count = "1 warm sandbox" if each.waiting == 1 else f"{each.waiting} warm sandboxes"
+        yield f"process {each.owner.pid}: {count}, about {each.memory_bytes / MIB:.0f} MiB"
 
 
 def _improve(reports: Sequence[EngineReport]) -> Iterator[str]:

@@ -14,8 +14,8 @@ Start reading in ``nodes``, then ``map_reader``. The packages ``yaml`` and ``tom
 - ``nodes``: the tree: ``Document``, ``Mapping``, ``Sequence``, ``Scalar``, and their spans. Public: ``MappingEntry``,
   ``Node``, ``NodePosition``, ``child``, ``steps_to_decode``, ``strings``, ``to_json``.
 - ``suggestions``: "did you mean": keys of other formats, misspelled or misplaced keys, values in the wrong form.
-  Public: ``suggestion``, ``quote_names``, ``has_misspelled_key``, ``is_key_of``, ``looks_like_spec``,
-  ``replaced_keys``, ``OPENAI``, ``REQUIRED``.
+  Public: ``suggestion``, ``quote_names``, ``explanation``, ``foreign_format``, ``has_misspelled_key``,
+  ``is_key_of``, ``looks_like_spec``, ``replaced_keys``, ``OPENAI``, ``REQUIRED``.
 - ``syntax_errors``: text of another format in a spec: Git conflicts, Markdown fences, templates; nesting that is too
   deep.
 - ``units``: durations (``500ms``) and sizes (``64KiB``). Public: ``duration``, ``render_size``, ``size``.

@@ -15,7 +15,15 @@ from typing import Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
 from toolc.document.edits import fix, quote_plain, rename
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
-from toolc.document.suggestions import missing_key, quote_names, replaced_keys, suggestion, unknown_key, value_hint
+from toolc.document.suggestions import (
+    explanation,
+    missing_key,
+    quote_names,
+    replaced_keys,
+    suggestion,
+    unknown_key,
+    value_hint,
+)
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Fix, Severity
 from toolc.model.names import close_match
@@ -189,9 +197,15 @@ class Reader:
         if self._by_key.keys() <= self._known:
             return
         unknown = [entry for entry in self.node.entries if entry.key not in self._known]
+        if cause := explanation(unknown, self.what):
+            unknown = [cause]
+        reported: set[str] = set()
         for entry in unknown[:_MAX_UNKNOWN]:
             message = f"{self.what} has no key '{entry.key:.100}'"
-            meant = unknown_key(entry.key, self.what, self._known, entry.key_span.path)
+            meant = unknown_key(entry.key, self.what, self._known, entry.key_span.path, entry.value)
+            if meant and meant in reported:  # several keys that one other key replaces
+                continue
+            reported.add(meant)
             hint = meant or suggestion(entry.key, self._known, "the keys are", "no key is allowed here")
             correction = None if meant else self.findings.rename_key_fix(entry, self.node, self._known)
             self.findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, correction)

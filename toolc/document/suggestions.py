@@ -12,8 +12,8 @@ from toolc.model.diagnostics import spend
 from toolc.model.names import SIMILAR_NAMES, close_match
 
 __all__ = [
-    "OPENAI", "REQUIRED", "has_misspelled_key", "is_key_of", "looks_like_spec", "quote_names", "replaced_keys",
-    "suggestion",
+    "OPENAI", "REQUIRED", "explanation", "foreign_format", "has_misspelled_key", "is_key_of", "looks_like_spec",
+    "quote_names", "replaced_keys", "suggestion",
 ]  # fmt: skip
 
 _TOOL: Final = (
@@ -24,7 +24,7 @@ _KINDS: Final = ("shell", "python", "http", "plugin", "composite", "agent")
 _PARENTS: Final = {
     **dict.fromkeys(_KINDS, "backend"),
     **dict.fromkeys(("argv", "script", "stdin", "interpreter", "success_exit_codes"), "backend.shell"),
-    **dict.fromkeys(("code", "function", "requirements"), "backend.python"),
+    **dict.fromkeys(("code", "function", "requirements", "preload"), "backend.python"),
     **dict.fromkeys(("url", "method", "headers", "query", "body", "auth", "pagination"), "backend.http"),
     **dict.fromkeys(("steps", "strategy"), "backend.composite"),
     **dict.fromkeys(("provider", "model", "instructions", "max_turns"), "backend.agent"),
@@ -49,7 +49,7 @@ _MEANT: Final = {
     **dict.fromkeys(("max_completion_tokens", "max_output_tokens"), "write 'max_tokens'"),
     **dict.fromkeys(("endpoint", "api_base"), "write 'base_url'"),
     **dict.fromkeys(("apiKey", "auth"), "write 'api_key'"),
-    "summary": "write 'description'",
+    **dict.fromkeys(("desc", "doc", "docs", "docstring", "help", "summary"), "write 'description'"),
     "id": "write 'name'",
     "required": REQUIRED,
 }
@@ -60,6 +60,11 @@ _FUNCTION: Final = "write backend: {python: {file: NAME.py, function: NAME}}"
 _ONE_COMMAND: Final = "write argv: [...] for one program, or script: ... for shell code"
 _ONE_FUNCTION: Final = "write code: ... with a function, or file: NAME.py"
 _FOLDER: Final = "write workspace: ro, or rw to change files; a call can access no other folder of this machine"
+_KIND_KEY: Final = "the kind is a key: "
+_BEARER: Final = 'write bearer: "{{ secrets.TOKEN }}"'
+_BASIC: Final = 'write basic: {username: USER, password: "{{ secrets.PASSWORD }}"}'
+_KEY: Final = 'write api_key: {header: X-API-Key, value: "{{ secrets.API_KEY }}"}'
+_NO_VALUE: Final = "write {hosts: [api.example.com]}: the user who runs the tool sets the value of the secret"
 _MEANT_IN: Final = {
     "the tool": {
         **dict.fromkeys(("argv", "command", "cmd", "exec", "run"), "write backend: {shell: {argv: [...]}}"),
@@ -68,6 +73,7 @@ _MEANT_IN: Final = {
         **dict.fromkeys(("entry_point", "entrypoint", "file", "function", "handler", "module"), _FUNCTION),
         **dict.fromkeys(("coroutine", "func"), _FUNCTION),
         "runs": "write backend: {shell: {argv: [...]}}",
+        "type": "remove it: every spec declares a tool",
         "strict": "write providers: {openai_chat: {strict: true}}",
         "vars": "write 'vars' in the project file toolc.yaml",
         "steps": "write backend: {composite: {strategy: sequential, steps: [...]}}",
@@ -78,11 +84,13 @@ _MEANT_IN: Final = {
         "argv": "write shell: {argv: [...]}",
         "script": "write shell: {script: ...}",
         "code": "write python: {code: ...}",
-        **dict.fromkeys(("function", "py", "python3", "requirements"), _PYTHON),
+        **dict.fromkeys(("function", "preload", "py", "python3", "requirements"), _PYTHON),
         **dict.fromkeys(("api", "https", "method", "request", "rest", "url"), _HTTP),
-        **dict.fromkeys(("kind", "type"), "the kind is a key: write e.g. shell: {argv: [...]}"),
+        **dict.fromkeys(("kind", "type"), f"{_KIND_KEY}write e.g. shell: {{argv: [...]}}"),
     },
-    "backend.shell": dict.fromkeys(("args", "cmd", "code", "command", "commands", "exec", "run", "sh"), _ONE_COMMAND),
+    "backend.shell": dict.fromkeys(
+        ("args", "cmd", "code", "command", "commands", "entrypoint", "exec", "run", "sh"), _ONE_COMMAND
+    ),
     "backend.python": {
         **dict.fromkeys(("argv", "body", "command", "inline", "script", "source"), _ONE_FUNCTION),
         **dict.fromkeys(("filename", "module", "path"), "write file: NAME.py"),
@@ -94,6 +102,13 @@ _MEANT_IN: Final = {
         **dict.fromkeys(("params", "query_params"), "write 'query'"),
         **dict.fromkeys(("data", "json", "payload"), "write body: {json: ...}"),
     },
+    "'auth'": {
+        **dict.fromkeys(("kind", "scheme", "type"), f"{_KIND_KEY}{_BEARER}"),
+        **dict.fromkeys(("access_token", "token"), _BEARER),
+        **dict.fromkeys(("login", "pass", "password", "user", "username"), _BASIC),
+        **dict.fromkeys(("apikey", "header", "in", "key", "name", "value"), _KEY),
+    },
+    "secrets": dict.fromkeys(("env", "from", "from_env", "key", "source", "value"), _NO_VALUE),
     "sandbox": {
         **dict.fromkeys(("environment", "envs", "variables"), "write 'env'"),
         **dict.fromkeys(("mount", "mounts", "volume", "volumes"), _FOLDER),
@@ -113,6 +128,18 @@ _MEANT_IN: Final = {
     },
 }
 """What to write instead of a key in one kind of map, by its name in findings."""
+
+_KIND_FORMS: Final = {
+    "shell": "shell: {argv: [...]}", "bash": "shell: {script: ...}", "command": "shell: {argv: [...]}",
+    "python": "python: {file: NAME.py}", "function": "python: {file: NAME.py}",
+    "http": "http: {method: GET, url: ...}", "rest": "http: {method: GET, url: ...}",
+    "plugin": "plugin: {command: [...]}",
+    "basic": 'basic: {username: USER, password: "{{ secrets.PASSWORD }}"}',
+    "api_key": 'api_key: {header: X-API-Key, value: "{{ secrets.API_KEY }}"}',
+    "apikey": 'api_key: {header: X-API-Key, value: "{{ secrets.API_KEY }}"}',
+    "oauth2": "oauth2: {token_url: ..., client_id: ..., client_secret: ...}",
+}  # fmt: skip
+"""What to write for a kind that is written as the value of ``type``."""
 
 _FORMS: Final = {
     "'backend'": "write e.g. backend: {shell: {argv: [wc, -w]}}",
@@ -161,22 +188,38 @@ _STRANGE_SPACE: Final = re.compile(r"[^\S \t]")
 def missing_key(key: str, node: Mapping) -> str:
     """Return a hint for a map that lacks ``key``."""
     if key == "toolc":
-        return _foreign(node) or "a spec starts with 'toolc: 1'"
+        return foreign_format(node) or "a spec starts with 'toolc: 1'"
     return _FORMS.get(f"'{key}'") or f"add '{key}'"
 
 
 def replaced_keys(node: Mapping, what: str) -> list[str]:
     """Return what to write instead of each key of the map ``what`` that is a common mistake there."""
-    meant = _MEANT_IN.get(what.partition("[")[0], {})
+    meant = _meant_in(what)
     return [meant[entry.key] for entry in node.entries if entry.key in meant]
 
 
-def unknown_key(key: str, what: str, known: Collection[str], path: str) -> str:
-    """Return a hint for the unknown key ``key`` of the map ``what`` in the file at ``path``, or an empty string."""
+def _meant_in(what: str) -> dict[str, str]:
+    """Return what to write instead of keys of the map ``what``, such as ``'tests'[0]`` or ``secrets.TOKEN``."""
+    return _MEANT_IN.get("secrets" if what.startswith("secrets.") else what.partition("[")[0], {})
+
+
+def explanation(unknown: list[MappingEntry], what: str) -> MappingEntry | None:
+    """Return the unknown key of a map that explains the other ones, such as ``type`` for a kind, or None."""
+    meant = _meant_in(what)
+    return next((each for each in unknown if meant.get(each.key, "").startswith(_KIND_KEY)), None)
+
+
+def unknown_key(key: str, what: str, known: Collection[str], path: str, value: Node | None = None) -> str:
+    """Return a hint for the unknown key ``key`` of the map ``what`` in the file at ``path``, or an empty string.
+
+    ``value`` is the value of the key.
+    """
     if space := _STRANGE_SPACE.search(key):
         return f"U+{ord(space[0]):04X} in it looks like a space but is not one"
-    if meant := _MEANT_IN.get(what.partition("[")[0], {}).get(key):
-        return meant
+    if meant := _meant_in(what).get(key):
+        kind = str(value.value).lower() if isinstance(value, Scalar) else ""
+        has_form = meant.startswith(_KIND_KEY) and kind in _KIND_FORMS
+        return f"{_KIND_KEY}write {_KIND_FORMS[kind]}" if has_form else meant
     if close_match(key, known, 0.8):
         return ""
     if key in _MEANT and _names(_MEANT[key], known):
@@ -248,6 +291,9 @@ def _structure_hint(node: Mapping | Sequence, what: str, expected: str) -> str:
             return "write '- ' before the first key of each item"
         case Sequence(items=()) if expected == "a map":
             return "write {}, or remove the key"
+        case Sequence(items=[Mapping(by_key={"name": entry}), *_]) if what == "'parameters'":
+            shown = entry.value.value if isinstance(entry.value, Scalar) else "path"
+            return f'write one key for each: {{{shown!s:.80}: {{type: string, description: "..."}}}}'
         case Sequence(items=[Scalar(value=str() as text), *_]) if what == "'env'" and "=" in text:
             name, _, value = text.partition("=")
             return f"write env: {{{name:.80}: {value:.80}}}"
@@ -260,7 +306,7 @@ def _names_items(entries: Iterable[MappingEntry]) -> bool:
     return all(isinstance(each.value, Mapping) and each.key not in _ITEM_KEYS for each in entries)
 
 
-def _foreign(node: Mapping) -> str:
+def foreign_format(node: Mapping) -> str:
     """Return a message if a map is a document of another program, or an empty string."""
     keys = {entry.key for entry in node.entries}
     if keys & {"openapi", "swagger"}:
@@ -285,7 +331,8 @@ def looks_like_spec(root: Node | None) -> bool:
     if not isinstance(root, Mapping) or root.entry("toolc"):
         return False
     tools = root.get("tools")
-    return any(map(_declares_tool, [root, *(tools.items if isinstance(tools, Sequence) else ())]))
+    has_tools = any(map(_declares_tool, [root, *(tools.items if isinstance(tools, Sequence) else ())]))
+    return has_tools or root.by_key.keys() >= {"type", "function"} or _is_mcp_tool(root)
 
 
 def _declares_tool(node: Node) -> bool:
@@ -295,6 +342,11 @@ def _declares_tool(node: Node) -> bool:
     if isinstance(backend, Mapping) and any(kind in backend.by_key for kind in _KINDS):
         return True
     return node.by_key.keys() >= {"name", "description", "parameters"} and isinstance(node.get("parameters"), Mapping)
+
+
+def _is_mcp_tool(node: Mapping) -> bool:
+    keys = node.by_key.keys()
+    return keys >= {"name", "description"} and not keys.isdisjoint({"inputSchema", "input_schema"})
 
 
 def _lists_functions(node: Mapping) -> bool:

@@ -16,7 +16,6 @@ from toolc.model.registry_io import digests
 from toolc.model.spec.code_backends import Argv, HostFunction, ShellBackend
 from toolc.model.spec.sandbox import Limits, SandboxSpec
 from toolc.model.spec.tool import Annotations, ToolSpec
-from toolc.validation.plain_schema import is_plain_schema
 from toolc.validation.validate import schema_problem
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ def make_tool(
     check_parameters(name, parameters)
     check_description(name, description)
     for what, schema in (("parameters", parameters), ("result_schema", traits.get("result_schema"))):
-        if schema is not None and (problem := _problem(schema)):
+        if schema is not None and (problem := schema_problem(schema)):
             raise UsageError(f"tool {name!r}: its {what} are not a valid JSON Schema: {problem}")
     return FunctionTool(_spec(name, description.strip(), parameters, backend, traits), backend.function)
 
@@ -200,8 +199,3 @@ def check_parameters(name: str, parameters: object) -> None:
                 f"tool {name!r}: {each!r} is not a valid parameter name: use 1 to 64 of the characters A-Z a-z 0-9 _, "
                 "and do not start with a digit"
             )
-
-
-def _problem(schema: JsonObject) -> str:
-    """Return why a schema is invalid; an empty string if it is valid."""
-    return "" if is_plain_schema(schema) else schema_problem(schema)

@@ -16,8 +16,8 @@ import os
 from collections.abc import Iterator
 from types import TracebackType
 
-from toolc.guest import connections, context
-from toolc.guest.context import Context, Json, Result, ToolError, Updates, content_of, dump, text_block
+from toolc.guest import connections, context, values
+from toolc.guest.context import Context, Json, Result, ToolError, Updates, content_of, dump, text_block, to_data
 from toolc.guest.job import TOOL_DIRECTORY
 
 __all__ = ["MAX_TRACEBACK", "GeneratorOutput", "failure", "success"]
@@ -38,17 +38,20 @@ NETWORK_ERRNOS = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.E
 
 def success(value: object) -> bytes:
     """Return the JSON for the return value of a function. Raises ``SerializationError`` if it cannot be sent."""
-    value = value if isinstance(value, Result) else _to_dict(value)
+    value = value if isinstance(value, Result) else _single(value)
     result = value if isinstance(value, Result) else context.result_from_mcp(value)
     if result is not None:
-        answer = {"content": _content(result), "structured": result.structured, "details": result.details}
+        structured = None if result.structured is None else [to_data(result.structured[0], "the data")]
+        details = to_data(result.details, "the details")
+        answer = {"content": _content(result), "structured": structured, "details": details}
     elif value is None:
         answer = {"content": [], "structured": None, "details": {}}
     elif (blocks := context.to_blocks(value)) is not None:
         answer = {"content": blocks, "structured": None, "details": {}}
     else:
-        answer = {"content": [text_block(dump(value))], "structured": [value], "details": {}}
-    return dump(answer, "the result").encode("utf-8", "replace")
+        data = to_data(value)
+        answer = {"content": [text_block(dump(data))], "structured": [data], "details": {}}
+    return dump(answer).encode("utf-8", "replace")
 
 
 def failure(error: BaseException) -> bytes:
@@ -101,17 +104,12 @@ def _content(result: Result) -> list[Json]:
     return content_of(result.content)
 
 
-def _to_dict(value: object) -> object:
-    """Return a Pydantic model or a dataclass as a dict, and any other value unchanged."""
-    if isinstance(value, type):
-        return value
-    if callable(dump_model := getattr(value, "model_dump", None)):
+def _single(value: object) -> object:
+    """Return a Pydantic model as a dict, which may be a result of MCP, a date or path as text, and others unchanged."""
+    if callable(dump_model := getattr(value, "model_dump", None)) and not isinstance(value, type):
         return dump_model(mode="json", by_alias=True, exclude_none=True)
-    if hasattr(value, "__dataclass_fields__"):
-        from dataclasses import asdict  # lazy: +8 ms; few tools return dataclasses
-
-        return asdict(value)  # type: ignore[call-overload]
-    return value
+    # Bytes must be an image or a recording, and are base64 text only inside of data.
+    return value if isinstance(value, (bytes, bytearray, memoryview)) else values.to_simple(value)
 
 
 def _kind(error: BaseException) -> str:

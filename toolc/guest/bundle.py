@@ -1,27 +1,37 @@
 """Build the bundle of guest modules that the host sends to a sandbox, so both always have the same version.
 
-Process 1 of a sandbox is ``python3`` with ``BOOTSTRAP_ARGUMENTS``. It reads ``bundle()``, which is one
-Python program: the loader, followed by a call to it with the source of every guest module.
+Process 1 of a sandbox is ``python3`` with ``BOOTSTRAP_ARGUMENTS``. It reads ``bundle()``: a length (u32), and in it a
+Python program after its own length, then the modules, as written by ``marshal``. The program is the loader and a call
+to it. The modules are::
+
+    (MAGIC_NUMBER, {"toolc.guest.frames": (source, code), ...})
+
+``code`` is the compiled module, for a Python with the same magic number. Other ones compile the source, which takes
+some ten milliseconds.
 """
 
 from __future__ import annotations
 
+import marshal
 from functools import cache
 from importlib.resources import files
+from importlib.util import MAGIC_NUMBER, find_spec
+from types import CodeType
 from typing import Final
 
 from toolc.guest.frames import LENGTH
 
-__all__ = ["BOOTSTRAP_ARGUMENTS", "CANNOT_CONNECT", "bundle"]
+__all__ = ["BOOTSTRAP_ARGUMENTS", "CANNOT_CONNECT", "MARSHAL_VERSION", "bundle"]
 
-PACKAGES: Final = ("http", "network")
+PACKAGES: Final = ("http", "network", "programs")
 """The subpackages of the guest that are sent."""
 
 MODULES: Final = (
     "answer", "connections", "context", "flow_control", "frames", "http.body", "http.errors", "http.exchange",
-    "http.parser", "http.round_trip", "http.shaping", "http.tool", "job", "launch_args", "network.connection",
-    "network.listener", "network.proxy", "processes", "python_function", "session", "streams", "supervisor",
-    "truncate", "warmup", "worker",
+    "http.parser", "http.round_trip", "http.shaping", "http.tool", "job", "json_text", "launch_args",
+    "network.connection", "network.listener", "network.proxy", "preload", "processes", "programs.files",
+    "programs.program", "programs.server", "python_function", "session", "streams", "supervisor", "truncate", "values",
+    "warmup", "worker",
 )  # fmt: skip
 """The modules that are sent. This module and the loader are not imported inside the sandbox."""
 
@@ -50,21 +60,43 @@ def read(size):
             os._exit(1)
         data += piece
     return data
-exec(compile(read(int.from_bytes(read(4), "big")), "<toolc.guest.loader>", "exec"))
+bundle = read(int.from_bytes(read(4), "big"))
+end = 4 + int.from_bytes(bundle[:4], "big")
+exec(compile(bundle[4:end], "<toolc.guest.loader>", "exec"))
 """.replace("{cannot_connect}", CANNOT_CONNECT.decode())
 
 BOOTSTRAP_ARGUMENTS: Final = ("-I", "-S", "-c", _BOOTSTRAP)
 """The arguments of ``python3`` (3.9 or later): isolated mode, no ``site`` module, and the bootstrap code."""
 
 
+MARSHAL_VERSION: Final = 4
+"""The format that every supported Python reads (since 3.4)."""
+
+
 @cache
 def bundle() -> bytes:
-    """Return the guest's source after its length (u32): the first bytes that a host sends to a sandbox."""
-    folder = files("toolc.guest")
-    sources = {"toolc": "", "toolc.guest": "", **{f"toolc.guest.{name}": "" for name in PACKAGES}}
-    for name in MODULES:
-        path = folder.joinpath(*name.split(".")[:-1], f"{name.rpartition('.')[2]}.py")
-        sources[f"toolc.guest.{name}"] = path.read_text(encoding="utf-8")
-    loader = (folder / "loader.py").read_text(encoding="utf-8")
-    program = f"{loader}\nrun({sources!r})\n".encode()
-    return LENGTH.pack(len(program)) + program
+    """Return the first bytes that a host sends to a sandbox."""
+    packages = ("toolc", "toolc.guest", *(f"toolc.guest.{name}" for name in PACKAGES))
+    modules = dict.fromkeys(packages, ("", b"")) | {f"toolc.guest.{name}": _module(name) for name in MODULES}
+    loader = (files("toolc.guest") / "loader.py").read_text(encoding="utf-8")
+    # The bootstrap code has both names.
+    program = f"{loader}\nrun(bundle, end)\n".encode()
+    content = LENGTH.pack(len(program)) + program + marshal.dumps((MAGIC_NUMBER, modules), MARSHAL_VERSION)
+    return LENGTH.pack(len(content)) + content
+
+
+def _module(name: str) -> tuple[str, bytes]:
+    """Return the source and the code of a module; empty code if this Python has no loader for it."""
+    path = files("toolc.guest").joinpath(*name.split(".")[:-1], f"{name.rpartition('.')[2]}.py")
+    full_name = f"toolc.guest.{name}"
+    spec = find_spec(full_name)
+    # From the cache of this Python, because compiling all modules takes long.
+    code = getattr(spec and spec.loader, "get_code", lambda _: None)(full_name)
+    compiled = marshal.dumps(_renamed(code, f"<{full_name}>")) if code else b""
+    return path.read_text(encoding="utf-8"), compiled
+
+
+def _renamed(code: CodeType, path: str) -> CodeType:
+    """Return ``code`` without the path of its file on this machine, which a tool must not see."""
+    constants = tuple(_renamed(each, path) if isinstance(each, CodeType) else each for each in code.co_consts)
+    return code.replace(co_filename=path, co_consts=constants)

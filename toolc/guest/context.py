@@ -13,16 +13,20 @@ import json
 import os
 import sys
 from _thread import allocate_lock
-from collections.abc import Iterator
 
-__all__ = ["Context", "Resource", "Result", "ToolError", "Updates", "audio_type", "content_of", "dump", "image_type"]
+from toolc.guest import values
+
+__all__ = [
+    "Context", "Resource", "Result", "ToolError", "Updates", "audio_type", "content_of", "dump", "image_type",
+    "to_data",
+]  # fmt: skip
 
 MAX_TEXT = 8 * 1024
 """The maximum amount of text per line, in characters. A line must be shorter than the host's limit for a line."""
 
 KINDS = (
     "invalid_args", "not_found", "denied", "cancelled", "timeout", "out_of_memory", "output_limit",
-    "exit_status", "network", "authentication", "rate_limit", "serialization", "file", "execution",
+    "exit_status", "network", "authentication", "rate_limit", "serialization", "file", "conflict", "execution",
 )  # fmt: skip
 """The kinds of error that a tool can report."""
 
@@ -208,8 +212,10 @@ def to_blocks(value: object) -> list[Json] | None:
         return [single]
     if not isinstance(value, (list, tuple)) or all(isinstance(item, str) for item in value):
         return None
-    # A list of strings is data. A list with at least one block that is not text is content.
-    blocks = [block(item) if _is_content(item) else None for item in value]
+    # A list of strings is data. A list with at least one block that is not text is content, unless it also has data.
+    if not all(_is_content(item) for item in value):
+        return None
+    blocks = [block(item) for item in value]
     return [each for each in blocks if each is not None] if None not in blocks else None
 
 
@@ -270,14 +276,22 @@ def text_block(text: str) -> Json:
 
 
 def dump(value: object, name: str = "the result") -> str:
-    """Return ``value`` as compact JSON. Raises ``SerializationError``, naming the value that JSON cannot represent."""
+    """Return ``value`` as compact JSON. Raises ``SerializationError``, naming the value that has no rule."""
+    data = to_data(value, name)
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     except RecursionError:
         raise SerializationError("%s is nested too deeply for JSON" % name) from None
-    except (TypeError, ValueError) as error:
-        reason = next(_unsupported_values(value, "", ()), str(error))
-        raise SerializationError("%s cannot be sent as JSON: %s" % (name, reason)) from None
+
+
+def to_data(value: object, name: str = "the result") -> object:
+    """Return ``value`` as JSON data. Raises ``SerializationError``, naming the value that has no rule."""
+    try:
+        return values.to_json(value)
+    except RecursionError:
+        raise SerializationError("%s is nested too deeply for JSON" % name) from None
+    except values.UnsupportedValueError as error:
+        raise SerializationError("%s cannot be sent as JSON: %s" % (name, error)) from None
 
 
 def _is_content(item: object) -> bool:
@@ -324,24 +338,3 @@ def _media(data: bytes) -> Json:
 
 def _base64(data: bytes) -> str:
     return binascii.b2a_base64(data, newline=False).decode()
-
-
-def _unsupported_values(value: object, path: str, parents: tuple[int, ...]) -> Iterator[str]:
-    """Yield a description of each part of ``value`` that JSON cannot represent."""
-    where = "the value%s" % path
-    if id(value) in parents:
-        yield "%s contains itself" % where
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            if not isinstance(key, (str, int, float, bool, type(None))):
-                yield "%s has a key that is a %s; use strings" % (where, type(key).__name__)
-            yield from _unsupported_values(item, "%s[%r]" % (path, key), (*parents, id(value)))
-    elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(value):
-            yield from _unsupported_values(item, "%s[%d]" % (path, index), (*parents, id(value)))
-    elif isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124  only NaN differs from itself
-            yield "%s is %r, which is not a JSON number" % (where, value)
-    elif not isinstance(value, (str, int, type(None))):
-        hint = "; return a list" if isinstance(value, (set, frozenset)) else ""
-        yield "%s is a %s%s" % (where, type(value).__name__, hint)

@@ -11,8 +11,9 @@ Before any frame, the host sends a u32 length and that many bytes: the guest's b
 type     sender stream     payload
 ======== ====== ========== =============================================================================
 READY    guest  0          JSON: ``python``, and ``workspace`` (``toolc.guest.launch_args``); ready for a call
+READY    host   0          empty, before CALL: the guest answers with READY if it is still ready
 PART     both   0          a part of a control message that is longer than one frame
-CALL     host   0          JSON, the last part; everything about the call (see ``toolc.guest.job``)
+CALL     host   0          ``marshal``, the last part; everything about the call (see ``toolc.guest.job``)
 DATA     both   1 2 3 4 5  raw bytes of stdin (host), or of stdout, stderr, reply and updates (guest)
 END      both   1 2 3 4 5  no more DATA on this stream
 WINDOW   both   1 2 3 4 5  JSON number: the additional bytes that may be sent on this stream
@@ -47,8 +48,14 @@ WINDOW as it consumes data. There is no cancel frame: closing the stream ends th
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from typing import TypeVar, Union
+
+TYPE_CHECKING = False  # the module typing takes as long to import as Python takes to start
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TypeVar, Union
+
+    Payload = Union[bytes, memoryview]
+    Data = TypeVar("Data", bytes, memoryview)
 
 __all__ = [
     "CALL", "CLOSE", "DATA", "END", "EXIT", "FIRST_CONNECTION", "FIRST_WINDOW", "HEADER", "LENGTH", "MAX_CONNECTIONS",
@@ -77,9 +84,6 @@ STDIN, STDOUT, STDERR, REPLY, YIELDED = range(1, 6)
 
 Frame = tuple[int, int, bytes]
 """Type, stream, payload."""
-
-Payload = Union[bytes, memoryview]
-Data = TypeVar("Data", bytes, memoryview)
 
 
 class FrameError(ValueError):

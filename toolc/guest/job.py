@@ -1,6 +1,6 @@
 """Parse the CALL frame of a call and prepare the worker to run it.
 
-The CALL frame's JSON::
+The CALL frame's content, as ``marshal`` writes it (see ``toolc.guest.json_text``)::
 
     {"call_id": "c1", "timeout_ms": 30000, "directory": "/workspace", "environment": {"NAME": "value"},
      "files": [{"path": "script", "text": "..."}, {"path": "a/b", "base64": "..."}],
@@ -11,7 +11,7 @@ The CALL frame's JSON::
 
 With ``"session": true``, calls arrive as lines on stdin. ``argv`` is then a plugin that reads its own protocol.
 Without ``argv`` the lines are those of ``toolc.guest.session``, which calls the function in ``python`` or runs
-programs.
+programs. With ``"programs": true`` as well, stdin has the frames of ``toolc.guest.programs.server``.
 
 A file with ``"secret": true`` is readable only by the tool's user. A file with ``"executable": true`` is executable.
 """
@@ -19,7 +19,7 @@ A file with ``"secret": true`` is readable only by the tool's user. A file with 
 from __future__ import annotations
 
 import binascii
-import json
+import marshal
 import os
 import resource
 
@@ -48,7 +48,7 @@ class Job:
     """A parsed CALL frame. Exactly one of ``argv``, ``python`` and ``http`` is set, unless it is a ``session``."""
 
     def __init__(self, message: bytes) -> None:
-        call = json.loads(message)
+        call = marshal.loads(message)  # noqa: S302  the host has sent it
         self.call_id: str = call["call_id"]
         self.timeout_ms: int = call["timeout_ms"]
         self.directory: str = call["directory"]
@@ -61,6 +61,7 @@ class Job:
         self.python = PythonFunction(**call["python"]) if "python" in call else None
         self.http: dict[str, object] | None = call.get("http")
         self.session: bool = call.get("session", False)
+        self.programs: bool = call.get("programs", False)
 
     @property
     def is_begun(self) -> bool:

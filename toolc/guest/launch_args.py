@@ -2,6 +2,7 @@
 
 ``pids`` and ``memory`` are limits that the engine cannot set itself. ``not-kernel`` is the release of the host's
 kernel, if the sandbox must run on another one. ``network`` means that a call that uses the network may follow.
+``preload=json,numpy.linalg`` means that a call of a Python function follows, and which modules it uses.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import os
 import resource
 import sys
 
-__all__ = ["LOWER", "NETWORK_ARGUMENT", "boot_id"]
+__all__ = ["LOWER", "NETWORK_ARGUMENT", "boot_id", "preload_argument"]
 
 LIMITS = {"memory": resource.RLIMIT_DATA, "pids": resource.RLIMIT_NPROC}
 """The process resource limit that is closest to each setting."""
 
 NETWORK_ARGUMENT = "network"
+
+PRELOAD = "preload="
 
 WORKSPACE = "/workspace"
 
@@ -26,6 +29,19 @@ LOWER = "/dev/.workspace"
 def may_connect() -> bool:
     """Return whether a call that uses the network may follow."""
     return NETWORK_ARGUMENT in sys.argv[1:]
+
+
+def preload_argument(modules: tuple[str, ...]) -> str:
+    """Return the argument for sandboxes of a Python tool with ``preload: [...]``, which may be empty."""
+    return PRELOAD + ",".join(modules)
+
+
+def preloaded_modules() -> list[str] | None:
+    """Return the modules to import before the call; None if it does not call a Python function."""
+    for word in sys.argv[1:]:
+        if word.startswith(PRELOAD):
+            return [name for name in word[len(PRELOAD) :].split(",") if name]
+    return None
 
 
 def require_separate_kernel() -> None:
@@ -52,18 +68,25 @@ def workspace_identity() -> dict[str, object] | None:
 
 
 def _identity(path: str) -> dict[str, object] | None:
-    """Return the kernel's boot id, the device and inode numbers, and the time of the last change."""
+    """Return where this process runs, the device and inode numbers, and the time of the last change."""
     try:
         status = os.stat(path)
+        pid_namespace = os.stat("/proc/self/ns/pid").st_ino
     except OSError:
         return None
-    return {"kernel": boot_id(), "device": status.st_dev, "inode": status.st_ino, "changed_ns": status.st_mtime_ns}
+    return {
+        "kernel": boot_id(),
+        "pid_namespace": pid_namespace,
+        "device": status.st_dev,
+        "inode": status.st_ino,
+        "changed_ns": status.st_mtime_ns,
+    }
 
 
 def boot_id() -> str:
     """Return this boot's random id (see random(4)). Processes that read the same id share a kernel."""
     try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
             return file.read().strip()
     except OSError:
         return ""

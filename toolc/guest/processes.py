@@ -6,9 +6,18 @@ import ctypes
 import errno
 import os
 import resource
-import signal
 
 from toolc.guest.launch_args import may_connect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
+else:
+    import _signal as signal  # the module signal takes long to import
 
 PR_SET_DUMPABLE = 4
 """From ``linux/prctl.h``."""
@@ -68,7 +77,7 @@ def oom_kills() -> int | None:
     """Return how many processes of this cgroup the kernel has killed for lack of memory; None if unknown."""
     for path in OOM_COUNTERS:
         try:
-            with open(path, encoding="ascii") as file:
+            with open(path, encoding="utf-8") as file:
                 for line in file:
                     name, _, count = line.partition(" ")
                     if name == "oom_kill":
@@ -133,11 +142,25 @@ def _sockets() -> tuple[int, ...]:
 
 def execute(argv: list[str], environment: dict[str, str]) -> None:
     """Replace this process with the program. Raises ``NotStartedError``."""
-    command = argv[0]
+    _start(lambda path: os.execve(path, argv, environment), argv[0], environment)  # noqa: S606  must run without a shell
+
+
+def spawn(argv: list[str], environment: dict[str, str], stdin: int) -> int:
+    """Start the program in a new session and return its process id. Raises ``NotStartedError``."""
+    actions = [(os.POSIX_SPAWN_DUP2, stdin, 0)]
+
+    def start(path: str) -> int:
+        return os.posix_spawn(path, argv, environment, file_actions=actions, setsid=True)
+
+    return _start(start, argv[0], environment)
+
+
+def _start(start: Callable[[str], T], command: str, environment: dict[str, str]) -> T:
+    """Call ``start`` with each path of the command, as in execvp(3). Raises ``NotStartedError``."""
     reason = "command not found: %s" % command
     for path in _candidates(command, environment.get("PATH") or DEFAULT_PATH):
         try:
-            os.execve(path, argv, environment)  # noqa: S606  must run without a shell
+            return start(path)
         except FileNotFoundError:
             if os.path.exists(path):
                 reason = "%s: the interpreter in its first line does not exist" % command

@@ -17,58 +17,39 @@ from toolc.guest import answer, connections
 from toolc.guest.answer import GeneratorOutput
 from toolc.guest.context import Context, Updates
 from toolc.guest.job import TOOL_DIRECTORY, Job, PreparationError, PythonFunction
+from toolc.guest.preload import SITE_PACKAGES, FailedImport, flush_output
 from toolc.guest.processes import Pipes, write_all
+from toolc.guest.streams import STARTED
 
 MODULE_NAME = "__tool__"
 
-STARTED = b'{"started": true}\n'
-"""The report after which every failure is attributed to the tool, even if it uses the worker's descriptors."""
 
-SITE = "/opt/toolc/site"
-"""The folder with the packages in ``requirements``, if there are any."""
-
-PORTABLE_PREFIX = "/.toolc"
-"""The prefix of the portable Python shipped with toolc. Packages of the image are not built for it."""
-
-
-def _site_packages() -> list[str]:
-    """Return the folders of installed packages. ``site`` itself would also execute every ``.pth`` file."""
-    version = "python%d.%d" % sys.version_info[:2]
-    folders = [SITE] if os.path.isdir(SITE) and os.listdir(SITE) else []
-    prefixes = () if sys.prefix == PORTABLE_PREFIX else dict.fromkeys((sys.prefix, "/usr/local", "/usr"))
-    for prefix in prefixes:
-        # The second and third are used by Debian.
-        for name in (version + "/site-packages", version + "/dist-packages", "python3/dist-packages"):
-            folders.append(os.path.join(prefix, "lib", name))
-    return [folder for folder in folders if os.path.isdir(folder)]
-
-
-SITE_PACKAGES = _site_packages()
-"""Determined when this module is imported; in a sandbox prepared in advance that is before the call."""
-
-
-def run(job: Job, python: PythonFunction, pipes: Pipes) -> int:
+def run(job: Job, python: PythonFunction, pipes: Pipes, failed: FailedImport | None) -> int:
     """Call the function and write its answer to the reply pipe. Return the exit status for this process.
 
     Raises ``PreparationError`` if the entry file cannot be read.
     """
-    write_all(pipes.reply[1], GuestFunction(job, python, pipes).call(job.call_id, python.arguments))
+    write_all(pipes.reply[1], GuestFunction(job, python, pipes, failed).call(job.call_id, python.arguments))
     return 0
 
 
 class GuestFunction:
-    """A tool's function in this interpreter. The first call loads its module; later calls reuse it."""
+    """A tool's function in this interpreter. The first call loads its module; later calls reuse it.
 
-    def __init__(self, job: Job, python: PythonFunction, pipes: Pipes) -> None:
+    ``failed`` is the module that could not be imported before the call; then every call fails.
+    """
+
+    def __init__(self, job: Job, python: PythonFunction, pipes: Pipes, failed: FailedImport | None) -> None:
         """Set up the interpreter for the tool. Raises ``PreparationError`` if the entry file cannot be read."""
         _set_up_interpreter(job, python)
         self._code = _read(os.path.join(TOOL_DIRECTORY, python.entry))
         self._python = python
+        self._failed = failed
         self._control = pipes.control[1]
         self._updates = Updates(pipes.yielded[1])
         self._module: ModuleType | None = None
         self._process = os.getpid()
-        os.write(self._control, STARTED)
+        os.write(self._control, STARTED + b"\n")
 
     def call(self, call_id: str, arguments: dict[str, object]) -> bytes:
         """Return the function's answer, also for a failure. Flush the output of the function."""
@@ -78,10 +59,12 @@ class GuestFunction:
             reply = _failed(error)
         if os.getpid() != self._process:
             os._exit(0)  # a process forked by the tool returned to this point; only the original process answers
-        _flush()
+        flush_output()
         return reply
 
     def _call(self, context: Context, arguments: dict[str, object]) -> object:
+        if self._failed is not None:
+            raise context.error("execution", self._failed.message) from self._failed.error
         if self._module is None:
             self._module = _load_module(self._code, os.path.join(TOOL_DIRECTORY, self._python.entry))
         function = getattr(self._module, self._python.function, None)
@@ -108,6 +91,8 @@ def _set_up_interpreter(job: Job, python: PythonFunction) -> None:
     sys.dont_write_bytecode = True
     connections.watch()
     own = [os.path.dirname(path), TOOL_DIRECTORY]
+    # Modules that were imported before the call needed the packages.
+    sys.path[:] = [each for each in sys.path if each not in SITE_PACKAGES]
     sys.path += [*dict.fromkeys(own), *SITE_PACKAGES]
 
 
@@ -181,11 +166,3 @@ def _failed(error: BaseException) -> bytes:
         # The tool's frames have been released, so there is memory again for a short answer.
         error.__traceback__ = error.__context__ = error.__cause__ = None
         return answer.failure(error)
-
-
-def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError):
-            continue  # the tool has closed it

@@ -20,8 +20,12 @@ import os
 from collections.abc import Iterator
 
 from toolc.guest.job import Job
-from toolc.guest.processes import NOT_STARTED_STATUS, NotStartedError, Pipes, execute, oom_kills, write_all
+from toolc.guest.processes import NOT_STARTED_STATUS, NotStartedError, Pipes, oom_kills, spawn, write_all
 from toolc.guest.python_function import GuestFunction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from toolc.guest.preload import FailedImport
 
 __all__ = ["CallLine"]
 
@@ -39,13 +43,13 @@ class CallLine:
         self.stdin = binascii.a2b_base64(call.get("stdin", ""))
 
 
-def serve(job: Job, pipes: Pipes) -> int:
+def serve(job: Job, pipes: Pipes, failed: FailedImport | None) -> int:
     """Answer calls until stdin ends. Return the exit status for this process."""
     if job.python is None:
         for call in _calls():
             _answer(call, _run(call), (1, 2), pipes)
         return 0
-    function = GuestFunction(job, job.python, pipes)
+    function = GuestFunction(job, job.python, pipes, failed)
     for call in _calls():
         os.environ["TOOLC_CALL_ID"] = call.call_id
         _answer(call, function.call(call.call_id, call.arguments), (1, 2, pipes.yielded[1]), pipes)
@@ -72,42 +76,24 @@ def _answer(call: CallLine, reply: bytes, streams: tuple[int, ...], pipes: Pipes
 def _run(call: CallLine) -> bytes:
     """Run a program until it exits and return how it ended."""
     kills = oom_kills()
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        _run_child(call, writer)
-    os.close(writer)
-    with open(reader, "rb") as notes:
-        reason = notes.read().decode()
+    stdin = os.memfd_create("stdin")
+    write_all(stdin, call.stdin)
+    os.lseek(stdin, 0, os.SEEK_SET)
+    try:
+        child = spawn(call.argv, call.environment, stdin)
+    except NotStartedError as error:
+        return _report("not_started", NOT_STARTED_STATUS, str(error), None, 0.0)
+    finally:
+        os.close(stdin)
     _, status, used = os.wait4(child, 0)
     ending, number = "exited", os.WEXITSTATUS(status)
-    if reason:
-        ending = "not_started"
-    elif os.WIFSIGNALED(status):
+    if os.WIFSIGNALED(status):
         ending, number = "signaled", os.WTERMSIG(status)
     now = oom_kills()
-    report = {
-        "ending": ending,
-        "status": number,
-        "reason": reason,
-        "oom_kills": None if kills is None or now is None else now - kills,
-        "cpu_ms": (used.ru_utime + used.ru_stime) * 1000,
-    }
+    killed = None if kills is None or now is None else now - kills
+    return _report(ending, number, "", killed, (used.ru_utime + used.ru_stime) * 1000)
+
+
+def _report(ending: str, status: int, reason: str, killed: int | None, cpu_ms: float) -> bytes:
+    report = {"ending": ending, "status": status, "reason": reason, "oom_kills": killed, "cpu_ms": cpu_ms}
     return json.dumps(report).encode()
-
-
-def _run_child(call: CallLine, notes: int) -> None:
-    """Run the child's part; does not return. ``notes`` is closed when the program starts."""
-    try:
-        os.setsid()
-        stdin = os.memfd_create("stdin")
-        write_all(stdin, call.stdin)
-        os.lseek(stdin, 0, os.SEEK_SET)
-        os.dup2(stdin, 0)
-        execute(call.argv, call.environment)
-    except NotStartedError as error:
-        write_all(notes, str(error).encode())
-    except BaseException as error:  # noqa: BLE001  a child of fork must never return into its parent's frames
-        write_all(notes, ("%s: %s" % (type(error).__name__, error)).encode())
-    finally:
-        os._exit(NOT_STARTED_STATUS)

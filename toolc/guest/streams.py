@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
 from time import monotonic
 
 from toolc.guest.flow_control import RateLimiter
-from toolc.guest.frames import DATA, END, MAX_PAYLOAD, PROGRESS, WINDOW, WINDOW_BYTES, FrameError, Payload, encode
+from toolc.guest.frames import DATA, END, MAX_PAYLOAD, PROGRESS, WINDOW, WINDOW_BYTES, FrameError, encode
+from toolc.guest.json_text import decode_json, encode_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from toolc.guest.frames import Payload
+
+STARTED = b'{"started": true}'
+"""The line after which every failure is attributed to the tool, even if it uses the worker's descriptors."""
+
+LOADED = b'{"loaded": true}'
+"""The line of a worker that has imported all that it needs before its call."""
+
+LOADING = b"loading "
+"""The beginning of a line with the name of a module that is imported before the call."""
 
 MAX_LINE = 64 * 1024
 """The maximum length of a line on the control pipe, in bytes."""
@@ -112,13 +125,16 @@ class ControlPipe:
     """The worker's control channel, one JSON object per line: progress, or why the call could not start.
 
     ``about`` is the last reported state of an HTTP call. ``done`` is the length of the reply of such a call and
-    its resource usage. A Python tool can write to this pipe too, but only its progress reports have an effect: the
+    its resource usage. ``is_loaded``: the worker has imported all that it needs before its call; ``loading`` is the
+    module that it imports. A Python tool can write to this pipe too, but only its progress reports have an effect: the
     worker has already reported that it started, and the call is not an HTTP call.
     """
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, *, is_loaded: bool = True) -> None:
         self.fd = fd
         self.is_open = True
+        self.is_loaded = is_loaded
+        self.loading = ""
         self.not_started: str | None = None
         self.failed: str | None = None
         self.about: dict[str, object] | None = None
@@ -147,8 +163,19 @@ class ControlPipe:
         return True
 
     def _handle(self, line: bytes, out: bytearray) -> None:
+        # Without json, whose import takes long.
+        if line == STARTED:
+            self._started = True
+        elif line == LOADED:
+            self.is_loaded = True
+        elif line.startswith(LOADING):
+            self.loading = self.loading if self.is_loaded else line[len(LOADING) :].decode("utf-8", "replace")
+        else:
+            self._handle_message(line, out)
+
+    def _handle_message(self, line: bytes, out: bytearray) -> None:
         try:
-            value = json.loads(line)
+            value = decode_json(line)
         except (ValueError, RecursionError):
             return
         if not isinstance(value, dict):
@@ -159,8 +186,6 @@ class ControlPipe:
             self.about = value["about"]
         elif isinstance(value.get("done"), dict):
             self.done = value["done"]
-        elif "started" in value:
-            self._started = True
         elif not self._started:
             self.not_started = _reason(value.get("not_started"))
             self.failed = _reason(value.get("failed"))
@@ -168,7 +193,7 @@ class ControlPipe:
     def _report(self, percent: object, message: str, out: bytearray) -> None:
         known = isinstance(percent, (int, float)) and 0 <= percent <= 100
         report = {"percent": float(percent) if known else None, "message": message}  # type: ignore[arg-type]
-        frame = encode(PROGRESS, 0, json.dumps(report).encode())
+        frame = encode(PROGRESS, 0, encode_json(report))
         if self._limiter.allows(monotonic()):
             self._delayed = b""
             out += frame

@@ -3,10 +3,13 @@
 The EXIT frame's JSON::
 
     {"ending": "exited" | "signaled" | "timed_out" | "not_started" | "failed", "status": 0, "reason": "",
-     "oom_kills": 0 | null, "cpu_ms": 1.5, "peak_memory_bytes": 9000000, "about": {} | null}
+     "oom_kills": 0 | null, "cpu_ms": 1.5, "peak_memory_bytes": 9000000, "about": {} | null,
+     "processes_ended": true}
 
 ``about``: the state of an HTTP call, in the format used in its answer (``toolc.guest.http.exchange``).
-``not_started``: the tool's program cannot be found or run. ``failed``: the sandbox could not start the call.
+``processes_ended``: every process of the call has ended, so none can change anything any more. ``not_started``: the
+tool's program cannot be found or run. ``failed``: the sandbox could not start the call. ``reason``: why, or what the
+worker imported when it ended before it could read the call.
 
 When process 1 exits, the kernel kills every other process of the sandbox.
 """
@@ -14,26 +17,29 @@ When process 1 exits, the kernel kills every other process of the sandbox.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import select
-import signal
 import sys
-from contextlib import suppress
 from time import monotonic
-from types import ModuleType
-from typing import TYPE_CHECKING
 
 from toolc.guest import frames, launch_args
-from toolc.guest.frames import FrameError, FrameReader, Payload, encode
+from toolc.guest.frames import FrameError, FrameReader, encode
 from toolc.guest.job import Job
-from toolc.guest.launch_args import may_connect, require_separate_kernel
+from toolc.guest.json_text import decode_json, encode_json
+from toolc.guest.launch_args import may_connect, preloaded_modules, require_separate_kernel
 from toolc.guest.processes import Children, Pipes, cpu_ms, forbid_inspection, kill_all, oom_kills, peak_memory_bytes
 from toolc.guest.streams import ControlPipe, InputPipe, OutputPipe
 from toolc.guest.worker import IDLE_MS, fork
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
+    from types import ModuleType
+
+    from toolc.guest.frames import Payload
     from toolc.guest.network.listener import GuestNetwork
+else:
+    import _signal as signal  # the module signal takes long to import
 
 MAX_OUT = 256 * 1024
 """The size of unsent output, in bytes, at which the tool's pipes are not read until the host has caught up."""
@@ -56,6 +62,10 @@ KILL_TIMEOUT = 1.0
 """The maximum wait for killed processes, in seconds. Others (in a hung file system) end with the sandbox."""
 
 
+LOAD_SECONDS = 30.0
+"""How long READY waits for the worker to import what it needs, in seconds. Then this takes part of the call's time."""
+
+
 class Supervisor:
     """Handles one call: READY, starting the call, its streams, and its end. ``run`` is the main loop."""
 
@@ -74,7 +84,8 @@ class Supervisor:
             frames.REPLY: OutputPipe(frames.REPLY, pipes.reply[0]),
             frames.YIELDED: OutputPipe(frames.YIELDED, pipes.yielded[0]),
         }
-        self._control = ControlPipe(pipes.control[0])
+        self._control = ControlPipe(pipes.control[0], is_loaded=preloaded_modules() is None)
+        self._load_deadline: float | None = monotonic() + LOAD_SECONDS
         self._request = pipes.request[1:]
         self._network: GuestNetwork | None = None
         self._drained_by: float | None = None
@@ -91,11 +102,8 @@ class Supervisor:
 
     def run(self) -> None:
         """Serve until the host closes the stream. Raises ``FrameError`` if the host violates the protocol."""
-        python = "%d.%d.%d" % sys.version_info[:3]
-        self._out += encode(
-            frames.READY, 0, json.dumps({"python": python, "workspace": launch_args.workspace_identity()}).encode()
-        )
         self._children.reap()
+        self._check_loaded()
         self._flush()
         while True:
             events = self._wait()
@@ -105,8 +113,22 @@ class Supervisor:
                 _drain(self._wakeup)
                 self._children.reap()
             self._pump(events)
+            self._check_loaded()
             self._check_end()
             self._flush()
+
+    def _check_loaded(self) -> None:
+        """Report READY when the worker waits for the call, has ended, or takes too long."""
+        if self._load_deadline is not None and (
+            self._control.is_loaded or self._children.worker_status is not None or monotonic() >= self._load_deadline
+        ):
+            self._load_deadline = None
+            self._report_ready()
+
+    def _report_ready(self) -> None:
+        python = "%d.%d.%d" % sys.version_info[:3]
+        report = {"python": python, "workspace": launch_args.workspace_identity()}
+        self._out += encode(frames.READY, 0, encode_json(report))
 
     def _wait(self) -> set[int]:
         poll = select.poll()
@@ -120,14 +142,15 @@ class Supervisor:
             poll.register(self._stdin.fd, select.POLLOUT)
         if len(self._out) < MAX_OUT:
             for output in self._outputs.values():
-                if output.may_send:
+                # Output before the call belongs to it too.
+                if output.may_send and self._deadline is not None:
                     poll.register(output.fd, select.POLLIN)
             if self._control.is_open:
                 poll.register(self._control.fd, select.POLLIN)
             if self._network is not None:
                 poll.register(self._network.fileno(), select.POLLIN)
         ready = {fd for fd, _ in poll.poll(self._timeout_ms())}
-        if not ready and self._deadline is None:
+        if not ready and self._deadline is None and self._load_deadline is None:
             self._warm_up()
             self._is_idle = True
         return ready
@@ -140,6 +163,8 @@ class Supervisor:
             self._exit_report()
 
     def _timeout_ms(self) -> float | None:
+        if self._load_deadline is not None:
+            return max(0.0, (self._load_deadline - monotonic()) * 1000)
         if self._deadline is None and not self._is_idle:
             return IDLE_MS
         if self._deadline is None or self._exited:
@@ -174,6 +199,8 @@ class Supervisor:
                 self._connect(job.network, is_begun=job.is_begun)
             for unused in _unused_streams(job):
                 os.close(self._outputs.pop(unused).fd)
+        elif kind == frames.READY and self._deadline is None:
+            self._report_ready()
         elif kind == frames.DATA and stream == frames.STDIN:
             self._stdin.receive(payload)
             self._stdin.pump(self._out)
@@ -240,7 +267,7 @@ class Supervisor:
         children = self._children
         worker_exited = children.worker_status is not None
         if self._deadline is None:
-            if worker_exited:
+            if worker_exited and self._control.is_loaded:
                 raise RuntimeError("the worker ended before its call")
             return
         if self._exited:
@@ -280,7 +307,7 @@ class Supervisor:
         if any(output.is_open for output in self._outputs.values()) or not self._is_drained():
             return
         self._stdin.close()
-        self._out += encode(frames.EXIT, 0, json.dumps(self._exit_report()).encode())
+        self._out += encode(frames.EXIT, 0, encode_json(self._exit_report()))
         self._exited = True
 
     def _is_drained(self) -> bool:
@@ -308,12 +335,18 @@ class Supervisor:
         return {
             "ending": ending,
             "status": number,
-            "reason": self._control.failed or self._control.not_started or "",
+            "reason": self._control.failed or self._control.not_started or self._loading(),
             "oom_kills": None if kills is None or self._oom_kills is None else kills - self._oom_kills,
             "cpu_ms": used.get("cpu_ms") if used else cpu_ms() - self._cpu_ms,
             "peak_memory_bytes": used.get("peak_memory_bytes") if used else peak_memory_bytes(),
             "about": self._control.about,
+            "processes_ended": self._children.all_exited or self._has_replied,
         }
+
+    def _loading(self) -> str:
+        """Return what the worker imports instead of handling the call; empty if it has imported everything."""
+        control = self._control
+        return "" if control.is_loaded else "while it imported the module %r of preload" % control.loading
 
     def _flush(self) -> None:
         while self._out:
@@ -330,8 +363,11 @@ def main() -> None:
     require_separate_kernel()
     try:
         wire_in, wire_out = _claim_wire()
+        # Before the fork, so that the worker shares their memory.
         if may_connect():
-            _listener()  # before the fork, so that the worker shares its memory
+            _listener()
+        if preloaded_modules() is not None:
+            decode_json(b"null")  # imports json
         pipes = Pipes()
         worker = fork(pipes, (wire_in, wire_out))
         # Only after the fork: the worker must stay dumpable to write its own /proc files.
@@ -376,8 +412,10 @@ def _claim_wire() -> tuple[int, int]:
 
 def _enlarge_pipe(fd: int) -> None:
     """Increase the size of a pipe, so that its writer does not wake this process for every 64 KiB; see fcntl(2)."""
-    with suppress(OSError):  # not a pipe, or the user's limit for pipe sizes is reached
+    try:  # noqa: SIM105  contextlib takes long to import
         fcntl.fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES)
+    except OSError:
+        pass  # not a pipe, or the user's limit for pipe sizes is reached
 
 
 def _wakeup_on_child() -> int:

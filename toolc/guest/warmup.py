@@ -6,7 +6,7 @@ process that later handles the call, and imports nothing that this process would
 
 from __future__ import annotations
 
-import json
+import marshal
 import socket
 
 from toolc.guest import frames
@@ -43,7 +43,7 @@ def process_response() -> bytes:
         ours, theirs = socket.socketpair()
         with theirs:
             theirs.sendall(MESSAGES)
-        job = HttpJob(Job(json.dumps(CALL).encode()).http or {})
+        job = HttpJob(Job(marshal.dumps(CALL)).http or {})
         requests = round_trip.Requests(("", 0), ours)
         reply = tool.run_call(job, exchange.Exchange(job, requests, 0.0, lambda _: None))
         requests.close()
@@ -55,7 +55,7 @@ def forward_request() -> bytes:
     out = bytearray()
     for _ in range(REPEATS):
         out.clear()
-        for _, _, message in FrameReader().feed(encode(frames.CALL, 0, json.dumps(CALL).encode())):
+        for _, _, message in FrameReader().feed(encode(frames.CALL, 0, marshal.dumps(CALL))):
             Job(bytes(message))
         network = GuestNetwork()
         ours, theirs = socket.socketpair()

@@ -5,17 +5,24 @@ It is forked before the call is known, so that starting a call needs no fork.
 
 from __future__ import annotations
 
-import json
 import os
 import select
-import signal
 
 from toolc.guest.job import Job, PreparationError, prepare
-from toolc.guest.launch_args import may_connect
+from toolc.guest.json_text import encode_json
+from toolc.guest.launch_args import may_connect, preloaded_modules
 from toolc.guest.processes import NOT_STARTED_STATUS, NotStartedError, Pipes, execute
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+
+    from toolc.guest.preload import FailedImport
+else:
+    import _signal as signal  # the module signal takes long to import
+
 IDLE_MS = 30
-"""A worker that waits longer than this (in milliseconds) has time to import what a call may need."""
+"""A worker that waits longer than this (in milliseconds) has time to import what a request may need."""
 
 NICENESS = 10
 """The niceness of a call relative to the supervisor, see nice(2). It has no effect outside the sandbox."""
@@ -33,7 +40,9 @@ def fork(pipes: Pipes, wire: tuple[int, ...]) -> int:
     status = NOT_STARTED_STATUS
     try:
         _set_up_process(pipes, wire)
-        status = _serve(pipes)
+        failed = _load(pipes)
+        _open_streams(pipes)
+        status = _serve(pipes, failed)
     except NotStartedError as error:
         _report(pipes, "not_started", str(error))
     except PreparationError as error:
@@ -45,14 +54,11 @@ def fork(pipes: Pipes, wire: tuple[int, ...]) -> int:
 
 
 def _report(pipes: Pipes, what: str, reason: str) -> None:
-    os.write(pipes.control[1], json.dumps({what: reason}).encode() + b"\n")
+    os.write(pipes.control[1], encode_json({what: reason}) + b"\n")
 
 
 def _set_up_process(pipes: Pipes, wire: tuple[int, ...]) -> None:
     for fd in (*wire, *pipes.supervisor_ends()):
-        os.close(fd)
-    for target, fd in enumerate((pipes.stdin[0], pipes.stdout[1], pipes.stderr[1])):
-        os.dup2(fd, target)
         os.close(fd)
     os.setsid()
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
@@ -67,7 +73,7 @@ def _lower_priority() -> None:
     """Give the supervisor priority, so that it can still end a call that uses all resources."""
     try:
         # If memory runs out, the kernel must kill the tool rather than the supervisor.
-        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        with open("/proc/self/oom_score_adj", "w", encoding="utf-8") as file:
             file.write("1000")
     except OSError:
         pass  # not all kernels allow it; the host then reports why the sandbox has exited
@@ -75,20 +81,43 @@ def _lower_priority() -> None:
     os.nice(NICENESS)
 
 
-def _serve(pipes: Pipes) -> int:
+def _load(pipes: Pipes) -> FailedImport | None:
+    """Import what a Python function needs, before the sandbox is ready. Return the module that cannot be imported."""
+    names = preloaded_modules()
+    if names is None:
+        return None
+    # The modules have no streams: what they print belongs to no call.
+    os.dup2(1, 2)
+    import toolc.guest.python_function  # noqa: F401  lazy: programs do not need it
+    from toolc.guest.preload import import_modules
+
+    return import_modules(names, pipes.control[1])
+
+
+def _open_streams(pipes: Pipes) -> None:
+    for target, fd in enumerate((pipes.stdin[0], pipes.stdout[1], pipes.stderr[1])):
+        os.dup2(fd, target)
+        os.close(fd)
+
+
+def _serve(pipes: Pipes, failed: FailedImport | None) -> int:
     job = Job(_receive(pipes.call[0]))
     prepare(job)
     if not job.is_begun:
         for fd in pipes.request[:1]:
             os.close(fd)
+    if job.programs:
+        from toolc.guest.programs import server
+
+        return server.serve(job, pipes)
     if job.session and job.argv is None:
         from toolc.guest import session
 
-        return session.serve(job, pipes)
+        return session.serve(job, pipes, failed)
     if job.python is not None:
         from toolc.guest.python_function import run
 
-        return run(job, job.python, pipes)
+        return run(job, job.python, pipes, failed)
     if job.http is not None:
         from toolc.guest.http import tool
 
@@ -101,13 +130,10 @@ def _serve(pipes: Pipes) -> int:
 def _receive(fd: int) -> bytes:
     poll = select.poll()
     poll.register(fd, select.POLLIN)
-    if not poll.poll(IDLE_MS):
-        import toolc.guest.python_function  # noqa: F401  see IDLE_MS
+    if may_connect() and not poll.poll(IDLE_MS):
+        from toolc.guest import warmup
 
-        if may_connect():
-            from toolc.guest import warmup
-
-            warmup.process_response()
+        warmup.process_response()
     pieces = []
     while piece := os.read(fd, 1 << 20):
         pieces.append(piece)

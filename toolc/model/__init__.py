@@ -9,16 +9,18 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
   proposed changes of files (``Proposal``, ``FileChange``, ``Action``, ``Kind``) and how many are listed. Public:
   ``changes_to_json``, ``NO_APPROVER``.
 - ``call_graph``: which tools a tool calls; cycles and depth. Public: ``call_depth``, ``call_depths``, ``called_tools``,
-  ``find_cycle``, ``reachable_tools``, ``tools_by_name``, ``ToolLookup``, ``MAX_DEPTH``, ``NO_TOOLS``.
+  ``find_cycle``, ``find_cycles``, ``reachable_tools``, ``tools_by_name``, ``ToolLookup``, ``MAX_DEPTH``, ``NO_TOOLS``.
 - ``codes``: every code of a finding with its severity. A new code is declared here. Public: a constant for each code
   (``BAD_VALUE``), and ``ALL``.
 - ``destinations``: hosts and destinations: parsed, canonical; ``covers`` compares declared ones. See
   ``toolc.runtime.egress.policy``. Public: ``canonical_host``, ``format_destination``, ``format_host``, ``is_loopback``,
   ``parse_destination``, ``HostError``.
 - ``diagnostics``: ``Diagnostic``: a finding; ``Fix``, ``Severity``, sorting, limit per code; the steps to find them
-  (``StepBudget``). Public: ``spend``, ``step_budget``, ``steps_left``, ``Code``, ``Diagnostics``, ``Edit``.
+  (``StepBudget``). Public: ``spend``, ``spend_once``, ``step_budget``, ``steps_left``, ``Code``, ``Diagnostics``,
+  ``Edit``.
 - ``errors``: the exceptions, and the exit code of each: ``ToolcError``, ``InfrastructureError``, ``MissingExtraError``,
-  ``NoEngineError``, ``NoPythonError``, ``RegistryError``, ``SandboxDiedError``, ``SpecError``, ``UsageError``.
+  ``NoEngineError``, ``NoPythonError``, ``RegistryError``, ``SandboxDiedError``, ``SpecError``, ``UsageError``,
+  ``raise_shortage``.
 - ``events``: ``Event`` of a call: ``ToolStart``, ``ToolUpdate``, ``ToolConnect``, ``ToolRetry``, ``ToolDenied``,
   ``ToolEnd``; ``BatchEvent`` of a batch: ``Event`` or ``BatchEnd``. Public: ``CallEvent``, ``Listener``, ``Stream``.
 - ``http_plan``: ``HttpCall``: the request of an HTTP tool, with a ``Slot`` for each secret. Public: ``slots``,
@@ -29,20 +31,21 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
   ``map_under``, ``pointer_tokens``, ``subschemas``, ``target_of``, ``type_of``, ``types_of``, ``value_at``,
   ``values_within``, ``LISTS_OF_SCHEMAS``, ``MAPS_OF_SCHEMAS``, ``SCHEMAS``.
 - ``lock_file``: ``toolc.lock``: ``Lock.check``, reading, writing, which tools changed, how to approve. Public:
-  ``changed_tools``, ``lock_tools``, ``Lock``, ``LockError``, ``LockedTool``, ``Pin``, ``LOCK_NAME``.
+  ``changed_tools``, ``lock_tools``, ``Lock``, ``LockError``, ``LockedTool``, ``Pin``, ``ANY``.
 - ``names``: names of providers and engines; the rules for names of tools, parameters and variables; ``close_match`` for
-  misspelled names. Public: ``engine_names``, ``AUTO``, ``ENGINES``, ``IDENTIFIER``, ``PROVIDER_NAMES``, ``TOOL_NAME``,
-  ``names_similar_to``, ``valid_name``, ``SIMILAR_NAMES``.
+  misspelled names. Public: ``engine_names``, ``AUTO``, ``ENGINES``, ``IDENTIFIER``, ``IMAGE_NAME``, ``LOCK_NAME``,
+  ``PROVIDER_NAMES``, ``TOOL_NAME``, ``names_similar_to``, ``valid_name``, ``SIMILAR_NAMES``.
 - ``permissions``: what a tool may do, with its steps: hosts, secrets, limits (``Permissions``), and as text. Public:
   ``format_permissions``, ``Grant``, ``Limit``, ``permissions_of``, ``OWN``.
 - ``plan``: ``Plan`` and ``Profile``: all that an engine needs; ``Mount``, proxy variables, names of limits. Public:
-  ``loopback_proxy``, ``proxy_environment``, ``Exec``, ``LimitName``, ``LoopbackProxy``, ``PluginCall``, ``PythonCall``,
-  ``SecretFile``, ``LIMITS``, ``LOCALHOST``, ``PROXY_PORT``.
+  ``loopback_proxy``, ``proxy_environment``, ``Exec``, ``LimitName``, ``LoopbackProxy``, ``PluginCall``, ``Programs``,
+  ``PythonCall``, ``SecretFile``, ``LIMITS``, ``LOCALHOST``, ``NO_LIMIT``,
+  ``PROXY_PORT``.
 - ``registry``: the contents of ``registry.json`` (``RegistryFile``, ``RegisteredTool``), to and from JSON. Public:
   ``registry_from_json``, ``tool_to_json``.
 - ``registry_io``: reads and writes registry files, canonical JSON; both digests of a tool (surface and effect). Public:
   ``canonical``, ``digests``, ``parse``, ``read_registry``, ``register``, ``registry_bytes``, ``registry_frame``,
-  ``registry_of``.
+  ``registry_of``, ``surfaces_digest``.
 - ``result``: ``Outcome`` of an engine and ``ToolResult`` of a caller; ``Content``: ``Text``, ``Image``, ``Audio``,
   ``Resource``; ``BatchError``. Public: ``failure``, ``Capture``, ``ConnectionAttempt``, ``Ending``, ``ToolFailure``,
   ``Usage``, ``REPLACEMENT``.

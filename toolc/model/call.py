@@ -120,10 +120,15 @@ ApproveChanges: TypeAlias = Callable[[Proposal], bool]
 """Returns whether to commit changes, for specs with ``commit: ask``. An exception from it ends the call."""
 
 
-def changes_to_json(changes: tuple[FileChange, ...]) -> JsonObject:
-    """Return ``details.changes``: the first ``MAX_LISTED_CHANGES`` changes, grouped by action, and the total number."""
+def changes_to_json(changes: tuple[FileChange, ...], conflicts: tuple[str, ...] = ()) -> JsonObject:
+    """Return ``details.changes``: the first ``MAX_LISTED_CHANGES`` changes, grouped by action, and the total number.
+
+    ``conflicts`` are the paths that another process has changed too.
+    """
     listed: JsonObject = {
         action: [change.to_json() for change in changes[:MAX_LISTED_CHANGES] if change.action == action]
         for action in ("added", "changed", "deleted")
     }
+    if conflicts:
+        listed["conflicts"] = [*conflicts[:MAX_LISTED_CHANGES]]
     return listed | {"total": len(changes), "truncated": len(changes) > MAX_LISTED_CHANGES}

@@ -7,7 +7,7 @@ from toolc.model.spec.tool import ToolSpec
 
 __all__ = [
     "MAX_DEPTH", "NO_TOOLS", "ToolLookup", "call_depth", "call_depths", "called_tools", "find_cycle",
-    "reachable_tools", "tools_by_name",
+    "find_cycles", "reachable_tools", "tools_by_name",
 ]  # fmt: skip
 
 MAX_DEPTH: Final = 8
@@ -109,3 +109,42 @@ def call_depth(tool: ToolSpec, tools: ToolLookup) -> int:
 
 def _calls_of(tool: ToolSpec, tools: ToolLookup) -> Iterator[ToolSpec]:
     return (each for each in map(tools.get, called_tools(tool)) if each is not None)
+
+
+def find_cycles(graph: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+    """Return for each node in a cycle of a graph the nodes of that cycle (Tarjan's algorithm, iterative)."""
+    order, low, stack, on_stack = dict[str, int](), dict[str, int](), list[str](), set[str]()
+    cycles: dict[str, frozenset[str]] = {}
+    for start in sorted(graph):
+        work = [(start, iter(sorted(graph[start])))] if start not in order else []
+        while work:
+            name, following = work[-1]
+            if name not in order:
+                order[name] = low[name] = len(order)
+                stack.append(name)
+                on_stack.add(name)
+            for each in following:
+                if each not in order:
+                    work.append((each, iter(sorted(graph.get(each, ())))))
+                    break
+                if each in on_stack:
+                    low[name] = min(low[name], order[each])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[name])
+                if low[name] == order[name]:
+                    cycle = _pop_cycle(stack, on_stack, name)
+                    if len(cycle) > 1 or name in graph.get(name, ()):
+                        cycles |= dict.fromkeys(cycle, cycle)
+    return cycles
+
+
+def _pop_cycle(stack: list[str], on_stack: set[str], until: str) -> frozenset[str]:
+    at = len(stack) - 1
+    while stack[at] != until:
+        at -= 1
+    cycle = frozenset(stack[at:])
+    del stack[at:]
+    on_stack -= cycle
+    return cycle

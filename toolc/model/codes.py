@@ -14,8 +14,8 @@ __all__ = [
     "BIG_INTEGER", "BUILT_TEXT", "BYTE_ORDER_MARK", "CALLER_CODE", "CALL_DEPTH", "CARRIAGE_RETURN", "CONDITION",
     "CONTRADICTION", "CREDENTIAL", "CUSTOM_TAG", "DANGLING", "DECIMAL", "DECIMAL_CHOICE", "DEFAULT", "DESCRIPTION",
     "DUPLICATE_KEY", "DUPLICATE_NAME", "ENCODED_TWICE", "ENV_EXPANSION", "EXAMPLE", "FILE", "FOREIGN_URL", "FREE_FORM",
-    "FUNCTION", "GEMINI_KEYWORD", "HIDDEN_TEXT", "IMAGE_LATEST", "IMAGE_TAG", "INTERNAL_ERROR", "LABEL",
-    "LEADING_DASH", "LETTER_CASE", "LIMIT", "LONG_DESCRIPTION", "LOOKALIKE", "LOSSY", "MARKUP", "MAY_BE_ROOT",
+    "FUNCTION", "GEMINI_KEYWORD", "HIDDEN_TEXT", "IMAGE_LATEST", "IMAGE_TAG", "INTERNAL_ERROR", "LABEL", "LEADING_DASH",
+    "LETTER_CASE", "LIMIT", "LONG_DESCRIPTION", "LOOKALIKE", "LOSSY", "MARKUP", "MAY_BE_ROOT", "MCP_HEADER",
     "MISPLACED_SECRET", "MISSING_KEY", "MISSING_PACKAGE", "MISSPELLED_PLACEHOLDER", "NAME", "NON_STRING_KEY",
     "NOT_A_SPEC", "NOT_JSON", "NOT_UTF8", "NO_ANNOTATION", "NO_NETWORK", "NO_REASON", "NO_REPLACEMENT", "NO_TEST",
     "NO_WORKSPACE", "NULL_DEFAULT", "ONE_BACKEND", "ONE_COMMAND", "PARAMETER_DESCRIPTION", "PLACEHOLDER_IN_CODE",
@@ -24,7 +24,7 @@ __all__ = [
     "PYTHON_PATTERN", "READ_ONLY_WRITES", "RECURSIVE_CALL", "REMOTE_REF", "REPEATED_NAME", "REQUIRED_DEFAULT",
     "REQUIRED_UNKNOWN", "ROOT_CHOICE", "SCHEMA_TYPE", "SECRET", "SECRET_PLACE", "SEVERAL_DOCUMENTS", "SHELL_TEMPLATE",
     "SIGNATURE", "SIMILAR_DESCRIPTION", "SIMILAR_NAME", "SLOW_PATTERN", "STEP_ARGUMENTS", "STRAY_CHARACTER", "STRICT",
-    "SUSPICIOUS_WORDS", "SYNTAX", "TEMPLATE", "TEXT_AS_CODE", "TOO_BIG", "TOO_MANY_STEPS", "UNBOUNDED",
+    "SUSPICIOUS_WORDS", "SYNTAX", "TEMPLATE", "TEXT_AS_CODE", "TOKEN_BUDGET", "TOO_BIG", "TOO_MANY_STEPS", "UNBOUNDED",
     "UNDECLARED_PACKAGE", "UNDECLARED_SECRET", "UNINFORMATIVE", "UNKNOWN_FORMAT", "UNKNOWN_KEY", "UNKNOWN_PARAMETER",
     "UNLISTED_FILE", "UNMAPPED_STATUS", "UNQUOTED_ARGUMENT", "UNQUOTED_PLACEHOLDER", "UNSUPPORTED", "UNUSED_PARAMETER",
     "UNUSED_SECRET", "UNUSED_SUPPRESSION", "URL_TEMPLATE", "WIDE_EGRESS", "YAML_DISAGREEMENT",
@@ -71,7 +71,7 @@ BIG_INTEGER: Final = _error("TC011", "integer-too-large", "integer that JSON rea
 TOO_BIG: Final = _error("TC012", "file-too-large", "file that is too large or too deeply nested")
 NOT_UTF8: Final = _error("TC013", "not-utf-8", "file that is not encoded in UTF-8")
 LETTER_CASE: Final = _warning("TC014", "case-conflict", "two files whose paths differ only in letter case")
-INTERNAL_ERROR: Final = _error("TC015", "internal-error", "file on which toolc itself failed")
+INTERNAL_ERROR: Final = _error("TC015", "internal-error", "file that triggers an internal error")
 TOO_MANY_STEPS: Final = _error("TC016", "too-many-steps", "file that takes too many steps to check")
 
 UNKNOWN_KEY: Final = _error("TC101", "unknown-key", "unknown key")
@@ -124,9 +124,7 @@ REPEATED_NAME: Final = _selectable(
 )
 PROSE_ENUM: Final = _warning("TC303", "enum-in-prose", "description that lists the allowed values, but no enum")
 DEFAULT: Final = _error("TC304", "invalid-default", "default value that does not match its schema")
-NULL_DEFAULT: Final = _warning(
-    "TC304", "null-default", "default 'null' where the schema does not allow null, which means no default"
-)
+NULL_DEFAULT: Final = _warning("TC304", "null-default", "default null where the schema does not allow null")
 REQUIRED_DEFAULT: Final = _selectable("TC305", "required-with-default", "required parameter with a default")
 REQUIRED_UNKNOWN: Final = _error("TC306", "undeclared-required-parameter", "required parameter that is not declared")
 ARRAY_ITEMS: Final = _warning("TC307", "missing-array-items", "array without a schema for its items")
@@ -139,13 +137,11 @@ PYTHON_PATTERN: Final = _warning(
     "TC310", "non-portable-pattern", "pattern that other languages reject with the 'u' flag"
 )
 FREE_FORM: Final = _warning("TC311", "free-form-object", "object parameter that does not declare its properties")
-UNKNOWN_FORMAT: Final = _warning("TC312", "unknown-format", "format that is not asserted")
+UNKNOWN_FORMAT: Final = _warning("TC312", "unknown-format", "unknown 'format', which is not checked")
 REMOTE_REF: Final = _error("TC316", "remote-reference", "$ref that points outside the schema, or back to itself")
 
 SHELL_TEMPLATE: Final = _error("TC401", "shell-injection", "argument that a shell would run as code")
-CALLER_CODE: Final = _error(
-    "TC401", "undeclared-caller-code", "code from an argument, in a tool that does not declare 'runs_caller_code'"
-)
+CALLER_CODE: Final = _error("TC401", "undeclared-caller-code", "argument that runs as code, without 'runs_caller_code'")
 ONE_COMMAND: Final = _warning(
     "TC402", "script-with-one-command", "script with a single command, which 'argv' runs without a shell"
 )
@@ -176,7 +172,7 @@ TEXT_AS_CODE: Final = _warning(
 STEP_ARGUMENTS: Final = _error("TC412", "invalid-step-arguments", "step with arguments that its tool rejects")
 CONDITION: Final = _error("TC413", "invalid-condition", "condition of a step that refers to an unknown name")
 MISSPELLED_PLACEHOLDER: Final = _error(
-    "TC414", "misspelled-placeholder", "placeholder in a form that is not replaced in this place"
+    "TC414", "misspelled-placeholder", "placeholder in a form that is not supported here"
 )
 PLACEHOLDER_IN_CODE: Final = _warning(
     "TC414", "placeholder-in-code", "placeholder in code that is not a shell script, where it stays literal"
@@ -185,7 +181,7 @@ UNLISTED_FILE: Final = _error("TC415", "unlisted-file", "import of a Python file
 MISSING_PACKAGE: Final = _error("TC415", "missing-package", "import of a package that the tool does not install")
 UNDECLARED_PACKAGE: Final = _warning("TC415", "undeclared-package", "import that no entry of 'requirements' provides")
 UNQUOTED_ARGUMENT: Final = _warning(
-    "TC416", "unquoted-argument", "argument without quotes in a script, which the shell splits and expands"
+    "TC416", "unquoted-argument", "unquoted argument in a script, which the shell splits and expands"
 )
 
 IMAGE_TAG: Final = _warning("TC501", "image-without-tag", "image without a tag or digest")
@@ -211,17 +207,17 @@ UNUSED_SECRET: Final = _warning("TC603", "unused-secret", "secret that is declar
 ENV_EXPANSION: Final = _warning(
     "TC604", "unexpanded-variable", "environment variable reference that toolc does not expand"
 )
-CREDENTIAL: Final = _error("TC605", "literal-credential", "literal value in a place for a credential")
+CREDENTIAL: Final = _error("TC605", "literal-credential", "literal credential in a spec")
 
 GEMINI_KEYWORD: Final = _selectable("TC701", "unsupported-by-gemini", "schema keyword that Gemini does not accept")
-STRICT: Final = _warning(
-    "TC702", "strict-mode-change", "parameters that OpenAI's strict mode cannot represent unchanged"
-)
+STRICT: Final = _warning("TC702", "strict-mode-change", "parameters that a strict mode cannot represent unchanged")
 ROOT_CHOICE: Final = _warning(
     "TC703", "choice-at-root", "choice between whole sets of parameters, which providers reject"
 )
 SCHEMA_TYPE: Final = _error("TC704", "invalid-json-schema", "schema that is not valid JSON Schema 2020-12")
 LOSSY: Final = _selectable("TC705", "lossy-schema", "schema that a provider cannot represent exactly")
+TOKEN_BUDGET: Final = _warning("TC707", "token-budget-exceeded", "definitions with more tokens than the project allows")
+MCP_HEADER: Final = _warning("TC708", "invalid-mcp-header", "x-mcp-header that makes MCP clients refuse a tool")
 
 NO_TEST: Final = _selectable("TC801", "untested-tool", "tool without a test and without an example")
 EXAMPLE: Final = _error("TC802", "invalid-example", "example or test with arguments that the schema rejects")

@@ -78,7 +78,9 @@ def parse_destination(text: str) -> Destination:
 
 def covers(wide: Destination, narrow: Destination) -> bool:
     """Return whether a permission for ``wide`` includes ``narrow``. A public destination includes no names."""
-    if wide == narrow:
+    if narrow.any_host and not wide.any_host:
+        return False
+    if (wide.kind, wide.host, wide.port) == (narrow.kind, narrow.host, narrow.port):
         return True
     if wide.port != narrow.port or narrow.kind == "public" or not narrow.host:
         return False
@@ -95,9 +97,9 @@ def is_loopback(host: str) -> bool:
 
 def format_destination(each: Destination) -> str:
     """Return a destination as it is written in a spec."""
-    if each.kind == "public":
-        return PUBLIC
-    return f"{'*.' if each.kind == 'wildcard' else ''}{format_host(each.host)}:{each.port}"
+    wildcard = "*." if each.kind == "wildcard" else ""
+    text = PUBLIC if each.kind == "public" else f"{wildcard}{format_host(each.host)}:{each.port}"
+    return f'{{to: "{text}", any_host: true}}' if each.any_host else text
 
 
 def format_host(host: str) -> str:

@@ -12,8 +12,8 @@ from typing import Final
 from toolc.model.source import SourceText, Span
 
 __all__ = [
-    "Code", "Diagnostic", "Diagnostics", "Edit", "Fix", "Severity", "StepBudget", "spend", "step_budget",
-    "steps_left",
+    "Code", "Diagnostic", "Diagnostics", "Edit", "Fix", "Severity", "StepBudget", "spend", "spend_once",
+    "step_budget", "steps_left",
 ]  # fmt: skip
 
 MAX_SAME_CODE: Final = 1_000
@@ -26,6 +26,9 @@ MAX_STEPS: Final = 50_000
 A step takes about 10 microseconds: the comparison of two names, the evaluation of one keyword of a schema.
 """
 
+
+MAX_COUNTED: Final = 500
+"""The maximum number of subjects whose steps are counted once. Caches have about twice as many entries."""
 
 CHARACTERS_PER_STEP: Final = 4
 
@@ -180,6 +183,7 @@ class StepBudget:
 
     left: int
     unfinished: dict[str, None] = field(default_factory=dict)
+    counted: set[str] = field(default_factory=set)
 
 
 _budget: ContextVar[StepBudget | None] = ContextVar("steps", default=None)
@@ -212,6 +216,17 @@ def spend(steps: int, work: str) -> bool:
     budget.left = max(budget.left - steps, 0)
     if not is_allowed:
         budget.unfinished[work] = None
+    return is_allowed
+
+
+def spend_once(subject: str, steps: int, work: str) -> bool:
+    """Do the same as ``spend``, but count the steps for each ``subject`` once, because its result is cached."""
+    budget = _budget.get()
+    if budget is None or subject in budget.counted:
+        return True
+    is_allowed = spend(steps, work)
+    if is_allowed and len(budget.counted) < MAX_COUNTED:
+        budget.counted.add(subject)
     return is_allowed
 
 

@@ -16,14 +16,27 @@
 A tool that fails raises no exception: its :class:`toolc.model.result.ToolResult` has ``is_error``.
 """
 
-from typing import ClassVar
+import errno
+import os
+from typing import ClassVar, Final
 
 from toolc.model.diagnostics import Diagnostic
 
 __all__ = [
     "InfrastructureError", "MissingExtraError", "NoEngineError", "NoPythonError", "RegistryError", "SandboxDiedError",
-    "SpecError", "ToolcError", "UsageError",
+    "SpecError", "ToolcError", "UsageError", "raise_shortage",
 ]  # fmt: skip
+
+_SHORTAGES: Final = {
+    errno.EMFILE: (
+        "too many open files in this process; close some, make fewer calls at the same time, or raise the limit "
+        "(ulimit -n)"
+    ),
+    errno.ENFILE: (
+        "too many open files on this machine; end a program that has many, or raise the limit (sysctl fs.file-max)"
+    ),
+}
+"""The errors that mean that no file descriptor is free. They are not about the file that could not be opened."""
 
 
 class ToolcError(Exception):
@@ -73,3 +86,14 @@ class NoPythonError(InfrastructureError):
 
 class SandboxDiedError(InfrastructureError):
     """A sandbox exited, or violated the wire protocol, before its call had a result."""
+
+
+def raise_shortage(error: BaseException) -> None:
+    """Raise ``InfrastructureError`` if a file could not be opened because too many are open.
+
+    Call it where another error of opening a file has a meaning, such as a missing feature or a damaged file.
+    """
+    for number, message in _SHORTAGES.items():
+        is_import = isinstance(error, ImportError) and os.strerror(number) in str(error)
+        if is_import or (isinstance(error, OSError) and error.errno == number):
+            raise InfrastructureError(message) from error

@@ -1,8 +1,10 @@
 """``toolc.lock``: the digests of the reviewed tools. Merging a change of this file approves the tools in it.
 
-The file has one line per tool, sorted by name, so that changes conflict in Git only if they concern the same tool::
+The file has one line about the base image, and one per tool, sorted by name, so that changes conflict in Git only if
+they concern the same tool::
 
     # toolc.lock 1: what was reviewed; written by "toolc lock"
+    base=any
     look surface=sha256:1f... effect=sha256:9a...
     plot surface=sha256:03... effect=sha256:77... image=manifest:sha256:5c... package=numpy==2.1.0@sha256:e8...
 
@@ -20,10 +22,17 @@ from toolc.model.names import TOOL_NAME
 from toolc.model.registry import RegisteredTool
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend
 
-__all__ = ["LOCK_NAME", "Lock", "LockError", "LockedTool", "Pin", "changed_tools", "lock_tools"]
+__all__ = ["ANY", "Lock", "LockError", "LockedTool", "Pin", "changed_tools", "lock_tools"]
 
-LOCK_NAME: Final = "toolc.lock"
 HEADER: Final = '# toolc.lock 1: what was reviewed; written by "toolc lock"'
+
+MAX_BYTES: Final = 64 * 1024 * 1024
+"""The maximum size of a lock file: in a pull request it may be a link to a device without an end."""
+
+ANY: Final = "any"
+"""The value of ``base`` in a lock file that does not restrict the base image."""
+
+_BASE: Final = "base="
 
 _FIRST: Final = re.compile(r"# toolc\.lock ([0-9]+)(?::.*)?")
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
@@ -72,10 +81,20 @@ class LockedTool:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """The contents of a lock file. ``path`` is used in messages."""
+    """The contents of a lock file. ``path`` is used in messages.
+
+    ``base`` is the tree of the base image in which tools without an image may run, or ``ANY``, which older files mean
+    by not having such a line.
+    """
 
     path: str
     tools: Mapping[str, LockedTool]
+    base: str = ANY
+
+    @property
+    def allows_any_base(self) -> bool:
+        """Whether tools without an image may run in any base image."""
+        return self.base == ANY
 
     @classmethod
     def parse(cls, text: str, path: str) -> "Lock":
@@ -91,30 +110,39 @@ class Lock:
                 f"{path}:1: the file has format {first[1]}, but this toolc reads format 1; install a newer toolc"
             )
         tools: dict[str, LockedTool] = {}
+        base: str | None = None
         for number, line in enumerate(lines[1:], 2):
             if not line.strip() or line.startswith("#"):
+                continue
+            if line.startswith(_BASE):
+                base = _base(line, f"{path}:{number}", base)
                 continue
             tool = _tool(line, f"{path}:{number}")
             if tool.name in tools:
                 raise LockError(f"{path}:{number}: the tool {tool.name} is listed twice; run: toolc lock")
             tools[tool.name] = tool
-        return cls(path, tools)
+        return cls(path, tools, base or ANY)
 
     @classmethod
     def read(cls, path: Path) -> "Lock":
         """Read the lock file at ``path``. Raises ``LockError``."""
         try:
-            return cls.parse(path.read_text(encoding="utf-8"), str(path))
+            with path.open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
+            text = data.decode("utf-8")
         except FileNotFoundError:
             raise LockError(f"{path} does not exist, so no tool is approved; create it with: toolc lock") from None
         except (OSError, UnicodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise LockError(f"{path} cannot be read: {reason}") from None
+        if len(data) > MAX_BYTES:
+            raise LockError(f"{path} is larger than {MAX_BYTES // 2**20} MiB; write it again with: toolc lock")
+        return cls.parse(text, str(path))
 
     def text(self) -> str:
         """Return the contents of the file, which are the same bytes for the same tools."""
         lines = [self.tools[name].line() for name in sorted(self.tools)]
-        return "".join(f"{line}\n" for line in [HEADER, *lines])
+        return "".join(f"{line}\n" for line in [HEADER, f"{_BASE}{self.base}", *lines])
 
     def check(self, tool: RegisteredTool) -> LockedTool:
         """Return what was approved for ``tool``. Raises ``LockError`` if it is not approved or has changed."""
@@ -141,6 +169,15 @@ class Lock:
         if isinstance(backend, PluginBackend) and backend.tool is None:
             return ""  # all tools of one plugin have the same effect digest
         return next((each.name for each in self.tools.values() if each.effect == tool.effect_digest), "")
+
+
+def _base(line: str, where: str, known: str | None) -> str:
+    value = line.removeprefix(_BASE).rstrip()
+    if known is not None:
+        raise LockError(f"{where}: the base image is listed twice; run: toolc lock")
+    if value != ANY and not _DIGEST.fullmatch(value):
+        raise LockError(f"{where}: {line[:80]!r} is not valid here; run: toolc lock")
+    return value
 
 
 def _tool(line: str, where: str) -> LockedTool:
@@ -190,12 +227,12 @@ def changed_tools(lock: Lock, tools: Iterable[RegisteredTool]) -> Iterator[str]:
         yield f"{lock.path} approves the tool {name}, which does not exist; if it was removed, run: toolc lock"
 
 
-def lock_tools(tools: Iterable[RegisteredTool], pin: Pin, path: str) -> Lock:
-    """Return the lock that approves ``tools`` as they are now."""
+def lock_tools(tools: Iterable[RegisteredTool], pin: Pin, path: str, base: str = ANY) -> Lock:
+    """Return the lock that approves ``tools`` as they are now, in this base image."""
     locked: dict[str, LockedTool] = {}
     for tool in tools:
         image, packages = pin(tool)
         locked[tool.spec.name] = LockedTool(
             name=tool.spec.name, surface=tool.surface_digest, effect=tool.effect_digest, image=image, packages=packages
         )
-    return Lock(path, locked)
+    return Lock(path, locked, base)

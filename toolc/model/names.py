@@ -10,11 +10,13 @@ from typing import Final
 from toolc.model.diagnostics import spend
 
 __all__ = [
-    "AUTO", "ENGINES", "IDENTIFIER", "PROVIDER_NAMES", "SIMILAR_NAMES", "TOOL_NAME", "close_match", "engine_names",
-    "names_similar_to", "valid_name",
+    "AUTO", "ENGINES", "IDENTIFIER", "IMAGE_NAME", "LOCK_NAME", "PROVIDER_NAMES", "SIMILAR_NAMES", "TOOL_NAME",
+    "close_match", "engine_names", "names_similar_to", "valid_name",
 ]  # fmt: skip
 
-PROVIDER_NAMES: Final = ("openai_chat", "openai_responses", "anthropic", "gemini", "mcp")
+PROVIDER_NAMES: Final = (
+    "openai_chat", "openai_responses", "anthropic", "gemini", "mcp", "bedrock", "mistral", "cohere", "ollama",
+)  # fmt: skip
 """All providers, in the order of the documentation.
 
 Append new ones: the position is the number of the provider's rule in a review, ``PRV01`` for the first.
@@ -25,6 +27,12 @@ ENGINES: Final = ("docker", "oci")
 
 AUTO: Final = "auto"
 """Selects the first engine that can run the call."""
+
+LOCK_NAME: Final = "toolc.lock"
+"""The name of the file with the digests of the reviewed tools."""
+
+IMAGE_NAME: Final = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]*")
+"""The name of an image, with an optional tag or digest."""
 
 TOOL_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """The name of a tool that every provider accepts."""

@@ -3,6 +3,7 @@
 Permissions are computed from specs only, so a review needs no engine and runs no code.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
@@ -14,10 +15,12 @@ from toolc.model.spec.code_backends import PythonBackend
 from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
 from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
 from toolc.model.spec.sandbox import (
+    WRITABLE,
     Destination,
     Lifetime,
     Limits,
     MinIsolation,
+    SandboxSpec,
     SecretSpec,
     TransactionSpec,
     WorkspaceMode,
@@ -44,7 +47,10 @@ _UNITS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The maximum that one call may use. ``name`` is a field of ``toolc.model.spec.sandbox.Limits``, with its unit."""
+    """The maximum that one call may use. ``name`` is a field of ``toolc.model.spec.sandbox.Limits``, with its unit.
+
+    ``amount`` is infinite if the spec sets no limit, which is displayed only where it was changed.
+    """
 
     name: str
     amount: float
@@ -88,10 +94,15 @@ class Permissions:
         return {
             part.name: [
                 {"value": None if each.value is None else format_permissions(each.value), "by": [*each.by]}
-                for each in getattr(self, part.name)
+                for each in self.displayed(part.name)
             ]
             for part in fields(self)
         }
+
+    def displayed(self, part: str) -> tuple[Grant[object], ...]:
+        """Return a part without limits that the spec does not set."""
+        granted: tuple[Grant[object], ...] = getattr(self, part)
+        return tuple(each for each in granted if not (isinstance(each.value, Limit) and each.value.amount == math.inf))
 
 
 def permissions_of(tool: ToolSpec, tools: ToolLookup) -> Permissions:
@@ -119,6 +130,8 @@ def format_permissions(value: object) -> str:
 
 def _limit(limit: Limit) -> str:
     name, _, unit = limit.name.rpartition("_")
+    if limit.amount == math.inf:
+        return f"{name}: no limit"
     if unit not in _UNITS:
         return f"{limit.name}: {limit.amount:g}"
     amount = int(limit.amount)
@@ -201,8 +214,17 @@ def _own(tool: ToolSpec) -> Permissions:
         users=_granted([sandbox.run_as or "any"]),
         isolation=_granted([sandbox.min_isolation]),
         lifetimes=_granted([sandbox.lifetime]),
-        limits=_granted(Limit(each.name, getattr(sandbox.limits, each.name)) for each in fields(Limits)),
+        limits=_granted(_limits(sandbox)),
     )
+
+
+def _limits(sandbox: SandboxSpec) -> Iterator[Limit]:
+    for each in fields(Limits):
+        amount = getattr(sandbox.limits, each.name)
+        if amount is not None:
+            yield Limit(each.name, amount)
+        elif sandbox.workspace in WRITABLE:
+            yield Limit(each.name, math.inf)
 
 
 def _granted(values: Iterable[T]) -> tuple[Grant[T], ...]:

@@ -12,8 +12,8 @@ from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Build, Destination, EnvVar, Limits, MinIsolation
 
 __all__ = [
-    "LIMITS", "LOCALHOST", "PROXY_PORT", "Exec", "LimitName", "LoopbackProxy", "Mount", "Plan", "PluginCall",
-    "Profile", "PythonCall", "SecretFile", "loopback_proxy", "proxy_environment",
+    "LIMITS", "LOCALHOST", "NO_LIMIT", "PROXY_PORT", "Exec", "LimitName", "LoopbackProxy", "Mount", "Plan",
+    "PluginCall", "Profile", "Programs", "PythonCall", "SecretFile", "loopback_proxy", "proxy_environment",
 ]  # fmt: skip
 
 LOCALHOST: Final = "localhost"
@@ -21,7 +21,10 @@ LOCALHOST: Final = "localhost"
 
 PROXY_PORT: Final = 3128
 
-LimitName: TypeAlias = Literal["timeout", "memory", "cpus", "pids", "output", "tmp", "files", "file_size"]
+NO_LIMIT: Final = 1 << 62
+"""The growth limit of a workspace without a limit: more bytes than any workspace can contain."""
+
+LimitName: TypeAlias = Literal["timeout", "memory", "cpus", "pids", "output", "tmp", "files", "file_size", "workspace"]
 """The name of a limit in a spec."""
 
 LIMITS: Final[tuple[LimitName, ...]] = get_args(LimitName)
@@ -100,6 +103,10 @@ class Mount:
     if not checked). In the mode ``overlay`` the folder is the read-only layer below what the call writes. ``scratch``
     is the private folder for this view of the call: the engine creates ``upper`` and ``work`` for an overlay, or a
     copy, in it. ``pinned`` is a path that refers to this folder, even if it is replaced, while this process runs.
+    ``changed_ns`` is the modification time of the folder when it was validated.
+
+    Without a ``source``, the sandbox is prepared for a folder that is mounted later. Only its mode, owner and group
+    are known.
     """
 
     source: str
@@ -110,6 +117,11 @@ class Mount:
     inode: int = 0
     scratch: str = ""
     pinned: str = ""
+    changed_ns: int = field(default=0, compare=False)
+
+    def without_source(self) -> "Mount":
+        """Return the workspace of a sandbox in which this one can be mounted later."""
+        return Mount(source="", mode=self.mode, owner=self.owner, group=self.group)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,10 +129,14 @@ class Profile:
     """The properties that are fixed when a sandbox is created. Calls may share a sandbox only if they are equal.
 
     ``accept_unenforced`` names the limits that, by the user's own configuration, need not be enforced. ``loopback``
-    has the addresses that programs in the sandbox can connect to.
+    has the addresses that programs in the sandbox can connect to. Without an ``image`` or ``build``, the sandbox has
+    the base image: the user's ``base_image``, or toolc's own. With ``host_programs``, which only the user can choose,
+    it has the host's programs instead, on engines that can offer them.
     """
 
     image: str | None = None
+    base_image: str | None = None
+    host_programs: bool = False
     workspace: Mount | None = None
     limits: Limits = field(default_factory=Limits)
     min_isolation: MinIsolation = "namespace"
@@ -176,7 +192,18 @@ class PluginCall:
     files: tuple[File, ...] = ()
 
 
-Invocation: TypeAlias = Exec | PythonCall | HttpCall | PluginCall
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Programs:
+    """Run programs that the host requests later, several at the same time. ``files`` are first written below ``/tool``.
+
+    Used by ``toolc.Sandbox``.
+    """
+
+    tag: ClassVar[str] = "programs"
+    files: tuple[File, ...] = ()
+
+
+Invocation: TypeAlias = Exec | PythonCall | HttpCall | PluginCall | Programs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +220,8 @@ class Plan:
 
     ``env`` is the complete environment of the tool. ``stdin`` is empty if the tool does not read any. ``allow`` is
     what the call may connect to. ``keep_bytes`` is how much of each output stream to return for later reading, if
-    that is more than the output limit.
+    that is more than the output limit. ``growth_bytes`` is by how much the call may grow its workspace before it is
+    stopped.
     """
 
     profile: Profile
@@ -204,6 +232,7 @@ class Plan:
     allow: tuple[Destination, ...] = ()
     secret_files: tuple[SecretFile, ...] = ()
     keep_bytes: int = 0
+    growth_bytes: int = NO_LIMIT
 
     @property
     def stream_bytes(self) -> int:

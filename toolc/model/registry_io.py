@@ -32,6 +32,7 @@ from toolc.model.spec.tool import EFFECT, FORMAT, SURFACE, ToolSpec
 
 __all__ = [
     "canonical", "digests", "parse", "read_registry", "register", "registry_bytes", "registry_frame", "registry_of",
+    "surfaces_digest",
 ]  # fmt: skip
 
 _EXACT: Final = 1 << 53
@@ -117,6 +118,12 @@ def digests(tool: ToolSpec, tools: ToolLookup = NO_TOOLS) -> Digests:
     ``tools`` contains the tools that it calls, because its effect includes theirs. A missing one is recorded as null.
     """
     return _digests(_fields(tool), _calls(tool, tools))
+
+
+def surfaces_digest(surfaces: Mapping[str, str]) -> str:
+    """Return the digest of what models and clients see of all tools; ``surfaces`` has their surface digests by name."""
+    value = canonical({"surfaces": {name: surfaces[name] for name in sorted(surfaces)}, "toolc": FORMAT})
+    return "sha256:" + hashlib.sha256(value).hexdigest()
 
 
 def register(tool: ToolSpec, tools: ToolLookup = NO_TOOLS) -> RegisteredTool:

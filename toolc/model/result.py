@@ -19,8 +19,9 @@ __all__ = [
 REPLACEMENT: Final = "\ufffd"
 
 Ending: TypeAlias = Literal[
-    "exited", "signaled", "timed_out", "out_of_memory", "cancelled", "not_started", "answered", "refused", "broken"
-]
+    "exited", "signaled", "timed_out", "out_of_memory", "workspace_limit", "cancelled", "not_started", "answered",
+    "refused", "broken",
+]  # fmt: skip
 """How a call ended. ``not_started``: the tool's program could not be found or run.
 
 For a process that serves many calls: ``answered``; ``refused``, because it is not the one that was reviewed;
@@ -105,11 +106,17 @@ class Capture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Resource usage of a call. ``cpu_ms`` and ``peak_memory_bytes`` are None if the sandbox could not measure them."""
+    """Resource usage of a call. ``cpu_ms`` and ``peak_memory_bytes`` are None if the sandbox could not measure them.
+
+    ``host_ms`` is the part of ``duration_ms`` in which toolc worked, instead of waiting for the tool.
+    ``workspace_growth_bytes`` is None for a call that cannot write to a workspace.
+    """
 
     duration_ms: float = 0.0
+    host_ms: float = 0.0
     cpu_ms: float | None = None
     peak_memory_bytes: int | None = None
+    workspace_growth_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,9 +124,11 @@ class Outcome:
     """What happened in a sandbox, not yet interpreted.
 
     ``status`` is the exit status if the ending is ``exited``, the number of the signal if it is ``signaled``.
-    ``reply`` is the reply of a Python call: JSON from the guest, not yet trusted. ``reason`` is set if the ending
-    is ``not_started``. ``attempts`` are the attempted connections; ``unlisted_attempts`` is the number of further
-    ones. ``about`` describes the progress of an HTTP call, for ``details.http``.
+    ``reply`` is the reply of a Python call: JSON from the guest, not yet trusted. ``reason`` explains ``not_started``
+    and ``broken``; for ``workspace_limit`` it is the limit. ``attempts`` are the attempted connections;
+    ``unlisted_attempts`` is the number of further ones. ``about`` describes the progress of an HTTP call, for
+    ``details.http``. ``processes_ended``: no process of the call is left that could still change something; None if
+    the guest did not report it.
     """
 
     ending: Ending
@@ -132,6 +141,7 @@ class Outcome:
     attempts: tuple[ConnectionAttempt, ...] = ()
     unlisted_attempts: int = 0
     about: JsonObject = field(default_factory=dict)
+    processes_ended: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,11 +205,12 @@ class ToolResult:
         """Return a result with data. A string becomes text content, any other value is structured data.
 
         ``message`` is what the model reads instead of the JSON of the data. The model does not see ``details``. A value
-        that is not JSON makes the call fail with an error of kind ``serialization`` that names its place.
+        that is not JSON, such as a date, is converted when the call ends, or makes it fail with an error of kind
+        ``serialization`` that names its place.
         """
         words = _words(data) if message is None else message
         structured = None if isinstance(data, str) and message is None else (data,)
-        return cls(content=(Text(words),), structured=structured, details=details or {})
+        return cls(content=() if words is None else (Text(words),), structured=structured, details=details or {})
 
     @classmethod
     def failure(cls, message: str, *, kind: ErrorKind = "execution", details: JsonObject | None = None) -> ToolResult:
@@ -243,8 +254,8 @@ class BatchError(InfrastructureError):
         self.outcomes = outcomes
 
 
-def _words(data: JsonValue) -> str:
+def _words(data: JsonValue) -> str | None:
     try:
         return as_text(data)
     except (TypeError, ValueError, RecursionError):
-        return f"a {type(data).__name__} that is not JSON"  # reported with its place when the call ends
+        return None  # the end of the call converts the data

@@ -1,18 +1,33 @@
 """Model providers: their tool declarations, calls and results.
 
-Start reading in ``base``. One module per provider: which keywords it keeps, its limits, and its messages.
+Start reading in ``base``. One module per provider: the passes that lower a schema for it, and its messages.
 ``json_schema`` lowers JSON Schema. A new provider is a module here, in ``_PROVIDERS`` and ``model.names``.
 
-- ``anthropic``: Anthropic Messages; strict tools and their limits. Public: ``Anthropic``.
-- ``base``: ``Provider``, and helpers for messages: files as text, base64, unreadable arguments. Public:
-  ``CallMessage``, ``Lowering``, ``members``.
+- ``anthropic``: Anthropic Messages. Public: ``Anthropic``.
+- ``base``: ``Provider``, and what the definitions of several providers share. Public: ``CallMessage``, ``Lowering``,
+  ``requests_strict``.
+- ``bedrock``: Amazon Bedrock Converse: ``toolSpec``, ``toolUse``, ``toolResult``.
+- ``calls``: reads the calls in a response, also those that are broken or were cut off. Public: ``members``,
+  ``parse_arguments``.
+- ``cohere``: Cohere Chat, version 2 of the API.
+- ``content``: the content of results as text, Base64 and descriptions. Public: ``blocks``, ``describe_block``,
+  ``to_base64``.
 - ``gemini``: Google Gemini: declarations, calls, results.
-- ``gemini_schema``: the subset of JSON Schema that Gemini documents.
+- ``gemini_stream``: joins the chunks of a Gemini stream, also arguments that arrive in parts.
+  Public: ``join_gemini``.
+- ``limits``: limits that providers change without notice, from a data file. Public: ``Exceeded``, ``Limit``,
+  ``exceeded_limits``, ``limits_of``, ``size_of``.
 - ``mcp``: the Model Context Protocol: ``Tool``, ``CallToolResult``. Public: ``call_result``.
-- ``openai``: Chat Completions and Responses; the keywords of strict mode (``_KEPT``), its limits, calls and results.
-  Public: ``strict_losses``, ``CLOSES``.
+- ``mistral``: Mistral Chat Completions.
+- ``ollama``: Ollama Chat; a model server for this machine.
+- ``openapi``: OpenAPI 3.1: an operation per tool; not a ``Provider``, as it has no calls and no messages. Public:
+  ``document``, ``operation``, ``DOCUMENT``, ``SHARED_SCHEMAS``.
+- ``openai``: Chat Completions and Responses.
+- ``response_streams``: joins the chunks of a stream to the response that an API returns without streaming. Public:
+  ``join_chunks``, ``STREAMING``.
+- ``token_estimate``: about how many tokens a definition has. Public: ``definition_tokens``, ``ESTIMATED_FOR``.
 
-May import: ``model`` and ``validation``.
+May import: ``data``, ``model`` and ``validation``.
 """
 
 from __future__ import annotations
@@ -21,9 +36,12 @@ from functools import cache
 from pkgutil import resolve_name
 from typing import Final
 
+from toolc.model.spec.tool import ToolSpec
 from toolc.providers.base import Provider
+from toolc.providers.json_schema.lowering import Loss
+from toolc.providers.json_schema.target import CLOSES, NOT_STRICT
 
-__all__ = ["load_provider"]
+__all__ = ["load_provider", "strict_losses"]
 
 _PROVIDERS: Final = {
     "openai_chat": "toolc.providers.openai:CHAT",
@@ -31,6 +49,10 @@ _PROVIDERS: Final = {
     "anthropic": "toolc.providers.anthropic:ANTHROPIC",
     "gemini": "toolc.providers.gemini:GEMINI",
     "mcp": "toolc.providers.mcp:MODEL_CONTEXT_PROTOCOL",
+    "bedrock": "toolc.providers.bedrock:BEDROCK",
+    "mistral": "toolc.providers.mistral:MISTRAL",
+    "cohere": "toolc.providers.cohere:COHERE",
+    "ollama": "toolc.providers.ollama:OLLAMA",
 }
 """The module and the variable of each provider, by name. A module is imported when its provider is first used."""
 
@@ -40,3 +62,11 @@ def load_provider(name: str) -> Provider:
     """Return a provider by its name, and import its module if needed. Raises ``KeyError`` for an unknown name."""
     provider: Provider = resolve_name(_PROVIDERS[name])
     return provider
+
+
+def strict_losses(tool: ToolSpec) -> tuple[list[Loss], list[str]]:
+    """Return why strict modes that a tool requests are not possible, and the pointers of objects that they close."""
+    names = [each.provider for each in tool.providers if each.strict]
+    found = {loss for name in names for loss in load_provider(name).lower([tool]).losses}
+    reasons = sorted((loss for loss in found if loss.message.endswith(NOT_STRICT)), key=lambda loss: loss.message)
+    return reasons, sorted({loss.pointer for loss in found if loss.message.endswith(CLOSES)})

@@ -2,93 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Final
 
 from toolc.model.call import ToolCall
-from toolc.model.json_schema import JsonObject, JsonValue, direct_subschemas
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Content, Image, Resource
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.base import (
-    PDF,
-    CallMessage,
-    Lowering,
-    Provider,
-    blocks,
-    describe_block,
-    lower_each,
-    members,
-    to_base64,
-)
+from toolc.providers.base import CallMessage, Lowering, Provider, lower_each, lower_strict
+from toolc.providers.calls import members, object_arguments
+from toolc.providers.content import blocks, describe_block, is_image, is_pdf, to_base64
+from toolc.providers.json_schema import passes
 from toolc.providers.json_schema.lowering import LossLog, description, lower_plain
-from toolc.providers.json_schema.strict import NotStrictError, StrictMode, lower_strict
+from toolc.providers.json_schema.target import Target
+from toolc.providers.limits import StrictTools
 
 __all__ = ["Anthropic"]
 
-MAX_TOOLS: Final = 20
-MAX_OPTIONAL: Final = 24
-MAX_CHOICES: Final = 16
-"""Anthropic's limits for all strict tools of a request: tools, optional properties, properties with ``anyOf``."""
-
-_FORMATS: Final = frozenset(
-    {"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uri", "uuid"}
-)
+_CUT_OFF: Final = (None, "max_tokens", "model_context_window_exceeded")
+"""Why a response ended in the middle. It is null after a stream that ended early."""
 
 _REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "oneOf"})
 
 
-def _keeps(keyword: str, value: JsonValue) -> bool:
-    return (keyword == "format" and value in _FORMATS) or (keyword == "minItems" and value in (0, 1))
-
-
-MODE: Final = StrictMode(
-    provider="Anthropic", keeps=_keeps, requires_all=False, allows_type_lists=False, allows_recursion=False
-)
-
-
-@dataclass(slots=True)
-class StrictTools:
-    """Counts the strict tools of one request. Tools beyond the limits are declared without strict mode."""
-
-    tools: int = 0
-    optional: int = 0
-    choices: int = 0
-
-    def parameters(self, tool: ToolSpec, losses: LossLog) -> JsonObject | None:
-        """Return a tool's parameters for strict mode; None if it is not requested or not possible (a loss)."""
-        if not any(choice.provider == "anthropic" and choice.strict for choice in tool.providers):
-            return None
-        try:
-            lowered = lower_strict(tool.parameters.value, MODE, losses)
-            self._add(lowered)
-        except NotStrictError as error:
-            error.add_to(losses, MODE.provider)
-            return None
-        return lowered
-
-    def _add(self, schema: JsonObject) -> None:
-        added = StrictTools(self.tools + 1, self.optional, self.choices)
-        for required, properties in _objects(schema):
-            added.optional += sum(name not in required for name in properties)
-            added.choices += sum(isinstance(each, dict) and "anyOf" in each for each in properties.values())
-        for count, most, what in (
-            (added.tools, MAX_TOOLS, "strict tools"),
-            (added.optional, MAX_OPTIONAL, "optional properties of strict tools"),
-            (added.choices, MAX_CHOICES, "properties with a choice of types"),
-        ):
-            if count > most:
-                raise NotStrictError("/parameters", f"more than {most} {what} in one request")
-        self.tools, self.optional, self.choices = added.tools, added.optional, added.choices
-
-
-def _objects(schema: JsonObject) -> Iterator[tuple[list[JsonValue], JsonObject]]:
-    """Yield the required names and the properties of each object within ``schema``."""
-    required, properties = schema.get("required", []), schema.get("properties")
-    if isinstance(properties, dict) and isinstance(required, list):
-        yield required, properties
-    for inner in direct_subschemas(schema):
-        yield from _objects(inner)
+STRICT: Final = Target(
+    name="Anthropic's strict mode", subset="anthropic", is_strict=True,
+    passes=(
+        passes.merge_parts, passes.refuse_keywords, passes.refuse_recursion, passes.refuse_other_properties,
+        passes.fold_choices_of_root, passes.drop_inapplicable, passes.keep_one_structure,
+        passes.refuse_structured_values, passes.refuse_untyped_arrays, passes.one_of_to_any_of,
+        passes.remove_value_types, passes.lower_subschemas, passes.close_objects, passes.fold_keywords,
+        passes.split_types, passes.describe_folded, passes.name_references,
+    ),
+)  # fmt: skip
+"""The subset of strict mode. ``anthropic.transform_schema``, the SDK's helper for schemas, leaves the result alone."""
 
 
 class Anthropic:
@@ -99,11 +46,11 @@ class Anthropic:
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
         """Declare the tools in this order. A tool's examples become its ``input_examples``."""
-        strict_tools = StrictTools()
+        strict_tools = StrictTools(self.name)
 
         def declare(tool: ToolSpec, losses: LossLog) -> JsonObject:
-            losses.add_unsupported(tool, "label", "annotations")
-            strict = strict_tools.parameters(tool, losses)
+            losses.add_unsupported(tool, "label", "annotations", "result_schema")
+            strict = lower_strict(tool, self.name, STRICT, losses, strict_tools.add)
             definition: JsonObject = {
                 "name": tool.name,
                 "description": description(tool),
@@ -117,11 +64,21 @@ class Anthropic:
 
         return lower_each(tools, declare)
 
+    def request_options(self, tools: Sequence[ToolSpec]) -> JsonObject:
+        """Return no options."""
+        return {}
+
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
         """Return the calls in the ``tool_use`` blocks of a ``Message``."""
+        content = members(response, "content")
+        cut_off = content[-1] if content and response.get("stop_reason", "tool_use") in _CUT_OFF else None
         return tuple(
-            ToolCall(name=str(block.get("name")), arguments=block.get("input"), call_id=str(block.get("id")))
-            for block in members(response, "content")
+            ToolCall(
+                name=str(block.get("name") or ""),
+                arguments=object_arguments(block.get("input"), cut_off=block is cut_off),
+                call_id=str(block.get("id") or ""),
+            )
+            for block in content
             if block.get("type") == "tool_use"
         )
 
@@ -141,9 +98,9 @@ def _tool_result(message: CallMessage) -> JsonObject:
 
 
 def _block(block: Content) -> JsonObject:
-    if isinstance(block, Image):
+    if is_image(block):
         return {"type": "image", "source": _source(block)}
-    if isinstance(block, Resource) and block.mime_type == PDF:
+    if is_pdf(block):
         return {"type": "document", "source": _source(block), "title": block.name}
     return {"type": "text", "text": describe_block(block)}
 

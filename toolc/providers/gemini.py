@@ -1,7 +1,7 @@
 """Google Gemini: one ``{"functionDeclarations": [...]}`` for all tools.
 
 The shape is ``google.genai.types.Tool``, with ``parametersJsonSchema`` limited to the subset of JSON Schema that
-Gemini documents (see ``toolc.providers.gemini_schema``); a result is a ``google.genai.types.FunctionResponse``.
+Gemini documents (``TARGET``); a result is a ``google.genai.types.FunctionResponse``.
 """
 
 from __future__ import annotations
@@ -10,26 +10,31 @@ from collections.abc import Sequence
 from typing import Final, TypeGuard
 
 from toolc.model.call import ToolCall
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.result import Audio, Content, Image, Resource
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.base import (
-    PDF,
-    CallMessage,
-    Lowering,
-    Provider,
-    blocks,
-    describe_block,
-    lower_each,
-    members,
-    parse_arguments,
-    to_base64,
-)
-from toolc.providers.gemini_schema import lower_schema
-from toolc.providers.json_schema.lowering import LossLog, description
+from toolc.providers.base import CallMessage, Lowering, Provider, lower_each, requests_strict
+from toolc.providers.calls import UNNAMED, members, numbered, object_arguments
+from toolc.providers.content import blocks, describe_block, is_image, is_pdf, origin, shown_data, to_base64
+from toolc.providers.json_schema import passes
+from toolc.providers.json_schema.embedding import rebase
+from toolc.providers.json_schema.lowering import LossLog, description_without_result
+from toolc.providers.json_schema.result_schema import model_reads_data
+from toolc.providers.json_schema.target import Target, lower_schema
 
-UNNAMED: Final = "toolc_call_"
-"""The prefix of ids for calls without an id from the model. These ids are not sent to the model."""
+TARGET: Final = Target(
+    name="Gemini", subset="gemini", listed_types=frozenset({"number", "string"}),
+    passes=(
+        passes.merge_parts, passes.one_of_to_any_of, passes.open_patterned_objects, passes.drop_inapplicable,
+        passes.lower_subschemas, passes.declare_required, passes.cut_required_recursion, passes.fold_keywords,
+        passes.split_values, passes.split_types, passes.add_items, passes.describe_folded, passes.name_references,
+    ),
+)  # fmt: skip
+"""The subset that Gemini documents for ``parametersJsonSchema``.
+
+The API rejects a request with an unknown keyword. A type must be single, ``enum`` lists texts and numbers, a reference
+leads to ``$defs`` and has no other keywords next to it, and it is recursive only below an optional property.
+"""
 
 
 class Gemini:
@@ -42,34 +47,58 @@ class Gemini:
         """Declare the tools in this order. A tool without parameters has no schema."""
         return lower_each(tools, _declaration, inside="functionDeclarations")
 
+    def request_options(self, tools: Sequence[ToolSpec]) -> JsonObject:
+        """Return the mode ``VALIDATED`` if every tool is strict: calls then match the schemas."""
+        if not tools or not all(requests_strict(tool, self.name) for tool in tools):
+            return {}
+        return {"toolConfig": {"functionCallingConfig": {"mode": "VALIDATED"}}}
+
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
         """Return the function calls of a ``GenerateContentResponse``'s first candidate, or of a ``Content``."""
         parts = members(response, "parts") or members(response, "candidates", 0, "content", "parts")
         function_calls = (part.get("functionCall", part.get("function_call")) for part in parts)
-        return tuple(_call(each, index) for index, each in enumerate(function_calls) if isinstance(each, dict))
+        return numbered([_call(each) for each in function_calls if isinstance(each, dict)])
 
     def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
-        """Return one content of role ``user`` with a ``functionResponse`` for each call."""
+        """Return one content of role ``user`` with a ``functionResponse`` for each call, then one with all recordings.
+
+        A ``functionResponse`` can contain images and PDF documents, but no audio.
+        """
         parts: list[JsonValue] = [{"functionResponse": _response(each)} for each in results]
-        return [{"role": "user", "parts": parts}] if parts else []
+        audio = [part for each in results for part in _recordings(each)]
+        contents: list[JsonValue] = [{"role": "user", "parts": each} for each in (parts, audio) if each]
+        return contents
 
 
 def _declaration(tool: ToolSpec, losses: LossLog) -> JsonObject:
     losses.add_unsupported(tool, "label", "annotations", "examples")
-    declaration: JsonObject = {"name": tool.name, "description": description(tool)}
-    schema = lower_schema(tool.parameters.value, losses)
+    declaration: JsonObject = {"name": tool.name, "description": description_without_result(tool)}
+    schema = lower_schema(tool.parameters.value, TARGET, losses)
     set_keywords = {key: value for key, value in schema.items() if value or key == "additionalProperties"}
     if set_keywords != {"type": "object", "additionalProperties": False}:
         declaration["parametersJsonSchema"] = schema
+    if tool.result_schema and model_reads_data(tool):
+        declaration["responseJsonSchema"] = _response_schema(tool.result_schema, losses)
     return declaration
 
 
-def _call(call: JsonObject, index: int) -> ToolCall:
+def _response_schema(schema: Schema, losses: LossLog) -> JsonObject:
+    """Return the schema of a response: data with this schema as ``output``, which an error does not have."""
+    properties: JsonObject = {"output": rebase(schema.value, "#/properties/output")}
+    log = LossLog(losses.tool)
+    lowered = lower_schema({"type": "object", "properties": properties}, TARGET, log)
+    for loss in log.losses:
+        inside = loss.pointer.removeprefix("/parameters").removeprefix("/properties/output")
+        losses.add(f"/result/schema{inside}", loss.message, loss.action)
+    return lowered
+
+
+def _call(call: JsonObject) -> ToolCall:
     arguments = call.get("args")
     return ToolCall(
-        name=str(call.get("name")),
-        arguments={} if arguments is None else arguments,
-        call_id=str(call.get("id") or f"{UNNAMED}{index}"),
+        name=str(call.get("name") or ""),
+        arguments={} if arguments is None else object_arguments(arguments),
+        call_id=str(call.get("id") or ""),
     )
 
 
@@ -77,24 +106,29 @@ def _response(message: CallMessage) -> JsonObject:
     """Return a result under ``output`` or ``error``, the keys that have a meaning in the API."""
     result = message.result
     content = blocks(result)
-    output: JsonValue = "\n".join(
-        describe_block(each, "see below") if _is_part(each) else describe_block(each) for each in content
+    text = "\n".join(
+        describe_block(each, "see below") if _is_part(each) or isinstance(each, Audio) else describe_block(each)
+        for each in content
     )
-    # The API accepts any JSON here, so data need not be a text; a separate text takes precedence.
-    if result.structured and parse_arguments(output) == result.data:
-        output = result.data
     response: JsonObject = {"name": message.call.name}
     if not message.call.call_id.startswith(UNNAMED):
         response["id"] = message.call.call_id
-    response["response"] = {"error" if result.is_error else "output": output}
-    parts: list[JsonValue] = [
-        {"inlineData": {"mimeType": each.mime_type, "data": to_base64(each)}} for each in content if _is_part(each)
-    ]
+    response["response"] = {"error" if result.is_error else "output": shown_data(result, text)}
+    parts = [_inline(each) for each in content if _is_part(each)]
     return {**response, "parts": parts} if parts else response
 
 
-def _is_part(block: Content) -> TypeGuard[Image | Audio | Resource]:
-    return isinstance(block, Image | Audio) or (isinstance(block, Resource) and block.mime_type == PDF)
+def _recordings(message: CallMessage) -> list[JsonValue]:
+    found = [_inline(each) for each in blocks(message.result) if isinstance(each, Audio)]
+    return [{"text": origin(message.call)}, *found] if found else []
+
+
+def _inline(block: Image | Audio | Resource) -> JsonValue:
+    return {"inlineData": {"mimeType": block.mime_type, "data": to_base64(block)}}
+
+
+def _is_part(block: Content) -> TypeGuard[Image | Resource]:
+    return (is_image(block) and block.mime_type != "image/gif") or is_pdf(block)
 
 
 GEMINI: Final[Provider] = Gemini()

@@ -1,4 +1,8 @@
-"""The Model Context Protocol (2025-11-25 and 2026-07-28): ``Tool`` for tools, ``CallToolResult`` for results."""
+"""The Model Context Protocol: ``Tool`` for tools, ``CallToolResult`` for results.
+
+Both are valid in the revisions 2025-11-25 and 2026-07-28: an ``outputSchema`` always describes an object, which the
+older one requires, and a result has the ``resultType`` of the newer one, which the older one ignores.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,14 @@ from typing import Final
 from urllib.parse import quote
 
 from toolc.model.call import ToolCall
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.result import Audio, Content, Image, Resource, Text, ToolResult
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import as_text
-from toolc.providers.base import CallMessage, Lowering, Provider, lower_each, to_base64
-from toolc.providers.json_schema.lowering import LossLog, description
+from toolc.providers.base import CallMessage, Lowering, Provider, lower_each
+from toolc.providers.content import to_base64
+from toolc.providers.json_schema.lowering import LossLog, description_without_result
+from toolc.providers.json_schema.result_schema import WRAPPED, as_object, is_wrapped
 
 __all__ = ["call_result"]
 
@@ -35,37 +41,44 @@ class MCP:
         """Declare the tools in this order."""
         return lower_each(tools, _tool)
 
+    def request_options(self, tools: Sequence[ToolSpec]) -> JsonObject:
+        """Return no options."""
+        return {}
+
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
         """Return the call in a ``tools/call`` request. Its id is the id of the request."""
         params = response.get("params")
         if response.get("method") != "tools/call" or not isinstance(params, dict):
             return ()
-        arguments = params.get("arguments")
+        arguments, request_id = params.get("arguments"), response.get("id")
         return (
             ToolCall(
-                name=str(params.get("name")),
+                name=str(params.get("name") or ""),
                 arguments={} if arguments is None else arguments,
-                call_id=str(response.get("id")),
+                call_id="" if request_id is None else str(request_id),
             ),
         )
 
     def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
         """Return a ``CallToolResult`` for each call."""
-        return [call_result(each.result) for each in results]
+        return [{**call_result(each.result), "resultType": "complete"} for each in results]
 
 
-def call_result(result: ToolResult) -> JsonObject:
+def call_result(result: ToolResult, schema: Schema | None = None) -> JsonObject:
     """Return a ``CallToolResult`` without ``details``, which are not for the model.
 
-    Data that is an object is ``structuredContent``. Without content, data also becomes a text block, which MCP
-    recommends for clients that do not read ``structuredContent``.
+    Data is ``structuredContent``, wrapped as ``{"result": data}`` if it is not an object, or if the tool's result
+    schema, ``schema``, also allows other data. An error of a tool with such a schema has none, as clients compare it
+    with the schema. Without content, data also becomes a text block, which MCP recommends for clients that do not
+    read ``structuredContent``.
     """
     content: list[JsonValue] = [_block(block) for block in result.content]
     if result.structured is not None and not content:
         content = [{"type": "text", "text": as_text(result.data)}]
     message: JsonObject = {"content": content, "isError": result.is_error}
-    if isinstance(result.data, dict):
-        message["structuredContent"] = result.data
+    if result.structured is not None and not (result.is_error and schema):
+        has_wrapper = not isinstance(result.data, dict) or (schema is not None and is_wrapped(schema.value))
+        message["structuredContent"] = {WRAPPED: result.data} if has_wrapper else result.data
     return message
 
 
@@ -94,20 +107,26 @@ def _tool(tool: ToolSpec, losses: LossLog) -> JsonObject:
     losses.add_unsupported(tool, "examples")
     definition: JsonObject = {
         "name": tool.name,
-        "description": description(tool),
-        "inputSchema": _input_schema(tool.parameters.value),
+        "description": description_without_result(tool),
+        "inputSchema": _with_object_properties(tool.parameters.value),
     }
+    if tool.result_schema:
+        definition["outputSchema"] = _with_object_properties(as_object(tool.result_schema.value))
     if tool.label:
         definition["title"] = tool.label
-    # Only the hints in the spec: MCP's defaults for the others are the cautious values.
-    hints = {hint: getattr(tool.annotations, name) for name, hint in _HINTS.items()}
-    if declared := {hint: value for hint, value in hints.items() if value is not None}:
+    if declared := hints(tool):
         definition["annotations"] = declared
     return definition
 
 
-def _input_schema(schema: JsonObject) -> JsonObject:
-    """Return the schema with boolean parameter schemas written as objects, as 2025-11-25 requires."""
+def hints(tool: ToolSpec) -> JsonObject:
+    """Return the hints in the spec, by their names in MCP, whose defaults for the others are the cautious values."""
+    declared = {hint: getattr(tool.annotations, name) for name, hint in _HINTS.items()}
+    return {hint: value for hint, value in declared.items() if value is not None}
+
+
+def _with_object_properties(schema: JsonObject) -> JsonObject:
+    """Return the schema with boolean schemas of properties written as objects, as 2025-11-25 requires."""
     properties = schema.get("properties")
     if not isinstance(properties, dict):
         return schema

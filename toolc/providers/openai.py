@@ -6,136 +6,70 @@ The shapes for Chat Completions are ``openai.types.chat.ChatCompletionFunctionTo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from toolc.model.call import ToolCall
-from toolc.model.json_schema import JsonObject, JsonValue, direct_subschemas, list_under, map_under
-from toolc.model.result import Audio, Content, Image, Resource, Text
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Audio, Content, Text
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.base import (
-    PDF,
-    CallMessage,
-    Lowering,
-    Provider,
+from toolc.providers.base import CallMessage, Lowering, Provider, lower_each, lower_strict, requests_strict
+from toolc.providers.calls import choice_calls, members, parse_arguments
+from toolc.providers.content import (
     blocks,
     data_url,
     describe_block,
-    lower_each,
-    members,
-    parse_arguments,
+    is_image,
+    is_pdf,
+    origin,
+    shorten,
     to_base64,
     with_error_kind,
 )
-from toolc.providers.json_schema.lowering import REJECTED_AT_ROOT, Loss, LossLog, description, lower_plain, with_items
-from toolc.providers.json_schema.strict import CLOSES, NotStrictError, StrictMode, lower_strict
-
-__all__ = ["CLOSES", "strict_losses"]
-
-MAX_DEPTH: Final = 10
-MAX_PROPERTIES: Final = 5_000
-MAX_CHOICES: Final = 1_000
-MAX_CHARACTERS: Final = 120_000
-MANY_CHOICES: Final = 250
-MAX_CHARACTERS_OF_MANY: Final = 15_000
-"""OpenAI's limits: nested objects, properties, ``enum`` values, characters of names and values, and characters of
-an ``enum`` with many values.
-"""
-
-_KEPT: Final = frozenset(
-    {"exclusiveMaximum", "exclusiveMinimum", "maxItems", "maximum", "minItems", "minimum", "multipleOf"}
+from toolc.providers.json_schema import passes
+from toolc.providers.json_schema.lowering import (
+    REJECTED_AT_ROOT,
+    LossLog,
+    description,
+    description_without_result,
+    lower_plain,
+    with_items,
 )
-_FORMATS: Final = frozenset({"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"})
-_LOOK_AROUND: Final = re.compile(r"\(\?<?[=!]")
+from toolc.providers.json_schema.result_schema import model_reads_data
+from toolc.providers.json_schema.target import Target
+from toolc.providers.limits import StrictTools, limits_of
 
 _AUDIO_FORMATS: Final = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 
 
-def _keeps(keyword: str, value: JsonValue) -> bool:
-    match keyword:
-        case "pattern":
-            return not _LOOK_AROUND.search(str(value))
-        case "format":
-            return value in _FORMATS
-        case _:
-            return keyword in _KEPT
-
-
-MODE: Final = StrictMode(
-    provider="OpenAI", keeps=_keeps, requires_all=True, allows_type_lists=True, allows_recursion=True
-)
-
-
-def strict_losses(tool: ToolSpec, provider: str) -> tuple[Sequence[Loss], bool]:
-    """Return what strict mode cannot represent of a tool, and whether its definition is strict."""
-    log = LossLog(tool.name)
-    is_strict = strict_parameters(tool, provider, log) is not None
-    return log.losses, is_strict
-
-
-def strict_parameters(tool: ToolSpec, provider: str, losses: LossLog) -> JsonObject | None:
-    """Return a tool's parameters for strict mode; None if it is not requested or not possible (a loss)."""
-    if not any(choice.provider == provider and choice.strict for choice in tool.providers):
-        return None
-    try:
-        lowered = lower_strict(tool.parameters.value, MODE, losses)
-        if exceeded := _exceeded_limit(lowered):
-            raise NotStrictError("/parameters", exceeded)
-    except NotStrictError as error:
-        error.add_to(losses, MODE.provider)
-        return None
-    return lowered
-
-
-def _exceeded_limit(schema: JsonObject) -> str:
-    """Return which limit of OpenAI a lowered schema exceeds; empty if none."""
-    size = _Size()
-    size.add(schema, 0)
-    for count, most, what in (
-        (size.depth, MAX_DEPTH, "levels of objects"),
-        (size.properties, MAX_PROPERTIES, "properties"),
-        (size.choices, MAX_CHOICES, "values of enum"),
-        (size.characters, MAX_CHARACTERS, "characters of names and values"),
-        (size.largest, MAX_CHARACTERS_OF_MANY, f"characters in an enum of more than {MANY_CHOICES} values"),
-    ):
-        if count > most:
-            return f"{count} {what} (at most {most} are allowed)"
-    return ""
-
-
-@dataclass(slots=True)
-class _Size:
-    """The size of a schema in the limited quantities."""
-
-    depth: int = 0
-    properties: int = 0
-    choices: int = 0
-    characters: int = 0
-    largest: int = 0
-
-    def add(self, schema: JsonObject, depth: int) -> None:
-        names = [*map_under(schema, "properties"), *map_under(schema, "$defs")]
-        values = [*list_under(schema, "enum"), *([schema["const"]] if "const" in schema else ())]
-        texts = sum(len(each) for each in values if isinstance(each, str))
-        depth += "properties" in schema
-        self.depth = max(self.depth, depth)
-        self.properties += len(map_under(schema, "properties"))
-        self.choices += len(values)
-        self.characters += texts + sum(map(len, names))
-        if len(values) > MANY_CHOICES:
-            self.largest = max(self.largest, texts)
-        for inner in direct_subschemas(schema):
-            self.add(inner, depth)
+STRICT: Final = Target(
+    name="OpenAI's strict mode", subset="openai", is_strict=True,
+    passes=(
+        passes.merge_parts, passes.refuse_keywords, passes.refuse_other_properties, passes.fold_choices_of_root,
+        passes.drop_inapplicable, passes.keep_one_structure, passes.refuse_structured_values,
+        passes.refuse_untyped_arrays, passes.one_of_to_any_of, passes.name_value_types, passes.lower_subschemas,
+        passes.close_objects, passes.fold_keywords, passes.require_all, passes.describe_folded, passes.name_references,
+    ),
+)  # fmt: skip
+"""The subset of strict mode, which requires every property: an optional one becomes "a value or null"."""
 
 
 def _function(tool: ToolSpec, provider: str, losses: LossLog) -> tuple[JsonObject, bool]:
     """Return name, description and parameters of a tool, and whether the parameters are for strict mode."""
     losses.add_unsupported(tool, "label", "annotations", "examples")
-    strict = strict_parameters(tool, provider, losses)
-    parameters = strict or with_items(lower_plain(tool, REJECTED_AT_ROOT, losses))
-    return {"name": tool.name, "description": description(tool), "parameters": parameters}, strict is not None
+    strict = lower_strict(tool, provider, STRICT, losses, StrictTools(provider).add)
+    parameters = strict or with_items(lower_plain(tool, REJECTED_AT_ROOT, losses), "/parameters", losses)
+    function: JsonObject = {
+        "name": tool.name,
+        "description": description_without_result(tool),
+        "parameters": parameters,
+    }
+    return function, strict is not None
+
+
+def _request_options(tools: Sequence[ToolSpec], provider: str) -> JsonObject:
+    """Return ``parallel_tool_calls``: false with strict tools, which some models guarantee for single calls only."""
+    return {"parallel_tool_calls": not any(requests_strict(tool, provider) for tool in tools)} if tools else {}
 
 
 class OpenAIChat:
@@ -148,15 +82,20 @@ class OpenAIChat:
         """Declare the tools in this order. Omitting ``strict`` turns it off."""
 
         def declare(tool: ToolSpec, losses: LossLog) -> JsonObject:
+            losses.add_unsupported(tool, "result_schema")
             function, is_strict = _function(tool, self.name, losses)
+            function["description"] = description(tool)
             return {"type": "function", "function": function | ({"strict": True} if is_strict else {})}
 
         return lower_each(tools, declare)
 
+    def request_options(self, tools: Sequence[ToolSpec]) -> JsonObject:
+        """Return whether the model may call several tools in one response."""
+        return _request_options(tools, self.name)
+
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
         """Return the calls of a ``ChatCompletion``'s first choice, or of a message."""
-        tool_calls = members(response, "tool_calls") or members(response, "choices", 0, "message", "tool_calls")
-        return tuple(_call(each) for each in tool_calls if isinstance(each.get("function"), dict))
+        return choice_calls(response)
 
     def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
         """Return a ``tool`` message for each call, then one ``user`` message with all images and files.
@@ -170,37 +109,32 @@ class OpenAIChat:
         return [*messages, {"role": "user", "content": parts}] if parts else messages
 
 
-def _call(call: JsonObject) -> ToolCall:
-    function = call["function"]
-    assert isinstance(function, dict)
-    return ToolCall(
-        name=str(function.get("name")),
-        arguments=parse_arguments(function.get("arguments")),
-        call_id=str(call.get("id")),
-    )
+def _shortened(text: str) -> str:
+    """Return a text that is not longer than both APIs accept."""
+    return shorten(text, limits_of("openai_responses")["result_text"].value)
 
 
 def _text(message: CallMessage) -> str:
     """Return the texts, with a line that describes each other block."""
     content = blocks(message.result)
     lines = [describe_block(each, "see below") if _part(each) else describe_block(each) for each in content]
-    return with_error_kind(message.result, "\n".join(lines))
+    return _shortened(with_error_kind(message.result, "\n".join(lines)))
 
 
 def _media(message: CallMessage) -> list[JsonValue]:
     parts: list[JsonValue] = [part for block in blocks(message.result) if (part := _part(block))]
-    heading: JsonObject = {"type": "text", "text": f"From the tool {message.call.name} ({message.call.call_id}):"}
+    heading: JsonObject = {"type": "text", "text": origin(message.call)}
     return [heading, *parts] if parts else []
 
 
 def _part(block: Content) -> JsonObject | None:
     """Return a block as a part of a ``user`` message; None if it cannot be one."""
-    if isinstance(block, Image):
+    if is_image(block):
         return {"type": "image_url", "image_url": {"url": data_url(block)}}
     if isinstance(block, Audio) and block.mime_type in _AUDIO_FORMATS:
         audio: JsonObject = {"data": to_base64(block), "format": _AUDIO_FORMATS[block.mime_type]}
         return {"type": "input_audio", "input_audio": audio}
-    if isinstance(block, Resource) and block.mime_type == PDF:
+    if is_pdf(block):
         return {"type": "file", "file": {"filename": block.name, "file_data": data_url(block)}}
     return None
 
@@ -219,17 +153,25 @@ class OpenAIResponses:
 
         def declare(tool: ToolSpec, losses: LossLog) -> JsonObject:
             function, is_strict = _function(tool, self.name, losses)
+            if tool.result_schema and model_reads_data(tool):
+                function["output_schema"] = with_items(tool.result_schema.value, "/result/schema", losses)
             return {"type": "function", **function, "strict": is_strict}
 
         return lower_each(tools, declare)
+
+    def request_options(self, tools: Sequence[ToolSpec]) -> JsonObject:
+        """Return whether the model may call several tools in one response."""
+        return _request_options(tools, self.name)
 
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
         """Return the ``function_call`` items in a ``Response``'s output."""
         return tuple(
             ToolCall(
-                name=str(item.get("name")),
-                arguments=parse_arguments(item.get("arguments")),
-                call_id=str(item.get("call_id")),
+                name=str(item.get("name") or ""),
+                arguments=parse_arguments(
+                    item.get("arguments"), cut_off=item.get("status") in ("incomplete", "in_progress")
+                ),
+                call_id=str(item.get("call_id") or ""),
             )
             for item in members(response, "output")
             if item.get("type") == "function_call"
@@ -245,7 +187,7 @@ class OpenAIResponses:
 def _output(message: CallMessage) -> JsonValue:
     content = blocks(message.result)
     if all(isinstance(block, Text) for block in content):
-        return with_error_kind(message.result, "\n".join(map(describe_block, content)))
+        return _shortened(with_error_kind(message.result, "\n".join(map(describe_block, content))))
     items: list[JsonValue] = [_item(block) for block in content]
     if message.result.is_error:
         items.insert(0, {"type": "input_text", "text": with_error_kind(message.result, "")})
@@ -253,11 +195,11 @@ def _output(message: CallMessage) -> JsonValue:
 
 
 def _item(block: Content) -> JsonObject:
-    if isinstance(block, Image):
+    if is_image(block):
         return {"type": "input_image", "image_url": data_url(block), "detail": "auto"}
-    if isinstance(block, Resource) and block.mime_type == PDF:
+    if is_pdf(block):
         return {"type": "input_file", "filename": block.name, "file_data": data_url(block)}
-    return {"type": "input_text", "text": describe_block(block)}
+    return {"type": "input_text", "text": _shortened(describe_block(block))}
 
 
 RESPONSES: Final[Provider] = OpenAIResponses()

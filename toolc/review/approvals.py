@@ -29,7 +29,7 @@ _NO_REPLY: Final = re.compile(r"(?:([0-9]{1,18})\+)?([a-z0-9_-]+(?:\[bot\])?)@us
 
 @dataclass(frozen=True, slots=True)
 class Approvals:
-    """The logins whose approval counts, and for each approver whose does not, the reason."""
+    """The logins whose approval counts, and notes that say why other approvals do not."""
 
     logins: tuple[str, ...]
     notes: tuple[str, ...]
@@ -46,7 +46,7 @@ def commits_of(head: str) -> tuple[str, ...]:
     commits = tuple(each for each in found if each)
     if not commits:
         raise UsageError(
-            f"{head} is not a commit of the repository in the current folder; check out the pull request there"
+            f"{head} is not a commit of the repository in the current folder; check out the pull request first"
         )
     return commits
 

@@ -48,7 +48,7 @@ _TEXTUAL: Final = re.compile("string|array|object|any other")
 _LONGEST: Final = 80
 
 _MAX_PROOFS: Final = 50
-"""How many changes of a tool are searched for a proof that they allow no more; a search takes up to 0.4 seconds."""
+"""The maximum number of changes per tool that toolc tries to prove harmless. One proof takes up to 0.4 seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,12 +69,15 @@ def compare(old: State, new: State, central: Sequence[Policy] = ()) -> Differenc
     Raises ``RegistryError`` if a changed tool comes from a registry file and has an invalid schema.
     """
     both = pairs(old, new)
-    links = Links(old, new)
+    links = Links(old, new, {each.name: each.old for each in both if each.status == "renamed" and each.old})
     found = [ToolDifference(pair, tuple(_changes(pair, links, central))) for pair in both]
     policies = [*central, *(policy for state in (old, new) for each in state.projects for policy in each.policies)]
     shared = [
         replace(each, approvers=project_changes.approvers(each, each.new.path if each.new else "", None, policies))
-        for each in (*project_changes.relaxation_changes(old, new), *project_changes.policy_changes(old, new, both))
+        for each in (
+            *project_changes.relaxation_changes(old, new, both),
+            *project_changes.policy_changes(old, new, both),
+        )
     ]
     return Difference(old, new, tuple(each for each in found if each.changes), tuple(shared))
 

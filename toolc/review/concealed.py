@@ -1,4 +1,4 @@
-"""Changes without credentials: those of a spec, or of a registry, are never printed, also where they were removed."""
+"""Hide credentials in changes: those of a spec or a registry are never printed, not even where they were removed."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from toolc.review.sources.states import state_of
 
 __all__ = ["History", "LockChange", "as_json", "as_text", "lock_changes", "with_known_pins"]
 
-Part: TypeAlias = Literal["added", "removed", "surface", "effect", "image", "packages"]
+Part: TypeAlias = Literal["added", "removed", "surface", "effect", "image", "packages", "base"]
 
 _MISSING: Final = "missing"
 """The image or package of a tool in ``with_known_pins`` that the lock file lacks."""
@@ -52,7 +52,7 @@ class LockChange:
 
 
 def with_known_pins(lock: Lock, tools: Iterable[RegisteredTool], path: str) -> Lock:
-    """Return the lock of ``tools`` with the images and packages that ``lock`` approves: an engine must find others."""
+    """Return the lock of ``tools`` with the images, packages and base image of ``lock``: an engine must find others."""
 
     def pin(tool: RegisteredTool) -> tuple[str | None, tuple[str, ...]]:
         locked = lock.tools.get(tool.spec.name)
@@ -62,7 +62,7 @@ def with_known_pins(lock: Lock, tools: Iterable[RegisteredTool], path: str) -> L
         packages = (locked and locked.packages) or (_MISSING,) if needs_packages else ()
         return image, packages
 
-    return lock_tools(tools, pin, path)
+    return lock_tools(tools, pin, path, lock.base)
 
 
 class History:
@@ -125,6 +125,8 @@ class History:
 
 def lock_changes(lock: Lock, actual: Lock, tools: Iterable[RegisteredTool], history: History) -> Iterator[LockChange]:
     """Yield what changed from ``lock`` to ``actual``, sorted by tool. ``tools`` are the tools of ``actual``."""
+    if lock.base != actual.base:
+        yield LockChange("*", "base", lock.base, actual.base, detail=f"{_short(lock.base)} to {_short(actual.base)}")
     specs = {tool.spec.name: Reviewed(tool.spec) for tool in tools}
     for name in sorted(lock.tools.keys() | actual.tools.keys()):
         before, after = lock.tools.get(name), actual.tools.get(name)
@@ -187,7 +189,7 @@ def _versions(packages: Sequence[str]) -> Mapping[str, str]:
 
 def _short(image: str | None) -> str:
     kind, separator, digest = (image or "none").rpartition("sha256:")
-    return f"{kind}{separator}{digest[:12]}"
+    return f"{kind}{separator}{digest[:_DIGITS]}"
 
 
 def as_text(changes: Sequence[LockChange]) -> str:

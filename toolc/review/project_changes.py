@@ -49,18 +49,28 @@ _NAMES: Final = {None: "off", Severity.WARNING: "warning", Severity.ERROR: "erro
 _FIELDS: Final = ("parameters", "result_schema", "providers", "examples", "annotations")
 """The fields of a tool that a provider may be unable to express."""
 
-_ALWAYS_LOST: Final = frozenset({"/label", "/annotations"})
+_ALWAYS_LOST: Final = frozenset({"/label", "/annotations", "/result/schema"})
 
 
 def policy_changes(old: State, new: State, pairs: SequenceABC[ToolPair]) -> Iterator[ToolChange]:
-    """Yield each policy rule that was removed or relaxed, once, for all the tools that it applied to.
-
-    The old rules of a tool are those for any of its names, and those for the folder where it is now.
-    """
-    if not any(project.policies for project in old.projects):
+    """Yield each policy rule that was removed or relaxed, once, for all the tools that it applied to."""
+    if not any(project.policies for project in old.projects_by_place.values()):
         return
     seen: set[tuple[str, str]] = set()
-    compared: set[tuple[tuple[Policy, ...], tuple[Policy, ...]]] = set()
+    for before, after in dict.fromkeys(_policies_of_both(old, new, pairs)):
+        for each in relaxations(before, after):
+            if (each.key, each.path) not in seen:
+                seen.add((each.key, each.path))
+                yield _change(each)
+
+
+def _policies_of_both(
+    old: State, new: State, pairs: SequenceABC[ToolPair]
+) -> Iterator[tuple[tuple[Policy, ...], tuple[Policy, ...]]]:
+    """Yield the policies before and after for each tool, and for each project file without a tool.
+
+    The old policies of a tool are those for any of its names, and those for the folder where it is now.
+    """
     for pair in pairs:
         if pair.new is None or pair.new.located is None:
             continue
@@ -68,15 +78,11 @@ def policy_changes(old: State, new: State, pairs: SequenceABC[ToolPair]) -> Iter
         now, of_folder = new.project_at(folder), old.project_at(folder)
         after = _policies(new, now.policies if now else ())
         of_tool = pair.old.located.policies if pair.old and pair.old.located else ()
-        both_policies = _policies(old, of_tool), _policies(old, of_folder.policies if of_folder else ())
-        for before in both_policies:
-            if (before, after) in compared:
-                continue
-            compared.add((before, after))
-            for each in relaxations(before, after):
-                if (each.key, each.path) not in seen:
-                    seen.add((each.key, each.path))
-                    yield _change(each)
+        yield _policies(old, of_tool), after
+        yield _policies(old, of_folder.policies if of_folder else ()), after
+    for place, project in old.unused_by_place.items():
+        now = new.project_at(place)
+        yield _policies(old, project.policies), _policies(new, now.policies if now else ())
 
 
 def central_policy_changes(old: Policy, new: Policy | None) -> Iterator[ToolChange]:
@@ -129,18 +135,27 @@ def policy_violations(state: State, policy: Policy) -> Diagnostics:
     return conceal(diagnostics)
 
 
-def relaxation_changes(old: State, new: State) -> Iterator[ToolChange]:
+def relaxation_changes(old: State, new: State, pairs: SequenceABC[ToolPair]) -> Iterator[ToolChange]:
     """Yield each finding that is reported less severely than before, and each file that is no longer checked."""
-    if old.tools and new.tools:
-        seen: set[tuple[str, str]] = set()
-        for place in (*sorted(new.projects_by_place), *new.folders):
-            before, after = old.project_at(place) or NO_PROJECT, new.project_at(place) or NO_PROJECT
-            both = before.vars.where, after.vars.where
-            if both not in seen:
-                seen.add(both)
-                source = _SettingSource(new, after) if after is not NO_PROJECT else _SettingSource(old, before)
-                yield from _of_project(before, after, source, place)
+    seen: set[tuple[str, str]] = set()
+    for former, place in dict.fromkeys(_places(old, new, pairs)):
+        before, after = old.project_at(former) or NO_PROJECT, new.project_at(place) or NO_PROJECT
+        both = before.vars.where, after.vars.where
+        if both not in seen:
+            seen.add(both)
+            source = _SettingSource(new, after) if after is not NO_PROJECT else _SettingSource(old, before)
+            yield from _of_project(before, after, source, place, (old, new), is_moved=former != place)
     yield from _comments(old, new)
+
+
+def _places(old: State, new: State, pairs: SequenceABC[ToolPair]) -> Iterator[tuple[str, str]]:
+    """Yield the folders whose settings are compared, before and after: all, and those of each moved tool."""
+    if old.tools and new.tools:
+        yield from ((each, each) for each in (*sorted(new.projects_by_place), *new.folders))
+    yield from ((each, each) for each in sorted(old.unused_by_place))
+    for pair in pairs:
+        if pair.old and pair.new and pair.old.located and pair.new.located:
+            yield old.place_of(pair.old.located), new.place_of(pair.new.located)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +188,10 @@ class _SettingSource:
         return self.at(*max(named, key=lambda route: len(route[2]), default=("lint", "select")))
 
 
-def _of_project(old: Project, new: Project, source: _SettingSource, place: str) -> Iterator[ToolChange]:
+def _of_project(
+    old: Project, new: Project, source: _SettingSource, place: str, states: tuple[State, State], *, is_moved: bool
+) -> Iterator[ToolChange]:
+    """Yield the relaxed settings of a folder. ``old`` is the project of another folder if ``is_moved``."""
     route: Route
     scope = "all specs" if place == "." else f"the specs in {place}"
     yield from _lowered(old, new, source, place, scope)
@@ -182,10 +200,19 @@ def _of_project(old: Project, new: Project, source: _SettingSource, place: str) 
         yield _relaxation_change(
             "critical", message, ("lint", "hosts", host), None, host, source.at("lint", "hosts", host), place
         )
-    for pattern in sorted(set(new.exclude) - set(old.exclude)):
+    for pattern in () if is_moved else sorted(set(new.exclude) - set(old.exclude)):
         message = f"files are no longer checked: {pattern}"
         route = ("exclude", pattern)
-        yield _relaxation_change("high", message, route, None, pattern, source.at(*route), place)
+        grade: Grade = "high" if any(_hides(pattern, place, state) for state in states) else "low"
+        yield _relaxation_change(grade, message, route, None, pattern, source.at(*route), place)
+
+
+def _hides(pattern: str, place: str, state: State) -> bool:
+    """Return whether a pattern of ``exclude`` in the project file of a folder matches the file of a tool."""
+    folder = (state.top / place).resolve()
+    files = [Path(tool.located.path).resolve() for tool in state.tools.values() if tool.located]
+    project = Project(folder=folder, exclude=(pattern,))
+    return any(project.excludes(each) for each in files if each.is_relative_to(folder))
 
 
 def _lowered(old: Project, new: Project, source: _SettingSource, place: str, scope: str) -> Iterator[ToolChange]:
@@ -279,5 +306,5 @@ def _losses(provider: Provider, tool: ToolSpec) -> dict[str, str]:
     return {
         f"{loss.message} ({loss.pointer or 'the root'})": loss.pointer
         for loss in provider.lower([tool]).losses
-        if loss.pointer not in _ALWAYS_LOST
+        if loss.pointer not in _ALWAYS_LOST and not loss.sdk
     }

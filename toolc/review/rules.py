@@ -42,11 +42,11 @@ _RISKS: Final[tuple[tuple[str, str, Grade, str], ...]] = (
     ("RSK13", "open-or-shared-sandbox", "high", "any public address, or a shared sandbox"),
     ("RSK14", "acceptance-in-head", "critical", "change accepted only by the head"),
     ("RSK15", "spec-excluded", "breaking", "spec newly excluded"),
-    ("RSK16", "review-opened", "critical", "later changes may accept themselves"),
+    ("RSK16", "review-opened", "critical", "later pull requests may accept their own changes"),
     ("RSK17", "first-adoption", "low", "settings of the head apply in a first adoption"),
     ("RSK18", "test-weakened", "medium", "test removed or weakened"),
     ("RSK19", "public-credential", "high", "credential that is declared public"),
-    ("RSK20", "arguments-widened", "high", "other arguments or defaults reach a command, URL, request or code"),
+    ("RSK20", "arguments-widened", "high", "new argument values or defaults reach a command, URL, request or code"),
 )
 _SURFACE: Final[tuple[tuple[str, str, Grade, str], ...]] = (
     ("SUR01", "definition-changed", "low", "definition that a model sees changed"),

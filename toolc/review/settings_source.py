@@ -57,7 +57,7 @@ def settings_source(base: State, approved_by: Sequence[str], *, is_first_adoptio
     All project files of the base must let the head decide; one without ``review`` has that of the next file above.
     """
     if is_first_adoption:
-        reason = "the base has no project file, lock file, accepted changes or spec, so those of the head apply"
+        reason = "the base has no project file, lock file, accepted changes or spec"
         return SettingsSource("head", reason, is_first_adoption=True)
     settings = [_review_at(base, place) for place in base.projects_by_place] or [_NO_REVIEW]
     if all(each.accept_from == "head" for each in settings):
@@ -105,7 +105,8 @@ def with_source(difference: Difference, source: SettingsSource, more: Sequence[T
     if source.side == "base":
         shared = [_without_effect(each, source) for each in shared]
     if source.is_first_adoption:
-        shared.append(ToolChange(rule="RSK17", grade="low", message=f"first adoption: {source.reason}"))
+        message = f"first adoption: {source.reason}, so those of the head apply"
+        shared.append(ToolChange(rule="RSK17", grade="low", message=message))
     return replace(difference, shared=tuple(shared))
 
 
@@ -144,11 +145,11 @@ def review_changes(old: State, new: State, source: SettingsSource) -> Iterator[T
         at = placed(entry.key_span if entry else span, new.prefix)
         scope = "all specs" if place == "." else f"the specs in {place}"
         if (before.accept_from, after.accept_from) == ("base", "head"):
-            message = f"later changes of {scope} may accept themselves: review.accept_from is head"
+            message = f"later pull requests may accept their own changes to {scope}: review.accept_from is head"
             yield _review_change(message, ("review", "accept_from"), "base", "head", at, place)
         for login in after.approvers:
             if not before.approving(login):
-                message = f"an approval by {login} lets later changes of {scope} accept themselves"
+                message = f"with the approval of {login}, later pull requests may accept their own changes to {scope}"
                 yield _review_change(message, ("review", "approvers", login), None, login, at, place)
 
 

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from toolc.model.permissions import Permissions, format_permissions, permissions_of
-from toolc.model.registry_io import canonical
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.anthropic import Anthropic
+from toolc.providers.token_estimate import definition_tokens
 from toolc.review.compare import Difference
 from toolc.review.model.change import GRADES
 from toolc.review.model.pairing import Status, ToolPair
@@ -17,9 +16,6 @@ from toolc.review.model.state import Reviewed, State
 from toolc.review.model.text_diff import join_first
 
 __all__ = ["summary"]
-
-_BYTES_PER_TOKEN: Final = 4
-"""English text and JSON have about four characters per token in the vocabularies that are in use."""
 
 _STATUSES: Final[dict[Status, str]] = {
     "added": "added", "removed": "removed", "renamed": "probably renamed", "kept": "changed",
@@ -38,8 +34,7 @@ _PARTS: Final[tuple[tuple[str, Callable[[Permissions], Iterator[str]]], ...]] = 
 
 def tokens(tools: Iterable[ToolSpec]) -> int:
     """Estimate the tokens of a request that offers all these tools."""
-    definitions = Anthropic().lower([*tools]).definitions  # Anthropic's definitions keep the whole schema
-    return sum(-(-len(canonical(each)) // _BYTES_PER_TOKEN) for each in definitions)
+    return sum(definition_tokens([*tools]))
 
 
 def cost(pair: ToolPair) -> tuple[int, int]:

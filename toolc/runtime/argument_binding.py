@@ -24,7 +24,7 @@ from toolc.validation.coercion import with_integers, without_nulls
 from toolc.validation.formats import describe_format
 from toolc.validation.plain_schema import plainly_satisfies
 from toolc.validation.schema_patterns import matches_key
-from toolc.validation.validate import UnresolvableError, validation_errors
+from toolc.validation.validate import TooDeepError, UnresolvableError, validation_errors
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -167,6 +167,8 @@ def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
             lines = (line for each in in_order for line in problems_of(each))
             problems = tuple(dict.fromkeys(islice(lines, MAX_PROBLEMS)))
             bound = bound if problems else with_integers(schema, bound)
+    except TooDeepError as error:
+        raise BindError(tool.name, (f"arguments: {error}",)) from None
     except UnresolvableError as error:
         raise RegistryError(
             f"the parameters of tool {tool.name!r} refer to a schema that cannot be resolved ({error}); "
@@ -194,6 +196,8 @@ def validate_result(result: ToolResult, schema: Schema, tool: str) -> ToolResult
         problems = [
             line for each in validation_errors(schema.value, value) for line in problems_of(failed_keyword(each))
         ]
+    except TooDeepError as error:
+        problems = [f"result: {error}"]
     except UnresolvableError as error:
         raise RegistryError(f"the result.schema of tool {tool!r} cannot be resolved ({error})") from None
     if not problems:
@@ -292,13 +296,18 @@ def _list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else []
 
 
+_CUT_OFF: Final = "; it may have been cut off at the maximum length of a response: write a shorter call"
+
+
 def _describe_non_object(arguments: JsonValue) -> str:
     """Describe arguments that are not an object. For a string, which models may send, say whether it is JSON."""
     if isinstance(arguments, str):
         try:
             meant = parse_json(arguments.encode())
         except ValueError as error:
-            return f"a string that is not JSON ({error}): {arguments[:60]!r}"
+            text = arguments.strip()
+            hint = "" if text and (text.endswith("}") or not text.startswith("{")) else _CUT_OFF
+            return f"a string that is not JSON ({error}): {arguments[:60]!r}{hint}"
         if isinstance(meant, dict):
             return f"a string that contains a JSON object instead of the object: {arguments[:60]!r}"
     return describe(arguments)

@@ -43,5 +43,5 @@ def sandbox_details(user: str, image: ImageUsed | None) -> JsonObject:
     """Return the user in the sandbox, and the image from which the sandbox was created, if any."""
     details: JsonObject = {"user": user}
     if image is not None:
-        details["image"] = {"name": image.name, "digest": image.digest}
+        details["image"] = {"name": image.name, "digest": image.digest or None, "tree": image.tree or None}
     return details

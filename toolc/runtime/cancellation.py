@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Final, Literal, Self
 
 from toolc.model import argument_checks
+from toolc.model.errors import raise_shortage
 
 __all__ = ["Cancellation"]
 
@@ -29,12 +30,16 @@ class Cancellation:
     """A cancellation flag with a file descriptor to poll.
 
     ``cancel`` takes no lock, so any thread or signal handler may call it. Holds two descriptors until ``close``,
-    which the ``with`` statement calls.
+    which the ``with`` statement calls. Raises ``InfrastructureError`` if there are too many open files.
     """
 
     def __init__(self) -> None:
         self._cancelled = False
-        self._receiver, self._sender = socket.socketpair()
+        try:
+            self._receiver, self._sender = socket.socketpair()
+        except OSError as error:
+            raise_shortage(error)
+            raise
         self._sender.settimeout(0)
         self._children: dict[Cancellation, None] = {}
         self._remove_from_parent: Callable[[], object] = lambda: None

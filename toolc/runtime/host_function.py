@@ -15,8 +15,7 @@ import socket
 import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass, replace
-from enum import Enum
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
@@ -27,12 +26,12 @@ from toolc.backends.content import MalformedError, read_content
 from toolc.backends.python import Python
 from toolc.guest import answer
 from toolc.guest.answer import GeneratorOutput
-from toolc.guest.context import Context, Result, ToolError, Updates, dump
+from toolc.guest.context import Context, Result, ToolError, Updates, dump, to_data
 from toolc.guest.context import Resource as GuestResource
 from toolc.guest.context import content_of as blocks_of
 from toolc.model.call import BoundCall
 from toolc.model.events import ToolUpdate
-from toolc.model.json_schema import JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Audio, Capture, Content, Image, Outcome, Resource, Text, ToolResult
 from toolc.model.spec.code_backends import HostFunction, PythonBackend
 from toolc.runtime.caller import CallContext, Caller
@@ -299,8 +298,8 @@ def _function_result(value: object, call: BoundCall) -> ToolResult:
     raised = value.error if isinstance(value, CapturedException) else None
     try:
         if isinstance(value, ToolResult):
-            return _require_content_blocks(value)
-        reply = answer.failure(raised) if raised else answer.success(_to_plain_data(to_guest_value(value)))
+            return _checked(value)
+        reply = answer.failure(raised) if raised else answer.success(to_guest_value(value))
     except Exception as error:  # noqa: BLE001  the methods of a value may raise anything
         reply, raised = answer.failure(error), error
     outcome = Outcome(ending="exited", reply=Capture(reply, total_bytes=len(reply)))
@@ -314,26 +313,17 @@ def _function_result(value: object, call: BoundCall) -> ToolResult:
     return replace(result, details=result.details | {"traceback": lines[-answer.MAX_TRACEBACK :]})
 
 
-def _require_content_blocks(result: ToolResult) -> ToolResult:
-    """Return a ``ToolResult`` made by the function. Raises ``ToolError`` if it cannot be serialized."""
-    dump(result.data, "the data of the ToolResult")
-    dump(result.details, "the details of the ToolResult")
+def _checked(result: ToolResult) -> ToolResult:
+    """Return a ``ToolResult`` made by the function, its data as JSON. Raises ``ToolError`` if it has no JSON form."""
+    name = "of the ToolResult"
+    data = (cast("JsonValue", to_data(result.data, f"the data {name}")),)
+    details = cast("JsonObject", to_data(result.details, f"the details {name}"))
     content: tuple[object, ...] = result.content
     for block in content:
         if not isinstance(block, Text | Image | Audio | Resource):
             message = f"the content of the ToolResult contains a {type(block).__name__}"
             raise ToolError("serialization", f"{message}; use Text, Image, Audio or Resource")
-    return result
-
-
-def _to_plain_data(value: object) -> object:
-    """Return ``value`` with its enums and dataclasses as plain data. ``answer`` handles all other types."""
-    if isinstance(value, Enum):
-        return _to_plain_data(value.value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: _to_plain_data(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, list | tuple):
-        return [_to_plain_data(each) for each in value]
-    if isinstance(value, dict):
-        return {key: _to_plain_data(each) for key, each in value.items()}
-    return value
+    if result.structured is None:
+        return replace(result, details=details)
+    words = () if data[0] == result.data else (Text(dump(data[0])),)
+    return replace(result, content=result.content or words, structured=data, details=details)

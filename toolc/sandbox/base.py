@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias, get_args
 
 from toolc.model.plan import LIMITS, LimitName, Profile
-from toolc.model.spec.sandbox import MinIsolation, WorkspaceMode
+from toolc.model.spec.sandbox import Limits, MinIsolation, WorkspaceMode
 
 __all__ = [
     "ISOLATION", "Capabilities", "ContentDigests", "Engine", "EngineSandbox", "EngineStatus", "ImageUsed", "Leftover",
@@ -27,6 +27,8 @@ NO_PYTHON: Final = r"executable file not found|python3.*(?:no such file|exec for
 """A regular expression for the runtimes' errors if the first program is missing or not executable."""
 
 READ_BYTES: Final = 256 * 1024
+
+_STANDARD: Final = Limits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,18 @@ class Enforcement:
     remedy: str = ""
 
 
+WORKSPACE: Final = Enforcement(
+    level="approximate",
+    reason="Neither the size of its file system nor a project quota bounds what a call writes to the workspace.",
+    instead="the call is stopped when it has written more, as measured ten times a second",
+    remedy=(
+        "Put the workspace (for a transaction, $XDG_STATE_HOME/toolc/scratch) on a file system, or under a project "
+        "quota, of at most this size."
+    ),
+)
+"""How every engine enforces ``limits.workspace``, unless the kernel does: then a profile does not have the limit."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
     """What an engine enforces on this host with one kind of isolation.
@@ -70,7 +84,7 @@ class Capabilities:
 
     def limit(self, name: LimitName) -> Enforcement:
         """Return how this limit is enforced."""
-        return self.weak.get(name, Enforcement())
+        return self.weak.get(name, WORKSPACE if name == "workspace" else Enforcement())
 
 
 def offer(offered: Sequence[Capabilities], required: MinIsolation) -> Capabilities:
@@ -79,17 +93,20 @@ def offer(offered: Sequence[Capabilities], required: MinIsolation) -> Capabiliti
     return next(fit, Capabilities())
 
 
-def unenforced(capabilities: Capabilities) -> tuple[LimitName, ...]:
-    """Return the limits that are not fully enforced, in the order of ``LIMITS``."""
-    return tuple(name for name in LIMITS if capabilities.limit(name).level != "enforced")
+def unenforced(capabilities: Capabilities, limits: Limits = _STANDARD) -> tuple[LimitName, ...]:
+    """Return which of ``limits`` are not fully enforced, in the order of ``LIMITS``."""
+    if not capabilities.weak and limits.workspace_bytes is None:
+        return ()
+    names = (name for name in LIMITS if name != "workspace" or limits.workspace_bytes is not None)
+    return tuple(name for name in names if capabilities.limit(name).level != "enforced")
 
 
-def unenforced_reason(capabilities: Capabilities, accepted: Sequence[str]) -> str | None:
-    """Return why the limits of a profile cannot be enforced, with the remedies.
+def unenforced_reason(capabilities: Capabilities, profile: Profile) -> str | None:
+    """Return why the limits of ``profile`` cannot be enforced, with the remedies.
 
-    ``accepted`` are the limits that the user has accepted as unenforced. Return None if no other one is missing.
+    Return None if the user has accepted all that are missing.
     """
-    missing = [name for name in unenforced(capabilities) if name not in accepted]
+    missing = [name for name in unenforced(capabilities, profile.limits) if name not in profile.accept_unenforced]
     if not missing:
         return None
     found = [capabilities.limit(name) for name in missing]
@@ -118,20 +135,26 @@ def format_limits(names: Sequence[str]) -> str:
 class ImageUsed:
     """The image that a sandbox was created from: its requested name, and the digest by which its engine knows it.
 
-    ``names`` are the names of its content (``toolc.sandbox.images.metadata``); approve it by the first one.
+    ``names`` are the names of its content (``toolc.sandbox.images.metadata``); approve it by the first one. ``tree``
+    is the digest of its files, the same on all engines; empty if it is not known.
     """
 
     name: str
     digest: str
     names: tuple[str, ...] = ()
+    tree: str = ""
+
+
+HOST_PROGRAMS: Final = ImageUsed("host:/usr", "")
+"""What a sandbox has in place of an image if the user's configuration says ``host_programs: true``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContentDigests:
     """The content digests of what sandboxes are created from.
 
-    ``image`` is None if the profile names none. ``packages`` are all packages that its requirements resolve to,
-    each as ``name==version@sha256:...``.
+    ``image`` is the base image if the profile names none, and None if there is no image. ``packages`` are all packages
+    that its requirements resolve to, each as ``name==version@sha256:...``.
     """
 
     image: ImageUsed | None = None
@@ -166,7 +189,7 @@ class EngineSandbox(Protocol):
 
     @property
     def image(self) -> ImageUsed | None:
-        """The image of the sandbox, for ``details``; None if its root consists of the host's programs."""
+        """The image of the sandbox, for ``details``; ``HOST_PROGRAMS`` if it has the host's, None without an image."""
 
     @property
     def created(self) -> float:
@@ -194,7 +217,7 @@ class EngineSandbox(Protocol):
         """Return the error output of the engine or the guest, at most 4 KiB: the cause if the sandbox died."""
 
     def close(self) -> None:
-        """Close the stream, which ends the sandbox, and wait for its end. Further calls have no effect.
+        """Close the stream, which ends the sandbox, and wait for its end. Then further calls have no effect.
 
         After half a second the engine kills the sandbox. Return only when none of its processes is left.
         """
@@ -208,7 +231,10 @@ class Engine(Protocol):
         """The name for ``--engine``."""
 
     def probe(self) -> EngineStatus:
-        """Return whether this engine works here. This is fast, never raises, and leaves nothing behind."""
+        """Return whether this engine works here. This is fast and leaves nothing behind.
+
+        Raises ``InfrastructureError`` only if there are too many open files to find out.
+        """
 
     def capabilities(self) -> tuple[Capabilities, ...]:
         """Return what the engine enforces here for each kind of isolation, weakest first; empty if unavailable."""
@@ -228,6 +254,33 @@ class Engine(Protocol):
         Raises ``InfrastructureError`` if it cannot be started; then nothing of it is left.
         """
 
+    @property
+    def starts_ahead(self) -> bool:
+        """Whether sandboxes may be started before the calls that they serve are known."""
+
+    @property
+    def closings(self) -> int:
+        """How many times ``close`` was called. No sandbox is started ahead for calls that began before the last one."""
+
+    def profile_ahead(self, profile: Profile) -> Profile:
+        """Return the profile of sandboxes that are started ahead for calls with ``profile``. This is fast.
+
+        It has a workspace without a ``source`` (see ``Mount``) if ``mount_workspace`` can mount it later.
+        """
+
+    def mount_workspace(self, profile: Profile, sandbox: EngineSandbox) -> None:
+        """Mount the workspace of ``profile`` in ``sandbox``, which was started with ``profile_ahead`` and has no call.
+
+        The tool sees what it would see in a sandbox that was started with ``profile``. Raises ``InfrastructureError``;
+        then the sandbox must not be used.
+        """
+
+    def is_current(self, profile: Profile, sandbox: EngineSandbox) -> bool:
+        """Return whether ``sandbox``, an earlier one of ``profile``, is what ``start`` would return now.
+
+        It is not if the image was replaced or removed, or if a daemon was restarted. This is fast.
+        """
+
     def leftovers(self) -> tuple[Leftover, ...]:
         """Return all objects that this engine has created for any process, in the order in which to remove them.
 
@@ -235,7 +288,10 @@ class Engine(Protocol):
         """
 
     def close(self) -> None:
-        """Release connections and threads of the engine. Sandboxes are closed by their owners."""
+        """Stop the sandboxes that are left, and release connections, threads and files of the engine.
+
+        The owners of the sandboxes still close them. A later start opens the engine again.
+        """
 
 
 class SocketStream:
@@ -269,8 +325,12 @@ class SocketStream:
         except OSError:
             return len(data)
 
-    def close(self) -> None:
-        """Shut the stream down in both directions, also for other processes that share the socket."""
+    def shut_down(self) -> None:
+        """End the stream in both directions, also for other processes that share the socket."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """End the stream as in ``shut_down``, and close the socket."""
+        self.shut_down()
         self._socket.close()

@@ -14,6 +14,18 @@ HOSTNAME: Final = "sandbox"
 LOOPBACK: Final = "127.0.0.1"
 """The loopback address of a sandbox. No name server listens there, so name lookups fail immediately."""
 
+RUNTIME: Final = "/.toolc"
+"""The mount point of the portable Python in a sandbox."""
+
+SITE: Final = "/opt/toolc/site"
+"""The mount point of the packages in a sandbox."""
+
+IMAGE_COMMAND: Final = ("python3",)
+"""The command of an image's own Python."""
+
+PYTHONS: Final = "pythons"
+"""The kind of the notes in the store about the Python of each image; empty for an image without one."""
+
 MASKED_PATHS: Final = (
     "/proc/acpi", "/proc/asound", "/proc/bootconfig", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts",
     "/proc/iomem", "/proc/ioports", "/proc/kallsyms", "/proc/kcore", "/proc/key-users", "/proc/keys",

@@ -33,7 +33,7 @@ class EngineSelection:
 def selection_of(engine: Engine, profile: Profile, notes: tuple[str, ...] = ()) -> EngineSelection:
     """Return the selection of an engine that does not refuse ``profile``, with the limits it does not enforce."""
     offered = offer(engine.capabilities(), profile.min_isolation)
-    weak = unenforced(offered)
+    weak = unenforced(offered, profile.limits)
     return EngineSelection(engine, notes, weak, format_fallbacks(offered, weak))
 
 

@@ -24,8 +24,9 @@ from mcp.types import (
     Tool,
 )
 
-from toolc.client.executor import Executor
+from toolc.client.executor import CallableTools, Executor
 from toolc.model.errors import ToolcError
+from toolc.model.registry_io import surfaces_digest
 from toolc.providers.mcp import call_result
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import new_call_id
@@ -35,6 +36,10 @@ __all__ = ["make_server"]
 
 MAX_CALLS: Final = 16
 """The maximum number of concurrent calls; others wait. Less than anyio's 40 threads: reading stdin needs one."""
+
+
+REGISTRY_KEY: Final = "toolc/registry"
+"""The key, in the metadata of a list of tools, of the digest with which typed clients compare their own."""
 
 
 def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:
@@ -47,7 +52,8 @@ def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:
         params: PaginatedRequestParams | None,  # noqa: ARG001
     ) -> ListToolsResult:
         # List the tools for each request: a deny-list may change.
-        return ListToolsResult(tools=[Tool.model_validate(each) for each in executor.definitions("mcp")])
+        tools = [Tool.model_validate(each) for each in executor.definitions("mcp")]
+        return ListToolsResult(tools=tools, _meta={REGISTRY_KEY: _registry_digest(executor.registry)})
 
     async def call_tool(
         context: ServerRequestContext[dict[str, Any]], params: CallToolRequestParams
@@ -59,6 +65,10 @@ def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:
             return await _run(executor, params, confirmation, context)
 
     return Server("toolc", version=version, on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+def _registry_digest(registry: CallableTools) -> str:
+    return surfaces_digest({tool.name: registry.registered(tool.name).surface_digest for tool in registry})
 
 
 async def _run(
@@ -108,7 +118,9 @@ def _attempt(
         return MCPError(INTERNAL_ERROR, str(error))
     except Exception as error:  # noqa: BLE001  a bug in toolc: the client must get an answer without a traceback
         return MCPError(INTERNAL_ERROR, f"this is a bug in toolc: {type(error).__name__}: {error}")
-    return CallToolResult.model_validate(call_result(result))
+    is_registered = params.name in executor.registry  # the tool that reads long results is not
+    schema = executor.registry.registered(params.name).spec.result_schema if is_registered else None
+    return CallToolResult.model_validate(call_result(result, schema))
 
 
 async def _cancel_call(cancellation: Cancellation, closed: anyio.Event) -> None:

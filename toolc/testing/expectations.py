@@ -23,7 +23,9 @@ def compare(expect: Expect, result: ToolResult, workspace: Path, changed: Change
     """Yield a text for each difference from the expectations. A text may have several lines."""
     kind = result.error.kind if result.error else None
     if kind != expect.error:
-        yield f"expected {_ending(expect.error)}, got {_ending(kind)}" + (f":\n{result.text}" if kind else "")
+        yield f"expected {_ending(expect.error)}, got {_ending(kind)}{_place(result)}" + (
+            f":\n{result.text}" if kind else ""
+        )
     if expect.text is not None and result.text != expect.text:
         yield "the text differs:\n" + _diff(expect.text, result.text)
     if expect.matches is not None and not compile_python(expect.matches).search(result.text):
@@ -119,6 +121,12 @@ def _is(entry: Destination, attempt: JsonObject) -> bool:
 
 def _ending(kind: str | None) -> str:
     return f"the error {kind}" if kind else "no error"
+
+
+def _place(result: ToolResult) -> str:
+    """Return where in its code a Python function failed, or an empty string."""
+    file, line = result.details.get("file"), result.details.get("line")
+    return f" at {file}, line {line}" if result.error and file and line else ""
 
 
 def _compare_data(what: str, expected: JsonValue, got: tuple[JsonValue] | None, result: ToolResult) -> Iterator[str]:

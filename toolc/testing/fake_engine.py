@@ -18,13 +18,15 @@ from toolc.guest import frames
 from toolc.guest.frames import Frame, FrameReader, encode
 from toolc.guest.job import Job
 from toolc.guest.launch_args import boot_id
+from toolc.guest.programs.program import Request
 from toolc.guest.session import CallLine
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, Profile, PythonCall
 from toolc.model.result import Outcome
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar
-from toolc.sandbox.base import Capabilities, ContentDigests, EngineStatus, ImageUsed, Leftover
+from toolc.sandbox.base import Capabilities, ContentDigests, EngineSandbox, EngineStatus, ImageUsed, Leftover
+from toolc.testing.fake_programs import FakePrograms
 
 Script: TypeAlias = Callable[[Plan], Outcome]
 """Returns the outcome of a call. If it raises an exception, the sandbox dies.
@@ -45,6 +47,7 @@ class FakeEngine:
     def __init__(self, script: Script) -> None:
         self._script = script
         self.profiles: list[Profile] = []
+        self.closings = 0
 
     @property
     def name(self) -> str:
@@ -79,12 +82,29 @@ class FakeEngine:
         self.profiles.append(profile)
         return FakeSandbox(profile, self._script)
 
+    @property
+    def starts_ahead(self) -> bool:
+        """False, so that ``profiles`` has one entry per call."""
+        return False
+
+    def profile_ahead(self, profile: Profile) -> Profile:
+        """Return ``profile``: the script receives the workspace when its sandbox starts."""
+        return profile
+
+    def mount_workspace(self, profile: Profile, sandbox: EngineSandbox) -> None:
+        """Do nothing: the fake engine mounts no folder."""
+
+    def is_current(self, profile: Profile, sandbox: EngineSandbox) -> bool:
+        """Return True: nothing is ever replaced."""
+        return True
+
     def leftovers(self) -> tuple[Leftover, ...]:
         """Return nothing: sandboxes are threads."""
         return ()
 
     def close(self) -> None:
-        """Do nothing: the engine has no resources."""
+        """Count the calls of this method. The engine has no resources."""
+        self.closings += 1
 
 
 class FakeSandbox:
@@ -171,11 +191,10 @@ class _Guest:
     def _serve(self) -> None:
         (size,) = frames.LENGTH.unpack(self._receive(frames.LENGTH.size))
         self._receive(size)
-        mount = self._profile.workspace
-        folder = mount and {"kernel": boot_id(), "device": mount.device, "inode": mount.inode}
-        ready = {"python": "fake", "workspace": folder}
-        self._wire.sendall(encode(frames.READY, 0, json.dumps(ready).encode()))
-        kind, _, payload = self._next()
+        self._report_ready()
+        while (frame := self._next())[0] == frames.READY:
+            self._report_ready()
+        kind, _, payload = frame
         assert kind == frames.CALL
         job = Job(payload)
         if job.session:
@@ -190,6 +209,12 @@ class _Guest:
         self._wire.sendall(encode(frames.EXIT, 0, json.dumps(_exit(outcome)).encode()))
         self._next()
 
+    def _report_ready(self) -> None:
+        mount = self._profile.workspace
+        folder = mount and {"kernel": boot_id(), "device": mount.device, "inode": mount.inode}
+        ready = {"python": "fake", "workspace": folder}
+        self._wire.sendall(encode(frames.READY, 0, json.dumps(ready).encode()))
+
     def _run_script(self, plan: Plan) -> Outcome:
         outcome = self._script(plan)
         if outcome.ending == "cancelled":
@@ -199,6 +224,8 @@ class _Guest:
 
     def _serve_session(self, job: Job) -> Outcome:
         """Respond to each line until an outcome ends the process."""
+        if job.programs:
+            self._serve_programs(job)
         for line in self._lines():
             if job.argv is not None:
                 outcome = self._run_script(replace(_plan(job, self._profile), stdin=line))
@@ -213,6 +240,15 @@ class _Guest:
                 return outcome
             self._respond(call, outcome, is_function=job.python is not None)
         raise _HostGoneError
+
+    def _serve_programs(self, job: Job) -> None:
+        def run(request: Request, stdin: bytes) -> Outcome:
+            job.argv, job.environment = request.argv, job.environment | request.environment
+            return self._run_script(replace(_plan(job, self._profile), stdin=stdin))
+
+        programs = FakePrograms(run, lambda data: self._send(frames.REPLY, data))
+        for piece in self._stdin():
+            programs.receive(piece)
 
     def _respond(self, call: CallLine, outcome: Outcome, *, is_function: bool) -> None:
         reply = outcome.reply.data() if outcome.reply else b""
@@ -304,4 +340,5 @@ def _exit(outcome: Outcome) -> dict[str, object]:
         "oom_kills": int(out_of_memory),
         "cpu_ms": outcome.usage.cpu_ms,
         "peak_memory_bytes": outcome.usage.peak_memory_bytes,
+        "processes_ended": True,
     }

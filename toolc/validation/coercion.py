@@ -1,32 +1,31 @@
 """Converts arguments of models before or after validation: removes nulls for absent values, and turns 2.0 into 2.
 
 OpenAI's strict mode requires every property in every call, so an optional property becomes "a value or null" there
-(``toolc.providers.json_schema.strict``). A null that the tool's own schema allows is a value and is kept.
+(``toolc.providers.openai.STRICT``). A null that the tool's own schema allows is a value and is kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from urllib.parse import unquote
 
-from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under, pointer_tokens, types_of, value_at
+from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under, target_of, types_of
 from toolc.validation.plain_schema import plainly_satisfies
-from toolc.validation.validate import ValidationBudget, validation_errors
+from toolc.validation.validate import SchemaValidator, ValidationBudget
 
 __all__ = ["allows_null", "with_integers", "without_nulls"]
 
 
 def without_nulls(schema: JsonObject, arguments: JsonObject) -> JsonObject:
     """Return a copy of ``arguments`` without optional properties that are null but must not be."""
-    converted = _NullRemoval(schema, ValidationBudget.of(arguments)).convert(schema, arguments)
+    converted = _NullRemoval(SchemaValidator(schema), ValidationBudget.of(arguments)).convert(schema, arguments)
     assert isinstance(converted, dict)
     return converted
 
 
-def allows_null(root: JsonObject, schema: JsonValue) -> bool:
-    """Return whether null is valid for ``schema``, a subschema of ``root``."""
-    return _NullRemoval(root, ValidationBudget.of(None)).allows(schema, None)
+def allows_null(validator: SchemaValidator, schema: JsonValue) -> bool:
+    """Return whether null is valid for ``schema``, a subschema of the schema of ``validator``."""
+    return _NullRemoval(validator, ValidationBudget.of(None)).allows(schema, None)
 
 
 def with_integers(schema: JsonObject, arguments: JsonObject) -> JsonObject:
@@ -34,7 +33,7 @@ def with_integers(schema: JsonObject, arguments: JsonObject) -> JsonObject:
 
     The value is kept if the schema also allows other numbers. Raises ``UnresolvableError``.
     """
-    converted = _IntegerConversion(schema, ValidationBudget.of(arguments)).convert(schema, arguments)
+    converted = _IntegerConversion(SchemaValidator(schema), ValidationBudget.of(arguments)).convert(schema, arguments)
     assert isinstance(converted, dict)
     return converted
 
@@ -43,7 +42,7 @@ def with_integers(schema: JsonObject, arguments: JsonObject) -> JsonObject:
 class _Conversion:
     """Converts a value along a schema. ``budget`` limits all validation for one call; when spent, the rest is kept."""
 
-    root: JsonObject
+    validator: SchemaValidator
     budget: ValidationBudget
 
     def concerns(self, value: JsonValue) -> bool:
@@ -63,7 +62,7 @@ class _Conversion:
         if not isinstance(schema, dict) or not _any_leaf(value, self.concerns):
             return value
         if isinstance(reference := schema.get("$ref"), str):
-            value = self.convert(self._target(reference), value)
+            value = self.convert(target_of(self.validator.root, reference), value)
         value = self.convert_part(schema, value)
         for part in _schemas(schema.get("allOf")):
             value = self.convert(part, value)
@@ -79,13 +78,7 @@ class _Conversion:
             return False  # a fast answer for almost every property
         if plainly_satisfies(value, schema):
             return True
-        return self.budget.left >= 0 and not validation_errors(self.root, value, at=schema, budget=self.budget)
-
-    def _target(self, reference: str) -> JsonValue:
-        """Return the schema that ``reference`` points to, or None if it is an anchor."""
-        if reference != "#" and not reference.startswith("#/"):
-            return None
-        return value_at(self.root, pointer_tokens(unquote(reference)))
+        return self.budget.left >= 0 and not self.validator.errors(value, at=schema, budget=self.budget)
 
 
 class _NullRemoval(_Conversion):
@@ -110,6 +103,9 @@ class _NullRemoval(_Conversion):
         return result
 
     def choose(self, choices: list[JsonObject], value: JsonValue) -> JsonValue:
+        # A null that one of the schemas requires is not one that strict mode introduced.
+        if any(self.allows(each, value) for each in choices):
+            return value
         for each in choices:
             if self.budget.left < 0:
                 break

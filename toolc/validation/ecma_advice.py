@@ -15,7 +15,7 @@ PYTHON_CONTROLS: Final[Mapping[str, int]] = {"a": 0x07, "e": 0x1B}
 
 ADVICE_ON_ESCAPES: Final[Mapping[str, str]] = {
     "h": r"write [ \t] for blanks",
-    "H": r"write [^ \t] for all but blanks",
+    "H": r"write [^ \t] for any character except blanks",
     "R": r"write (?:\r\n|[\n\r]) for line ends",
     "Q": r"escape each character, e.g. \.", "E": r"escape each character, e.g. \.",
     "G": "use ^", "K": "use a lookbehind: (?<=...)", "X": r"use \P{M}\p{M}*", "N": r"use \u{...} or .",
@@ -27,14 +27,15 @@ ADVICE_ON_ESCAPES: Final[Mapping[str, str]] = {
 
 ADVICE_ON_GROUPS: Final[Mapping[str, str]] = {
     r"-?[a-zA-Z]*i": "write the letters of both cases, e.g. [Aa]",
-    r"-?[a-zA-Z]*s": "write [^] for any character with line ends",
+    r"-?[a-zA-Z]*s": "write [^] for any character, including line ends",
     r"-?[a-zA-Z]*m": r"write (?:^|\n) for the start of a line, and (?=\n|$) for its end",
     r"-?[a-zA-Z]*x": "write the pattern without blanks and comments",
     r"-?[a-zA-Z]+[:)]": "remove the flags",
     "#": "remove the comment",
     r"\(": "write both cases with |",
     ">": "use a plain group: (?:...)",
-    "P>": "ECMA-262 has no recursive patterns", "[&R+-]": "ECMA-262 has no recursive patterns",
+    "P>": "ECMA-262 has no recursion; check nested text in the tool",
+    "[&R+-]": "ECMA-262 has no recursion; check nested text in the tool",
     "'": "write (?<name>...)", "P?<": "write (?<name>...)", r"\|": "use a plain group: (?:...)",
     "": "write (?:...) for a group, or \\? for the character",
 }  # fmt: skip

@@ -36,6 +36,8 @@ from toolc.validation.ecma_advice import (
 )
 from toolc.validation.ecma_tree import (
     EMPTY,
+    MAX_WRITTEN,
+    TOO_LARGE,
     Assertion,
     Choice,
     Group,
@@ -106,18 +108,36 @@ class Translation:
     remarks: tuple[Remark, ...]
 
 
-@lru_cache(maxsize=1024)
 def translate(pattern: str) -> Translation:
     """Translate an ECMA-262 pattern.
 
     Raises ``PatternError`` if it is invalid, and ``UnsupportedPatternError`` if it has no equivalent in Python.
     """
+    found = _translated(pattern)
+    if isinstance(found, PatternError):
+        raise found.with_traceback(None)
+    return found
+
+
+def size_in_python(pattern: str) -> int:
+    """Return how many characters of a pattern of Python ``translate`` writes, also if it fails for a large one."""
+    found = _translated(pattern)
+    if isinstance(found, PatternError):
+        return MAX_WRITTEN if str(found) == TOO_LARGE else 0
+    return len(found.python)
+
+
+@lru_cache(maxsize=1024)
+def _translated(pattern: str) -> Translation | PatternError:
     if len(pattern) > MAX_LENGTH:
         message = f"a pattern of {len(pattern)} characters is too long"
-        raise UnsupportedPatternError(message, 0, 0, f"use at most {MAX_LENGTH} characters")
+        return UnsupportedPatternError(message, 0, 0, f"use at most {MAX_LENGTH} characters")
     reader = _PatternReader(pattern)
-    root = reader.read()
-    return Translation(write(root, reader.names), tuple(reader.remarks))
+    try:
+        root = reader.read()
+        return Translation(write(root, reader.names), tuple(reader.remarks))
+    except PatternError as error:
+        return error.with_traceback(None)
 
 
 @dataclass(slots=True)

@@ -26,6 +26,8 @@ Python's lookbehinds match texts of one length only, so each variant becomes a s
 MAX_WRITTEN: Final = 500_000
 """The maximum length of a pattern in Python."""
 
+TOO_LARGE: Final = "the pattern is too large"
+
 _MAX_COUNT: Final = 2**32 - 2
 """The maximum count of a quantifier in Python. No text is as long."""
 
@@ -226,7 +228,7 @@ class _Writer:
         text = written(node.ranges) if isinstance(node, Set) else ""
         self.length += len(text) or 2
         if self.length > MAX_WRITTEN:
-            raise UnsupportedPatternError("the pattern is too large", 0, 0, "use fewer classes and lookbehinds")
+            raise UnsupportedPatternError(TOO_LARGE, 0, 0, "use fewer classes and lookbehinds")
         match node:
             case Set():
                 return text

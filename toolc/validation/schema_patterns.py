@@ -15,14 +15,18 @@ from typing import Any, Final
 
 from toolc.model.json_schema import JsonObject, map_under
 from toolc.validation import pattern_speed
-from toolc.validation.ecma_pattern import PatternError, UnsupportedPatternError, translate
+from toolc.validation.ecma_pattern import PatternError, UnsupportedPatternError, size_in_python, translate
 
 __all__ = [
     "is_regular_expression", "is_slow_for_keys", "is_slow_pattern", "matches", "matches_key", "pattern_problem",
+    "steps_to_check",
 ]  # fmt: skip
 
 MAX_KEY_LENGTH: Final = 200
 """The maximum length of a key that is compared with ``patternProperties``."""
+
+_CHARACTERS_PER_STEP: Final = 16
+_ANALYZED_PER_STEP: Final = 20
 
 KEYWORDS_FOR_KEYS: Final = ("patternProperties", "additionalProperties", "unevaluatedProperties")
 
@@ -58,6 +62,16 @@ def is_regular_expression(text: str) -> bool:
 def is_slow_pattern(pattern: str) -> bool:
     """Return whether a backtracking matcher can take exponential time. False if the pattern cannot be analyzed."""
     return not pattern_problem(pattern) and pattern_speed.is_slow(translate(pattern).python)
+
+
+def steps_to_check(pattern: str) -> int:
+    """Return the steps, of about 10 microseconds each, to translate, analyze and compile a pattern.
+
+    Thirty characters with large classes or loops can take a second. For other patterns the steps are very few.
+    """
+    size = size_in_python(pattern)
+    analyzed = 0 if pattern_problem(pattern) else pattern_speed.analysis(translate(pattern).python).steps
+    return size // _CHARACTERS_PER_STEP + analyzed // _ANALYZED_PER_STEP
 
 
 def is_slow_for_keys(pattern: str) -> bool:

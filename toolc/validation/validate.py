@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import islice
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from toolc.model.json_schema import JsonObject, JsonValue, map_under, values_within
+from toolc.model.json_schema import JsonObject, JsonValue, map_under, subschemas, values_within
 from toolc.validation.ecma_pattern import PatternError
 from toolc.validation.formats import describe_format, matches_format
 from toolc.validation.numbers import is_multiple
 from toolc.validation.pattern_speed import TooSlowError
+from toolc.validation.plain_schema import is_plain_schema
 from toolc.validation.schema_patterns import (
     KEYWORDS_FOR_KEYS,
     MAX_KEY_LENGTH,
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 __all__ = [
-    "SchemaValidator", "UnresolvableError", "ValidationBudget", "is_valid_schema", "libraries", "metaschema_errors",
-    "schema_problem", "validation_error", "validation_errors",
+    "SchemaValidator", "TooDeepError", "UnresolvableError", "ValidationBudget", "is_valid_schema", "libraries",
+    "metaschema_errors", "schema_problem", "validation_error", "validation_errors",
 ]  # fmt: skip
 
 
@@ -56,10 +57,11 @@ class BudgetExceededError(Exception):
 
 @dataclass(slots=True)
 class ValidationBudget:
-    """The steps that are left to validate one value, and the sizes of its parts."""
+    """The steps that are left to validate one value, the sizes of its parts, and the references being followed."""
 
     left: int
     _sizes: dict[int, int]
+    following: set[tuple[int, int]] = field(default_factory=set)
 
     @classmethod
     def of(cls, value: JsonValue) -> ValidationBudget:
@@ -82,6 +84,13 @@ class ValidationBudget:
 
 class UnresolvableError(Exception):
     """A schema has a reference that is not within the schema, or that is recursive without end."""
+
+
+class TooDeepError(UnresolvableError):
+    """The value and the references of its schema are nested too deeply together."""
+
+    def __init__(self) -> None:
+        super().__init__("nested too deeply to be checked: each level of the value adds the references of its schema")
 
 
 @dataclass(frozen=True)
@@ -113,10 +122,17 @@ class SchemaValidator:
         token = _budget.set(budget or ValidationBudget.of(value))
         try:
             return list(islice(validator.iter_errors(value), MAX_ERRORS))
-        except (libraries()[1].exceptions.Unresolvable, RecursionError) as error:
+        except libraries()[1].exceptions.Unresolvable as error:
             raise UnresolvableError(str(error)) from None
+        except RecursionError:
+            raise TooDeepError from None
         except BudgetExceededError:
-            return [validation_error("too many steps are needed to check this value")]
+            return [validation_error("too many steps to check; simplify the value or its schema")]
+        except BaseException as error:
+            # A package in Rust that the library uses raises this, not a RecursionError, at Python's recursion limit.
+            if type(error).__name__ != "PanicException":
+                raise
+            raise TooDeepError from None
         finally:
             _budget.reset(token)
 
@@ -169,18 +185,24 @@ def metaschema_errors(value: JsonObject) -> Iterator[ValidationError]:
 def is_valid_schema(value: JsonObject) -> bool:
     """Return whether ``value`` is valid for the metaschema of JSON Schema 2020-12."""
     try:
-        return not schema_problem(value)
+        return next(metaschema_errors(value), None) is None
     except RecursionError:
         return False
 
 
 def schema_problem(value: JsonObject) -> str:
-    """Return the most relevant error of ``value`` for the metaschema of JSON Schema 2020-12; empty if it is valid."""
-    jsonschema, _ = libraries()
-    try:
-        jsonschema.Draft202012Validator.check_schema(value)
-    except jsonschema.SchemaError as error:
+    """Return why values cannot be validated against ``value``; an empty string if they can.
+
+    It is not a JSON Schema 2020-12, or a pattern in it is not a pattern of ECMA-262.
+    """
+    # Not check_schema() of the library: it compiles patterns as Python's, with Python's warnings.
+    if not is_plain_schema(value) and (error := next(metaschema_errors(value), None)):
         return str(error.message)
+    for schema in subschemas(value):
+        patterns = [*map_under(schema, "patternProperties"), *([schema["pattern"]] if "pattern" in schema else [])]
+        for pattern in patterns:
+            if isinstance(pattern, str) and (problem := pattern_problem(pattern)):
+                return f"the pattern {pattern[:100]!r}: {problem}"
     return ""
 
 
@@ -220,6 +242,7 @@ def _validator_class() -> Any:
     base = jsonschema.Draft202012Validator
     checks: dict[str, _Keyword] = {**base.VALIDATORS, "pattern": _check_pattern, "uniqueItems": _check_unique}
     checks |= {"multipleOf": _check_multiple, "format": _check_format, "required": _check_required}
+    checks |= {"$ref": _follow, "$dynamicRef": _follow}
     checks |= keywords_for_keys()
     counted = {keyword: _counted(keyword, check) for keyword, check in checks.items()}
     return jsonschema.validators.extend(base, counted)
@@ -239,6 +262,20 @@ def _counted(keyword: str, check: _Keyword) -> _Keyword:
         return check(validator, expected, instance, schema)
 
     return run
+
+
+def _follow(validator: Any, reference: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    """Follow a reference. Raises ``UnresolvableError`` if it leads to itself for the same value."""
+    following, place = _budget.get().following, (id(schema), id(instance))
+    if place in following:
+        message = f"{reference} refers to itself"
+        raise UnresolvableError(message)
+    following.add(place)
+    try:
+        # As in the library's functions for both keywords, without another frame for each reference.
+        yield from validator._validate_reference(ref=reference, instance=instance)  # noqa: SLF001
+    finally:
+        following.discard(place)
 
 
 def _check_pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:

@@ -1,11 +1,12 @@
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import get_args
 
 import pytest
 from scripted_server import ScriptedServer, reply
 
-from toolc import Cancellation, Executor, Registry, ToolCall, ToolResult
+from toolc import Cancellation, Executor, Proposal, Registry, ToolCall, ToolResult
 from toolc.model.result import ToolFailure
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.sandbox.oci.engine import OciEngine
@@ -49,13 +50,18 @@ tools:
                   return socket.create_connection(("127.0.0.1", 9)).close()
               if name == "json":
                   return json.loads("{")
-              if name == "set":
-                  return {1, 2}
+              if name == "object":
+                  return {"key": object()}
               if name == "long":
                   return ["x" * 4096]
               if name == "own":
                   raise ctx.error("rate_limit", "slow down")
               raise RuntimeError("a bug")
+  - name: editing
+    description: Write a file of the workspace, for tests of toolc itself and for nothing else.
+    parameters: {}
+    backend: {shell: {argv: [sh, -c, echo mine > a]}}
+    sandbox: {workspace: {mode: transaction, commit: ask}}
   - name: asking
     description: Say something after a person has allowed it, for tests of toolc itself and for nothing else.
     parameters: {}
@@ -80,7 +86,12 @@ def server() -> Iterator[ScriptedServer]:
 def executor(engine: OciEngine, server: ScriptedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
     path = tmp_path_factory.mktemp("specs") / "tools.yaml"
     path.write_text(TOOLS.replace("URL", server.url))
-    with Executor(Registry.load(path), engine=engine) as made:
+
+    def write_and_approve(proposal: Proposal) -> bool:
+        return Path(proposal.workspace, "a").write_text("theirs") > 0
+
+    folder = tmp_path_factory.mktemp("workspace")
+    with Executor(Registry.load(path), engine=engine, workspace=folder, approve_changes=write_and_approve) as made:
         yield made
 
 
@@ -130,7 +141,9 @@ CAUSES: list[tuple[ErrorKind, str, Make]] = [
     ("output_limit", "", python("long")), ("exit_status", "the command ended with exit status 3", shell("exit 3")),
     ("network", "", python("connect")), ("network", "HTTP 503", http("503")),
     ("authentication", "HTTP 401", http("401")), ("rate_limit", "slow down", python("own")),
-    ("serialization", "", python("json")), ("serialization", "set", python("set")), ("file", "", python("directory")),
+    ("serialization", "", python("json")), ("serialization", "['key'] has the type object", python("object")),
+    ("file", "", python("directory")),
+    ("conflict", "- a: it was changed by another process", lambda executor: executor.run("editing", {})),
     ("execution", "RuntimeError: a bug", python("bug")), ("exit_status", "SIGKILL", shell("kill -9 $$")),
 ]  # fmt: skip
 

@@ -21,8 +21,9 @@ from toolc.reporters.text import render
 from toolc.sandbox.docker import sdk
 from toolc.sandbox.docker.api_client import find_socket
 from toolc.sandbox.docker.daemon import connect
-from toolc.sandbox.docker.image_builder import BUILD_LABEL, base_tag, build_tag
+from toolc.sandbox.docker.image_builder import BUILD_LABEL, build_tag
 from toolc.sandbox.docker.sdk import BASE_LABEL
+from toolc.sandbox.images.stored import base_tag
 
 FOLDER = paths.SPECS / "plugins"
 SPECS = {path.parent.name: path for path in sorted(FOLDER.glob("*/*.yaml"))}

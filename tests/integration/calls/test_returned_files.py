@@ -92,8 +92,8 @@ def test_every_engine_returns_the_files_that_a_tool_leaves(name: str, mode: str,
     registry = Registry.load(path)
 
     def run(engine: Engine) -> JsonValue:
-        executor = Executor(registry, engine=engine, workspace=work, configuration=Configuration())
-        return found(executor.run("draw", {"word": "fig"}))
+        with Executor(registry, engine=engine, workspace=work, configuration=Configuration()) as executor:
+            return found(executor.run("draw", {"word": "fig"}))
 
     assert configuration.run(run) == LEFT
     assert (work / "moved").exists() == (mode == "transaction")

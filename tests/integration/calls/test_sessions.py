@@ -151,7 +151,7 @@ def test_the_state_of_a_process_is_kept_between_calls(configuration: str) -> Non
             [None, "milk bread", 3],
             [None, "", 1],
             [None, "21", 2],
-            ["execution", "KeyError: 20\n[repl.py, line 5]", 3],
+            ["execution", "KeyError: 20", 3],
             [None, "20", 4],
             [None, "call_", 1],
             ["exit_status", "inkept\n[exit status 3]", 2],

@@ -1,6 +1,8 @@
 """``toolc doctor``: text, JSON and exit codes."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from cli_engines import engines
@@ -12,8 +14,11 @@ from toolc.doctor.diagnosis import Diagnosis, Probed, Trial, to_json
 from toolc.doctor.host_report import EngineReport, HostReport, Recommendation
 from toolc.doctor.probes import EscapeProbe, ProbeResult
 from toolc.doctor.text import to_text
+from toolc.model.json_schema import JsonObject
+from toolc.runtime.pool.control import PoolReport
 from toolc.sandbox.base import Capabilities, Enforcement
 from toolc.sandbox.base import EngineStatus as Availability
+from toolc.sandbox.host.owner import Owner
 
 RUNC = Component(name="runc", version="1.1.5+ds1-1+deb12u1", package="runc")
 RACE = Advisory(
@@ -66,7 +71,9 @@ ENGINES = (
         remedies=(Recommendation(lacks="It is not installed.", remedy="Install it."),),
     ),
 )  # fmt: skip
-CALL = Trial(milliseconds=210.4, python="3.11.2", user="65534:65534")
+BASE: JsonObject = {"name": "toolc/base:0.1.0", "digest": "sha256:ab", "tree": "sha256:cd"}
+CALL = Trial(milliseconds=210.4, python="3.11.2", user="65534:65534", image=BASE)
+HOST_CALL = replace(CALL, image={"name": "host:/usr", "digest": None, "tree": None})
 PROBES = (
     EscapeProbe(name="bpf", group="kernel", tries="load a BPF program", means="Most escapes began there."),
     EscapeProbe(name="tunnel", group="devices", tries="open /dev/net/tun", means="It reaches the hardware."),
@@ -79,7 +86,7 @@ DIAGNOSIS = Diagnosis(
     trials={
         ("docker", "namespace"): CALL,
         ("docker", "gvisor"): Trial(reason="the runtime does not start; add --network=none"),
-        ("oci", "namespace"): CALL,
+        ("oci", "namespace"): HOST_CALL,
     },
 )
 
@@ -91,6 +98,7 @@ docker 28.3.0
     components docker 28.3.0, runc 1.1.5+ds1-1+deb12u1
   isolation: namespace
     test call  took 210 ms, as user 65534:65534, with Python 3.11.2
+    base image toolc/base:0.1.0, tree sha256:cd
     limits     all enforced
     workspaces none, ro, rw, transaction
     users      owner, nobody, root
@@ -105,6 +113,7 @@ oci 1.1.5
     components runc 1.1.5+ds1-1+deb12u1
   isolation: namespace
     test call  took 210 ms, as user 65534:65534, with Python 3.11.2
+    base image none: tools see this machine's own programs, because your configuration says host_programs: true
     limits     enforced: timeout, cpus, pids, output, tmp, files, file_size
                memory: not enforced; limited instead: each process separately
                No control group with memory is delegated.
@@ -208,7 +217,7 @@ def test_a_missing_engine_is_reported() -> None:
 
 def test_json_output_is_complete() -> None:
     value = json.loads(json.dumps(to_json(PROBED)))
-    assert list(value) == ["works", "host", "engines", "strongest", "probes", "not_probed"]
+    assert list(value) == ["works", "host", "engines", "strongest", "pools", "probes", "not_probed"]
     assert value["works"] is False
     assert value["strongest"] == {"engine": "docker", "min_isolation": "namespace"}
     docker, oci = value["engines"]
@@ -222,6 +231,7 @@ def test_json_output_is_complete() -> None:
         "duration_ms": 210.4,
         "python": "3.11.2",
         "user": "65534:65534",
+        "image": {"name": "host:/usr", "digest": None, "tree": None},
     }
     assert oci["isolation"][0]["limits"]["memory"] == "approximate"
     assert docker["advisories"][0] == {
@@ -278,3 +288,17 @@ def test_a_real_engine_makes_a_call(engine: str, capsys: pytest.CaptureFixture[s
     assert found["isolation"][0]["call"]["works"]
     assert {part["name"] for part in found["components"]} >= {"kernel"}
     assert {advisory["status"] for advisory in found["advisories"]} <= {"open", "maybe", "patched"}
+
+
+def test_warm_sandboxes_are_reported(tmp_path: Path) -> None:
+    owner = Owner(machine="", boot="b", pidns=1, pid=4711, start=1)
+    pools = (
+        PoolReport(owner=owner, folder=tmp_path, waiting=2, memory_bytes=5 << 20),
+        PoolReport(owner=replace(owner, pid=9), folder=tmp_path, waiting=1, memory_bytes=1 << 20),
+    )
+    found = replace(DIAGNOSIS, pools=pools)
+    assert "process 4711: 2 warm sandboxes, about 5 MiB\nprocess 9: 1 warm sandbox, about 1 MiB\n" in to_text(found)
+    assert to_json(found)["pools"] == [
+        {"pid": 4711, "sandboxes": 2, "memory_bytes": 5 << 20},
+        {"pid": 9, "sandboxes": 1, "memory_bytes": 1 << 20},
+    ]

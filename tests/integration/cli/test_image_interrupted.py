@@ -10,10 +10,11 @@ from pathlib import Path
 
 import docker
 import pytest
+from base_cases import NO_DAEMON, fake_mmdebstrap, layer
 
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.docker.api_client import NoDaemonError, find_socket
-from toolc.sandbox.docker.image_builder import base_tag
+from toolc.sandbox.images.stored import base_tag
 
 TIMEOUT = 60.0
 
@@ -21,12 +22,12 @@ BUILD = """
 import sys
 from pathlib import Path
 from toolc.cli.main import main
-from toolc.sandbox.images import debian as docker_debian; from toolc.sandbox.docker import image_builder as images
+from toolc.sandbox.docker import base_image, image_builder
+from toolc.sandbox.images import stored
 folder, version, public = sys.argv[1:4]
-images.packaged_path = lambda name: Path(folder) / name
-images._version = lambda: version
-images.PUBLIC_BASE = public
-docker_debian.tag = lambda: "toolc-test/none:" + version
+image_builder.packaged_path = lambda name: Path(folder) / name
+stored.__version__ = version
+base_image.PUBLIC_BASE = public
 main(["image", "build", "base"])
 """
 
@@ -93,7 +94,8 @@ def test_an_interrupted_build_step_leaves_nothing(
     ended(builder, how)
     wait_until(lambda: not steps())
     assert api.images(f"toolc/base:{version}") == []
-    write(tmp_path, "true")
+    # An image without the files of its base is copied to the store in no time.
+    (tmp_path / "sandbox-images/base/Dockerfile").write_text("ARG BASE\nFROM scratch\nCOPY Dockerfile /\n")
     with build(tmp_path, version, base_tag()) as builder:
         assert builder.communicate(timeout=TIMEOUT)[0] == f"toolc/base:{version}\n"
 
@@ -101,8 +103,12 @@ def test_an_interrupted_build_step_leaves_nothing(
 @pytest.mark.needs_engine
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.mark.parametrize("how", CODES)
-def test_an_interrupted_base_image_leaves_nothing(version: str, tmp_path: Path, how: signal.Signals) -> None:
+def test_an_interrupted_base_image_leaves_nothing(
+    tmp_path: Path, how: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Replace a program by one that runs for a minute, starts children and fills a folder."""
+    monkeypatch.setenv("DOCKER_HOST", NO_DAEMON)
+    version = f"test-{os.getpid()}"
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "mmdebstrap"
     program.write_text('#!/bin/sh\necho half > "$TMPDIR/half"\nsleep 1000 & sleep 1001\n')
@@ -113,6 +119,9 @@ def test_an_interrupted_base_image_leaves_nothing(version: str, tmp_path: Path, 
     wait_until(lambda: list(scratch.glob("*/half")))
     ended(builder, how)
     wait_until(lambda: list(scratch.iterdir()) == [] and not working_in(scratch))
+    fake_mmdebstrap(tmp_path / "next", layer(etc__os="Debian"))
+    with build(tmp_path, version, "127.0.0.1:1/none:none", str(tmp_path / "next")) as builder:
+        assert builder.communicate(timeout=TIMEOUT)[0] == f"toolc/base:{version}\n"
 
 
 def working_in(folder: Path) -> list[str]:

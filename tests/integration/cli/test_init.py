@@ -8,6 +8,7 @@ from cli_engines import engines
 
 from toolc.cli.commands.init import ci_files, files
 from toolc.cli.main import main
+from toolc.cli.tool_templates import TOOLS
 
 
 def run(*arguments: str) -> int:
@@ -39,8 +40,8 @@ def test_init_prints_the_files_and_the_next_command(tmp_path: Path, capsys: pyte
     assert done == f"created {', '.join(paths)} in {tmp_path}/t"
     assert tried == f"try: cd {tmp_path}/t && toolc run specs/hello.yaml --arg name=Ada"
     assert why == (
-        "review.accept_from in toolc.yaml lets a pull request accept its own changes: make the code host require "
-        "a review by the owners in CODEOWNERS, and replace @OWNER there"
+        "review.accept_from in toolc.yaml lets a pull request accept its own changes: configure the code host to "
+        "require a review by the owners in CODEOWNERS, and replace @OWNER there"
     )
     assert {str(path.relative_to(tmp_path / "t")) for path in tmp_path.rglob("*") if path.is_file()} == set(paths)
 
@@ -101,6 +102,65 @@ def test_ci_files_are_not_created_by_default(tmp_path: Path) -> None:
     assert run("init", str(tmp_path)) == 0
     assert not (tmp_path / ".github").exists()
     assert not (tmp_path / ".pre-commit-config.yaml").exists()
+
+
+def test_a_tool_is_added_to_an_empty_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("init", "--tool", "postgres") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "created specs/postgres.py, specs/postgres.yaml, toolc.yaml in .",
+        "then set the variables under vars in toolc.yaml",
+        "the tools need the secret PGPASSWORD: set TOOLC_SECRET_PGPASSWORD, or use --secrets FILE",
+        "when the server is available, try: toolc test specs/postgres.yaml --secrets FILE",
+    ]
+    assert run("check", "specs", "--strict") == 0
+    assert run("init", "--tool", "postgres") == 2
+    assert "toolc: . already has specs/postgres.py, specs/postgres.yaml; choose" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_each_template_passes_the_checks(tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("init", "--tool", tool) == 0
+    assert run("check", "specs", "--strict") == 0
+
+
+def test_an_existing_project_file_is_not_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".git").mkdir()
+    project = tmp_path / "toolc.toml"
+    project.write_text('vars.postgres_host = "db.example.com"\n', encoding="utf-8")
+    (tmp_path / "tools").mkdir()
+    monkeypatch.chdir(tmp_path / "tools")
+    assert run("init", "--tool", "postgres") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == [
+        "created specs/postgres.py, specs/postgres.yaml in .", f"under vars in {project}, add and set:",
+        "  postgres_port: 5432",
+    ]  # fmt: skip
+    assert project.read_text(encoding="utf-8") == 'vars.postgres_host = "db.example.com"\n'
+    assert not (tmp_path / "tools" / "toolc.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "DIR is missing; name the folder to create, or add a tool to this folder with --tool NAME"),
+        (("--tool", "postgres", "--ci", "github"), "cannot be combined with --ci or --owner"),
+        (("--tool", "oracle"), "'oracle' is not"),
+    ],
+)
+def test_invalid_options_are_refused(
+    arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert run("init", *arguments) == 2
+    assert message in capsys.readouterr().err
+    assert [*tmp_path.iterdir()] == []
 
 
 OWNED = {".github/**", "CODEOWNERS", "toolc.lock", "toolc.accepted.yaml", "toolc.yaml", "toolc.toml"}

@@ -223,7 +223,7 @@ def test_a_timing_table_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     subprocess.run([*TOOLC, "run", "tools.yaml#data", "--json", "--timing"], check=False)
     out, err = capfd.readouterr()
     rows = [line.split() for line in err.splitlines()]
-    names = ["load", "bind", "plan", "choose", "create", "start", "ready", "run", "close", "read", "total"]
+    names = ["load", "bind", "plan", "choose", "create", "start", "ready", "run", "frames", "close", "read", "total"]
     assert [row[0] for row in rows] == names
     assert {row[2] for row in rows} == {"ms"}
     measured = json.loads(out)["details"]["timing_ms"]

@@ -105,7 +105,7 @@ def test_failure_is_exit_code_1(engine: str, capfdbinary: pytest.CaptureFixture[
     ("fail", "code", "out", "output"),
     [
         ("false", 0, b"said\n", b""),
-        ("true", 1, b"ValueError: no\n[talk.py, line 6]\n", b"toolc: the tool failed (execution)\n"),
+        ("true", 1, b"ValueError: no\n", b"toolc: the tool failed (execution) at talk.py, line 6\n"),
     ],
 )
 def test_printed_output_of_a_function_is_on_stderr(
@@ -192,7 +192,7 @@ def test_a_tool_of_a_registry_is_run(capfdbinary: pytest.CaptureFixture[bytes]) 
                           "(or hello, picture, read, slow, talk)\n")),
         (["tools.yaml#helo"], "there is no tool 'helo'; did you mean 'hello'?\n"),
         (["hello"], ("there is no file or folder 'hello'; for a tool of a registry add: "
-                     "--registry build/registry.json\n")),
+                     "--registry build/registry.json; for a built-in tool: --builtin all\n")),
         (["hello", "--registry", "nope.json"], "there is no registry 'nope.json'; create it with: toolc build\n"),
         (["tools.yaml#hello", "--arg", "name"], "--arg 'name' is not an assignment; write --arg NAME=VALUE\n"),
         (["tools.yaml#hello", "--timeout", "1:30"], (

@@ -15,25 +15,30 @@ from pathlib import Path
 import pytest
 from docker.api.client import APIClient
 from docker_cases import run
+from fake_tools import registry
 from own_daemon import OwnDaemon, missing, own_daemon
 from transaction_cases import call, tool
 
+from toolc.client.executor import Executor
 from toolc.model.errors import InfrastructureError
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
+from toolc.model.spec.sandbox import SandboxSpec
 from toolc.runtime.cancellation import Cancellation
 from toolc.sandbox.docker import container as docker_container
 from toolc.sandbox.docker import engine as docker_engine
 from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.engine import DockerEngine
-from toolc.sandbox.docker.image_builder import base_tag
 from toolc.sandbox.docker.sandbox import KILLED_BY_DAEMON
 from toolc.sandbox.host import kernel
 from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE
+from toolc.sandbox.images.stored import base_tag
 
 ENDED = f"the sandbox ended before its call did; its error output:\n{KILLED_BY_DAEMON}"
 NOT_REMOVED = r"the Docker daemon did not remove the sandbox \w{12}"
+GONE = r"the daemon at \S+ is gone \(.*\): it was stopped or killed"
+RESTART = "start the daemon again, then "
 REMEDY = r"remove it with: docker rm -f \w{12}"
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=missing())
@@ -97,24 +102,68 @@ def nothing_left(engine: DockerEngine) -> bool:
     return True
 
 
-def test_calls_survive_a_daemon_restart(
-    daemon: OwnDaemon, engine: DockerEngine, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def end_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a daemon that stops wait a second for process 1, which ignores SIGTERM, instead of ten."""
     really = docker_container.create_container
 
     def create(client: Client, name: str, body: JsonObject) -> str:
-        # Process 1 ignores SIGTERM, and the daemon would wait for ten seconds.
         return really(client, name, {**body, "StopTimeout": 1})
 
     monkeypatch.setattr(docker_engine, "create_container", create)
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_calls_survive_a_daemon_restart(
+    daemon: OwnDaemon, engine: DockerEngine, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end_quickly(monkeypatch)
     try:
         message = failure_of_a_call_while(engine, workspace, daemon.stop)
         # A busy daemon may be gone before it has removed what it killed.
-        assert message == ENDED or re.fullmatch(rf"{NOT_REMOVED}: cannot connect to .*; {REMEDY}", message), message
-        with pytest.raises(InfrastructureError, match=r"no Docker daemon|cannot connect"):
+        assert message == ENDED or re.fullmatch(rf"{NOT_REMOVED}: {GONE}; {RESTART}{REMEDY}", message), message
+        with pytest.raises(InfrastructureError, match=rf"no Docker daemon|{GONE}"):
             engine.start(Profile(), ["-c", "pass"])
         with pytest.raises(InfrastructureError, match=r"there is no Docker daemon at|no Docker daemon is listening at"):
             engine.start(Profile(), ["-c", "pass"])
+    finally:
+        daemon.start()
+    assert works(engine)
+    assert nothing_left(engine)
+
+
+def test_a_warm_sandbox_does_not_survive_a_daemon_restart(
+    daemon: OwnDaemon, engine: DockerEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end_quickly(monkeypatch)
+    spec = replace(tool("echo hello"), sandbox=SandboxSpec())
+    with Executor(registry(spec), engine=engine) as executor:
+        pool = executor._options.pool
+        assert pool is not None
+        for _ in range(2):
+            assert executor.run(spec.name, {}).text == "hello\n"
+            until(lambda: pool.counts() == (1, 0))
+            daemon.stop()
+            daemon.start()
+        assert executor.run(spec.name, {}).text == "hello\n"
+    assert nothing_left(engine)
+
+
+@pytest.mark.slow
+def test_a_call_whose_daemon_is_killed_says_that_it_is_gone(
+    daemon: OwnDaemon, engine: DockerEngine, workspace: Path
+) -> None:
+    try:
+        message = failure_of_a_call_while(engine, workspace, daemon.kill)
+        assert re.fullmatch(rf"{NOT_REMOVED}: {GONE}; {RESTART}{REMEDY}", message), message
+        for _ in range(2):
+            with pytest.raises(InfrastructureError, match=rf"{GONE}|no Docker daemon is listening at"):
+                engine.start(Profile(), ["-c", "pass"])
     finally:
         daemon.start()
     assert works(engine)
@@ -190,6 +239,16 @@ def test_a_daemon_that_hangs_during_removal_is_reported(
         sandbox.close()
 
 
+def test_a_sandbox_that_was_not_removed_is_removed_by_the_next_start(engine: DockerEngine) -> None:
+    sandbox = engine.start(Profile(), ["-c", "import time; time.sleep(600)"])
+    sandbox.client = Client("/nowhere/docker.sock")
+    with pytest.raises(InfrastructureError, match=NOT_REMOVED):
+        sandbox.close()
+    assert sandbox.container in running(engine)
+    assert works(engine)
+    assert sandbox.container not in running(engine)
+
+
 def test_process_1_is_killed_from_outside(
     engine: DockerEngine, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,15 +280,21 @@ def test_a_guest_that_is_killed_by_the_daemon(engine: DockerEngine, workspace: P
 
 
 def test_a_removed_image_is_reported(daemon: OwnDaemon, engine: DockerEngine) -> None:
+    name = "toolc-test/removed:1"
+    profile = Profile(image=name)
+    recipe = f"FROM {base_tag()}\nLABEL removed=soon\n".encode()
     with closing(APIClient(f"unix://{daemon.socket}", version="auto")) as api:
-        # Layers are shared with another image, so that they need not be loaded again.
-        api.tag(base_tag(), "toolc-test/aside", "1")
-        recipe = io.BytesIO(b"FROM toolc-test/aside:1\nLABEL removed=soon\n")
-        list(api.build(fileobj=recipe, tag=base_tag(), rm=True))
-        assert works(engine)
+        list(api.build(fileobj=io.BytesIO(recipe), tag=name, rm=True))
+        assert run(engine, profile, "print('fine')") == "fine\n"
+        api.remove_image(name, force=True)
+        with pytest.raises(InfrastructureError, match="is not on this host; get it with: docker pull toolc-test/rem"):
+            engine.start(profile, ["-c", "pass"])
+        list(api.build(fileobj=io.BytesIO(recipe), tag=name, rm=True))
+    assert run(engine, profile, "print('fine')") == "fine\n"
+
+
+def test_a_removed_base_image_is_loaded_again(daemon: OwnDaemon, engine: DockerEngine) -> None:
+    assert works(engine)
+    with closing(APIClient(f"unix://{daemon.socket}", version="auto")) as api:
         api.remove_image(base_tag(), force=True)
-        with pytest.raises(InfrastructureError, match="is not built; build it with: toolc image build base"):
-            engine.start(Profile(), ["-c", "pass"])
-        repository, _, version = base_tag().partition(":")
-        api.tag("toolc-test/aside:1", repository, version)
     assert works(engine)

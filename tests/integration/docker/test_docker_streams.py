@@ -54,7 +54,8 @@ print(os.statvfs(folder).f_flag & os.ST_RDONLY, len(os.listdir("/proc/self/fd"))
 
 def output_of(sandbox: DockerSandbox, program: bytes) -> str:
     """Return the output of a program that is sent instead of the guest's."""
-    rest = LENGTH.pack(len(program)) + program
+    content = LENGTH.pack(len(program)) + program
+    rest = LENGTH.pack(len(content)) + content
     while not (sent := sandbox.write(rest)):
         assert select.select([sandbox], [], [], TIMEOUT)[0]
         assert sandbox.read() is None
@@ -89,6 +90,7 @@ def test_the_folder_of_the_socket_is_removed_but_mounted(engine: DockerEngine) -
     assert mount
     assert re.fullmatch(r"(/\S+)?/wire-[0-9a-f]{16}//deleted", mount[1])
     assert Owner.current().label() not in mount[1]
+    assert not mount[1].startswith(str(shared_directory()))
 
 
 def test_other_guests_use_the_daemons_stream(engine: DockerEngine) -> None:
@@ -260,7 +262,7 @@ class Meeting:
         listener = streams.listen()
         assert listener is not None
         self.listener = listener
-        self.folder = Path(listener.mounted_in(LocalImage("sha256:0", ())).binds[0][0])
+        self.folder = Path(listener.mounted_in(LocalImage("sha256:0", ())).plain_binds[0][0])
         ours, self.daemon = socket.socketpair()
         self.attached = AttachedStream(ours)
         self.stream = GuestSocketStream(listener, self.attached)

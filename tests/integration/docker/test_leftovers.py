@@ -77,7 +77,7 @@ def test_a_container_that_is_slow_to_stop_is_removed_before_its_volume(monkeypat
     def call(_: Client, method: str, path: str, *, timeout: float) -> JsonValue:
         if method == "DELETE":
             raise answers.pop(0)
-        return {"Volumes": []} if path == "/volumes" else [{"Id": "c" * 64, "Labels": {OWNER_LABEL: FOREIGN}}]
+        return {"Volumes": []} if path.startswith("/volumes") else [{"Id": "c" * 64, "Labels": {OWNER_LABEL: FOREIGN}}]
 
     monkeypatch.setattr(Client, "call", call)
     (container,) = sweep.leftovers(Client("/nowhere"))
@@ -87,15 +87,15 @@ def test_a_container_that_is_slow_to_stop_is_removed_before_its_volume(monkeypat
 
 def create_volume(client: Client, owner: str) -> str:
     name = f"toolc-test-lost-{os.urandom(4).hex()}"
-    options = {"type": "tmpfs", "device": "tmpfs", "o": f"x,upperdir=/state/toolc/scratch/{owner}/1/upper,y"}
-    client.call("POST", "/volumes/create", {"Name": name, "DriverOpts": dict(options)}, timeout=60)
+    client.call("POST", "/volumes/create", {"Name": name, "Labels": {OWNER_LABEL: owner}}, timeout=60)
     return name
 
 
 def test_the_janitor_removes_volumes_without_a_container(client: Client, dead_owner: str) -> None:
     name = create_volume(client, dead_owner)
     command = sweep.command(client, dead_owner)
-    assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 1
+    # Another process that starts a janitor now may remove it first.
+    assert subprocess.run(command, check=False, env={}, cwd="/").returncode in {0, 1}
     assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 0
     with pytest.raises(ApiError, match="no such volume"):
         client.call("GET", f"/volumes/{name}", timeout=60)

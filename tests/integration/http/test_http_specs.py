@@ -258,7 +258,7 @@ def test_a_page_keeps_lists_tables_and_code(call: Call, server: ScriptedServer) 
         (reply(b"toolc: a page may begin so"), "toolc: a page may begin so"),
         (
             reply(b"<div id=root></div><script>x</script>", kind="text/html"),
-            "[the page has no text of its own; scripts may put it together]",
+            "[the page has no text; scripts may create it in a browser]",
         ),
     ],
 )
@@ -271,8 +271,8 @@ def test_a_page_is_decoded(call: Call, server: ScriptedServer, answer: bytes, wo
     [
         (reply(b"%PDF-1.4 \xe2\xe3", kind="application/pdf"), "serialization", "the page is application/pdf, which.*"),
         (reply(b"PK\3\4\xff", kind="application/octet-stream"), "serialization", "the page is application/octet.*"),
-        (reply(b"\x89PNG\0", kind="text/html"), "serialization", "the page is text/html, which is no text"),
-        (reply(b"x", Content_Encoding="br"), "network", "a broken response from .*: the body is encoded as br, and.*"),
+        (reply(b"\x89PNG\0", kind="text/html"), "serialization", "the page is text/html, which is not text"),
+        (reply(b"x", Content_Encoding="br"), "network", "a broken response from .*: the body is encoded as br.*"),
         (
             reply(gzip.compress(b"words" * 99)[:-9], Content_Encoding="gzip"), "network",
             "a broken response from .*: the compressed body ends too early",
@@ -283,7 +283,7 @@ def test_a_page_is_decoded(call: Call, server: ScriptedServer, answer: bytes, wo
         ),
         (
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nab", "network",
-            ".* ended the connection within its response",
+            ".* closed the connection in the middle of its response",
         ),
         (
             reply(b"<style>a{}</style>wait", status=429, kind="text/html", Retry_After="30"), "rate_limit",
@@ -300,7 +300,7 @@ def test_an_unreadable_page_is_reported(
 
 def test_a_long_page_is_cut(call: Call, server: ScriptedServer) -> None:
     result = fetched(call, server, reply(b"x" * 500), max_characters=100)
-    assert result.text == "x" * 100 + "\n[the rest is left out]"
+    assert result.text == "x" * 100 + "\n[the rest is cut]"
     assert result.structured is not None
     assert result.structured[0]["truncated"] is True  # type: ignore[index, call-overload]
 
@@ -310,7 +310,7 @@ def test_responses_that_are_not_pages(call: Call, server: ScriptedServer) -> Non
     assert (kind, message) == ("not_found", "HTTP 404 Status: gone")
     assert failed(fetched(call, server, reply(b"\0\1", kind="application/zip")))[0] == "serialization"
     image = failed(fetched(call, server, reply(b"GIF89a", kind="image/gif")))
-    assert image == ("serialization", "the page is image/gif, which is no text")
+    assert image == ("serialization", "the page is image/gif, which is not text")
     unreachable = failed(call("http", "public:443", "http_fetch", {"url": "http://127.0.0.1:9/"}))
     assert unreachable[0] == "network"
     loop = failed(fetched(call, server, reply(status=302, Location="/page")))
@@ -376,10 +376,10 @@ def test_a_redirect_keeps_or_changes_the_method(
 def test_a_redirect_is_not_followed_to_other_schemes_or_forever(call: Call, server: ScriptedServer) -> None:
     server.answers["/x"] = reply(status=302, Location="ftp://127.0.0.1/")
     found = failed(call("http", "public:443", "http_request", {"url": f"{server.url}/x"}))
-    assert found == ("network", "a redirect to ftp://127.0.0.1/ is not followed: it is no URL of http or https")
+    assert found == ("network", "a redirect to ftp://127.0.0.1/ is not followed: it is not a URL of http or https")
     server.answers["/x"] = reply(status=302, Location="/x")
     found = failed(call("http", "public:443", "http_request", {"url": f"{server.url}/x"}))
-    assert found == ("network", f"a redirect to {server.url}/x is not followed: there are too many")
+    assert found == ("network", f"a redirect to {server.url}/x is not followed: there are too many redirects")
 
 
 def test_credentials_are_not_sent_to_another_host(engine: OciEngine, server: ScriptedServer, tmp_path: Path) -> None:
@@ -400,7 +400,7 @@ def test_a_binary_body_is_described(call: Call, server: ScriptedServer) -> None:
     server.answers["/x"] = reply(b"\x89PNG\0", kind="image/png")
     result = call("http", "public:443", "http_request", {"url": f"{server.url}/x"})
     assert result.structured is not None
-    assert result.structured[0]["body"] == "[5 bytes of image/png, which is no text]"  # type: ignore[index, call-overload]
+    assert result.structured[0]["body"] == "[5 bytes of image/png, which is not text]"  # type: ignore[index, call-overload]
 
 
 @pytest.mark.parametrize("name", ["Content-Length", "transfer-encoding", "Host"])

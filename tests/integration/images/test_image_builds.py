@@ -15,10 +15,11 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonValue
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Build
-from toolc.sandbox.docker import image_builder, sdk
+from toolc.sandbox.docker import base_image, image_builder, sdk
 from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.host.kernel import TRIES
+from toolc.sandbox.images.stored import base_tag
 
 __all__ = ["client", "engine"]
 
@@ -48,7 +49,7 @@ def test_concurrent_builds_build_once(client: Client, build: Build, monkeypatch:
 
     monkeypatch.setattr(sdk, "_follow", counting)
     with ThreadPoolExecutor(4) as pool:
-        tags = set(pool.map(lambda _: image_builder.ensure_built(client, build), range(4)))
+        tags = set(pool.map(lambda _: base_image.built_image(client, build), range(4)))
     assert tags == {image_builder.build_tag(build)}
     assert built == ["once"]
 
@@ -78,6 +79,18 @@ def test_a_transient_build_failure_is_retried(
     client.call("DELETE", f"/images/{tag}?force=1", timeout=TIMEOUT)
 
 
+def test_a_build_without_a_network_says_so(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    if "bridge" in str(client.call("GET", "/networks", timeout=TIMEOUT)):
+        pytest.skip("this daemon has a bridge")
+    build = folder("RUN echo fetching; exit 7")
+    with pytest.raises(
+        InfrastructureError, match=r"code: 7 \(the build has no network: this Docker daemon has no bridge"
+    ):
+        image_builder.ensure_built(client, build)
+    (record,) = caplog.records
+    assert record.message.startswith(f"the image {image_builder.build_tag(build)} is built without a network: ")
+
+
 def test_the_tag_depends_on_the_content_of_the_folder() -> None:
     one, two = folder("COPY a /a", a="1"), folder("COPY a /a", a="2")
     assert image_builder.build_tag(one) != image_builder.build_tag(two)
@@ -92,7 +105,7 @@ def test_onbuild_downloads_are_refused_and_other_instructions_run(client: Client
     try:
         for name, step in (("runs", "RUN echo made >/made"), ("fetches", "ADD http://127.0.0.1:9/key /key")):
             files = {"Dockerfile": f"ARG BASE\nFROM ${{BASE}}\nONBUILD {step}\n".encode()}
-            base = image_builder.base_tag()
+            base = base_tag()
             sdk.build_files(client, files=files, tag=tag + name, base=base, labels={}, on_progress=lambda _: None)
             made.append(tag + name)
         child = Build(folder="image", files=(File(path="image/Dockerfile", text=f"FROM {tag}fetches\n"),))
@@ -103,7 +116,8 @@ def test_onbuild_downloads_are_refused_and_other_instructions_run(client: Client
             "'http://127.0.0.1:9/key /key' with the host's network; start from another image"
         )
         child = Build(folder="image", files=(File(path="image/Dockerfile", text=f"FROM {tag}runs\n"),))
-        made.insert(0, image_builder.ensure_built(client, child))
+        image_builder.ensure_built(client, child)
+        made.insert(0, image_builder.build_tag(child))
         history = client.call("GET", f"/images/{made[0]}/history", timeout=TIMEOUT)
         assert "echo made >/made" in str(history)
     finally:

@@ -18,6 +18,7 @@ from image_cases import archive, busybox, in_docker, needs_busybox, one_program,
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
+from toolc.config.user_config import Configuration
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.model.lock_file import Lock, LockError, lock_tools
@@ -25,7 +26,12 @@ from toolc.model.plan import Profile
 from toolc.model.result import Text, ToolResult
 from toolc.sandbox import selection
 from toolc.sandbox.base import Engine, ImageUsed
+from toolc.sandbox.docker.base_image import load_base, optional_client
 from toolc.sandbox.docker.image_builder import list_images
+from toolc.sandbox.docker.sdk import save_archive
+from toolc.sandbox.images import unpacked
+from toolc.sandbox.images.archive import open_archive
+from toolc.sandbox.images.stored import base_tag, find_base
 from toolc.sandbox.oci import images as oci_images
 from toolc.sandbox.python import interpreter
 from toolc.sandbox.selection import load
@@ -59,7 +65,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     first = archive(folder / "busybox.tar", BUSYBOX, busybox())
     second = archive(folder / "one.tar", ONE, one_program())
     for name, file in ((BUSYBOX, first), (ONE, second)):
-        oci_images.import_archive(name, file)
+        unpacked.import_archive(name, file)
     if not load("docker").probe().available:
         yield folder
         return
@@ -80,7 +86,8 @@ def call(
 ) -> ToolResult:
     """Return the result of the tool of a spec (without its first lines) on an engine."""
     usable(engine)
-    return Executor(registry_of(folder, spec), engine=engine, workspace=workspace).run("tool", arguments or {})
+    with Executor(registry_of(folder, spec), engine=engine, workspace=workspace) as executor:
+        return executor.run("tool", arguments or {})
 
 
 def registry_of(folder: Path, spec: str) -> Registry:
@@ -157,7 +164,7 @@ def test_both_engines_report_the_same_image(tmp_path: Path) -> None:
     spec = shell("[echo, a]", f'image: "{BUSYBOX}"')
     found = [call(tmp_path, engine, spec).details["image"] for engine in ("docker", "oci")]
     assert found[0] == found[1]
-    assert found[0] == {"name": BUSYBOX, "digest": oci_images.unpacked_image(BUSYBOX).digest}
+    assert found[0] == {"name": BUSYBOX, "digest": oci_images.unpacked_image(BUSYBOX).digest, "tree": None}
 
 
 @needs_busybox
@@ -169,28 +176,81 @@ def test_an_ordinary_user_unpacks_and_runs_an_image_without_a_daemon(tmp_path: P
 
     def work(engine: Engine) -> str:
         name = "mine:1"
-        oci_images.import_archive(name, archive(Path(os.environ["HOME"]) / "image.tar", name, layer))
+        unpacked.import_archive(name, archive(Path(os.environ["HOME"]) / "image.tar", name, layer))
         sandbox = engine.start(
             Profile(image=name), ["-I", "-S", "-c", "import sys, os; print(sys.prefix, os.getuid())"]
         )
         return f"{interpreter._output(sandbox, 1000).decode()}{sandbox.image}"
 
-    own = oci_images.import_archive("mine:1", archive(tmp_path / "image.tar", "mine:1", layer))
+    own = unpacked.import_archive("mine:1", archive(tmp_path / "image.tar", "mine:1", layer))
     used = ImageUsed("mine:1", own.digest, (f"config:{own.digest}",))
     assert configuration.run(work) == f"/.toolc 0\n{used}"
 
 
-def test_a_tool_without_an_image_reports_the_base_image(tmp_path: Path) -> None:
-    spec = "backend: {shell: {argv: [echo, a]}}"
-    image = call(tmp_path, "docker", spec).details["image"]
-    assert isinstance(image, dict)
-    assert str(image["name"]).startswith("toolc/base:")
-    assert str(image["digest"]).startswith("sha256:")
-    assert "image" not in call(tmp_path, "oci", spec).details
+def test_a_tool_without_an_image_runs_in_the_same_base_image_on_both_engines(tmp_path: Path) -> None:
+    spec = shell("[cat, /etc/os-release, /var/lib/dpkg/status]", "workspace: none")
+    docker, oci = (call(tmp_path, engine, spec) for engine in ("docker", "oci"))
+    assert docker.details["image"] == oci.details["image"]
+    assert text(docker) == text(oci)
+    base = find_base(base_tag())
+    assert base is not None
+    assert oci.details["image"] == {"name": base_tag(), "digest": base.digest, "tree": base.tree}
+
+
+def test_the_tree_of_a_base_image_that_the_daemon_saves_is_the_same(tmp_path: Path) -> None:
+    usable("docker")
+    base, client = find_base(base_tag()), optional_client()
+    assert base is not None
+    assert client is not None
+    with (tmp_path / "saved.tar").open("wb") as file:
+        save_archive(client, load_base(client, base_tag())[0].id, file)
+    with open_archive(tmp_path / "saved.tar") as saved:
+        (tmp_path / "root").mkdir()
+        assert saved.unpack(saved.image(), tmp_path / "root") == base.tree
+
+
+@ENGINES
+def test_a_lock_with_another_base_image_refuses_the_call(engine: str, tmp_path: Path) -> None:
+    usable(engine)
+    registry = registry_of(tmp_path, shell("[echo, a]", "workspace: none"))
+    base = find_base(base_tag())
+    assert base is not None
+
+    def run(tree: str) -> ToolResult:
+        lock = lock_tools([registry.registered("tool")], lambda _: (None, ()), "toolc.lock", tree)
+        with Executor(registry, engine=engine, lock=lock) as executor:
+            return executor.run("tool", {})
+
+    assert text(run(base.tree)) == "a\n"
+    assert text(run("any")) == "a\n"
+    with pytest.raises(LockError) as caught:
+        run(f"sha256:{'0' * 64}")
+    assert str(caught.value).startswith(
+        f"the base image, in which tool runs, is not the one that toolc.lock approves: found {base_tag()} with the "
+        f"tree {base.tree}, approved the tree sha256:{'0' * 64}; get the approved one from a machine that has it: "
+    )
+    assert "toolc image export base --output base.tar; here, toolc image import base.tar" in str(caught.value)
+
+
+def test_the_programs_of_the_host_are_used_only_if_the_user_chose_them(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    usable("oci")
+    registry = registry_of(tmp_path, shell("[cat, /var/lib/dpkg/status]", "workspace: none", ANY_EXIT))
+    executor = Executor(registry, engine="oci", configuration=Configuration(host_programs=True), pool=None)
+    result = executor.run("tool", {})
+    assert result.details["image"] == {"name": "host:/usr", "digest": None, "tree": None}
+    assert "tools without an image run with this machine's own programs (/usr)" in caplog.text
+    lock = lock_tools([registry.registered("tool")], lambda _: (None, ()), "toolc.lock", f"sha256:{'0' * 64}")
+    with (
+        Executor(registry, engine="oci", configuration=Configuration(host_programs=True), lock=lock) as locked,
+        pytest.raises(LockError, match="your configuration says host_programs: true; remove that line"),
+    ):
+        locked.run("tool", {})
 
 
 @pytest.mark.parametrize(
-    ("engine", "more"), [("docker", ""), ("oci", " or, from a file: toolc image export toolc-test/none:1 --from FILE")]
+    ("engine", "more"), [("docker", ""), ("oci", " or, from a file: toolc image import FILE toolc-test/none:1")]
 )
 def test_a_missing_image_is_reported(engine: str, more: str, tmp_path: Path) -> None:
     with pytest.raises(InfrastructureError) as caught:
@@ -206,7 +266,7 @@ def test_a_removed_image_is_reported_and_works_once_it_is_back(tmp_path: Path) -
     name = f"toolc-test/vanishing:{os.getpid()}"
     file = archive(tmp_path / "image.tar", name, busybox(), "one of its own")
     usable("docker")
-    executor = Executor(registry_of(tmp_path, shell("[echo, a]", f"image: '{name}'")), engine="docker")
+    executor = Executor(registry_of(tmp_path, shell("[echo, a]", f"image: '{name}'")), engine="docker", pool=None)
     with in_docker(file, name):
         assert text(executor.run("tool", {})) == "a\n"
     for _ in range(2):
@@ -341,7 +401,7 @@ def test_a_failed_build_shows_dockers_output(tmp_path: Path) -> None:
         call(tmp_path, "docker", shell("[echo, a]", "build: image"))
     assert str(caught.value).startswith(
         "the image of image/Dockerfile could not be built: "
-        "The command '/bin/sh -c echo no such thing >&2; exit 7' returned a non-zero code: 7\n"
+        "The command '/bin/sh -c echo no such thing >&2; exit 7' returned a non-zero code: 7"
     )
     assert "no such thing" in str(caught.value)
 

@@ -3,38 +3,41 @@
 import json
 import os
 import platform
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import docker
 import pytest
+from base_cases import fake_mmdebstrap, layer
 from docker_cases import client, engine
 from test_image_builds import running
 
 from toolc.data.paths import packaged_path
 from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
 from toolc.model.version import __version__
-from toolc.sandbox.docker import image_builder
+from toolc.sandbox.docker import base_image, image_builder
 from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.docker.image_builder import build_command
-from toolc.sandbox.docker.sdk import RECIPE_LABEL
+from toolc.sandbox.docker.sdk import RECIPE_LABEL, find_built
 from toolc.sandbox.images import debian
+from toolc.sandbox.images import stored as stored_images
+from toolc.sandbox.images.stored import base_note, base_tag, find_base
 
 __all__ = ["client", "engine"]
 
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Copy the folder of images, with a version that only this test uses."""
+    """Copy the folder of images, with a version and a store that only this test uses."""
     folder = tmp_path / "sandbox-images" / "base"
     folder.mkdir(parents=True)
     (folder / "Dockerfile").write_text("ARG BASE=debian\nFROM ${BASE}\nCOPY file /file\n", encoding="utf-8")
     (folder / "file").write_text("1", encoding="utf-8")
     monkeypatch.setattr(image_builder, "packaged_path", lambda name: tmp_path / name)
-    monkeypatch.setattr(image_builder, "_version", lambda: f"test-{os.getpid()}")
+    monkeypatch.setattr(stored_images, "__version__", f"test-{os.getpid()}")
+    monkeypatch.setenv("TOOLC_STORE", str(tmp_path / "store"))
     return folder
 
 
@@ -43,7 +46,7 @@ def base(engine: DockerEngine, client: Client) -> Iterator[str]:
     """Return a base image that exists; remove the images that were built from it afterwards."""
     api = docker.APIClient(base_url=f"unix://{client.socket_path}", version="auto")
     tag = f"toolc/base:test-{os.getpid()}"
-    yield image_builder.base_tag()
+    yield base_tag()
     if api.images(tag):
         api.remove_image(tag, force=True)
     api.close()
@@ -56,23 +59,20 @@ def ids(client: Client, label: str = "") -> set[str]:
     return {str(each["Id"]) for each in listed if isinstance(each, dict)}
 
 
-def test_an_image_is_rebuilt_if_its_folder_changes(
-    client: Client, base: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(image_builder, "PUBLIC_BASE", base)
+def test_an_image_is_rebuilt_if_its_folder_changes(client: Client, base: str, checkout: Path) -> None:
     progress: list[str] = []
-    first = image_builder.build_image("base", base=None, on_progress=progress.append)
+    first = image_builder.build_image("base", base=base, on_progress=progress.append)
     tag = f"toolc/base:test-{os.getpid()}"
     assert (first.name, first.tag, first.base) == ("base", tag, base)
     assert progress[0] == f"building {tag} from {base}"
     assert first in image_builder.list_images()
 
     progress.clear()
-    assert image_builder.build_image("base", base=None, on_progress=progress.append) == first
+    assert image_builder.build_image("base", base=base, on_progress=progress.append) == first
     assert progress == [f"{tag} is up to date (from {base})"]
 
     (checkout / "file").write_text("2", encoding="utf-8")
-    second = image_builder.build_image("base", base=None, on_progress=progress.append)
+    second = image_builder.build_image("base", base=base, on_progress=progress.append)
     assert second.recipe != first.recipe
     assert first.id not in ids(client), "the image that lost its tag is removed"
 
@@ -96,47 +96,52 @@ def test_a_named_base_is_never_replaced(base: str, checkout: Path) -> None:
         image_builder.build_image("base", base="127.0.0.1:1/none:x", on_progress=lambda _: None)
 
 
-def test_without_a_registry_a_base_is_created_here(
+def test_where_a_registry_responds_the_base_is_built_from_a_public_image(
+    client: Client, base: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # An image that need not be pulled, and whose files need not be copied.
+    monkeypatch.setattr(base_image, "PUBLIC_BASE", base)
+    (checkout / "Dockerfile").write_text("ARG BASE\nFROM scratch\nCOPY file /file\n", encoding="utf-8")
+    image = base_image.obtain_base(f"toolc/base:test-{os.getpid()}", client)
+    assert base_note(image.name)["origin"] == base
+    local, loaded = base_image.load_base(client, image.name)
+    assert (local.id, loaded) == (image.digest, image)
+
+
+def test_without_a_registry_the_daemon_loads_the_base_that_is_created_here(
     client: Client, base: str, checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    @contextmanager
-    def archive(_say: Callable[[str], None]) -> Iterator[Path]:
-        made = tmp_path / "base.tar"
-        made.write_bytes(bytes(10240))
-        yield made
-
-    own = f"toolc-test/made:{os.getpid()}"
-    monkeypatch.setattr(image_builder, "PUBLIC_BASE", "127.0.0.1:1/none:x")
-    monkeypatch.setattr(debian, "archive", archive)
-    monkeypatch.setattr(debian, "tag", lambda: own)
-    monkeypatch.setattr("shutil.which", lambda _name: "/usr/bin/mmdebstrap")
-    monkeypatch.setattr("os.geteuid", lambda: 0)
-    try:
-        assert image_builder.build_image("base", base=None, on_progress=lambda _: None).base == own
-    finally:
-        client.call("DELETE", f"/images/toolc/base:test-{os.getpid()}?force=1", timeout=60)
-        client.call("DELETE", f"/images/{own}?force=1", timeout=60)
+    monkeypatch.setattr(base_image, "PUBLIC_BASE", "127.0.0.1:1/none:x")
+    monkeypatch.setattr(debian, "codename", lambda: "bookworm")
+    programs = fake_mmdebstrap(tmp_path / "programs", layer(etc__os=f"test {os.getpid()}"))
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    tag = f"toolc/base:test-{os.getpid()}"
+    progress: list[str] = []
+    assert base_image.build_base(None, progress.append) == tag
+    assert progress[0] == "pulling 127.0.0.1:1/none:x"
+    assert progress[1].startswith("Docker cannot pull 127.0.0.1:1/none:x: ")
+    image = find_base(tag)
+    assert image is not None
+    assert find_built(client, tag) is not None, "toolc image list shows it"
+    client.call("DELETE", f"/images/{tag}?force=1", timeout=60)
+    assert base_image.load_base(client, tag)[0].id == image.digest, "a removed image is loaded again"
 
 
 def test_without_any_base_the_message_lists_the_remedies(
     base: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(image_builder, "PUBLIC_BASE", "127.0.0.1:1/none:x")
-    monkeypatch.setattr(debian, "tag", lambda: None)
-    progress: list[str] = []
+    monkeypatch.setattr(base_image, "PUBLIC_BASE", "127.0.0.1:1/none:x")
+    monkeypatch.setattr(debian, "codename", lambda: None)
     with pytest.raises(InfrastructureError) as caught:
-        image_builder.build_image("base", base=None, on_progress=progress.append)
-    assert str(caught.value) == (
-        "there is no base for the image: 127.0.0.1:1/none:x could not be pulled, and a base can be created here only "
-        "on Debian or Ubuntu, as root, with mmdebstrap (sudo apt-get install mmdebstrap). If a registry is "
-        "reachable, run: docker pull 127.0.0.1:1/none:x. To use another base that has apt or python3, run: "
-        "toolc image build base --from IMAGE"
-    )
-    assert progress[0] == "pulling 127.0.0.1:1/none:x"
+        base_image.build_base(None, lambda _: None)
+    text = str(caught.value)
+    assert "Docker cannot pull 127.0.0.1:1/none:x: " in text
+    assert "and a base can be created on Debian and Ubuntu only" in text
+    assert text.endswith("here, toolc image import base.tar")
 
 
 def test_the_message_has_the_command_that_gets_the_image() -> None:
-    assert build_command(image_builder.base_tag()) == "toolc image build base"
+    assert build_command(base_tag()) == "toolc image build base"
     assert build_command(image_builder.recipe("node").tag) == "toolc image build node"
     assert build_command("toolc/node:0.0.1") == (f"toolc image build node, and write image: toolc/node:{__version__}")
 
@@ -163,27 +168,27 @@ def test_the_digest_of_a_recipe_depends_on_its_files(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "tag"),
+    ("release", "codename"),
     [
-        ({"ID": "debian", "VERSION_CODENAME": "bookworm"}, "toolc/debian:bookworm"),
-        ({"ID": "ubuntu", "VERSION_CODENAME": "noble"}, "toolc/ubuntu:noble"),
+        ({"ID": "debian", "VERSION_CODENAME": "bookworm"}, "bookworm"),
+        ({"ID": "ubuntu", "VERSION_CODENAME": "noble"}, "noble"),
         ({"ID": "debian"}, None),
         ({"ID": "fedora", "VERSION_CODENAME": ""}, None),
     ],
 )
 def test_the_base_that_this_host_can_create(
-    release: dict[str, str], tag: str | None, monkeypatch: pytest.MonkeyPatch
+    release: dict[str, str], codename: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(platform, "freedesktop_os_release", lambda: release)
-    assert debian.tag() == tag
+    assert debian.codename() == codename
 
 
 def test_a_failed_mmdebstrap_reports_its_last_line(tmp_path: Path) -> None:
-    argv = ["/bin/sh", "-c", "echo I: hello >&2; echo E: no mirror >&2; exit 1"]
+    argv = ["/bin/sh", "-c", "echo I: hello... >&2; echo E: no mirror >&2; exit 1"]
     progress: list[str] = []
     with pytest.raises(InfrastructureError, match=r"^mmdebstrap failed: E: no mirror; to see why, run:"):
-        debian._run(argv, tmp_path, progress.append)
-    assert progress == ["I: hello"]
+        debian._run(argv, tmp_path, tmp_path, progress.append)
+    assert progress == ["hello..."]
 
 
 def test_toolcs_dockerfiles_do_not_pin_their_base() -> None:

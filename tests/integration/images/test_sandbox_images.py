@@ -7,7 +7,7 @@ from image_cases import usable
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.sandbox.docker import image_builder
+from toolc.sandbox.docker import base_image, image_builder
 
 HOLDS = {
     "python": "python3 -m pip --version; python3 -c 'import requests, yaml, venv'",
@@ -28,7 +28,7 @@ def test_every_image_is_tested() -> None:
 def test_an_image_has_its_programs(name: str, engine: str, tmp_path: Path) -> None:
     usable("docker")
     usable(engine)
-    tag = image_builder.build_image(name, base=None, on_progress=lambda _line: None).tag
+    tag = image_builder.build_image(name, base=base_image.build_base(None, print), on_progress=lambda _line: None).tag
     spec = tmp_path / "tool.yaml"
     spec.write_text(
         "toolc: 1\nname: tool\ndescription: Show that what an image is for is in it.\n"

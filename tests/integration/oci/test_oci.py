@@ -71,18 +71,22 @@ for address in ("192.0.2.1", "169.254.169.254"):
     assert run(engine, program) == "['lo']\n127.0.0.1\nENETUNREACH\nENETUNREACH\n"
 
 
-def test_the_root_is_read_only_and_has_no_user_files(engine: OciEngine) -> None:
+@pytest.mark.parametrize("host_programs", [False, True])
+def test_the_root_is_read_only_and_has_no_user_files(engine: OciEngine, host_programs: bool) -> None:
     program = """
 import errno, os
 for path in ("/x", "/usr/x", "/etc/x", "/home/x", "/var/x", "/run/x", "/proc/sys/kernel/hostname", "/etc/passwd"):
     try: open(path, "w")
     except OSError as error: print(path, errno.errorcode[error.errno])
-print(os.path.exists("/root"), os.path.exists("/sys"), os.listdir("/home"), os.path.exists("/etc/shadow"))
+for path in ("/root", "/sys", "/home"):
+    try: print(os.listdir(path), end=" ")
+    except OSError as error: print(errno.errorcode[error.errno], end=" ")
+print(os.access("/etc/shadow", os.R_OK))
 print(sorted(os.listdir("/dev")))
 """
-    lines = run(engine, program).splitlines()
+    lines = run(engine, program, Profile(limits=SMALL, host_programs=host_programs)).splitlines()
     assert {line.split()[1] for line in lines[:8]} <= {"EROFS", "EACCES"}
-    assert lines[8] == "False False [] False"
+    assert lines[8] == ("ENOENT ENOENT [] False" if host_programs else "EACCES [] [] False")
     assert set(ast.literal_eval(lines[9])) == {
         "fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "tty", "urandom", "zero"
     }  # fmt: skip
@@ -326,6 +330,22 @@ def test_close_ends_a_hostile_process_tree(engine: OciEngine) -> None:
     sandbox.close()
     assert not [trace for trace in traces(f"{Owner.current().label()}-") if "cgroup" in trace or "process" in trace]
     assert not sandbox.out_of_memory()
+
+
+def test_a_closed_engine_has_stopped_its_sandboxes() -> None:
+    with closing(OciEngine()) as engine:
+        sandbox = start(engine, HOSTILE)
+        assert read_line(sandbox) == "ready"
+        directory = sandbox._paths.state.parent
+        engine.close()
+        assert sandbox._runtime.returncode is not None
+        # Each process of the tree may have said that it is ready.
+        assert next(data for data in iter(sandbox.read, None) if not data.startswith(b"ready")) == b""
+        assert not directory.exists()
+        assert engine.closings == 1
+        sandbox.close()
+        assert run(engine, "print('again')") == "again\n"
+    assert not [trace for trace in traces(f"{Owner.current().label()}-") if "cgroup" in trace or "process" in trace]
 
 
 def test_a_killed_runtime_leaves_nothing(engine: OciEngine) -> None:

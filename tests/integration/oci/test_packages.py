@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from oci_cases import needs_oci, own_store
+from shared_base import share_base
 
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.errors import InfrastructureError
@@ -97,6 +98,7 @@ def test_packages_in_use_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         (folder / packages._LIST).write_text("greets==1.0\n", encoding="utf-8")
 
     monkeypatch.setattr(packages, "_install", install)
+    share_base(store.directory())
     with closing(OciEngine()) as engine:
         with closing(engine.start(Profile(requirements=("greets==1.0",)), BOOTSTRAP_ARGUMENTS)):
             os.utime(only().folder, (LONG_AGO, LONG_AGO))

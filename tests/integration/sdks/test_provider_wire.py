@@ -111,7 +111,8 @@ def test_gemini_receives_definitions_and_results(recorder: Recorder) -> None:
     [(path, body)] = recorder.received
     assert path.endswith("/models/m:generateContent")
     # The SDK writes some names in snake case, which the API accepts too.
-    tools = json.loads(json.dumps(body["tools"]).replace('"parameters_json_schema"', '"parametersJsonSchema"'))
+    text = json.dumps(body["tools"]).replace("parameters_json_schema", "parametersJsonSchema")
+    tools = json.loads(text.replace("response_json_schema", "responseJsonSchema"))
     assert tools == definitions("gemini")
     assert isinstance(body["contents"], list)
     sent = [types.Content.model_validate(each) for each in body["contents"]]

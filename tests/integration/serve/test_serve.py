@@ -67,6 +67,17 @@ def specs(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
+def test_builtin_tools_are_served_without_specs(tmp_path: Path) -> None:
+    async def names() -> list[str]:
+        async with served(tmp_path, "--builtin", "readonly", "--workspace", ".") as client:
+            return [tool.name for tool in (await client.list_tools()).tools]
+
+    (tmp_path / "a.txt").touch()
+    expected = ["file_info", "file_list", "file_read", "json_query", "read_result", "word_count"]
+    assert anyio.run(names) == expected
+
+
+@pytest.mark.slow
 def test_a_built_registry_serves_a_toolset(specs: Path) -> None:
     (specs / "toolc.yaml").write_text("toolsets: {readers: [look], sleepers: [sleep]}\n", encoding="utf-8")
     assert toolc("build", "specs", folder=specs).returncode == 0

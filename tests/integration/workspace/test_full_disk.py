@@ -20,7 +20,7 @@ from toolc.model.plan import Profile
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.host import owner
 from toolc.sandbox.oci.engine import OciEngine
-from toolc.sandbox.oci.images import export_image
+from toolc.sandbox.oci.images import import_image
 
 pytestmark = needs_oci
 
@@ -80,9 +80,9 @@ def test_a_full_disk_of_images_is_reported(small_disk: Path, monkeypatch: pytest
     archived = archive(tmp_path / "image.tar", "toolc-test/full:1", one_file(200_000))
     filler = fill(small_disk)
     with pytest.raises(InfrastructureError, match="No space left on device; free disk space"):
-        export_image("toolc-test/full:1", archived)
+        import_image(archived, "toolc-test/full:1", None)
     filler.unlink()
-    exported = export_image("toolc-test/full:1", archived)
+    exported = import_image(archived, "toolc-test/full:1", None)
     assert (exported.root / "file").stat().st_size == 200_000
 
 

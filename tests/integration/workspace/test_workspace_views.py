@@ -13,7 +13,7 @@ from transaction_cases import call, changes_of, paths, tool, tree
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.sandbox.base import Engine
-from toolc.sandbox.docker import image_builder
+from toolc.sandbox.docker import base_image, image_builder
 
 BEFORE = {
     "a": "a\n", "b": "b\n", "d": "folder", "d/sub": "folder", "d/sub/y": "y\n", "d/x": "x\n",
@@ -69,12 +69,14 @@ def give(folder: Path, uid: int) -> None:
         os.chown(path, uid, uid, follow_symlinks=False)
 
 
-def answer(configuration: Configuration, workspace: Path, script: str, **about: object) -> JsonObject:
+def answer(
+    configuration: Configuration, workspace: Path, script: str, *, host_programs: bool = False, **about: object
+) -> JsonObject:
     """Return the result of a call as JSON, because it may have run in another process."""
     spec = tool(script, min_isolation=configuration.min_isolation, **about)  # type: ignore[arg-type]
 
     def work(engine: Engine) -> JsonValue:
-        result = call(engine, spec, workspace)
+        result = call(engine, spec, workspace, host_programs=host_programs)
         return {
             "text": result.text,
             "is_error": result.is_error,
@@ -154,13 +156,12 @@ def test_a_file_that_changes_while_the_tool_runs_is_a_conflict(configuration: Co
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "owner"), [row for row in OWNERS if row[0] != "docker+gvisor"])
 def test_git_works_and_its_files_are_unchanged(workspace: Path, name: str, owner: int) -> None:
-    """Without an image, the git of the host is used."""
+    """The oci engine uses the git of the host."""
     configuration = ready(name)
-    image = (
-        image_builder.build_image("shell-tools", base=None, on_progress=lambda _: None).tag
-        if name == "docker"
-        else None
-    )
+    image = None
+    if name == "docker":
+        base = base_image.build_base(None, print)
+        image = image_builder.build_image("shell-tools", base=base, on_progress=print).tag
     git = ["git", "-C", str(workspace), "-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "safe.directory=*"]
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
         subprocess.run([*git, *words], check=True, capture_output=True)
@@ -172,6 +173,7 @@ def test_git_works_and_its_files_are_unchanged(workspace: Path, name: str, owner
         workspace,
         "touch a; git status --short; git log --format=%s; echo new > a; git diff --stat",
         image=image,
+        host_programs=image is None,
     )
     assert not found["is_error"], found["text"]
     assert found["text"] == "first\n a | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)\n"

@@ -67,12 +67,12 @@ def test_printed_output_is_always_in_the_details(reply: JsonValue, format_: Resu
     assert result.details == {"stdout": "debug\n", "stderr": "warning\n"}
 
 
-def test_an_exception_becomes_an_error_with_kind_message_and_line() -> None:
+def test_the_place_of_an_exception_is_in_the_details_and_not_shown_to_the_model() -> None:
     result = read(
         {"error": {"kind": "not_found", "message": "no a.txt", "file": "tool.py", "line": 7, "traceback": "T"}}
     )
     assert result == ToolResult(
-        content=(Text("no a.txt\n[tool.py, line 7]"),),
+        content=(Text("no a.txt"),),
         error=ToolFailure("not_found", "no a.txt"),
         details={"traceback": "T", "file": "tool.py", "line": 7},
     )

@@ -53,7 +53,7 @@ def test_every_command_in_the_table_has_its_module(capsys: pytest.CaptureFixture
         assert capsys.readouterr().out.startswith(f"Usage: toolc {name} ")
 
 
-IMAGE = ["build", "export", "list", "prune"]
+IMAGE = ["build", "export", "import", "list", "prune"]
 EMPTY = "the path is empty; write . for the current folder"
 
 
@@ -75,7 +75,8 @@ def test_group_without_a_command_prints_help(
         (["zzzzz"], "toolc: there is no command 'zzzzz'; see: toolc --help\n"),
         (["image", "lst"], "toolc: there is no command 'lst'; did you mean 'list'?\n"),
         (["import", "zzz"], "toolc: there is no command 'zzz'; see: toolc import --help\n"),
-        (["build"], "toolc: Missing argument 'PATHS...'; see: toolc build --help\n"),
+        (["check"], "toolc: Missing argument 'PATHS...'; see: toolc check --help\n"),
+        (["build"], "toolc: PATHS are missing; name specs or folders of specs, or use --builtin TOOLSET\n"),
         *(
             (
                 [command, "specs", ""],
@@ -155,18 +156,22 @@ def closed_pipe() -> Iterator[int]:
         os.close(writer)
 
 
+# It sleeps in short steps: a signal that arrives just before a sleep begins does not end that sleep.
 STUCK = """\
 import sys, time, types, click
 from toolc.cli.main import main
 
+def work(what):
+    print(what, flush=True)
+    while True:
+        time.sleep(0.05)
+
 @click.command("list")
 def command():
     try:
-        print("working", flush=True)
-        time.sleep(1000)
+        work("working")
     finally:
-        print("clearing up", flush=True)
-        time.sleep(1000)
+        work("clearing up")
 
 sys.modules["toolc.cli.commands.list"] = types.SimpleNamespace(command=command)
 main(["list"])

@@ -18,7 +18,9 @@ from toolc import (
     ToolCall,
     ToolcError,
     ToolResult,
+    acollect_response,
     build,
+    collect_response,
     define,
     event_to_json,
     result_to_json,
@@ -30,6 +32,7 @@ from toolc import (
 from toolc.functions.define import AgentKeys
 from toolc.functions.tool import Traits
 from toolc.model.names import PROVIDER_NAMES
+from toolc.providers.response_streams import STREAMING
 
 pytestmark = pytest.mark.slow
 
@@ -150,6 +153,15 @@ def wait(junk: Any) -> object:
         return cancellation.wait(junk)
 
 
+def collect_one(provider: str, junk: Any) -> object:
+    return collect_response(provider, [junk])
+
+
+async def chunks(*given: Any) -> AsyncIterator[object]:
+    for each in given:
+        yield each
+
+
 def each_of(use: Callable[..., object], *names: str) -> dict[str, Use]:
     def using(name: str) -> Use:
         return lambda junk: use(**{name: junk})
@@ -193,6 +205,13 @@ USES: dict[str, Use] = {
     "build(out)": lambda junk: build("nowhere", junk), "event_to_json": event_to_json,
     "result_to_json": result_to_json, "tool_calls(provider)": lambda junk: tool_calls(junk, {}),
     **{f"tool_calls({name})": partial(tool_calls, name) for name in PROVIDER_NAMES},
+    "collect_response(provider)": lambda junk: collect_response(junk, []),
+    **{f"collect_response({name})": partial(collect_response, name) for name in STREAMING},
+    **{f"collect_response({name}) of": partial(collect_one, name) for name in STREAMING},
+    "acollect_response(provider)": lambda junk: asyncio.run(acollect_response(junk, chunks())),
+    "acollect_response": lambda junk: asyncio.run(acollect_response("anthropic", junk)),
+    "acollect_response of": lambda junk: asyncio.run(acollect_response("anthropic", chunks(junk))),
+    "request_options": lambda junk: registry().request_options(junk),
     "tool_messages(provider)": lambda junk: tool_messages(junk, [], []),
     "tool_messages(calls)": lambda junk: tool_messages("anthropic", junk, []),
     "tool_messages(results)": lambda junk: tool_messages("anthropic", [CALL], junk),
@@ -240,5 +259,6 @@ def test_invalid_values_raise_a_toolc_error(name: str, junk: object) -> None:
 def test_all_public_names_are_tested() -> None:
     callables = {name for name in toolc.__all__ if inspect.isfunction(getattr(toolc, name))}
     assert callables == {
-        "build", "define", "event_to_json", "result_to_json", "step", "tool", "tool_calls", "tool_messages",
+        "acollect_response", "build", "collect_response", "define", "event_to_json", "result_to_json", "step", "tool",
+        "tool_calls", "tool_messages",
     }  # fmt: skip

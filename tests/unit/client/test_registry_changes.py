@@ -165,15 +165,29 @@ def test_builtin_tools_are_selected_by_preset() -> None:
     readonly, coding = Registry.builtin("readonly"), Registry.builtin("coding")
     assert set(readonly.names) < set(coding.names) < set(Registry.builtin().names)
     assert all(each.sandbox.workspace in {"none", "ro"} for each in readonly)
-    assert "bash" in coding
+    assert {"bash", "file_edit", "json_query"} <= set(coding.names)
+    assert {"web_search", "http_fetch", "knowledge_search"} <= set(Registry.builtin("research").names)
+    assert {"database_query", "json_query", "stats", "template"} <= set(Registry.builtin("data").names)
     with pytest.raises(UsageError, match="there is no toolset 'code'; did you mean 'coding'"):
         Registry.builtin("code")
-    with pytest.raises(UsageError, match=r"'bash' is a tool, not a toolset; use Registry.builtin\(\).only\('bash'\)"):
+    with pytest.raises(UsageError, match=r"'bash' is a tool, not a toolset; .*only\('bash'\), .*bash --builtin all"):
         Registry.builtin("bash")
-    with pytest.raises(
-        UsageError, match="there is no toolset 'everything'; choose one of: all, none, coding, readonly"
-    ):
+    choices = "all, coding, data, readonly, research, none"
+    with pytest.raises(UsageError, match=f"there is no toolset 'everything'; choose one of: {choices}"):
         Registry.builtin("everything")
+
+
+@pytest.mark.slow
+def test_builtin_toolsets_have_all_tools_and_what_their_names_promise() -> None:
+    registry = Registry.builtin()
+    assert registry.toolsets["all"] == registry.names
+    for name in registry.toolsets:
+        assert registry.toolset(name).names == Registry.builtin(name).names
+    assert all(tool.annotations.read_only for tool in Registry.builtin("readonly"))
+    assert all(
+        not tool.sandbox.network.allow for name in ("coding", "data", "readonly") for tool in Registry.builtin(name)
+    )
+    assert registry.get("shell_exec") == registry.get("bash")
 
 
 def test_no_compiled_tool_reaches_a_function_of_the_process(compiled: Registry) -> None:

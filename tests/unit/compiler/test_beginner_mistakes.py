@@ -257,3 +257,118 @@ def test_a_function_with_a_map_of_all_arguments_is_one_finding(tmp_path: Path) -
 def test_a_definition_for_openai_is_recognized(tmp_path: Path) -> None:
     function = '{"name": "a", "description": "b", "parameters": {"type": "object", "properties": {}}}'
     assert [each[1] for each in errors(tmp_path, f'{{"type": "function", "function": {function}}}')] == [OPENAI]
+
+
+REQUEST = "backend: {http: {method: POST, url: 'https://a.example.com/x'"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (f"{REQUEST}, auth: {{type: bearer, token: 5}}}}}}\n",
+         'the kind is a key: write bearer: "{{ secrets.TOKEN }}"'),
+        (f"{REQUEST}, auth: {{type: basic, username: 5, password: 5}}}}}}\n",
+         'the kind is a key: write basic: {username: USER, password: "{{ secrets.PASSWORD }}"}'),
+        (f"{REQUEST}, body: {{title: a, size: 1}}}}}}\n", "write body: {json: {title: ...}}"),
+        ("backend: {type: shell, command: date}\n", "the kind is a key: write shell: {argv: [...]}"),
+        ("backend: {shell: {entrypoint: [a], cmd: [b]}}\n",
+         "write argv: [...] for one program, or script: ... for shell code"),
+        (f"{SHELL}sandbox: {{secrets: {{TOKEN: {{env: MY_TOKEN}}}}}}\n",
+         "write {hosts: [api.example.com]}: the user who runs the tool sets the value of the secret"),
+        (f"secrets: {{T: {{hosts: [a.example.com]}}}}\n{REQUEST}, auth: {{bearer: '{{{{ secrets.T }}}}'}}}}}}\n",
+         "in a tool, 'secrets' belongs under sandbox"),
+        (f"parameters:\n  - {{name: city, type: string}}\n{SHELL}",
+         'write one key for each: {city: {type: string, description: "..."}}'),
+        (f"{SHELL}sandbox: {{limits: {{cpus: 500m}}}}\n", "write 0.5"),
+        ("backend: {python: {code: 'def greet(): pass', requirements: requirements.txt}}\n",
+         "copy the lines of requirements.txt: write [requests==2.32.3, ...]"),
+        ("parameters: {a: {}, b: {}}\nbackend: {python: {code: 'def greet(x, y): pass'}}\n",
+         "write def greet(a, b), or rename the parameters"),
+        (f"parameters: {{a: {{}}, b: {{}}}}\n{PLUGIN}examples: [{{args: {{a: 1, b: 2}}}}]\n",
+         "write {a: ..., b: ...}, without 'args'"),
+        ("backend: {http: {method: GET, url: api.example.com/v1}}\n", "write https://api.example.com/v1"),
+        ("backend: {http: {method: GET, url: '${API_BASE}/v1'}}\n",
+         "write the host, or {{ vars.API_BASE }} and vars: {API_BASE: https://...} in toolc.yaml"),
+        ("parameters: {a: {}}\nbackend: {http: {method: GET, url: 'https://a.example.com/x?q={{ a }}'}}\n",
+         'use query: {q: "{{ a }}"}, which encodes the value'),
+        (f"{REQUEST}, headers: {{A: '{{{{ lookup(\"env\", \"KEY\") }}}}'}}}}}}\n",
+         "for a secret write {{ secrets.KEY }}, and declare it under sandbox.secrets"),
+        ("parameters: {a: {type: boolean}}\nbackend: {shell: {argv: [ls, \"{{ '-a' if a else '' }}\"]}}\n",
+         'write {when: a, argv: [...]} in argv, or a script that tests "$ARG_a"'),
+        ("parameters: {a: {}}\nbackend: {shell: {argv: [echo, '{% for x in a %}{{ x }}{% endfor %}']}}\n",
+         "write {when: NAME, argv: [...]} for arguments that depend on a parameter"),
+        (f"parameters: {{a: {{}}}}\n{REQUEST}, body: {{text: '{{% for x in a %}}{{{{ x }}}}{{% endfor %}}'}}}}}}\n",
+         "write {{ a }}, which inserts the whole list as JSON"),
+        ("backend: {shell: {argv: [docker, ps, --format, '{{.Names}}']}}\n",
+         "if it is text for the program, write {{ '{{.Names}}' }}"),
+        ("backend: {shell: {argv: [docker, ps, --format, '{{json .Ports}}']}}\n",
+         "if it is text for the program, write {{ '{{json .Ports}}' }}"),
+    ],
+)  # fmt: skip
+def test_one_mistake_is_one_finding_whose_hint_is_what_to_write(tmp_path: Path, text: str, hint: str) -> None:
+    found = errors(tmp_path, HEAD + text)
+    assert [each[1] for each in found[:1]] == [hint]
+    expected = 2 if "argv: [echo, '{% for" in text else 1  # the name that the loop declares is unknown as well
+    assert len(found) == expected
+
+
+@pytest.mark.parametrize("key", ["desc", "doc", "docs", "docstring", "help", "summary"])
+def test_another_name_of_the_description_is_one_finding(tmp_path: Path, key: str) -> None:
+    (tmp_path / "tool.yaml").write_text(f"toolc: 1\nname: greet\n{key}: Greet a person.\n{PLUGIN}", encoding="utf-8")
+    found = [
+        each for each in compile_specs([tmp_path / "tool.yaml"]).diagnostics.sorted() if each.code.number != "TC208"
+    ]
+    assert [each.hint for each in found if "backend" not in each.message] == ["write 'description'"]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("type: function\nfunction: {name: a, description: b, parameters: {type: object}}\n", OPENAI),
+        ("name: a\ndescription: b\ninputSchema: {type: object}\n", "this is an MCP file"),
+    ],
+)
+def test_a_definition_of_another_format_in_a_folder_is_one_error(tmp_path: Path, text: str, hint: str) -> None:
+    (tmp_path / "tool.yaml").write_text(text, encoding="utf-8")
+    found = [each for each in compile_specs([tmp_path]).diagnostics.sorted() if each.is_error]
+    assert [each.hint.startswith(hint) for each in found] == [True]
+
+
+def test_the_fix_of_an_unknown_environment_variable_declares_the_secret(tmp_path: Path) -> None:
+    path = tmp_path / "tool.yaml"
+    path.write_text(f"{HEAD}{REQUEST}, headers: {{A: '{{{{ env.KEY }}}}'}}}}}}\n", encoding="utf-8")
+    (tmp_path / "fixed.yaml").write_bytes(next(iter(apply_fixes([path], Settings(), unsafe=True))).after)
+    assert not [each for each in compile_specs([tmp_path / "fixed.yaml"]).diagnostics.sorted() if each.is_error]
+    assert "secrets: {KEY: {hosts: [a.example.com]}}" in (tmp_path / "fixed.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("key", ["values", "options", "choices"])
+def test_type_enum_with_a_list_is_one_error_with_a_fix(tmp_path: Path, key: str) -> None:
+    text = f"{HEAD}parameters:\n  name: {{type: enum, {key}: [a, b], description: A kind of name}}\n{PLUGIN}"
+    ((_, hint),) = errors(tmp_path, text)
+    assert hint == f"write type: string, and enum instead of {key}: enum: [...]"
+    (file,) = apply_fixes([tmp_path / "tool.yaml"], Settings(), unsafe=True)
+    fixed = file.after.decode()
+    assert "{type: string, enum: [a, b], description" in fixed
+    assert errors(tmp_path, fixed) == []
+
+
+def test_type_enum_with_numbers_is_one_error(tmp_path: Path) -> None:
+    ((_, hint),) = errors(tmp_path, f"{HEAD}parameters:\n  name: {{type: enum, values: [1, 2]}}\n{PLUGIN}")
+    assert hint == "write enum instead of values: enum: [...]; remove the type"
+
+
+def test_properties_without_type_object_are_one_error(tmp_path: Path) -> None:
+    parameters = "parameters: {properties: {name: {type: string, description: A name}}}\n"
+    ((_, hint),) = errors(tmp_path, HEAD + parameters + "backend: {shell: {argv: [echo, '{{ name }}']}}\n")
+    assert (
+        hint
+        == "write 'type: object' next to 'properties', and list the names that each call must have under 'required'"
+    )
+
+
+def test_code_with_a_value_and_input_is_one_error(tmp_path: Path) -> None:
+    parameters = "parameters: {x: {type: string, description: A name}}\n"
+    script = 'backend:\n  shell:\n    script: |\n      ls | xargs -I % sh -c "$ARG_x %"\n'
+    ((_, hint),) = errors(tmp_path, HEAD + parameters + script)
+    assert 'in which "$ARG_x" is the value; for input, pass it as an argument: sh -c' in hint

@@ -40,7 +40,8 @@ Route = tuple[str | int, ...]
 
 def files(*folders: Path) -> list[Path]:
     found = (path for folder in folders for path in folder.rglob("*") if path.suffix in {".yaml", ".toml"})
-    return sorted(path for path in found if path.name not in PROJECT_FILES)
+    # The variables of templates become part of a project file.
+    return sorted(path for path in found if path.name not in {*PROJECT_FILES, "vars.yaml"})
 
 
 GOOD = files(SPECS / "positive", ROOT / "specs", ROOT / "docs")

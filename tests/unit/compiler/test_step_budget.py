@@ -11,7 +11,7 @@ from long_runs import counted_calls
 
 from toolc.document.map_reader import Findings
 from toolc.model import codes
-from toolc.model.diagnostics import MAX_STEPS, Diagnostic, Diagnostics, spend, step_budget, steps_left
+from toolc.model.diagnostics import MAX_STEPS, Diagnostic, Diagnostics, spend, spend_once, step_budget, steps_left
 from toolc.model.names import close_match
 from toolc.model.source import Position, SourceText, Span
 
@@ -135,3 +135,30 @@ def test_findings_within_muted_spans_are_not_added(muted: list[tuple[int, int]],
         findings.mute(each)
     findings.add(codes.TEMPLATE, "message", span(column, length))
     assert findings.diagnostics.total == (not any(each.covers(span(column, length)) for each in spans))
+
+
+def test_the_steps_for_one_subject_count_once() -> None:
+    with step_budget():
+        assert all(spend_once("a", MAX_STEPS, "work") for _ in range(3))
+        assert not spend_once("b", 1, "work")
+
+
+_LOOPS: Final = "^(?:" + "".join(f"{chr(0x4E00 + i)}?" for i in range(140)) + "{n})*$"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "pattern",
+    [r"(?<=(\P{{L}}|bb|ccc){{3}})x{n}", r"[^\P{{L}}\p{{N}}{n}]+", _LOOPS],
+    ids=["lookbehind", "classes", "loops"],
+)
+def test_many_slow_patterns_are_not_all_checked(pattern: str, tmp_path: Path) -> None:
+    every = "".join(f"  p{n}: {{type: string, pattern: '{pattern.format(n=n)}'}}\n" for n in range(800))
+    found = compile_text(tmp_path, f"{_HEAD}Text\nparameters:\n{every}{_TAIL}").diagnostics.sorted()
+    assert [each.message for each in found if each.code is codes.TOO_MANY_STEPS]
+
+
+def test_a_pattern_with_a_large_class_may_be_used_often(tmp_path: Path) -> None:
+    every = "".join(f"  p{n}: {{type: string, pattern: '^[\\p{{L}} ]+$'}}\n" for n in range(800))
+    found = compile_text(tmp_path, f"{_HEAD}Text\nparameters:\n{every}{_TAIL}").diagnostics.sorted()
+    assert not [each for each in found if each.code in {codes.TOO_MANY_STEPS, codes.BAD_PATTERN}]

@@ -11,6 +11,7 @@ from paths import DOCS
 from toolc.config.secret_sources import EnvSource
 from toolc.config.user_config import Configuration, configuration_folder, load_configuration
 from toolc.model.errors import UsageError
+from toolc.model.spec.sandbox import MIB
 
 
 @pytest.fixture
@@ -42,19 +43,23 @@ def test_the_folder_of_the_configuration(environment: dict[str, str], folder: st
 
 
 def test_without_a_file_the_defaults_apply(home: dict[str, str]) -> None:
-    assert load_configuration(home) == Configuration(engine="auto", accept_unenforced=())
+    assert load_configuration(home) == Configuration(
+        engine="auto", accept_unenforced=(), workspace_growth_bytes=2048 * MIB
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("config.yaml", "engine: oci\naccept_unenforced: [memory, cpus]\n"),
-        ("config.toml", 'engine = "oci"\naccept_unenforced = ["memory", "cpus"]\n'),
+        ("config.yaml", "engine: oci\naccept_unenforced: [memory, workspace]\nworkspace_growth: 5MiB\n"),
+        ("config.toml", 'engine = "oci"\naccept_unenforced = ["memory", "workspace"]\nworkspace_growth = "5MiB"\n'),
     ],
 )
 def test_all_settings_are_read(home: dict[str, str], name: str, text: str) -> None:
     write(home, text, name)
-    assert load_configuration(home) == Configuration(engine="oci", accept_unenforced=("memory", "cpus"))
+    assert load_configuration(home) == Configuration(
+        engine="oci", accept_unenforced=("memory", "workspace"), workspace_growth_bytes=5 * MIB
+    )
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "{}\n"])
@@ -72,6 +77,7 @@ def test_an_empty_configuration_is_valid(home: dict[str, str], text: str) -> Non
             ":1:29: 'accept_unenforced'[1] must be one of 'timeout', 'memory', 'cpus', 'pids', ",
         ),
         ("accept_unenforced: memory\n", ":1:20: 'accept_unenforced' must be a list, but is the text 'memory'"),
+        ("workspace_growth: 2000\n", ":1:19: 'workspace_growth' must be a size such as "),
         ("acept_unenforced: []\n", ":1:1: the configuration has no key 'acept_unenforced'; did you mean"),
         ("- engine\n", ":1:1: the configuration must be a map"),
         ("engine: 'auto\n", ":1:9: this quote is never closed"),
@@ -179,5 +185,34 @@ def test_the_example_of_the_documentation_is_valid(home: dict[str, str]) -> None
     (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     write(home, example)
     assert load_configuration(home) == Configuration(
-        engine="auto", accept_unenforced=("memory", "cpus"), secrets={"GITHUB_TOKEN": EnvSource("GH_TOKEN")}
+        engine="auto",
+        accept_unenforced=("memory", "cpus"),
+        secrets={"GITHUB_TOKEN": EnvSource("GH_TOKEN")},
+        base_image="registry.example.com/tools/base:3",
+        warm={"word_count": 2},
     )
+
+
+def test_a_base_image_must_be_the_name_of_an_image(home: dict[str, str]) -> None:
+    write(home, "base_image: https://example.com/base\n")
+    with pytest.raises(
+        UsageError, match=r"config.yaml:1:13: 'base_image' is not an image name: 'https://example.com/base'"
+    ):
+        load_configuration(home)
+
+
+def test_the_programs_of_the_host_are_a_choice_of_the_user(home: dict[str, str]) -> None:
+    assert not load_configuration(home).host_programs
+    write(home, "host_programs: true\n")
+    assert load_configuration(home) == Configuration(host_programs=True)
+
+
+def test_numbers_of_warm_sandboxes_are_whole_numbers(home: dict[str, str]) -> None:
+    write(home, "warm: {a: 0, b: 2}\n")
+    assert load_configuration(home).warm == {"a": 0, "b": 2}
+    write(home, "warm: {a: -1}\n")
+    with pytest.raises(UsageError, match=r"config.yaml:1:11: 'a' in 'warm' must be a whole number from 0 to 1000"):
+        load_configuration(home)
+    write(home, "warm: 2\n")
+    with pytest.raises(UsageError, match=r"config.yaml:1:7: 'warm' must be a map, but is the number 2"):
+        load_configuration(home)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from toolc import FunctionTool, UsageError, define, tool
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.code_backends import HostFunction
 from toolc.model.spec.tool import Annotations
 
@@ -154,6 +154,7 @@ def test_wrong_types_are_usage_errors() -> None:
 PING = define("ping", "Ping a host.").param("host", "string")
 NO_OBJECT: JsonObject = {"type": "object", "properties": {}}
 BAD_TYPE: JsonObject = {"type": "object", "properties": {"a": {"type": "text"}}}
+BAD_PATTERN: JsonObject = {"type": "object", "properties": {"a": {"patternProperties": {"(?i)x": {}}}}}
 UNKNOWN: Any = {"retries": 3}
 
 
@@ -177,6 +178,10 @@ UNKNOWN: Any = {"retries": 3}
             "tool 'x': its parameters are not a valid JSON Schema: 'text' is not valid under",
         ),
         (
+            lambda: define("x", "X.", parameters=BAD_PATTERN).handler(lambda a=None: a),
+            r"not a valid JSON Schema: the pattern '\(\?i\)x': '\(\?i\)' does not start a group in ECMA-262",
+        ),
+        (
             lambda: define("x", "X.", parameters=NO_OBJECT).param("a", "string"),
             "tool 'x' already has a schema; add the parameter 'a' to it",
         ),
@@ -194,3 +199,11 @@ UNKNOWN: Any = {"retries": 3}
 def test_invalid_definition_is_rejected(make: Callable[[], object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         make()
+
+
+@pytest.mark.parametrize("pattern", [r"^\p{Lu}", r"^(?<first>a|b)\k<first>$", r"^\u{1F600}$", "[[a]"])
+@pytest.mark.parametrize("kind", ["string", ["string", "null"]])
+def test_patterns_of_ecma_262_are_valid_without_a_warning_of_python(pattern: str, kind: JsonValue) -> None:
+    parameters: JsonObject = {"type": "object", "properties": {"a": {"type": kind, "pattern": pattern}}}
+    tool = define("x", "X.", parameters=parameters).handler(lambda a=None: a)
+    assert tool.spec.parameters.properties["a"] == {"type": kind, "pattern": pattern}

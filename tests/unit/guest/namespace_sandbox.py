@@ -17,12 +17,16 @@ ROOT = """
 set -e
 mount -t tmpfs -o mode=755 tmpfs /mnt
 cd /mnt
-mkdir -p usr etc proc dev tmp tool workspace
+mkdir -p usr etc proc dev tmp tool workspace empty
 mount --rbind /usr usr
 for name in bin lib lib64 sbin; do ln -s usr/$name $name; done
 mount -t proc proc proc
 mount --bind /dev dev
+mount -t devpts -o newinstance,ptmxmode=0666 devpts dev/pts
 for name in tmp tool workspace; do mount -t tmpfs -o mode=1777,size=16m tmpfs $name; done
+mkdir -p opt/toolc/site
+mount --bind "$1" opt/toolc/site
+shift
 exec chroot . /usr/bin/setpriv --reuid {user} --regid {user} --clear-groups --inh-caps=-all --bounding-set=-all \
   --no-new-privs /usr/bin/prlimit --nproc=200:200 /usr/bin/env -i \
   --block-signal=USR1 --ignore-signal=USR2 "$@"
@@ -36,7 +40,8 @@ class NamespaceSandbox:
     image = None
     created = 0.0
 
-    def __init__(self, python: str = "/usr/bin/python3", words: tuple[str, ...] = ()) -> None:
+    def __init__(self, python: str = "/usr/bin/python3", words: tuple[str, ...] = (), site: str = "/mnt/empty") -> None:
+        """Start it. ``words`` are arguments of the guest, and ``site`` is a folder of packages."""
         self.socket, theirs = socket.socketpair()
         self.socket.settimeout(0)
         self._errors = ""
@@ -45,7 +50,7 @@ class NamespaceSandbox:
             self.process = subprocess.Popen(
                 [
                     *("unshare", "--pid", "--fork", "--mount", "--net", "--ipc", "--kill-child"),
-                    *("/bin/sh", "-c", ROOT.format(user=USER), "sh", python, *BOOTSTRAP_ARGUMENTS, *words),
+                    *("/bin/sh", "-c", ROOT.format(user=USER), "sh", site, python, *BOOTSTRAP_ARGUMENTS, *words),
                 ],
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),

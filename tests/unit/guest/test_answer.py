@@ -66,18 +66,18 @@ REJECTED: dict[str, tuple[object, str]] = {
         {"a": [float("nan")]},
         "the result cannot be sent as JSON: the value['a'][0] is nan, which is not a JSON number",
     ),
-    "set": ([1.5, {2}], "the result cannot be sent as JSON: the value[1] is a set; return a list"),
-    "class": (int, "the result cannot be sent as JSON: the value is a type"),
-    "object": ({"a": object()}, "the result cannot be sent as JSON: the value['a'] is a object"),
-    "key": ({(1, 2): 3}, "the result cannot be sent as JSON: the value has a key that is a tuple; use strings"),
+    "set": ([1.5, {2j}], "the result cannot be sent as JSON: the value[1][0] has the type complex"),
+    "class": (int, "the result cannot be sent as JSON: the value has the type type"),
+    "object": ({"a": object()}, "the result cannot be sent as JSON: the value['a'] has the type object"),
+    "key": ({(1, 2): 3}, "the result cannot be sent as JSON: the value has a key of the type tuple; use strings"),
     "circle": (loop(), "the result cannot be sent as JSON: the value[0]['again'] contains itself"),
     "content": (
         CTX.result([{"a": 1}]),
         "content must be text, images or a list of these, got dict; pass data as structured=",
     ),
     "details": (
-        CTX.result("x", details={"d": {1}}),
-        "the result cannot be sent as JSON: the value['details']['d'] is a set; return a list",
+        CTX.result("x", details={"d": iter([1])}),
+        "the details cannot be sent as JSON: the value['d'] has the type list_iterator; return a dict or a list",
     ),
 }
 

@@ -4,6 +4,7 @@ Loopback is down in these namespaces, so the worker cannot get the response in a
 """
 
 import json
+import marshal
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -42,7 +43,7 @@ class Host:
         self.until(frames.READY)
 
     def call(self, call: JsonObject) -> None:
-        self._sandbox.socket.sendall(frames.encode(frames.CALL, 0, json.dumps(call).encode()))
+        self._sandbox.socket.sendall(frames.encode(frames.CALL, 0, marshal.dumps(call)))
 
     def send(self, *parts: bytes) -> None:
         self._sandbox.socket.sendall(b"".join(parts))

@@ -15,6 +15,7 @@ from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime.call_details import Timing
 from toolc.runtime.egress.broker import Egress
+from toolc.runtime.pool.pool import Lease
 from toolc.runtime.sessions.server import SandboxServer
 from toolc.runtime.wire.session import EndedError, SessionCall
 
@@ -37,6 +38,10 @@ def run(code, ctx):
 TOO_LONG = "the arguments and environment are too long for a program; use stdin"
 
 
+def new_sandbox(profile: Profile) -> Lease:
+    return Lease(NamespaceSandbox(), profile)
+
+
 class Session:
     """A sandbox, and the output and progress of its last call."""
 
@@ -48,7 +53,7 @@ class Session:
 
     def call(self, plan: Plan) -> Outcome:
         if self._server is None:
-            self._server = SandboxServer(plan, lambda profile: (NamespaceSandbox(), profile), Egress(), Timing())
+            self._server = SandboxServer(plan, new_sandbox, Egress(), Timing())
         self.output, self.progress = [], []
         call = SessionCall(
             timeout_ms=100_000,

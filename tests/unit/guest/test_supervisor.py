@@ -9,8 +9,9 @@ from real_guest import Guest, stopped
 
 from toolc.guest import frames
 from toolc.guest.bundle import bundle
-from toolc.model.plan import Exec
+from toolc.model.plan import Exec, Plan, Profile
 from toolc.model.spec.sandbox import Limits
+from toolc.runtime.wire.protocol import call_message
 
 
 def test_output_streams_and_the_exit_status_are_the_programs(guest: Guest) -> None:
@@ -209,6 +210,9 @@ def test_the_tool_has_only_three_descriptors(guest: Guest) -> None:
     assert outcome.stdout.text() in ("[0, 1, 2, 3]\n", "[0, 1, 2]\n")  # 3 is that of the listing
 
 
+ENDLESS = "echo go; trap '' TERM; (setsid sleep 1000 &); while :; do :; done"
+
+
 @pytest.mark.parametrize("when", ["before ready", "ready", "in the call"])
 def test_closing_the_stream_ends_all_processes(guest: Guest, when: str) -> None:
     with closing(NamespaceSandbox()) as sandbox:
@@ -217,12 +221,8 @@ def test_closing_the_stream_ends_all_processes(guest: Guest, when: str) -> None:
         else:
             start(sandbox)
         if when == "in the call":
-            message = (
-                b'{"call_id": "c", "timeout_ms": 60000, "directory": "/tmp", "environment": {}, "files": [],'
-                b' "open_files": 64, "file_size_bytes": 1000, "argv":'
-                b' ["/bin/sh", "-c", "echo go; trap \'\' TERM; (setsid sleep 1000 &); while :; do :; done"]}'
-            )
-            sandbox.socket.sendall(frames.encode(frames.CALL, 0, message))
+            plan = Plan(profile=Profile(), invocation=Exec(argv=("/bin/sh", "-c", ENDLESS)), call_id="c")
+            sandbox.socket.sendall(frames.encode(frames.CALL, 0, call_message(plan, 60_000)))
             assert sandbox.socket.recv(1000).endswith(b"go\n")
     assert sandbox.error_output() == ""
 
@@ -230,10 +230,18 @@ def test_closing_the_stream_ends_all_processes(guest: Guest, when: str) -> None:
 def test_a_protocol_error_of_the_host_ends_the_guest(guest: Guest) -> None:
     with closing(NamespaceSandbox()) as sandbox:
         start(sandbox)
-        sandbox.socket.sendall(frames.encode(frames.READY))
+        sandbox.socket.sendall(frames.encode(frames.EXIT))
         while sandbox.socket.recv(1000):
             pass
-    assert "frame of type 1 on stream 0" in sandbox.error_output()
+    assert "frame of type 8 on stream 0" in sandbox.error_output()
+
+
+def test_a_waiting_guest_reports_again_that_it_is_ready(guest: Guest) -> None:
+    with closing(NamespaceSandbox()) as sandbox:
+        start(sandbox)
+        for _ in range(2):
+            sandbox.socket.sendall(frames.encode(frames.READY))
+            assert sandbox.socket.recv(1000)[4] == frames.READY
 
 
 @pytest.mark.slow
@@ -242,3 +250,12 @@ def test_stdin_of_boundary_sizes_is_forwarded(guest: Guest) -> None:
         text = "x" * (size // 3)
         outcome = guest.run(Exec(argv=("/bin/cat",)), stdin=text.encode(), limits=Limits(output_bytes=1_000_000))
         assert outcome.stdout.data() == text.encode()
+
+
+@pytest.mark.parametrize("script", ["true", "(setsid sleep 1000 &); exit 3", "kill -9 $$"])
+def test_the_end_of_all_processes_is_reported(guest: Guest, script: str) -> None:
+    assert guest.shell(script).processes_ended
+
+
+def test_it_is_also_reported_after_a_timeout(guest: Guest) -> None:
+    assert guest.shell("trap '' TERM; (setsid sleep 1000 &); sleep 1000", timeout_ms=200).processes_ended

@@ -3,7 +3,15 @@
 import pytest
 from long_runs import counted_calls
 
-from toolc.model.call_graph import call_depth, call_depths, called_tools, find_cycle, reachable_tools, tools_by_name
+from toolc.model.call_graph import (
+    call_depth,
+    call_depths,
+    called_tools,
+    find_cycle,
+    find_cycles,
+    reachable_tools,
+    tools_by_name,
+)
 from toolc.model.json_schema import Schema
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.composed_backends import CompositeBackend, Step
@@ -55,6 +63,26 @@ def test_reachable_tools_are_listed_by_name() -> None:
 def test_call_depth_counts_nested_calls() -> None:
     assert [call_depth(tool, TOOLS) for tool in (A, INNER, OUTER)] == [1, 2, 3]
     assert call_depths([OUTER, INNER, A, B]) == {"a": 1, "b": 1, "inner": 2, "outer": 3}
+
+
+@pytest.mark.parametrize(
+    ("graph", "cycles"),
+    [
+        ("", {}),
+        ("ab bc", {}),
+        ("aa ab", {"a": "a"}),
+        ("ab ba", {"a": "ab", "b": "ab"}),
+        ("ab bc ca cd da", dict.fromkeys("abcd", "abcd")),
+        ("ab bc cb cd de ed", {"b": "bc", "c": "bc", "d": "de", "e": "de"}),
+        ("ab ac bd cd da", dict.fromkeys("abcd", "abcd")),
+    ],
+)
+def test_each_node_of_a_cycle_has_the_nodes_of_its_cycle(graph: str, cycles: dict[str, str]) -> None:
+    """``graph`` lists edges; a node without edges is not a key."""
+    targets: dict[str, frozenset[str]] = {}
+    for edge in graph.split():
+        targets[edge[0]] = targets.get(edge[0], frozenset()) | {edge[1]}
+    assert find_cycles(targets) == {node: frozenset(cycle) for node, cycle in cycles.items()}
 
 
 def test_tools_that_reach_a_cycle_have_no_depth() -> None:

@@ -1,5 +1,7 @@
 """Hosts and destinations have one canonical spelling; ambiguous ones are rejected."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,3 +106,6 @@ def test_invalid_hosts_are_escaped_in_messages() -> None:
 )  # fmt: skip
 def test_entries_that_cover_other_entries(wide: str, narrow: str, expected: bool) -> None:
     assert covers(parse_destination(wide), parse_destination(narrow)) is expected
+    any_wide, any_narrow = (replace(parse_destination(each), any_host=True) for each in (wide, narrow))
+    assert covers(any_wide, parse_destination(narrow)) is covers(any_wide, any_narrow) is expected
+    assert not covers(parse_destination(wide), any_narrow)

@@ -56,10 +56,15 @@ def test_a_lock_file_round_trips() -> None:
         },
     )
     assert lock.text() == (
-        f"{HEADER}\ndraw surface={B} effect={C} image={A} package=numpy==2.1.0@{A} package=six==1.16.0@{B}\n{LINE}\n"
+        f"{HEADER}\nbase=any\n"
+        f"draw surface={B} effect={C} image={A} package=numpy==2.1.0@{A} package=six==1.16.0@{B}\n{LINE}\n"
     )
     assert Lock.parse(lock.text(), "toolc.lock") == lock
     assert Lock.parse("\ufeff" + lock.text().replace("\n", "\r\n"), "toolc.lock") == lock
+    pinned = replace(lock, base=C)
+    assert pinned.text().startswith(f"{HEADER}\nbase={C}\ndraw ")
+    assert Lock.parse(pinned.text(), "toolc.lock") == pinned
+    assert Lock.parse(lock.text().replace("base=any\n", ""), "toolc.lock") == lock, "as an older toolc wrote it"
     assert lock.tools["draw"].requirements == (f"numpy==2.1.0 --hash={A}", f"six==1.16.0 --hash={B}")
 
 
@@ -146,3 +151,8 @@ def test_an_executor_with_a_lock_calls_only_approved_tools(tmp_path: Path) -> No
     with executor, pytest.raises(LockError, match=r"toolc\.lock does not approve the tool one"):
         executor.run("one", {})
     assert len(engine.profiles) == 2
+
+
+def test_a_lock_file_without_an_end_is_not_read() -> None:
+    with pytest.raises(LockError, match=r"/dev/zero is larger than 64 MiB; write it again with: toolc lock"):
+        Lock.read(Path("/dev/zero"))

@@ -306,3 +306,13 @@ def test_a_field_that_is_stored_if_set_changes_no_other_digest() -> None:
     registry = RegistryFile((register(replace(unset, backend=value)),))
     assert registry_from_json(parse(registry_bytes(registry))).tools[0].spec.backend == value
     assert digests(replace(unset, backend=value)).effect != digests(unset).effect
+
+
+def test_preloaded_modules_are_stored_only_if_there_are_some() -> None:
+    backend = PythonBackend(entry="a.py", function="a", files=(File(path="a.py", text="def a(): pass\n"),))
+    unset = ToolSpec(name="a", description="d", parameters=Schema({"type": "object"}), backend=backend)
+    assert "preload" not in str(tool_to_json(unset))
+    value = replace(unset, backend=replace(backend, preload=("json", "xml.dom")))
+    registry = RegistryFile((register(value),))
+    assert registry_from_json(parse(registry_bytes(registry))).tools[0].spec == value
+    assert digests(value).effect != digests(unset).effect

@@ -23,6 +23,10 @@ def policy(folder: Path, text: str) -> Policy:
         ),
         ("{limits: {timeout: 1m}}", "{limits: {memory: 1GiB}}", "timeout: 1m", "memory: 1GiB"),
         ("{hosts: ['a.example.com:443']}", "{hosts: ['*.example.com:443']}", "a.example.com:443", "*.example.com:443"),
+        (
+            "{hosts: ['a.example.com:80']}", "{hosts: [{to: 'a.example.com:80', any_host: true}]}", "a.example.com:80",
+            '{to: "a.example.com:80", any_host: true}',
+        ),
         ("{hosts: []}", "{}", "none", None),
         ("{public_egress: false}", "{}", "false", None),
         ("{public_egress: false}", "{hosts: ['public:443']}", "false", None),

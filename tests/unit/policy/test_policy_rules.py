@@ -53,6 +53,15 @@ def test_a_composite_includes_its_steps(tmp_path: Path) -> None:
     ]
 
 
+def test_a_tool_without_a_limit_of_its_workspace_exceeds_every_maximum(tmp_path: Path) -> None:
+    limited, unlimited = (f"sandbox: {{workspace: rw, limits: {{{each}}}}}\n" for each in ("workspace: 2MiB", ""))
+    assert violations_of(tmp_path, "{limits: {workspace: 2MiB}}", limited) == []
+    assert violations_of(tmp_path, "{limits: {workspace: 2MiB}}", "sandbox: {workspace: ro}\n") == []
+    assert violations_of(tmp_path, "{limits: {workspace: 2MiB}}", unlimited) == [
+        "limits: workspace: no limit is more than P allows; P allows workspace: 2MiB or less"
+    ]
+
+
 AGENT = """\
 parameters: {about: {type: string, maxLength: 9, description: The topic}}
 backend:

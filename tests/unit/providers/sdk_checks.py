@@ -4,7 +4,10 @@ SDK TypedDicts drop keys they do not know, so what comes out of validation is co
 """
 
 import copy
+import re
 from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
 
 import jsonschema
 from provider_cases import assert_accepted
@@ -72,8 +75,70 @@ def check_mcp(tools: list[JsonValue]) -> None:
         jsonschema.Draft202012Validator.check_schema(_object(_object(tool)["inputSchema"]))
 
 
+def check_bedrock(tools: list[JsonValue]) -> None:
+    if not tools:
+        return
+    from botocore.validate import ParamValidator
+
+    service = _bedrock()
+    shape = service.operation_model("Converse").input_shape
+    report = ParamValidator().validate({"modelId": "m", "toolConfig": {"tools": tools}}, shape)
+    assert not report.has_errors(), report.generate_report()
+    for tool in tools:
+        spec = _object(_object(tool)["toolSpec"])
+        for name, rule in service.shape_for("ToolSpecification").members.items():
+            if name in spec and rule.type_name == "string":  # the validator ignores its pattern and maximum
+                assert re.fullmatch(rule.metadata.get("pattern", r"(?s:.*)"), str(spec[name]))
+                assert len(str(spec[name])) <= rule.metadata.get("max", len(str(spec[name])))
+        schema = _object(_object(spec["inputSchema"])["json"])
+        assert schema["type"] == "object"
+        assert not {"oneOf", "anyOf", "allOf"} & schema.keys()
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+@cache
+def _bedrock() -> Any:
+    """Return botocore's model of the API, which takes a while to load."""
+    import botocore.session
+
+    return botocore.session.get_session().get_service_model("bedrock-runtime")
+
+
+def check_mistral(tools: list[JsonValue]) -> None:
+    from mistralai.client.models import Tool
+
+    for tool in tools:
+        assert Tool.model_validate(tool).model_dump(by_alias=True, exclude_none=True) == tool
+        _check_parameters(tool)
+
+
+def check_cohere(tools: list[JsonValue]) -> None:
+    from cohere import ToolV2
+
+    for tool in tools:
+        parsed = ToolV2.model_validate(tool)
+        assert not parsed.model_extra
+        assert parsed.function
+        assert not parsed.function.model_extra
+        _check_parameters(tool)
+
+
+def check_ollama(tools: list[JsonValue]) -> None:
+    from ollama import Tool
+
+    for tool in tools:
+        Tool.model_validate(tool)
+        _check_root(_object(_object(tool)["function"])["parameters"])
+
+
+def _check_parameters(tool: JsonValue) -> None:
+    schema = _object(_object(_object(tool)["function"])["parameters"])
+    assert schema["type"] == "object"
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
 def check_gemini_schema(root: JsonObject) -> None:
-    """Check the documented subset of JSON Schema by keyword; see toolc.providers.gemini_schema."""
+    """Check the documented subset of JSON Schema by keyword; see toolc.providers.gemini.TARGET."""
     assert root["type"] == "object"
     jsonschema.Draft202012Validator.check_schema(root)
     definitions = _object(root.get("$defs", {}))
@@ -129,4 +194,8 @@ SDK_CHECKS: Mapping[str, Callable[[list[JsonValue]], None]] = {
     "anthropic": check_anthropic,
     "gemini": check_gemini,
     "mcp": check_mcp,
+    "bedrock": check_bedrock,
+    "mistral": check_mistral,
+    "cohere": check_cohere,
+    "ollama": check_ollama,
 }

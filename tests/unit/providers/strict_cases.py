@@ -13,6 +13,7 @@ OPENAI_KEYWORDS = _BOTH | {
     "exclusiveMaximum", "exclusiveMinimum", "maxItems", "maximum", "minimum", "multipleOf", "pattern",
 }  # fmt: skip
 ANTHROPIC_KEYWORDS = _BOTH
+COHERE_KEYWORDS = _BOTH - {"minItems"} | {"pattern"}
 
 
 def check_openai(schema: JsonObject, *, is_root: bool = True) -> None:
@@ -45,6 +46,16 @@ def check_anthropic(schema: JsonObject) -> None:
     _check_shape(schema)
     for inner in _inner(schema):
         check_anthropic(inner)
+
+
+def check_cohere(schema: JsonObject) -> None:
+    """Check the keywords that the documentation of structured outputs lists."""
+    assert schema.keys() <= COHERE_KEYWORDS
+    assert isinstance(schema.get("type", ""), str)
+    assert not re.search(r"[\^$]|\?<?[=!]", str(schema.get("pattern", "")))
+    assert schema.get("format", "uuid") in {"date", "date-time", "time", "uuid"}
+    for inner in _inner(schema):
+        check_cohere(inner)
 
 
 def _check_shape(schema: JsonObject) -> None:

@@ -4,8 +4,9 @@ import pytest
 from sdk_checks import check_gemini_schema
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.providers.gemini_schema import MAX_NODES, lower_schema
+from toolc.providers.gemini import TARGET
 from toolc.providers.json_schema.lowering import LossLog
+from toolc.providers.json_schema.target import MAX_NODES, lower_schema
 
 ONE: JsonObject = {"$ref": "#/$defs/one"}
 
@@ -13,7 +14,7 @@ ONE: JsonObject = {"$ref": "#/$defs/one"}
 def lowered(schema: JsonValue, **defs: JsonValue) -> tuple[JsonValue, list[str]]:
     """Return a parameter's schema after lowering, and the pointers of its losses."""
     log = LossLog("look")
-    root = lower_schema({"type": "object", "properties": {"p": schema}, "$defs": dict(defs)}, log)
+    root = lower_schema({"type": "object", "properties": {"p": schema}, "$defs": dict(defs)}, TARGET, log)
     check_gemini_schema(root)
     properties = root["properties"]
     assert isinstance(properties, dict)
@@ -108,6 +109,7 @@ def test_moved_keywords_follow_the_description_in_order() -> None:
             "/oneOf",
         ),
         ({"const": True}, {"type": "boolean", "description": "(const: true)"}, "/const"),
+        ({"enum": [True, True]}, {"type": "boolean", "description": "(enum: [true,true])"}, "/enum"),
         ({"enum": [[1], [2]]}, {"type": "array", "items": {}, "description": "(enum: [[1],[2]])"}, "/enum"),
         (
             {"type": ["string", "null"], "anyOf": [{"minimum": 1}]},
@@ -142,7 +144,7 @@ def test_referenced_schemas_are_lowered_once() -> None:
         },
         "$defs": {"a/b": {"type": "null", "$anchor": "here"}, "unused": {"not": {}}},
     }
-    result = lower_schema(schema, log)
+    result = lower_schema(schema, TARGET, log)
     check_gemini_schema(result)
     definitions = result["$defs"]
     assert isinstance(definitions, dict)
@@ -161,7 +163,7 @@ def test_required_recursion_is_cut() -> None:
     node: JsonObject = {"type": "object", "properties": {"next": {"anyOf": [ONE, {"type": "null"}]}}}
     log = LossLog("look")
     root: JsonObject = {"type": "object", "properties": {"p": ONE}, "$defs": {"one": {**node, "required": ["next"]}}}
-    result = lower_schema(root, log)
+    result = lower_schema(root, TARGET, log)
     check_gemini_schema(result)
     assert result["$defs"] == {
         "one": {
@@ -183,7 +185,7 @@ def test_the_size_of_a_lowered_schema_is_limited() -> None:
         for n in range(30)
     }
     log = LossLog("look")
-    result = lower_schema({"type": "object", "properties": {"p": {"$ref": "#/$defs/d0"}}, "$defs": double}, log)
+    result = lower_schema({"type": "object", "properties": {"p": {"$ref": "#/$defs/d0"}}, "$defs": double}, TARGET, log)
     check_gemini_schema(result)
     assert f"more than {MAX_NODES} subschemas; the others allow any value" in {loss.message for loss in log.losses}
 
@@ -191,5 +193,7 @@ def test_the_size_of_a_lowered_schema_is_limited() -> None:
 @pytest.mark.parametrize(("properties", "is_too_large"), [(MAX_NODES - 1, False), (MAX_NODES, True)])
 def test_the_size_counts_the_root_and_each_subschema(properties: int, is_too_large: bool) -> None:
     log = LossLog("look")
-    lower_schema({"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(properties)}}, log)
+    lower_schema(
+        {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(properties)}}, TARGET, log
+    )
     assert bool(log.losses) is is_too_large

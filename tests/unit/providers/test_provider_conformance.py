@@ -19,12 +19,14 @@ from toolc.providers.base import Provider
 
 PROVIDERS = {name: load_provider(name) for name in PROVIDER_NAMES}
 each_provider = pytest.mark.parametrize("provider", PROVIDERS.values(), ids=PROVIDERS.keys())
-SCHEMA_KEYS = ("parameters", "input_schema", "parametersJsonSchema", "inputSchema")
+SCHEMA_KEYS = ("parameters", "input_schema", "parametersJsonSchema", "inputSchema", "json")
 
 
 def test_the_providers_have_a_fixed_order() -> None:
     assert tuple(_PROVIDERS) == PROVIDER_NAMES
-    assert list(PROVIDERS) == ["openai_chat", "openai_responses", "anthropic", "gemini", "mcp"]
+    assert list(PROVIDERS) == [
+        "openai_chat", "openai_responses", "anthropic", "gemini", "mcp", "bedrock", "mistral", "cohere", "ollama",
+    ]  # fmt: skip
     assert all(name == provider.name for name, provider in PROVIDERS.items())
     assert SDK_CHECKS.keys() == PROVIDERS.keys()
 
@@ -69,7 +71,14 @@ def test_the_order_of_keys_does_not_matter(provider: Provider) -> None:
         },
     }
     as_written = [*TOOLS, tool("refer", same_names)]
-    reversed_tools = [replace(each, parameters=Schema(_reversed(each.parameters.value))) for each in as_written]
+    reversed_tools = [
+        replace(
+            each,
+            parameters=Schema(_reversed(each.parameters.value)),
+            result_schema=Schema(_reversed(each.result_schema.value)) if each.result_schema else None,
+        )
+        for each in as_written
+    ]
     first, second = provider.lower(as_written), provider.lower(reversed_tools)
     assert canonical(first.tools) == canonical(second.tools)
     assert first.losses == second.losses
@@ -90,7 +99,7 @@ def test_a_description_is_never_empty(provider: Provider) -> None:
 @given(schema=schemas)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_sdk_accepts_every_lowered_schema(provider: Provider, schema: JsonObject) -> None:
-    SDK_CHECKS[provider.name](provider.lower([tool("look", schema)]).tools)
+    SDK_CHECKS[provider.name](provider.lower([tool("look", schema, result_schema=Schema(schema))]).tools)
 
 
 @pytest.mark.slow
@@ -124,7 +133,7 @@ def _parameters(tools: list[JsonValue]) -> JsonObject:
     """Return the single schema in a provider's definitions; a tool without one has no parameters."""
     for each in _objects(tools):
         for key in SCHEMA_KEYS:
-            if isinstance(found := each.get(key), dict):
+            if isinstance(found := each.get(key), dict) and not _wraps_schema(found):
                 return found
     return {"type": "object", "additionalProperties": False}
 
@@ -135,5 +144,11 @@ def _objects(value: JsonValue) -> list[JsonObject]:
         return [found for item in value for found in _objects(item)]
     if not isinstance(value, dict):
         return []
-    inner = [found for key, item in value.items() if key not in SCHEMA_KEYS for found in _objects(item)]
+    outside = [item for key, item in value.items() if key not in SCHEMA_KEYS or _wraps_schema(item)]
+    inner = [found for item in outside for found in _objects(item)]
     return [value, *inner]
+
+
+def _wraps_schema(value: JsonValue) -> bool:
+    """Return whether a value is Bedrock's ``{"json": schema}``."""
+    return isinstance(value, dict) and value.keys() == {"json"}

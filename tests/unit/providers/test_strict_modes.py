@@ -10,25 +10,33 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from provider_cases import parameters, tool
 from schema_strategies import schemas
-from strict_cases import as_a_model_writes, check_anthropic, check_openai, strict_schemas, values_for
+from strict_cases import as_a_model_writes, check_anthropic, check_cohere, check_openai, strict_schemas, values_for
 
-from toolc.model.json_schema import JsonObject, JsonValue, map_subschemas
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.spec.tool import ProviderChoice
 from toolc.providers import load_provider
-from toolc.providers.anthropic import MODE as ANTHROPIC
+from toolc.providers.anthropic import STRICT as ANTHROPIC
+from toolc.providers.cohere import STRICT as COHERE
 from toolc.providers.json_schema.lowering import LossLog
-from toolc.providers.json_schema.strict import NotStrictError, StrictMode, lower_strict
-from toolc.providers.openai import MODE as OPENAI
+from toolc.providers.json_schema.target import NotStrictError, Target, lower_schema
+from toolc.providers.mistral import STRICT as MISTRAL
+from toolc.providers.openai import STRICT as OPENAI
 from toolc.validation.coercion import without_nulls
 
 STRICT = {name: (ProviderChoice(provider=name, strict=True),) for name in PROVIDER_NAMES}
-CHECKS = {OPENAI: check_openai, ANTHROPIC: check_anthropic}
-each_mode = pytest.mark.parametrize("mode", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
+CHECKS = {
+    OPENAI.name: check_openai,
+    ANTHROPIC.name: check_anthropic,
+    MISTRAL.name: check_anthropic,
+    COHERE.name: check_cohere,
+}
+each_mode = pytest.mark.parametrize("mode", [OPENAI, ANTHROPIC, MISTRAL, COHERE], ids=lambda mode: mode.name)
+each_closing_mode = pytest.mark.parametrize("mode", [OPENAI, ANTHROPIC, MISTRAL], ids=lambda mode: mode.name)
 LIMITS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def lowered(mode: StrictMode, schema: JsonObject, defs: JsonObject | None = None) -> tuple[JsonValue, list[str]]:
+def lowered(mode: Target, schema: JsonObject, defs: JsonObject | None = None) -> tuple[JsonValue, list[str]]:
     """Return an optional parameter's schema in a strict mode, and its losses."""
     log = LossLog("look")
     root: JsonObject = {
@@ -37,8 +45,8 @@ def lowered(mode: StrictMode, schema: JsonObject, defs: JsonObject | None = None
         "additionalProperties": False,
         "$defs": defs or {},
     }
-    result = lower_strict(root, mode, log)
-    CHECKS[mode](result)
+    result = lower_schema(root, mode, log)
+    CHECKS[mode.name](result)
     properties = result["properties"]
     assert isinstance(properties, dict)
     return properties["p"], [f"{each.pointer.removeprefix('/parameters')}: {each.message}" for each in log.losses]
@@ -56,7 +64,12 @@ def lowered(mode: StrictMode, schema: JsonObject, defs: JsonObject | None = None
         (
             {"enum": ["a", "b"], "description": "One"},
             {"anyOf": [{"type": "string", "enum": ["a", "b"]}, {"type": "null"}], "description": "One"},
-            {"type": "string", "enum": ["a", "b"], "description": "One"},
+            {"enum": ["a", "b"], "description": "One"},
+        ),
+        (
+            {"type": ["string", "null"], "enum": ["a", "b"]},  # common, although null is not listed
+            {"anyOf": [{"type": "string", "enum": ["a", "b"]}, {"type": "null"}]},
+            {"enum": ["a", "b"]},
         ),
         (
             {"anyOf": [{"type": "string"}, {"type": "integer"}]},
@@ -76,7 +89,7 @@ def lowered(mode: StrictMode, schema: JsonObject, defs: JsonObject | None = None
         (
             {"allOf": [{"type": "string"}, {"enum": ["a"]}]},
             {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]},
-            {"type": "string", "enum": ["a"]},
+            {"enum": ["a"]},
         ),
     ],
 )
@@ -104,6 +117,21 @@ def test_a_reference_is_wrapped_in_any_of() -> None:
         lowered(ANTHROPIC, {"$ref": "#/$defs/node"}, {"node": node})
 
 
+@pytest.mark.parametrize("pattern", ["^a", "a$", "a(?=b)", "a(?!b)", "(?<=a)b", "(?<!a)b"])
+def test_cohere_receives_no_anchors_and_no_look_around(pattern: str) -> None:
+    assert lowered_for_cohere({"type": "string", "pattern": pattern}) == {
+        "type": "string",
+        "description": f'(pattern: "{pattern}")',
+    }
+    assert lowered_for_cohere({"type": "string", "pattern": "a+"}) == {"type": "string", "pattern": "a+"}
+
+
+def lowered_for_cohere(schema: JsonObject) -> JsonValue:
+    properties = lower_schema(parameters(p=schema), COHERE, LossLog("look"))["properties"]
+    assert isinstance(properties, dict)
+    return properties["p"]
+
+
 def test_unsupported_keywords_are_moved_to_the_description() -> None:
     schema: JsonObject = {"type": "string", "minLength": 1, "pattern": "^(?=a)", "default": "a", "x-own": 1}
     assert lowered(OPENAI, schema) == (
@@ -127,7 +155,7 @@ def test_one_of_becomes_any_of_and_an_open_object_is_closed() -> None:
     assert schema.keys() == {"anyOf"}
     assert losses == [
         "/properties/p/oneOf: Anthropic's strict mode treats oneOf as anyOf",
-        "/properties/p/oneOf/1: Anthropic's strict mode closes this object",
+        "/properties/p/oneOf/1: Anthropic's strict mode allows only the declared properties of this object",
     ]
 
 
@@ -140,8 +168,8 @@ def test_alternatives_that_any_of_cannot_express_are_moved_to_the_description() 
 
 
 @pytest.mark.parametrize("keyword", ["$anchor", "$comment", "$dynamicAnchor", "$id", "$schema", "$vocabulary"])
-@each_mode
-def test_keywords_that_tell_a_model_nothing_are_dropped(mode: StrictMode, keyword: str) -> None:
+@each_closing_mode
+def test_keywords_that_tell_a_model_nothing_are_dropped(mode: Target, keyword: str) -> None:
     assert lowered(mode, {"type": "string", keyword: "x"}) == lowered(mode, {"type": "string"})
 
 
@@ -158,15 +186,15 @@ def test_keywords_that_tell_a_model_nothing_are_dropped(mode: StrictMode, keywor
         ({"type": "object", "patternProperties": {"^a": {}}}, "/patternProperties", "patternProperties"),
         ({"type": "object", "properties": {}, "required": ["x"]}, "", "an object with arbitrary properties"),
         ({"enum": [["a"]]}, "/enum", "enum of arrays or objects"),
-        ({"type": "string", "enum": []}, "/enum", "an empty enum"),
-        ({"type": "object", "const": ""}, "/const", "const with values of another type"),
-        ({"$ref": "#/properties/q"}, "/$ref", "a reference to #/properties/q, which is not in $defs"),
-        ({"$ref": "#/$defs/d", "minLength": 1}, "/$ref", "a reference together with minLength"),
+        ({"type": "string", "enum": []}, "/enum", "enum without a value that the type allows"),
+        ({"type": "object", "const": ""}, "/const", "const without a value that the type allows"),
+        ({"$ref": "#/properties/q"}, "/$ref", "a reference to #/properties/q, which is not in these parameters"),
+        ({"$ref": "#/$defs/d", "type": "string"}, "/$ref", "a reference together with type"),
     ],
 )
-@each_mode
+@each_closing_mode
 def test_schemas_whose_meaning_would_change_are_not_lowered(
-    mode: StrictMode, schema: JsonObject, pointer: str, what: str
+    mode: Target, schema: JsonObject, pointer: str, what: str
 ) -> None:
     with pytest.raises(NotStrictError) as raised:
         lowered(mode, schema, {"d": {"type": "string"}})
@@ -175,7 +203,7 @@ def test_schemas_whose_meaning_would_change_are_not_lowered(
 
 def test_an_any_of_at_the_root_is_moved_to_the_description() -> None:
     log = LossLog("look")
-    schema = lower_strict(parameters(a={"type": "string"}) | {"anyOf": [{"required": ["a"]}]}, OPENAI, log)
+    schema = lower_schema(parameters(a={"type": "string"}) | {"anyOf": [{"required": ["a"]}]}, OPENAI, log)
     assert schema["description"] == '(anyOf: [{"required":["a"]}])'
     assert [loss.pointer for loss in log.losses] == ["/parameters/anyOf"]
 
@@ -184,13 +212,13 @@ def test_an_any_of_at_the_root_is_moved_to_the_description() -> None:
 @each_mode
 @given(schema=schemas)
 @LIMITS
-def test_every_lowered_schema_is_in_the_subset(mode: StrictMode, schema: JsonObject) -> None:
+def test_every_lowered_schema_is_in_the_subset(mode: Target, schema: JsonObject) -> None:
     try:
-        result = lower_strict(schema, mode, LossLog("look"))
+        result = lower_schema(schema, mode, LossLog("look"))
     except NotStrictError:
         return
     Draft202012Validator.check_schema(result)
-    CHECKS[mode](result)
+    CHECKS[mode.name](result)
 
 
 @pytest.mark.slow
@@ -198,15 +226,15 @@ def test_every_lowered_schema_is_in_the_subset(mode: StrictMode, schema: JsonObj
 @given(schema=strict_schemas, data=st.data())
 @LIMITS
 def test_a_call_valid_in_strict_mode_is_valid_for_the_tool(
-    mode: StrictMode, schema: JsonObject, data: st.DataObject
+    mode: Target, schema: JsonObject, data: st.DataObject
 ) -> None:
     log = LossLog("look")
     try:
-        strict = lower_strict(schema, mode, log)
+        strict = lower_schema(schema, mode, log)
     except NotStrictError:
-        assert mode is ANTHROPIC  # which does not support recursion
+        assert mode is not OPENAI  # the only one that supports recursion
         return
-    CHECKS[mode](strict)
+    CHECKS[mode.name](strict)
     call = data.draw(values_for(strict, strict))
     assert isinstance(call, dict)
     Draft202012Validator(strict).validate(call)
@@ -218,31 +246,26 @@ def test_a_call_valid_in_strict_mode_is_valid_for_the_tool(
 @LIMITS
 def test_the_helpers_of_the_sdks_change_nothing(schema: JsonObject) -> None:
     from anthropic import transform_schema
+    from mistralai.extra.utils._pydantic_helper import rec_strict_json_schema
     from openai.lib._pydantic import _ensure_strict_json_schema
 
-    strict = lower_strict(schema, OPENAI, LossLog("look"))
+    strict = lower_schema(schema, OPENAI, LossLog("look"))
     root: dict[str, object] = {**strict}
     assert _ensure_strict_json_schema(copy.deepcopy(root), path=(), root=copy.deepcopy(root)) == strict
     try:
-        strict = lower_strict(schema, ANTHROPIC, LossLog("look"))
+        strict = lower_schema(schema, ANTHROPIC, LossLog("look"))
     except NotStrictError:
         return
-    assert transform_schema({**copy.deepcopy(strict)}) == _without_types_of_values(strict)
-
-
-def _without_types_of_values(schema: JsonObject) -> JsonObject:
-    """Return ``schema`` as Anthropic's helper writes it: without the types of ``enum`` and ``const``."""
-    kept: JsonObject = {
-        key: value for key, value in schema.items() if key != "type" or not {"enum", "const"} & schema.keys()
-    }
-    return map_subschemas(kept, lambda inner: _without_types_of_values(inner) if isinstance(inner, dict) else inner)
+    assert transform_schema({**copy.deepcopy(strict)}) == strict
+    strict = lower_schema(schema, MISTRAL, LossLog("look"))
+    assert rec_strict_json_schema(copy.deepcopy(strict)) == strict
 
 
 @pytest.mark.slow
 @given(schema=strict_schemas, data=st.data())
 @LIMITS
 def test_a_call_valid_for_the_tool_can_be_written_in_strict_mode(schema: JsonObject, data: st.DataObject) -> None:
-    strict = lower_strict(schema, OPENAI, LossLog("look"))
+    strict = lower_schema(schema, OPENAI, LossLog("look"))
     call = data.draw(values_for(schema, schema))
     Draft202012Validator(strict).validate(as_a_model_writes(schema, call, schema))
 
@@ -307,14 +330,72 @@ def test_openai_limits_the_values_of_enums() -> None:
 @pytest.mark.parametrize(
     ("schema", "fit", "what"),
     [
-        (parameters(a={"type": "string"}), 20, "more than 20 strict tools"),
-        (PLAIN, 20, "more than 20 strict tools"),
-        (PLAIN | {"required": []}, 12, "more than 24 optional properties of strict tools"),
-        (parameters(a={"type": ["string", "null"]}), 16, "more than 16 properties with a choice of types"),
+        (parameters(a={"type": "string"}), 20, "21 strict tools in one request (at most 20 are allowed)"),
+        (PLAIN, 20, "21 strict tools in one request (at most 20 are allowed)"),
+        (
+            PLAIN | {"required": []},
+            12,
+            "26 optional properties of strict tools in one request (at most 24 are allowed)",
+        ),
+        (
+            parameters(a={"type": ["string", "null"]}),
+            16,
+            "17 properties with a choice of types in one request (at most 16 are allowed)",
+        ),
     ],
 )
 def test_anthropic_limits_all_strict_tools_together(schema: JsonObject, fit: int, what: str) -> None:
     tools, losses = definition("anthropic", schema, count=fit + 1)
     assert [each.get("strict", False) for each in tools] == [True] * fit + [False]
-    message = f"Anthropic's strict mode does not support {what} in one request; the definition is not strict"
+    message = f"Anthropic's strict mode does not support {what}; the definition is not strict"
     assert losses == [f"look_{fit}/parameters: {message}"]
+
+
+X: JsonObject = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}
+
+
+@each_closing_mode
+@pytest.mark.parametrize(
+    ("keyword", "schema"),
+    [
+        ("anyOf", parameters(k={"type": "string"}) | {"anyOf": [{"$ref": "#/$defs/X"}]}),
+        ("oneOf", parameters(k={"type": "string"}) | {"oneOf": [X, parameters(k={})]}),
+        ("then", parameters(k={"type": "string"}) | {"if": {"required": ["k"]}, "then": X}),
+        ("else", parameters(k={"type": "string"}) | {"if": {"required": ["k"]}, "else": {"allOf": [X]}}),
+        ("dependentSchemas", parameters(k={"type": "string"}) | {"dependentSchemas": {"k": X}}),
+        ("dependentRequired", parameters(k={"type": "string"}) | {"dependentRequired": {"k": ["x"]}}),
+        ("properties", {"$ref": "#/$defs/K", "properties": {"x": {"type": "string"}}}),
+        ("required", {"anyOf": [{"$ref": "#/$defs/K"}, {"type": "null"}], "required": ["x"]}),
+    ],
+)
+def test_a_property_that_a_closed_object_cannot_have_is_not_strict(
+    mode: Target, keyword: str, schema: JsonObject
+) -> None:
+    schema = {key: value for key, value in schema.items() if key != "additionalProperties"}
+    with pytest.raises(NotStrictError, match=f"the property x, which only {keyword} mentions") as caught:
+        lowered(mode, schema, {"X": X, "K": parameters(k={"type": "string"})})
+    assert caught.value.pointer == f"/parameters/properties/p/{keyword}"
+
+
+@each_closing_mode
+def test_more_properties_than_a_closed_object_declares_are_not_strict(mode: Target) -> None:
+    schema: JsonObject = {"type": "object", "properties": {"x": {"type": "string"}}, "minProperties": 2}
+    with pytest.raises(NotStrictError, match="at least 2 properties in an object that declares 1") as caught:
+        lowered(mode, schema)
+    assert caught.value.pointer == "/parameters/properties/p/minProperties"
+    lowered(mode, schema | {"minProperties": 1})
+    lowered(mode, schema | {"additionalProperties": False})  # no object is valid for it in the spec either
+
+
+@each_closing_mode
+@pytest.mark.parametrize(
+    "schema",
+    [
+        parameters(k={"type": "string"}) | {"anyOf": [{"required": ["k"]}]},
+        parameters(k={"type": "string"}) | {"anyOf": [X]},  # x was refused before, too
+        {"$ref": "#/$defs/X", "required": ["x"]},
+        {"anyOf": [{"$ref": "#/$defs/X"}, {"type": "string"}], "properties": {"x": {"minLength": 1}}},
+    ],
+)
+def test_a_property_that_the_closed_object_has_can_be_mentioned_again(mode: Target, schema: JsonObject) -> None:
+    lowered(mode, schema, {"X": X})

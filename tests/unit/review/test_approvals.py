@@ -261,7 +261,7 @@ def test_a_list_of_more_than_100_pages_is_an_error(api: GitHubApi) -> None:
 
 @pytest.mark.parametrize("token", ["", "a b", "a\nb", "ä"])
 def test_a_missing_token_is_an_error(api: GitHubApi, token: str) -> None:
-    assert "there is no token for GitHub's API" in failure(api, token=token)
+    assert "set GH_TOKEN to a token for GitHub's API" in failure(api, token=token)
 
 
 @pytest.mark.parametrize("url", ["http://api.github.com", "file:///etc/passwd", "", "api.github.com"])

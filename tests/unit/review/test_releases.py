@@ -47,6 +47,10 @@ OTHER_LETTERS: Final = (
 UNSAID: Final = (
     "Gemini does not support propertyNames here; moved to the description (/parameters/properties/labels/propertyNames)"
 )
+UNSAID_BY_OLLAMA: Final = (
+    "Ollama does not support additionalProperties here; moved to the description "
+    "(/parameters/properties/labels/additionalProperties)"
+)
 OTHER: Final = "SUR01 low: the definition for the model changed at parameters.properties.labels"
 RENAMED: Final = (
     "probably renamed from findNotes (the descriptions are 100% alike); calls of findNotes fail: add it to aliases"
@@ -62,9 +66,11 @@ HISTORY: Final[list[tuple[tuple[Description, ...], list[str]]]] = [
             "findNotes: CON106 breaking: 'limit' now has the minimum -9007199254740991",
             "findNotes: CON111 compatible: 'labels' was added",
             f"findNotes: PRV04 warning: gemini cannot represent 2 more details: {UNSAID}",
+            f"findNotes: PRV09 warning: ollama cannot represent 5 more details: {UNSAID_BY_OLLAMA}",
             f"packNotes: {OTHER}.propertyNames",
             f"packNotes: {OTHER}.additionalProperties",
             f"packNotes: PRV04 warning: gemini cannot represent 1 more detail: {UNSAID}",
+            f"packNotes: PRV09 warning: ollama cannot represent 2 more details: {UNSAID_BY_OLLAMA}",
         ],
     ),
     (

@@ -32,7 +32,7 @@ def test_summary_lists_new_permissions(tmp_path: Path) -> None:
         "new workspaces: rw",
         "new secrets: TOKEN",
         "new images: x/y:1",
-        "tokens of these definitions, about: 75 before, 75 after (+0)",
+        "tokens of these definitions, about: 73 before, 73 after (+0)",
     )
 
 

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from toolc.compiler.decode.tool import STRICT
 from toolc.model.errors import RegistryError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.tool import ProviderChoice, ToolSpec
+from toolc.providers import load_provider
 from toolc.runtime.argument_binding import MAX_PROBLEMS, BindError, bind
 
 
@@ -199,6 +201,17 @@ def test_a_local_reference_is_followed() -> None:
     assert problems(spec, {"x": "a"}) == ("x: expected an integer, got the string 'a'",)
 
 
+def test_arguments_that_are_nested_too_deeply_for_their_references_are_refused_as_such() -> None:
+    chain: JsonObject = {f"d{level}": {"$ref": f"#/$defs/d{level + 1}"} for level in range(30)}
+    node: JsonObject = {"d30": {"type": "object", "properties": {"x": {"$ref": "#/$defs/d0"}}, "minProperties": 1}}
+    spec = tool({"x": {"$ref": "#/$defs/d0"}}, (), {"$defs": {**chain, **node}})
+    value: JsonValue = {"y": 1}
+    for _ in range(50):
+        value = {"x": value}
+    (message,) = problems(spec, {"x": value})
+    assert message.startswith("arguments: nested too deeply to be checked")
+
+
 @pytest.mark.slow
 def test_a_hostile_schema_cannot_hang_a_call() -> None:
     doubled: JsonObject = {
@@ -206,7 +219,7 @@ def test_a_hostile_schema_cannot_hang_a_call() -> None:
         for level in range(30)
     }
     spec = tool({"x": {"$ref": "#/$defs/d0"}}, (), {"$defs": {**doubled, "d30": {"type": "string"}}})
-    message = "arguments: too many steps are needed to check this value"
+    message = "arguments: too many steps to check; simplify the value or its schema"
     assert problems(spec, {"x": 1}) == (message,)
 
 
@@ -261,10 +274,16 @@ def test_a_huge_integer_is_refused_first() -> None:
     assert problem({"type": "string"}, 10**300).startswith("x: expected a string, got the number 1000")
 
 
+NO_JSON = "a string that is not JSON (line 1 column"
+CUT_OFF = "it may have been cut off at the maximum length of a response: write a shorter call"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ('{"name": ', "a string that is not JSON (line 1 column 10: Expecting value): '{\"name\": '"),
+        ("{name: 1}", f"{NO_JSON} 2: Expecting property name enclosed in double quotes): '{{name: 1}}'"),
+        ('{"name": ', f"{NO_JSON} 10: Expecting value): '{{\"name\": '; {CUT_OFF}"),
+        ("", f"{NO_JSON} 1: Expecting value): ''; {CUT_OFF}"),
         ('["a"]', "the string '[\"a\"]'"),
         ('{"name": 1}', "a string that contains a JSON object instead of the object: '{\"name\": 1}'"),
     ],
@@ -273,3 +292,23 @@ def test_arguments_as_a_string_are_explained(arguments: str, message: str) -> No
     with pytest.raises(BindError) as error:
         bind(tool({"name": {}}), arguments, "c")
     assert error.value.problems == (f"arguments: expected an object, got {message}",)
+
+
+@pytest.mark.parametrize("provider", STRICT)
+def test_arguments_are_validated_against_the_schema_of_the_spec_for_every_strict_mode(provider: str) -> None:
+    """Strict modes cannot express ``minLength`` and ``maxItems``; OpenAI's writes null for an absent value."""
+    properties: JsonObject = {
+        "name": {"type": "string", "minLength": 2},
+        "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 1},
+        "note": {"type": ["string", "null"]},
+    }
+    spec = tool(properties, ("name",), {"additionalProperties": False})
+    strict = replace(spec, providers=(ProviderChoice(provider=provider, strict=True),))
+    lowering = load_provider(provider).lower([strict])
+    lost = {loss.pointer for loss in lowering.losses if loss.action == "folded"}
+    assert "/parameters/properties/name/minLength" in lost
+    assert bind(strict, {"name": "ab", "tags": None, "note": None}, "c").arguments == {"name": "ab", "note": None}
+    with pytest.raises(BindError, match="name"):
+        bind(strict, {"name": "a", "tags": None, "note": None}, "c")
+    with pytest.raises(BindError, match="tags"):
+        bind(strict, {"name": "ab", "tags": ["a", "b"], "note": None}, "c")

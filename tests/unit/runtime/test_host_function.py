@@ -3,7 +3,10 @@ import json
 import threading
 from collections.abc import Generator
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,6 +95,13 @@ def test_a_function_call_follows_the_normal_pipeline() -> None:
             ([{"degrees": 1.5, "unit": "celsius"}],),
         ),
         (ToolResult.success([1], message="one"), (Text("one"),), ([1],)),
+        ({"due": {date(2026, 3, 1)}}, (Text('{"due":["2026-03-01"]}'),), ({"due": ["2026-03-01"]},)),
+        (
+            ToolResult.success({"sum": Decimal("1.10")}),  # type: ignore[dict-item]
+            (Text('{"sum":"1.10"}'),),
+            ({"sum": "1.10"},),
+        ),
+        (Path("a/b"), (Text("a/b"),), None),
         ([Text("Shot"), Image(PNG, "image/png")], (Text("Shot"), Image(PNG, "image/png")), None),
         ([Text("one"), "two"], (Text("one"), Text("two")), None),
         (Text("{}"), (Text("{}"),), None),
@@ -137,18 +147,18 @@ def test_content_blocks_may_be_yielded_or_reported() -> None:
         ),
         (
             ToolResult.success([object()]),  # type: ignore[list-item]
-            "the data of the ToolResult cannot be sent as JSON: the value[0] is a object",
+            "the data of the ToolResult cannot be sent as JSON: the value[0] has the type object",
         ),
         (
             ToolResult.failure("lost", details={"a": object()}),  # type: ignore[dict-item]
-            "the details of the ToolResult cannot be sent as JSON: the value['a'] is a object",
+            "the details of the ToolResult cannot be sent as JSON: the value['a'] has the type object",
         ),
         (
             ToolResult(content=("words",)),  # type: ignore[arg-type]
             "the content of the ToolResult contains a str; use Text, Image, Audio or Resource",
         ),
         (Image(b"no picture", "image/png"), ""),
-        ({"when": {1, 2}}, "the value['when'] is a set; return a list"),
+        ({"when": range(2)}, "the value['when'] has the type range; return a dict or a list"),
     ],
 )
 def test_unreadable_content_is_a_serialization_error(value: object, message: str) -> None:

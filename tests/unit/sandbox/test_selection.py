@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -9,9 +10,9 @@ from toolc.model import names
 from toolc.model.errors import NoEngineError, UsageError
 from toolc.model.plan import LimitName, Profile
 from toolc.model.result import Outcome
-from toolc.model.spec.sandbox import MinIsolation
+from toolc.model.spec.sandbox import MIB, Limits, MinIsolation
 from toolc.sandbox import selection
-from toolc.sandbox.base import Capabilities, Enforcement, Engine, EngineStatus, offer, unenforced_reason
+from toolc.sandbox.base import Capabilities, Enforcement, Engine, EngineStatus, offer, unenforced, unenforced_reason
 from toolc.testing.fake_engine import FakeEngine
 
 
@@ -145,17 +146,29 @@ def test_unenforced_limits_are_part_of_the_selection(engines: dict[str, Stub]) -
     [((), "limits.memory and limits.cpus"), (("memory",), "limits.cpus"), (("cpus", "timeout"), "limits.memory")],
 )
 def test_limits_that_are_not_accepted(accepted: tuple[str, ...], missing: str) -> None:
-    reason = unenforced_reason(Capabilities(weak={"cpus": WEAK["cpus"], "memory": WEAK["memory"]}), accepted)
+    reason = unenforced_reason(
+        Capabilities(weak={"cpus": WEAK["cpus"], "memory": WEAK["memory"]}), Profile(accept_unenforced=accepted)
+    )
     assert str(reason).startswith(f"it cannot enforce {missing} here. No groups. Be root. To run without full ")
 
 
 def test_accepted_limits() -> None:
     weak = Capabilities(weak={"cpus": WEAK["cpus"]})
-    assert unenforced_reason(weak, ("cpus",)) is None
-    assert unenforced_reason(Capabilities(), ()) is None
+    assert unenforced_reason(weak, Profile(accept_unenforced=("cpus",))) is None
+    assert unenforced_reason(Capabilities(), Profile()) is None
 
 
 @pytest.mark.parametrize(("required", "selected"), [("namespace", "namespace"), ("gvisor", "vm"), ("vm", "vm")])
 def test_the_weakest_sufficient_isolation_is_selected(required: MinIsolation, selected: MinIsolation) -> None:
     offered = (Capabilities(isolation="namespace"), Capabilities(isolation="vm"))
     assert offer(offered, required).isolation == selected
+
+
+def test_a_limit_of_the_workspace_is_enforced_nowhere_and_concerns_only_tools_that_set_it() -> None:
+    limited = Profile(limits=Limits(workspace_bytes=MIB))
+    assert str(unenforced_reason(Capabilities(), limited)).startswith(
+        "it cannot enforce limits.workspace here. Neither the size of its file system nor a project quota bounds "
+    )
+    assert unenforced_reason(Capabilities(), replace(limited, accept_unenforced=("workspace",))) is None
+    assert unenforced(Capabilities()) == ()
+    assert unenforced(Capabilities(), limited.limits) == ("workspace",)

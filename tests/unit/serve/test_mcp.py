@@ -6,6 +6,7 @@ import re
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import anyio
 import pytest
@@ -15,7 +16,8 @@ from mcp.types import AudioContent, CallToolResult, EmbeddedResource, ImageConte
 
 from toolc.cli.commands.serve import check_ready, check_workspace
 from toolc.model.errors import UsageError
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.registry_io import surfaces_digest
 from toolc.model.result import Audio, Image, Resource, Text, ToolResult, failure
 from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.sandbox import SandboxSpec
@@ -26,6 +28,7 @@ from toolc.serve.mcp import make_server
 pytestmark = pytest.mark.anyio
 ECHO = tool("echo", words={"type": "string"})
 WAIT = tool("wait")
+MODES: dict[str, Literal["auto", "legacy"]] = {"2026-07-28": "auto", "2025-11-25": "legacy"}
 
 
 def echo(arguments: JsonObject) -> JsonObject:
@@ -36,17 +39,25 @@ def to_call_result(result: ToolResult) -> CallToolResult:
     return CallToolResult.model_validate(call_result(result))
 
 
-@pytest.fixture(params=["2026-07-28", "2025-11-25"])
-def client(request: pytest.FixtureRequest) -> Client:
+@pytest.fixture(params=MODES)
+def revision(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def client(revision: str) -> Client:
     with executor({"echo": echo}, ECHO, WAIT) as each:
-        return Client(make_server(each, version="1"), mode="auto" if request.param == "2026-07-28" else "legacy")
+        return Client(make_server(each, version="1"), mode=MODES[revision])
 
 
 async def test_tools_are_listed_with_their_mcp_definitions(client: Client) -> None:
     async with client:
-        tools = (await client.list_tools()).tools
+        listed = await client.list_tools()
+        tools = listed.tools
     with executor({}, ECHO, WAIT) as each:
         declared = each.registry.definitions("mcp")
+        digest = surfaces_digest({found.name: each.registry.registered(found.name).surface_digest for found in tools})
+    assert (listed.meta or {})["toolc/registry"] == digest
     assert [found.model_dump(by_alias=True, exclude_unset=True) for found in tools] == declared
 
 
@@ -54,6 +65,25 @@ async def test_a_call_returns_what_the_tool_returned(client: Client) -> None:
     async with client:
         result = await client.call_tool("echo", {"words": "hello"})
     assert (result.content, result.is_error) == ([TextContent(type="text", text="hello")], False)
+
+
+@pytest.mark.parametrize("data", [[1, 2], []])
+async def test_the_client_accepts_data_with_a_declared_schema(data: JsonValue, revision: str) -> None:
+    declared = replace(WAIT, result_schema=Schema({"type": "array", "items": {"type": "integer"}}))
+    answer: JsonObject = {"content": [], "structured": [data], "details": {}}
+    with executor({"wait": lambda _: answer}, declared) as each:
+        async with Client(make_server(each, version="1"), mode=MODES[revision]) as client:
+            result = await client.call_tool("wait", {})
+    assert (result.structured_content, result.is_error) == ({"result": data}, False)
+
+
+async def test_data_that_does_not_match_its_schema_is_an_error_without_structured_content(revision: str) -> None:
+    declared = replace(WAIT, result_schema=Schema({"type": "object", "required": ["a"]}))
+    answer: JsonObject = {"content": [], "structured": [{"b": 1}], "details": {}}
+    with executor({"wait": lambda _: answer}, declared) as each:
+        async with Client(make_server(each, version="1"), mode=MODES[revision]) as client:
+            result = await client.call_tool("wait", {})
+    assert (result.structured_content, result.is_error) == (None, True)
 
 
 async def test_invalid_arguments_are_an_error_result_for_the_model(client: Client) -> None:
@@ -167,11 +197,10 @@ def test_images_recordings_and_texts_have_their_block_types() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "structured", "text"), [({"count": 2}, {"count": 2}, '{"count":2}'), ([1, None], None, "[1,null]")]
+    ("data", "structured", "text"),
+    [({"count": 2}, {"count": 2}, '{"count":2}'), ([1, None], {"result": [1, None]}, "[1,null]")],
 )
-def test_only_an_object_is_structured_content_and_all_data_is_text(
-    data: JsonValue, structured: JsonValue, text: str
-) -> None:
+def test_data_is_structured_content_and_text(data: JsonValue, structured: JsonValue, text: str) -> None:
     result = to_call_result(ToolResult(content=(), structured=(data,)))
     assert (result.structured_content, result.content) == (structured, [TextContent(type="text", text=text)])
 

@@ -36,6 +36,11 @@ def test_an_expected_error_is_compared() -> None:
     ]
 
 
+def test_the_place_of_an_unexpected_failure_is_printed() -> None:
+    failed = failure("execution", "KeyError: 3", {"file": "tool.py", "line": 7})
+    assert problems(Expect(), failed) == ["expected no error, got the error execution at tool.py, line 7:\nKeyError: 3"]
+
+
 @pytest.mark.parametrize(
     ("expected", "got", "same"),
     [

@@ -4,6 +4,7 @@ import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.validation.coercion import allows_null, without_nulls
+from toolc.validation.validate import SchemaValidator
 
 INNER: JsonObject = {"type": "object", "properties": {"x": {"type": "string"}}}
 
@@ -22,6 +23,11 @@ INNER: JsonObject = {"type": "object", "properties": {"x": {"type": "string"}}}
         ({"allOf": [INNER, {"properties": {"y": {"const": 1}}}]}, {"x": None, "y": None}, {"a": {}}),
         ({"anyOf": [{"properties": {"x": {"type": "null"}}, "required": ["y"]}, INNER]}, {"x": None}, {"a": {}}),
         ({"anyOf": [{"type": "array"}, {"required": ["x"]}]}, {"x": None}, {"a": {"x": None}}),
+        (
+            {"anyOf": [INNER, {"properties": {"x": {"type": "null"}}, "required": ["x"]}]},
+            {"x": None},
+            {"a": {"x": None}},
+        ),
     ],
 )
 def test_nulls_of_optional_properties_are_removed(schema: JsonObject, given: JsonValue, left: JsonObject) -> None:
@@ -50,4 +56,4 @@ def test_the_number_of_tried_choices_is_limited() -> None:
     ("schema", "takes"), [(True, True), (False, False), ({"type": "null"}, True), ({"not": {}}, False)]
 )
 def test_schemas_that_allow_null(schema: JsonValue, takes: bool) -> None:
-    assert allows_null({}, schema) is takes
+    assert allows_null(SchemaValidator({}), schema) is takes

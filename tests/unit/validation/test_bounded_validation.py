@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.validation.validate import MAX_ERRORS, validation_errors
+from toolc.validation.validate import MAX_ERRORS, UnresolvableError, validation_errors
 
 
 def doubling(levels: int) -> JsonObject:
@@ -21,7 +21,7 @@ def messages(schema: JsonObject, value: JsonValue) -> list[str]:
     return [error.message for error in validation_errors(schema, value)]
 
 
-TOO_LONG = ["too many steps are needed to check this value"]
+TOO_LONG = ["too many steps to check; simplify the value or its schema"]
 
 
 @pytest.mark.slow
@@ -96,3 +96,41 @@ def test_validations_have_separate_budgets() -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda value: messages(doubling(30), value), [1, "a", 2, "b"]))
     assert found == [TOO_LONG, [], TOO_LONG, []]
+
+
+ENDLESS: list[JsonObject] = [
+    {"$ref": "#"}, {"$dynamicAnchor": "d", "$dynamicRef": "#d"}, {"type": "array", "if": {"$ref": "#"}},
+    {
+        "allOf": [{"$ref": "#/$defs/a"}],
+        "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/b"}]}, "b": {"not": {"$ref": "#/$defs/a"}}},
+    },
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("schema", ENDLESS)
+def test_endless_references_are_found_without_reaching_the_recursion_limit(schema: JsonObject) -> None:
+    with pytest.raises(UnresolvableError, match="refers to itself"):
+        validation_errors(schema, [])
+
+
+@pytest.mark.parametrize("frames", range(20))
+def test_endless_references_that_the_library_follows_itself(frames: int) -> None:
+    # At some depths, the library's package in Rust raises another exception than RecursionError.
+    def validate(deeper: int) -> None:
+        if deeper:
+            validate(deeper - 1)
+        else:
+            validation_errors({"unevaluatedProperties": False, "allOf": [{"$ref": "#"}]}, {"a": 1})
+
+    with pytest.raises(UnresolvableError):
+        validate(frames)
+
+
+def test_one_reference_may_be_followed_for_every_part_of_a_value() -> None:
+    schema: JsonObject = {
+        "items": {"$ref": "#"},
+        "allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}],
+        "$defs": {"a": {}},
+    }
+    value: JsonValue = [[], [[]]]
+    assert messages(schema, [value, value, value]) == []

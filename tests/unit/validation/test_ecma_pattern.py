@@ -10,7 +10,7 @@ from paths import DATA
 from toolc.validation.ecma_pattern import MAX_LENGTH, PatternError, UnsupportedPatternError, translate
 from toolc.validation.pattern_speed import search
 from toolc.validation.regex_automaton import automaton, parse
-from toolc.validation.schema_patterns import is_regular_expression, matches
+from toolc.validation.schema_patterns import is_regular_expression, matches, steps_to_check
 from toolc.validation.validate import validation_errors
 
 SUITE: Final[list[dict[str, Any]]] = json.loads((DATA / "json-schema-patterns.json").read_text(encoding="utf-8"))
@@ -109,3 +109,8 @@ def test_large_numbers_are_not_counted() -> None:
 )  # fmt: skip
 def test_a_value_of_the_format_regex_may_be_written_without_the_u_flag(text: str, valid: bool) -> None:
     assert is_regular_expression(text) is valid
+
+
+@pytest.mark.parametrize("pattern", ["a", "^[a-z]{1,20}$", "^(a+)+$"])
+def test_an_ordinary_pattern_takes_no_counted_steps(pattern: str) -> None:
+    assert steps_to_check(pattern) == 0

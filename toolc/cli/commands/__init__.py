@@ -17,8 +17,10 @@ reason the commands import most packages inside their functions. A new command i
 - ``list``: ``toolc list``: list tools.
 - ``lock``: ``toolc lock``: write or check the lock file.
 - ``run``: ``toolc run``: one call with prompts, live output, ``--json`` and ``--events``.
+- ``schedule``: ``toolc schedule``: show or run the entries of a schedule that are due.
 - ``schema``: ``toolc schema``: print the JSON Schema for editors.
 - ``serve``: ``toolc serve``: an MCP server or a plugin over stdio.
+- ``shell``: ``toolc shell``: a shell, or one command, in the sandbox of a tool.
 - ``show``: ``toolc show``: one tool, its permissions, ``--effective`` values.
 - ``test``: ``toolc test``: run the tests in specs; ``--update``, progress, exit codes.
 

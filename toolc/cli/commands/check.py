@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,9 @@ from toolc.cli.common import (
     central_policy,
     findings_format,
     named,
+    nearest_lock,
     note,
+    note_any_base,
     policy_option,
     print_findings,
 )
@@ -99,7 +102,7 @@ def command(  # noqa: PLR0913  one parameter per option
     """
     places, settings = [Path(path) for path in paths], lint_settings(select, ignore, central_policy(policy_file))
     if base is not None and (diff or fix or unsafe_fixes):
-        raise UsageError("--base: run --fix, --unsafe-fixes or --diff without it")
+        raise UsageError("--base cannot be used with --fix, --unsafe-fixes or --diff")
     if diff:
         _print_diff(places, settings, unsafe=unsafe_fixes)
         return
@@ -109,6 +112,7 @@ def command(  # noqa: PLR0913  one parameter per option
     left = checked.diagnostics.total
     if fix or unsafe_fixes:
         note(f"fixed {fixed} of {fixed + left} findings")
+    _note_any_base()
     if checked.diagnostics.has_errors or (strict and left):
         raise click.exceptions.Exit(FINDINGS)
     if format_name == "text":
@@ -127,6 +131,17 @@ def _check(places: Sequence[Path], settings: Settings, base: str | None, approve
 
     compilation = compile_specs(places, settings, baseline=baseline_of(base, approved_by, places))
     return Checked(len(compilation.tools), compilation.diagnostics)
+
+
+def _note_any_base() -> None:
+    """Print a note, which does not change the exit code, if the nearest lock file allows any base image."""
+    path = nearest_lock()
+    if path is None:
+        return
+    from toolc.model.lock_file import Lock, LockError  # start-up time
+
+    with contextlib.suppress(LockError):  # the commands that need the file report this
+        note_any_base(Lock.read(path))
 
 
 def _fix(places: list[Path], settings: Settings, *, unsafe: bool) -> int:

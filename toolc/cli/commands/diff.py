@@ -113,7 +113,8 @@ def _explain_source(source: SettingsSource, approved_by: tuple[str, ...]) -> Non
     if source.side == "head":
         note(f"the accepted changes and settings of the head apply: {source.reason}")
     elif approved_by:
-        note(f"--approved-by {', '.join(approved_by)} has no effect: add the users to review.approvers of the base")
+        logins = ", ".join(approved_by)
+        note(f"--approved-by {logins} has no effect: add the users to review.approvers in the project file of the base")
 
 
 def _refuse_broken(old: State, new: State) -> None:
@@ -142,9 +143,9 @@ def _without_accepted(
     """Return the difference without accepted changes. The base decides about files of the repository under review."""
     import datetime  # start-up time
 
+    from toolc.compiler.project.files import ACCEPTED
     from toolc.model.errors import UsageError
     from toolc.review.accepted import read, remaining, with_new_acceptances
-    from toolc.review.sources.reviewed_files import ACCEPTED
 
     path = Path(accepted or ACCEPTED)
     today = datetime.datetime.now(tz=datetime.UTC).date()
@@ -155,7 +156,7 @@ def _without_accepted(
             read(place, str(path)) if place else () for place in (files.of_base(path), files.of_head(path))
         )
         if accepted is not None and files.of_base(path) is files.of_head(path) is None:
-            raise UsageError(f"--accepted {accepted}: neither the base nor the head has this file")
+            raise UsageError(f"--accepted {accepted}: neither the base nor the head has this file; check the path")
         no_effect = source.no_effect if source.side == "base" else None
         difference = with_new_acceptances(difference, in_base, in_head, today, no_effect)
         acceptances = in_base if no_effect else in_head

@@ -35,13 +35,10 @@ def command(probe: bool, engine: str | None, as_json: bool) -> None:
     The report includes known vulnerabilities of the installed versions. Exit code 0: a tool can run; 3: no tool can
     run, or a probe failed.
     """
-    import logging  # start-up time
-
-    from toolc.config.user_config import load_configuration
+    from toolc.cli.inputs import user_configuration  # start-up time
 
     # The report lists protections that calls lack: do not also print them as warnings.
-    logging.getLogger("toolc").addHandler(logging.NullHandler())
-    diagnosis = diagnose((engine,) if engine else ENGINES, load_configuration(), probe=probe)
+    diagnosis = diagnose((engine,) if engine else ENGINES, user_configuration(warn=False), probe=probe)
     if as_json:
         from toolc.doctor.diagnosis import to_json  # start-up time
 
@@ -59,6 +56,7 @@ def diagnose(names: tuple[str, ...], configuration: Configuration, *, probe: boo
     from toolc.doctor.diagnosis import Diagnosis  # start-up time
     from toolc.doctor.host_report import report_engines, report_host
     from toolc.doctor.probes import load_probes
+    from toolc.runtime.pool.control import reports as pool_reports
 
     reports = report_engines(names)
     kinds = [(report, offered.isolation) for report in reports for offered in report.capabilities]
@@ -68,6 +66,7 @@ def diagnose(names: tuple[str, ...], configuration: Configuration, *, probe: boo
         host=report_host(),
         engines=reports,
         trials=trials,
+        pools=tuple(pool_reports()),
         probes=load_probes() if runs else (),
         probed={(report.name, kind): _probe(report, kind, configuration) for report, kind in runs},
     )
@@ -78,7 +77,7 @@ def _try(report: EngineReport, isolation: MinIsolation, configuration: Configura
     from toolc.doctor.diagnosis import Trial
     from toolc.doctor.probes import load_tools
 
-    with Executor(load_tools(isolation), engine=report.name, configuration=configuration) as executor:
+    with Executor(load_tools(isolation), engine=report.name, configuration=configuration, pool=None) as executor:
         started = time.perf_counter()
         try:
             result = executor.run("python_version", {})
@@ -87,7 +86,8 @@ def _try(report: EngineReport, isolation: MinIsolation, configuration: Configura
         milliseconds = (time.perf_counter() - started) * 1000
     if result.is_error:
         return Trial(reason=result.text)
-    return Trial(milliseconds=milliseconds, python=result.text, user=str(result.details.get("user", "")))
+    user, image = str(result.details.get("user", "")), result.details.get("image")
+    return Trial(milliseconds=milliseconds, python=result.text, user=user, image=image)
 
 
 def _probe(report: EngineReport, isolation: MinIsolation, configuration: Configuration) -> Probed:

@@ -1,4 +1,4 @@
-"""``toolc image``: build, list, unpack and remove images for tools."""
+"""``toolc image``: build, list, import, export and remove images for tools."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import click
 
 from toolc.cli.common import note
 from toolc.cli.main import CommandGroup
-from toolc.model.errors import NoEngineError
+from toolc.model.errors import InfrastructureError, NoEngineError
 
 
 @click.group("image", cls=CommandGroup)
 def command() -> None:
-    """Build, list, unpack and remove images for tools."""
+    """Build, list, import, export and remove images for tools."""
 
 
 @command.command("build", short_help="Build or update images.")
@@ -23,24 +23,29 @@ def command() -> None:
 def build(names: tuple[str, ...], base: str | None) -> None:
     """Build or update the images with these NAMEs; without a NAME, "base", the default image of tools.
 
-    "base" is built from the Debian image of a public registry or, if none is reachable, from a minimal Debian that
-    mmdebstrap creates on this host (as root). Other images are built from "base". Images that are up to date are not
-    built again.
+    "base" is built from the Debian image of a public registry or, if none is reachable or Docker does not respond, from
+    a minimal Debian that mmdebstrap creates on this host. Other images are built from "base", with Docker. Images that
+    are up to date are not built again.
     """
+    from toolc.sandbox.docker.base_image import build_base
     from toolc.sandbox.docker.image_builder import build_image, recipe
 
     chosen = names or ("base",)
+    on_progress = partial(click.echo, err=True)
     for name in chosen:
         recipe(name)  # refuse unknown names before the first build
     for name in chosen:
-        click.echo(build_image(name, base=base, on_progress=partial(click.echo, err=True)).tag)
+        if name == "base":
+            click.echo(build_base(base, on_progress))
+        else:
+            click.echo(build_image(name, base=base or build_base(None, on_progress), on_progress=on_progress).tag)
 
 
 @command.command("list", short_help="List the images on this host.")
 def list_() -> None:
     """List the images on this host: tag, size, and the base image or the folder with the unpacked image."""
     from toolc.sandbox.docker.image_builder import list_images
-    from toolc.sandbox.images.metadata import stored_images
+    from toolc.sandbox.images.stored import stored_images
 
     try:
         for image in (built := list_images()):
@@ -60,50 +65,68 @@ def list_() -> None:
 @command.command("prune", short_help="Remove unpacked images and packages that are no longer used.")
 @click.option("--dry-run", is_flag=True, help="Print what would be removed, without removing it.")
 def prune(dry_run: bool) -> None:
-    """Remove unpacked images without a name, and packages that no call has used for a month.
+    """Remove unpacked images without a name, base images of other releases of toolc, and unused packages.
 
+    Packages are removed if no call has used them for a month.
     Images that a running call uses are kept. The images of a container daemon are not removed.
     """
-    from toolc.sandbox.images.metadata import remove_image, stored_images
+    from toolc.sandbox.images.stored import remove_image, stored_images
     from toolc.sandbox.python.packages import installed_packages, remove_packages
 
     removed = "would remove" if dry_run else "removed"
     stale = [image for image in stored_images() if image.is_stale]
-    for image in stale:
-        size = _mebibytes(image.size_bytes())
-        if not dry_run:
-            remove_image(image)
-        click.echo(f"{removed}  {image.digest}  {size}")
     unused = [each for each in installed_packages() if each.is_unused]
-    for each in unused:
-        if not dry_run:
-            remove_packages(each)
-        click.echo(f"{removed}  packages  {', '.join(each.names)}")
-    if not stale and not unused:
+    found = [(f"{each.digest}  {_mebibytes(each.size_bytes())}", partial(remove_image, each)) for each in stale]
+    found += [(f"packages  {', '.join(each.names)}", partial(remove_packages, each)) for each in unused]
+    kept = []
+    for text, remove in found:
+        try:
+            if not dry_run:
+                remove()
+        except InfrastructureError as error:
+            kept.append(f"{text} is kept: {error}")
+        else:
+            click.echo(f"{removed}  {text}")
+    if kept:
+        raise InfrastructureError("\n".join(kept))
+    if not found:
         note("nothing to remove")
 
 
-@command.command("export", short_help="Unpack an image to run tools without a daemon.")
+@command.command("export", short_help="Write an image to an archive, or unpack it.")
 @click.argument("name")
-@click.option("--from", "archive", metavar="FILE", type=click.Path(path_type=Path), help="An archive with the image.")
-@click.option(
-    "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write an archive instead of unpacking."
-)
-def export(name: str, archive: Path | None, output: Path | None) -> None:
-    """Unpack the image NAME, so that tools can run in it without a container daemon.
+@click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="The archive to write.")
+def export(name: str, output: Path | None) -> None:
+    """Write the image NAME to the archive FILE, for "toolc image import" on another host.
 
-    NAME is one of toolc's own images or any other. It is read from the daemon, or from FILE: an archive from
-    --output, or an OCI image layout (tar file or folder).
+    NAME is one of toolc's own images or any other in the container daemon. Without --output, the image is unpacked on
+    this host, so that tools can run in it when no container daemon is running.
     """
     from toolc.sandbox.oci.images import export_image, save_image
 
-    if archive is not None and output is not None:
-        raise click.UsageError("--from unpacks an archive and --output writes one; pass only one of them")
     if output is not None:
         click.echo(f"{save_image(name, output)}  {output}")
         return
-    image = export_image(name, archive)
+    image = export_image(name)
     click.echo(f"{image.name}  {image.digest}  {image.root}")
+
+
+@command.command("import", short_help="Take an image from an archive.")
+@click.argument("archive", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("name", default="base")
+def import_(archive: Path, name: str) -> None:
+    """Let NAME refer to the image in FILE from now on; by default "base", the image of tools that name none.
+
+    FILE is an archive from "toolc image export" or "docker save", or an OCI image layout (tar file or folder). Its
+    content is verified against its digests. A base image is then used by all engines, and printed with the tree that
+    "toolc lock --base" pins; other images are for tools that run without a container daemon.
+    """
+    from toolc.config.user_config import load_configuration
+    from toolc.sandbox.oci.images import import_image
+
+    image = import_image(archive, name, load_configuration().base_image)
+    tree = f"  tree {image.tree}" if image.tree else ""
+    click.echo(f"{image.name}  {image.digest}{tree}")
 
 
 def _mebibytes(size_bytes: int) -> str:

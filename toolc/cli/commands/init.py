@@ -1,4 +1,4 @@
-"""``toolc init``: create a small folder of specs."""
+"""``toolc init``: create a small folder of specs, or add a tool to one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from toolc.cli.tool_templates import TOOLS
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,7 +74,12 @@ def files() -> dict[str, str]:
 
 
 @click.command("init")
-@click.argument("directory", metavar="DIR")
+@click.argument("directory", metavar="[DIR]", required=False)
+@click.option(
+    "--tool",
+    type=click.Choice(TOOLS),
+    help="Add a tool for your own server to DIR (default: the current folder), instead of the examples.",
+)
 @click.option("--ci", "host", type=click.Choice(["github", "gitlab"]), help="Add the configuration for CI.")
 @click.option(
     "--owner",
@@ -82,12 +88,19 @@ def files() -> dict[str, str]:
     metavar="NAME",
     help="An owner of the settings, for CODEOWNERS: @USER, @ORGANIZATION/TEAM. May be repeated.",
 )
-def command(directory: str, host: str | None, owners: tuple[str, ...]) -> None:
-    """Create a small folder of specs that builds and runs. Existing files are not changed.
+def command(directory: str | None, tool: str | None, host: str | None, owners: tuple[str, ...]) -> None:
+    """Create a small folder of specs that builds and runs, or add a tool to a folder. Existing files are not changed.
 
     The project file lets a pull request accept its own changes. This is safe only if the files that control reviews
     have owners. Their lines are written to CODEOWNERS, or printed if that file exists.
     """
+    if tool is not None:
+        if host or owners:
+            raise UsageError("--tool adds one tool and cannot be combined with --ci or --owner")
+        _add_tool(directory or ".", tool)
+        return
+    if directory is None:
+        raise UsageError("DIR is missing; name the folder to create, or add a tool to this folder with --tool NAME")
     from toolc.cli.code_owners import code_owners, owner  # start-up time
 
     folder = Path(directory)
@@ -95,9 +108,7 @@ def command(directory: str, host: str | None, owners: tuple[str, ...]) -> None:
     texts = files() | (ci_files(host) if host else {})
     if rules.text is not None:
         texts |= {rules.path: rules.text}
-    there = [path for path in texts if (folder / path).exists() or (folder / path).is_symlink()]
-    if there:
-        raise UsageError(f"{directory} already has {', '.join(there)}; choose another folder, or move these files")
+    _refuse_existing(directory, texts)
     _write(directory, texts)
     print(f"created {', '.join(texts)} in {directory}")
     change = f"cd {shlex.quote(directory)} && " if directory != "." else ""
@@ -105,6 +116,34 @@ def command(directory: str, host: str | None, owners: tuple[str, ...]) -> None:
     if host:
         print("then, before the first review: toolc lock specs")
     _explain(rules, has_owner=bool(owners))
+
+
+def _add_tool(directory: str, name: str) -> None:
+    """Write the files of a template, and print what the user must still do."""
+    from toolc.cli.tool_templates import missing_variables, project_file, tool_template  # start-up time
+
+    folder = Path(directory)
+    template = tool_template(name, _MODELINE if (folder / _SCHEMA).exists() else "")
+    project = project_file(folder)
+    texts = dict(template.files) | ({"toolc.yaml": template.project_text()} if project is None else {})
+    _refuse_existing(directory, texts)
+    _write(directory, texts)
+    print(f"created {', '.join(texts)} in {directory}")
+    if project is None:
+        print("then set the variables under vars in toolc.yaml")
+    elif missing := missing_variables(template, project):
+        print(f"under vars in {project}, add and set:", *(line.rstrip() for line in missing), sep="\n")
+    for secret in template.secrets:
+        print(f"the tools need the secret {secret}: set TOOLC_SECRET_{secret}, or use --secrets FILE")
+    spec = shlex.quote(str(folder / "specs" / f"{name}.yaml"))
+    print(f"when the server is available, try: toolc test {spec}{' --secrets FILE' if template.secrets else ''}")
+
+
+def _refuse_existing(directory: str, texts: Mapping[str, str]) -> None:
+    folder = Path(directory)
+    there = [path for path in texts if (folder / path).exists() or (folder / path).is_symlink()]
+    if there:
+        raise UsageError(f"{directory} already has {', '.join(there)}; choose another folder, or move these files")
 
 
 def _write(directory: str, texts: Mapping[str, str]) -> None:
@@ -129,6 +168,6 @@ def _explain(rules: CodeOwners, *, has_owner: bool) -> None:
     if rules.missing:
         print(f"at the end of {rules.path}, add:", *(f"  {line}" for line in rules.missing), sep="\n")
     print(
-        "review.accept_from in toolc.yaml lets a pull request accept its own changes: make the code host require "
-        f"a review by the owners in {rules.path}" + ("" if has_owner else ", and replace @OWNER there")
+        "review.accept_from in toolc.yaml lets a pull request accept its own changes: configure the code host to "
+        f"require a review by the owners in {rules.path}" + ("" if has_owner else ", and replace @OWNER there")
     )

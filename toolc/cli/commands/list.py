@@ -1,28 +1,47 @@
-"""``toolc list``: list the tools of a registry or of specs."""
+"""``toolc list``: list the tools of a registry or of specs, and estimate their tokens."""
 
 from __future__ import annotations
 
 import json
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolc.cli.inputs import open_registry
+from toolc.cli.common import builtin_option
+from toolc.cli.inputs import open_tools
+from toolc.model.names import PROVIDER_NAMES
 from toolc.reporters.text import escape_for_terminal
+
+if TYPE_CHECKING:
+    from toolc.client.registry import Registry
 
 _WIDTH: Final = 100
 """The maximum number of characters of a description."""
 
 
 @click.command("list")
-@click.argument("target", metavar="TARGET")
-@click.option("--json", "as_json", is_flag=True, help="Print names, labels and descriptions as JSON.")
-def command(target: str, as_json: bool) -> None:
-    """List the tools of TARGET: a spec file, a folder of them, or a registry.json.
+@click.argument("target", metavar="[TARGET]", required=False)
+@builtin_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--tokens", is_flag=True, help="Estimate how many tokens each tool and toolset adds to a request.")
+@click.option(
+    "--as",
+    "provider",
+    type=click.Choice(PROVIDER_NAMES),
+    help="With --tokens, count the definitions for this provider.  [default: anthropic]",
+)
+def command(target: str | None, builtin: str | None, as_json: bool, tokens: bool, provider: str | None) -> None:
+    """List the tools of TARGET (a spec file, a folder of specs, or a registry.json), or of --builtin.
 
-    The columns are name, label and description.
+    The columns are name, label and description; with --tokens, the estimated tokens and the name, the largest first.
     """
-    tools = tuple(open_registry(target))
+    registry = open_tools(target, builtin)
+    if tokens:
+        _print_tokens(registry, provider, as_json=as_json)
+        return
+    if provider is not None:
+        raise click.UsageError("--as selects the definitions that --tokens counts; add --tokens")
+    tools = tuple(registry)
     if as_json:
         rows = [{"name": tool.name, "label": tool.label, "description": tool.description} for tool in tools]
         print(json.dumps(rows, indent=2, ensure_ascii=False))
@@ -31,6 +50,33 @@ def command(target: str, as_json: bool) -> None:
     widths = [max((len(each[index]) for each in columns), default=0) for index in (0, 1)]
     for name, label, description in columns:
         print(escape_for_terminal(f"{name:<{widths[0]}}  {label:<{widths[1]}}  {description}".rstrip()))
+
+
+def _print_tokens(registry: Registry, provider: str | None, *, as_json: bool) -> None:
+    from toolc.providers.token_estimate import ESTIMATED_FOR, definition_tokens  # start-up time
+
+    provider = provider or ESTIMATED_FOR
+    tools = tuple(registry)
+    counted = dict(zip((tool.name for tool in tools), definition_tokens(tools, provider), strict=True))
+    members = {
+        name: {registry.registered(each).spec.name for each in each_set} for name, each_set in registry.toolsets.items()
+    }
+    toolsets = {name: sum(counted[each] for each in names) for name, names in members.items()}
+    total = sum(counted.values())
+    if as_json:
+        found = {"provider": provider, "tools": counted, "toolsets": toolsets, "total": total}
+        print(json.dumps(found, indent=2, ensure_ascii=False))
+        return
+    rows = sorted(((count, name) for name, count in counted.items()), key=lambda row: (-row[0], row[1]))
+    rows += [(count, f"toolset {name} ({_count(len(members[name]))})") for name, count in toolsets.items()]
+    rows.append((total, _count(len(tools))))
+    width = len(str(max(count for count, _ in rows)))
+    for count, name in rows:
+        print(escape_for_terminal(f"{count:>{width}}  {name}"))
+
+
+def _count(tools: int) -> str:
+    return f"{tools} tool{'s' * (tools != 1)}"
 
 
 def _shortened(description: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -13,30 +13,46 @@ from toolc.cli.common import (
     CANNOT,
     FINDINGS,
     approved_by_option,
-    base_option,
+    builtin_option,
     engine_option,
     format_options,
     named,
     note,
+    note_any_base,
+    refuse_both,
     wants_color,
 )
-from toolc.cli.inputs import compile_or_exit, user_configuration
+from toolc.cli.inputs import compile_or_exit, compiled_builtin, user_configuration
+from toolc.data.paths import packaged_path
 
 if TYPE_CHECKING:
     from toolc.model.lock_file import Lock, Pin
     from toolc.model.registry import RegisteredTool
 
 
+PIN: Final = ""
+"""The value of ``--base`` without a REF."""
+
+
 @click.command("lock")
 @click.argument("paths", nargs=-1, callback=named, metavar="[PATHS...]")
+@builtin_option
 @click.option("--check", is_flag=True, help="Write nothing; exit with status 1 if a tool differs from the lock file.")
 @click.option("--lock", "lock_file", metavar="FILE", default="toolc.lock", show_default=True, help="The lock file.")
 @format_options(("text", "json"), "The format of the differences from the lock file.")
-@base_option
+@click.option(
+    "--base",
+    is_flag=False,
+    flag_value=PIN,
+    metavar="[REF]",
+    help="Approve only the base image of this host for tools without an image. With --check: a commit or folder whose "
+    "policy, lint settings and exclusions also apply.",
+)
 @approved_by_option
 @engine_option
-def command(
+def command(  # noqa: PLR0913  one parameter per option
     paths: tuple[str, ...],
+    builtin: str | None,
     *,
     check: bool,
     lock_file: str,
@@ -45,35 +61,65 @@ def command(
     approved_by: tuple[str, ...],
     engine: str | None,
 ) -> None:
-    """Write toolc.lock with one line per tool of the specs at PATHS (default: the current folder).
+    """Write toolc.lock with one line per tool of the specs at PATHS (default: the current folder) or of --builtin.
 
     Reviewing and merging a change of this file approves its tools; with --locked, run, test and serve call no others.
-    Images and packages are listed with their digests, which need an engine; --check does not need one.
+    Images and packages are listed with their digests, which need an engine; --check does not need one. So is the base
+    image of tools that name none, with --base; without it, the file says base=any.
 
     Prints what changed since the lock file was written, with the fields if Git has the approved version.
     """
-    from toolc.model.lock_file import Lock, lock_tools  # start-up time
+    from toolc.model.lock_file import ANY, Lock, lock_tools  # start-up time
     from toolc.review.locked import with_known_pins
     from toolc.review.settings_source import baseline_of
 
-    chosen = paths or (".",)
-    places = [Path(each) for each in chosen]
-    baseline = baseline_of(base, approved_by, places) if base is not None else None
-    tools = compile_or_exit(chosen, to=sys.stderr, code=CANNOT, baseline=baseline).registry().tools
+    if not check:
+        base, paths = _pinned_paths(base, paths)
+    elif base == PIN:
+        raise click.UsageError("--base needs a commit or folder with --check, such as: toolc lock --check --base main")
+    if builtin is not None:
+        refuse_both(paths, builtin)
+        if check and base:
+            raise click.UsageError("--base with a commit or folder is for specs and cannot be used with --builtin")
+        places, tools = [packaged_path("specs")], compiled_builtin(builtin).registry().tools
+    else:
+        chosen = paths or (".",)
+        places = [Path(each) for each in chosen]
+        baseline = baseline_of(base, approved_by, places) if base else None
+        code = FINDINGS if check else CANNOT
+        tools = compile_or_exit(chosen, to=sys.stderr, code=code, baseline=baseline).registry().tools
     path = Path(lock_file)
     if check:
         lock = Lock.read(path)
         count = _print_changes(lock, with_known_pins(lock, tools, str(path)), tools, places, format_name)
         if count:
-            note(f"approve {'this change' if count == 1 else f'these {count} changes'} with: toolc lock")
+            pinned = "" if lock.allows_any_base else " --base"
+            note(f"approve {'this change' if count == 1 else f'these {count} changes'} with: toolc lock{pinned}")
             raise click.exceptions.Exit(FINDINGS)
-        note(f"{path} approves all {len(tools)} tools")
+        note(f"{path} approves {'1 tool' if len(tools) == 1 else f'all {len(tools)} tools'}")
+        note_any_base(lock)
         return
-    new = lock_tools(tools, _pin(engine), str(path))
+    new = lock_tools(tools, _pin(engine), str(path), ANY if base is None else _base_tree(engine))
     if old := _readable(path):
         _print_changes(old, new, tools, places, format_name, with_diff=format_name == "text")
+        if new.allows_any_base and not old.allows_any_base:
+            note("the base image is no longer pinned; to pin it again: toolc lock --base")
     _write(path, new.text())
     note(f"{path} approves {len(tools)} tool{'s' * (len(tools) != 1)}: have the change reviewed")
+
+
+def _pinned_paths(base: str | None, paths: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+    """Return ``--base`` and the paths without ``--check``, where a word after ``--base`` is the first of the paths.
+
+    Raises ``UsageError`` if it is not a path.
+    """
+    if not base:
+        return base, paths
+    if not Path(base).exists():
+        raise click.UsageError(
+            f"--base {base} is for --check; to approve only the base image of this host: toolc lock PATHS --base"
+        )
+    return PIN, (base, *paths)
 
 
 def _print_changes(
@@ -123,13 +169,36 @@ def _pin(engine: str | None) -> Pin:
             image=spec.sandbox.image,
             build=spec.sandbox.build,
             requirements=packages,
+            base_image=configuration.base_image,
+            host_programs=configuration.host_programs,
             accept_unenforced=configuration.accept_unenforced,
         )
         pinned = select(engine or configuration.engine, profile).engine.content_digests(profile)
-        return approval_name(pinned.image.names, pinned.image.name) if pinned.image else None, pinned.packages
+        image = pinned.image if spec.sandbox.image else None
+        return approval_name(image.names, image.name) if image else None, pinned.packages
 
     configuration = user_configuration()
     return pin
+
+
+def _base_tree(engine: str | None) -> str:
+    """Return the tree of this host's base image. Raises ``UsageError`` if the user's configuration uses none."""
+    from toolc.model.errors import UsageError
+    from toolc.model.plan import Profile
+    from toolc.sandbox.selection import select  # start-up time: few lock files restrict the base image
+
+    configuration = user_configuration()
+    profile = Profile(
+        base_image=configuration.base_image,
+        host_programs=configuration.host_programs,
+        accept_unenforced=configuration.accept_unenforced,
+    )
+    found = select(engine or configuration.engine, profile).engine.content_digests(profile).image
+    if found is None or not found.tree:
+        raise UsageError(
+            "--base approves a base image, but your configuration says host_programs: true; remove that line"
+        )
+    return found.tree
 
 
 def _write(path: Path, text: str) -> None:

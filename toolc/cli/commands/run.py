@@ -12,6 +12,7 @@ import click
 
 from toolc.cli.common import (
     CANNOT,
+    builtin_option,
     central_policy,
     duration,
     engine_option,
@@ -40,6 +41,7 @@ TOOL_FAILED: Final = 1
 @click.command("run")
 @click.argument("target", metavar="TARGET")
 @click.option("--registry", metavar="FILE", help="Interpret TARGET as the name of a tool in this registry.")
+@builtin_option
 @click.option("--args", metavar="JSON|@FILE|-", help="The arguments: a JSON object, a file with one, or - for stdin.")
 @click.option(
     "--arg", "pairs", multiple=True, metavar="NAME=VALUE", help="One argument; JSON unless its type is string."
@@ -58,6 +60,7 @@ TOOL_FAILED: Final = 1
 def command(  # noqa: PLR0913, PLR0917  one parameter per option
     target: str,
     registry: str | None,
+    builtin: str | None,
     args: str | None,
     pairs: tuple[str, ...],
     workspace: str,
@@ -75,8 +78,8 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
 ) -> None:
     """Run one call of a tool in a new sandbox.
 
-    TARGET is a spec file (SPEC#NAME if it has several tools) or, with --registry, the name of a tool. The sandbox has
-    access to nothing on this machine except the workspace, if the tool needs one.
+    TARGET is a spec file (SPEC#NAME if it has several tools) or, with --registry or --builtin, the name of a tool. The
+    sandbox has access to nothing on this machine except the workspace, if the tool needs one.
     """
     started = time.perf_counter()
     if as_json and as_events:
@@ -84,7 +87,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     from toolc.client.executor import Executor  # start-up time
 
     lock, policy = approved(lock_file, locked=locked), central_policy(policy_file)
-    tools = find_registry(target, registry)
+    tools = find_registry(target, registry, builtin)
     (tool,) = tools
     arguments = _arguments(tool, args, pairs, as_json=as_json, as_events=as_events)
     live = Live(_live_outputs(tool))
@@ -96,7 +99,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     executor = Executor(
         tools, workspace=workspace, engine=engine, timeout=timeout, configuration=configuration,
         secrets=secret_store(secrets, configuration), approve_changes=commit_prompt.callback(),
-        confirm=confirmation(prompts, yes=yes), lock=lock, policy=policy,
+        confirm=confirmation(prompts, yes=yes), pool=None, lock=lock, policy=policy,
     )  # fmt: skip
     with executor, contextlib.closing(live):
         result = executor.run(tool.name, arguments, on_event=show)
@@ -105,7 +108,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     elif not as_events:  # the last event has the result
         _print_text(result, live, changes_were_listed=commit_prompt.was_asked)
     if explain_network and _ran(result):
-        explain(result, tool, target, registry)
+        explain(result, tool, target if registry is None and builtin is None else None)
     if timing:
         print_timing(result, load_ms)
     if result.is_error:

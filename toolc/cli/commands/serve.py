@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import central_policy, engine_option, lock_options, policy_option, secrets_option
+from toolc.cli.common import builtin_option, central_policy, engine_option, lock_options, policy_option, secrets_option
 from toolc.cli.inputs import (
     approved,
-    open_registry,
+    open_tools,
     refuse_disallowed,
     refuse_unapproved,
     secret_store,
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 
 @click.command("serve")
-@click.argument("target", metavar="TARGET")
+@click.argument("target", metavar="[TARGET]", required=False)
+@builtin_option
 @click.option(
     "--plugin",
     "plugins",
@@ -49,8 +50,9 @@ if TYPE_CHECKING:
 @lock_options
 @policy_option
 def command(  # noqa: PLR0913  one parameter per option
-    target: str,
+    target: str | None,
     *,
+    builtin: str | None,
     plugins: tuple[str, ...],
     toolsets: tuple[str, ...],
     workspace: str | None,
@@ -62,7 +64,8 @@ def command(  # noqa: PLR0913  one parameter per option
 ) -> None:
     """Serve tools to an MCP client over stdin and stdout.
 
-    TARGET is a spec file, a folder of specs, or a registry.json. The command exits at the end of its input.
+    TARGET is a spec file, a folder of specs, or a registry.json; --builtin serves built-in tools instead. The command
+    exits at the end of its input.
     """
     serve = _as_plugin if plugins else _mcp()
     from toolc.client.executor import Executor  # start-up time
@@ -70,7 +73,7 @@ def command(  # noqa: PLR0913  one parameter per option
 
     lock = approved(lock_file, locked=locked)
     policy = central_policy(policy_file)
-    registry = open_registry(target)
+    registry = open_tools(target, builtin)
     if lock is not None:
         refuse_unapproved(lock, registry)
     if policy is not None:

@@ -14,6 +14,7 @@ import click
 
 from toolc.cli.common import (
     FINDINGS,
+    builtin_option,
     central_policy,
     engine_option,
     format_options,
@@ -21,9 +22,10 @@ from toolc.cli.common import (
     named,
     note,
     policy_option,
+    refuse_both,
     secrets_option,
 )
-from toolc.cli.inputs import approved, compile_or_exit, secret_store, user_configuration
+from toolc.cli.inputs import approved, builtin_targets, compile_or_exit, secret_store, user_configuration
 from toolc.model.errors import InfrastructureError, UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +39,8 @@ if TYPE_CHECKING:
 
 
 @click.command("test")
-@click.argument("targets", nargs=-1, required=True, callback=named, metavar="TARGETS...")
+@click.argument("targets", nargs=-1, callback=named, metavar="TARGETS...")
+@builtin_option
 @click.option("--tool", "names", multiple=True, metavar="PATTERN", help="Test only tools with these names: word_*.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Test only tools with this tag.")
 @click.option(
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
 @policy_option
 def command(  # noqa: PLR0913, PLR0917  one parameter per option
     targets: tuple[str, ...],
+    builtin: str | None,
     names: tuple[str, ...],
     tags: tuple[str, ...],
     jobs: int | None,
@@ -66,13 +70,18 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     lock_file: str | None,
     policy_file: str | None,
 ) -> None:
-    """Run the tests in specs, each call in a new sandbox and workspace.
+    """Run the tests in specs or of the tools of --builtin, each call in a new sandbox and workspace.
 
     TARGETS are spec files, folders of specs, or a registry.json; SPEC#NAME selects one tool. Tests receive only the
     secrets of --secrets.
     """
     from toolc.testing.cases import CaseFilter, find_cases  # start-up time
 
+    refuse_both(targets, builtin, "TARGETS")
+    if builtin is not None:
+        if update:
+            raise UsageError("--update changes specs and cannot change built-in tools")
+        targets = builtin_targets(builtin)
     compile_for_tests = partial(compile_or_exit, to=sys.stderr, code=FINDINGS)
     cases = find_cases(targets, CaseFilter(names=names, tags=tags), compile_for_tests)
     if update and not all(case.located for case in cases.cases):
@@ -152,6 +161,7 @@ def _maker(engine: str | None, secrets: str | None, bounds: _Bounds) -> Executor
             approve_changes=lambda _: True,
             confirm=lambda _: Allow(),
             secrets=store,
+            pool=None,
             lock=bounds.lock,
             policy=bounds.policy,
         )

@@ -11,8 +11,9 @@ from toolc.cli.common import note
 from toolc.cli.output.live import write
 from toolc.client.build import split_target
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.document.nodes import Node, Scalar, Sequence
-from toolc.model.destinations import HostError, format_destination, format_host, parse_destination
+from toolc.compiler.project.network import written_entry
+from toolc.document.nodes import Node, Sequence
+from toolc.model.destinations import format_destination, format_host
 from toolc.model.result import Audio, Image, Text
 from toolc.model.source import Span
 from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
@@ -84,7 +85,9 @@ def print_details(result: ToolResult, noted: str) -> None:
         # The content is on stdout already, and usually contains the reason.
         is_shown = any(isinstance(each, Text) and result.error.message in each.text for each in result.content)
         why = "" if is_shown or sys.stdout.isatty() else f": {result.error.message}"
-        note(escape_for_terminal(f"the tool failed ({result.error.kind}){why}"))
+        file, line = result.details.get("file"), result.details.get("line")
+        place = f" at {file}, line {line}" if file and line else ""
+        note(escape_for_terminal(f"the tool failed ({result.error.kind}){place}{why}"))
     notes = result.details.get("engine_notes")
     if isinstance(notes, list):
         note(f"ran with the engine {result.details['engine']!r} ({' '.join(map(str, notes))})")
@@ -98,13 +101,16 @@ def print_timing(result: ToolResult, load_ms: float) -> None:
         rows += [(name, value) for name, value in measured.items() if isinstance(value, float | int)]
     rows.append(("total", sum(value for _, value in rows)))
     for name, value in rows:
-        print(f"{name:<8}{value:>10.1f} ms", file=sys.stderr)
+        print(f"{name:<8}{value:>10.2f} ms", file=sys.stderr)
 
 
-def explain(result: ToolResult, tool: ToolSpec, target: str, registry: str | None) -> None:
-    """Print the outcome of each connection on stderr. ``target`` is a spec, whose lines are named, or a registry."""
-    source, _ = split_target(target)
-    spec = _Lines(source, tool.name) if registry is None and source.suffix != ".json" else _NoLines()
+def explain(result: ToolResult, tool: ToolSpec, target: str | None) -> None:
+    """Print the outcome of each connection on stderr.
+
+    ``target`` is a spec, whose lines are named, or a registry; None for a tool of ``--registry`` or ``--builtin``.
+    """
+    source = split_target(target)[0] if target is not None else None
+    spec = _Lines(source, tool.name) if source is not None and source.suffix != ".json" else _NoLines()
     attempts = result.details.get("network")
     connections = [each for each in attempts if isinstance(each, dict)] if isinstance(attempts, list) else []
     if not connections:
@@ -186,7 +192,5 @@ class _Lines:
 
 def _spelled(node: Node) -> str | None:
     """Return an entry in the canonical form used in results."""
-    try:
-        return format_destination(parse_destination(str(node.value))) if isinstance(node, Scalar) else None
-    except HostError:
-        return None
+    found = written_entry(node)
+    return None if found is None else format_destination(found)

@@ -1,28 +1,31 @@
-"""Print a tool for ``toolc show``: its description, its parameters, and the permissions of a call."""
+"""Print a tool for ``toolc show``: its description, parameters and permissions, its values, or its definition."""
 
 from __future__ import annotations
 
 import json
-import sys
+import re
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolc.cli.common import CANNOT
-from toolc.cli.inputs import compile_or_exit
+from toolc.cli.inputs import compiled_sources, open_registry
 from toolc.client.build import split_target
+from toolc.client.registry import Registry
 from toolc.compiler.effective_values import ValueOrigin, effective
 from toolc.document.suggestions import quote_names, suggestion
 from toolc.model.errors import UsageError
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.permissions import OWN, Grant, Permissions, format_permissions
 from toolc.model.registry import RegisteredTool
+from toolc.model.registry_io import canonical, parse
 from toolc.model.spec.tool import ToolSpec
+from toolc.providers import load_provider, openapi
 from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
     from toolc.compiler.located_tool import LocatedTool
+    from toolc.compiler.pipeline.compile import Compilation
 
 
 _LABELS: Final = {
@@ -33,6 +36,7 @@ _LABELS: Final = {
 """The labels of each part of ``Permissions``."""
 
 _WIDTH: Final = 60
+_NOT_ASCII: Final = re.compile(r"[^\n -~]")
 
 
 def tool_text(tool: RegisteredTool, granted: Permissions) -> str:
@@ -66,7 +70,7 @@ def _type_and_default(schema: JsonObject) -> str:
 def _permissions(granted: Permissions) -> Iterator[str]:
     rows: list[tuple[str, str, str]] = []
     for part in fields(granted):
-        values: tuple[Grant[object], ...] = getattr(granted, part.name)
+        values = granted.displayed(part.name)
         words = [_LABELS[part.name], *[""] * len(values)]
         rows += [(word, format_permissions(each.value), _by(each)) for word, each in zip(words, values, strict=False)]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
@@ -78,8 +82,11 @@ def _by(granted: Grant[object]) -> str:
     return f"by {steps}" if steps else ""
 
 
-def find_located(target: str, paths: tuple[str, ...]) -> LocatedTool:
-    """Return the tool ``target`` of a spec file, or of the specs at ``paths`` (default: the current folder)."""
+def find_located(target: str, paths: tuple[str, ...]) -> tuple[LocatedTool, Compilation]:
+    """Return the tool ``target`` of a spec file, or of the specs at ``paths`` (default: the current folder).
+
+    The compilation has all tools of these specs.
+    """
     source, name = split_target(target)
     if not paths and source.exists():
         paths = (str(source),)
@@ -87,11 +94,11 @@ def find_located(target: str, paths: tuple[str, ...]) -> LocatedTool:
         name, paths = target, (".",)
     else:
         name = target
-    compilation = compile_or_exit(paths, to=sys.stderr, code=CANNOT)
+    compilation = compiled_sources([Path(path) for path in paths])
     named = [tool for tool in compilation.located if name in {tool.spec.name, *tool.spec.aliases}]
     matching = compilation.local if name is None else named
     if len(matching) == 1:
-        return matching[0]
+        return matching[0], compilation
     names = [tool.spec.name for tool in matching or compilation.located]
     if name is None:
         raise UsageError(f"{target} has {len(matching)} tools; select one: {target}#{'|'.join(names)}")
@@ -111,6 +118,38 @@ def as_json(tool: LocatedTool) -> str:
     """Return the values of a tool as a JSON list of objects with ``key``, ``value`` and ``origin``."""
     rows = [{"key": each.key, "value": each.value, "origin": each.origin} for each in effective(tool)]
     return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
+
+
+def find_in_set(target: str, paths: tuple[str, ...], registry: str | None, builtin: str | None) -> tuple[Registry, str]:
+    """Return the tools that are declared together with the tool that ``target`` names, and its name.
+
+    ``target`` is a spec, or the name of a tool of a registry, a toolset, or the specs at ``paths``. Raises
+    ``UsageError`` if it names no tool or several.
+    """
+    if registry is None and builtin is None:
+        located, compilation = find_located(target, paths)
+        return Registry.compiled(compilation), located.spec.name
+    if paths:
+        raise UsageError("PATHS are the specs of TARGET; remove them, or --registry and --builtin")
+    if registry is not None and builtin is not None:
+        raise UsageError("--builtin and --registry cannot be combined; each says where the tool TARGET is")
+    tools = Registry.builtin(builtin) if builtin is not None else open_registry(str(registry))
+    return tools, tools.registered(target).spec.name
+
+
+def definition_text(tools: Registry, name: str, provider: str) -> str:
+    """Return the definition of a tool among ``tools`` as indented JSON; for ``openapi`` a document with this tool.
+
+    Characters that cannot be seen are escaped.
+    """
+    specs = tuple(tools)
+    value: JsonValue
+    if provider == "openapi":
+        value = openapi.document([tool for tool in specs if tool.name == name])
+    else:
+        value = load_provider(provider).lower(specs).definitions[tools.names.index(name)]
+    text = json.dumps(parse(canonical(value)), indent=2, ensure_ascii=False) + "\n"
+    return _NOT_ASCII.sub(lambda match: match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1], text)
 
 
 def _short(value: ValueOrigin) -> str:

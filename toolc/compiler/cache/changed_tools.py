@@ -12,8 +12,8 @@ from toolc.compiler.build_output import RenderedTool, depends_on_others, render,
 from toolc.compiler.cache.build_cache import BuildCache, BuildOutput, Row
 from toolc.compiler.cache.file import INVALID_CACHE
 from toolc.compiler.cache.file_results import PieceCache
+from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.model.spec.tool import ToolSpec
 
 __all__ = ["build_changed"]
 
@@ -33,8 +33,8 @@ def build_changed(cache: BuildCache) -> BuildOutput:
             is_written=False,
         )  # fmt: skip
     rendered = dict(pieces.rendered or {})
-    others = [tool for tool in compilation.tools if tool.name not in rendered]
-    rendered.update(zip([tool.name for tool in others], render(others, compilation.tools), strict=True))
+    others = [tool for tool in compilation.located if tool.spec.name not in rendered]
+    rendered.update(zip([tool.spec.name for tool in others], render(others, compilation.tools), strict=True))
     output = BuildOutput(
         out=cache.out or (os.path.relpath(compilation.out) if compilation.out else "build"),
         names=[tool.name for tool in compilation.tools],
@@ -48,11 +48,12 @@ def build_changed(cache: BuildCache) -> BuildOutput:
     return replace(output, is_written=True) if cache.has_written(output, rows) else output
 
 
-def _render_alone(tools: Sequence[ToolSpec]) -> dict[str, RenderedTool] | None:
+def _render_alone(tools: Sequence[LocatedTool]) -> dict[str, RenderedTool] | None:
     """Return tools by name, rendered; None if the texts of one depend on other tools."""
-    if any(map(depends_on_others, tools)):
+    specs = [tool.spec for tool in tools]
+    if any(map(depends_on_others, specs)):
         return None
-    return dict(zip([tool.name for tool in tools], render(tools, tools), strict=True))
+    return dict(zip([tool.name for tool in specs], render(tools, specs), strict=True))
 
 
 def _rendered(cache: BuildCache, rows: Sequence[Row]) -> dict[str, RenderedTool]:

@@ -26,10 +26,9 @@ from toolc.model.source import BOM
 
 if TYPE_CHECKING:
     from toolc.compiler.build_output import RenderedTool
-    from toolc.model.spec.tool import ToolSpec
 
 
-Render: TypeAlias = "Callable[[Sequence[ToolSpec]], Mapping[str, RenderedTool] | None]"
+Render: TypeAlias = "Callable[[Sequence[LocatedTool]], Mapping[str, RenderedTool] | None]"
 """Returns the given tools by name, rendered; None if the texts of one depend on other tools."""
 
 _Packed: TypeAlias = "tuple[FileOutline | None, Mapping[str, RenderedTool]]"
@@ -196,7 +195,7 @@ class _Compiler:
         rendered: Mapping[str, RenderedTool] = {}
         if self.render and not piece.diagnostics.has_errors:
             try:
-                texts = self.render([tool.spec for tool in piece.tools])
+                texts = self.render(piece.tools)
             except Exception as error:  # noqa: BLE001  a bug that one file causes must not hide the findings of others
                 piece.diagnostics.append(internal_error(piece.tools[0].span("name"), error))
                 return _Result(piece, None, {})

@@ -112,8 +112,8 @@ def chunked(items: Sequence[Item]) -> list[Sequence[Item]]:
 class ToolOutline(NamedTuple):
     """The parts of a tool that other files are compared with.
 
-    ``shingles`` is empty if the description cannot be compared. ``places`` are the positions of the tool, and of its
-    name, description and aliases.
+    ``shingles`` is empty if the description cannot be compared. ``tokens`` is 0 without a token budget. ``places`` are
+    the positions of the tool, and of its name, description and aliases.
     """
 
     name: str
@@ -121,6 +121,7 @@ class ToolOutline(NamedTuple):
     aliases: Sequence[str]
     damaged: Sequence[str]
     shingles: str
+    tokens: int
     places: Sequence[_OutlinedPlace]
     alias_spans: Sequence[Span]
 
@@ -337,6 +338,7 @@ def _outline_of_tool(tool: LocatedTool) -> ToolOutline:
         spec.aliases,
         sorted(tool.damaged),
         "" if tool.damaged & COMPARED_KEYS else tool.shingles,
+        tool.tokens if tool.has_token_budget and not tool.damaged else 0,
         (_start(tool), *[_position(tool, key) for key in _KEYS]),
         [tool.span("aliases", index) for index in range(len(spec.aliases))],
     )
@@ -366,7 +368,7 @@ def _position(tool: LocatedTool, key: str) -> _OutlinedPlace:
 
 
 def _outlined_tool(outline: ToolOutline, source: SourceText) -> LocatedTool:
-    name, description, aliases, damaged, shingles, (start, *places), alias_spans = outline
+    name, description, aliases, damaged, shingles, tokens, (start, *places), alias_spans = outline
     entries: dict[str, MappingEntry] = {}
     for key, stored in zip(_KEYS, places, strict=True):
         if stored is not None:
@@ -391,6 +393,7 @@ def _outlined_tool(outline: ToolOutline, source: SourceText) -> LocatedTool:
         source=source,
         damaged=frozenset(damaged),
         known_shingles=shingles,
+        known_tokens=tokens,
     )
 
 

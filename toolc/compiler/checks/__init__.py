@@ -11,7 +11,7 @@ decoding are reported in ``toolc.compiler.decode``, not here.
 - ``composite_steps``: arguments and conditions of the steps of a composite.
 - ``credential_fix``: no checks: how to declare a literal credential as a secret.
 - ``credentials``: literal values in places for credentials. Public: ``host_of``,
-  ``literal_credentials``, ``public_values``.
+  ``image_credentials``, ``literal_credentials``, ``public_values``.
 - ``descriptions``: length and similarity of descriptions; parameters without a description.
 - ``helpers``: the parameters and subschemas of a tool; a quick text search in its file.
 - ``http``: doubly encoded URLs, unencrypted requests, statuses without an error mapping.
@@ -24,6 +24,7 @@ decoding are reported in ``toolc.compiler.decode``, not here.
 - ``placeholders``: placeholders in a form that is not replaced.
 - ``providers``: what Gemini, strict modes and others reject or lose.
 - ``sandbox``: image tags, root, missing or unneeded workspaces.
+- ``script_arguments``: unknown and absent arguments in scripts. Public: ``assigned_variables``.
 - ``scripts``: no checks: the shell script of a tool, its positions and edits. Public: ``shell_script``.
 - ``secrets``: literal secrets, exposed and undeclared secrets, variables that are not expanded.
 - ``shell``: scripts with one command, arguments that a program reads as options.
@@ -56,6 +57,7 @@ from toolc.compiler.checks import (
     placeholders,
     providers,
     sandbox,
+    script_arguments,
     secrets,
     shell,
 )
@@ -70,7 +72,8 @@ __all__ = ["check_each", "internal_error"]
 
 MODULES: Final = (
     call_graph, caller_code, code_injection, composite_steps, credentials, descriptions, http, metadata, model_text,
-    names, network, parameters, placeholders, providers, sandbox, secrets, shell,
+    names, network, parameters, placeholders, providers, sandbox, script_arguments, secrets,
+    shell,
 )  # fmt: skip
 """The modules with checks. Importing a module registers its checks."""
 
@@ -81,7 +84,7 @@ _EXPLAINED: Final = {
     codes.ONE_COMMAND: _MISSPELLED | _RUNS_ARGUMENT,
     codes.UNQUOTED_ARGUMENT: _RUNS_ARGUMENT,
 }
-"""Findings that another finding of the same tool explains: one mistake is reported once.
+"""Findings that are omitted if another finding of the same tool explains them.
 
 A parameter whose placeholder is misspelled is probably not unused, and advice about a command does not apply to one
 that has an error.
@@ -117,9 +120,9 @@ def _check_tool(tool: LocatedTool, checks: Sequence[ToolCheck]) -> Iterator[Diag
 
 
 def internal_error(span: Span, error: Exception) -> Diagnostic:
-    """Return the finding that toolc itself failed on the file of ``span``."""
+    """Return the finding about an internal error at ``span``."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(frame.filename).name}:{frame.lineno}"
-    message = f"toolc failed here: {type(error).__name__}: {error!s:.200} ({place})"
-    hint = "this is a bug in toolc; please report it with this file"
+    message = f"internal error in toolc: {type(error).__name__}: {error!s:.200} ({place})"
+    hint = "this is a bug in toolc; report it and attach this file"
     return Diagnostic(codes.INTERNAL_ERROR, message, span, hint)

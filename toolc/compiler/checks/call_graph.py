@@ -12,7 +12,7 @@ from toolc.document.nodes import Mapping, Node, Scalar
 from toolc.document.nodes import Sequence as SequenceNode
 from toolc.document.suggestions import suggestion
 from toolc.model import codes
-from toolc.model.call_graph import MAX_DEPTH, call_depths, called_tools
+from toolc.model.call_graph import MAX_DEPTH, call_depths, called_tools, find_cycles
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import Span
 
@@ -25,7 +25,7 @@ def check_call_cycles(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     if not any(map(_may_call, tools)):
         return
     known = {name: tool for tool in tools for name in (tool.spec.name, *tool.spec.aliases)}
-    cyclic = _cycles({tool.spec.name: frozenset(_targets(tool, known)) for tool in tools})
+    cyclic = find_cycles({tool.spec.name: frozenset(_targets(tool, known)) for tool in tools})
     for tool in tools:
         for name, span in tool_references(tool):
             callee = known.get(name)
@@ -59,43 +59,6 @@ def _targets(tool: LocatedTool, known: AnyMapping[str, LocatedTool]) -> Iterator
     for name, _ in tool_references(tool):
         if name in known:
             yield known[name].spec.name
-
-
-def _cycles(calls: AnyMapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
-    """Return for each tool in a cycle of calls the tools of that cycle (Tarjan's algorithm, iterative)."""
-    order, low, stack, on_stack = dict[str, int](), dict[str, int](), list[str](), set[str]()
-    cycles: dict[str, frozenset[str]] = {}
-    for start in sorted(calls):
-        work = [(start, iter(sorted(calls[start])))] if start not in order else []
-        while work:
-            name, following = work[-1]
-            if name not in order:
-                order[name] = low[name] = len(order)
-                stack.append(name)
-                on_stack.add(name)
-            for each in following:
-                if each not in order:
-                    work.append((each, iter(sorted(calls.get(each, ())))))
-                    break
-                if each in on_stack:
-                    low[name] = min(low[name], order[each])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[name])
-                if low[name] == order[name]:
-                    cycle = _pop_cycle(stack, on_stack, name)
-                    if len(cycle) > 1 or name in calls.get(name, ()):
-                        cycles |= dict.fromkeys(cycle, cycle)
-    return cycles
-
-
-def _pop_cycle(stack: list[str], on_stack: set[str], until: str) -> frozenset[str]:
-    at = stack.index(until)
-    cycle = frozenset(stack[at:])
-    del stack[at:]
-    on_stack -= cycle
-    return cycle
 
 
 def _unknown_tool(name: str, span: Span, known: AnyMapping[str, LocatedTool]) -> Diagnostic:

@@ -35,6 +35,8 @@ class _Use:
     code: Code
     parameter: str
     word: Word | None
+    reads_input: bool = False
+    """Whether input is inserted into the same code."""
 
 
 @dataclass(slots=True)
@@ -105,11 +107,14 @@ def _script_code(script: ShellScript, values: _Values, depth: int = 0) -> Iterat
         values.add_variables(script)
     used = {values.parameters[each.name] for each in script.expansions if each.name in values.parameters}
     for command in script.commands:
-        for code in code_of(command):
+        found = list(code_of(command))
+        reads_input, is_reported = any(each.word is None for each in found), False
+        for code in found:
             if code.word is None:
-                yield from (_Use(code, name, command.words[0]) for name in sorted(used)[:1])
+                yield from (_Use(code, name, command.words[0]) for name in sorted(used)[: 0 if is_reported else 1])
             elif source := values.source(code.word):
-                yield _Use(code, source, code.word)
+                is_reported = True
+                yield _Use(code, source, code.word, reads_input)
             elif code.is_shell and code.word.constant and depth < _MAX_NESTED:
                 yield from _nested_code(code, values, depth)
 
@@ -177,6 +182,7 @@ def _diagnostic(use: _Use, span: Span, *, in_script: bool) -> Diagnostic:
         if code.variable:
             read = code.variable.format(f"ARG_{name}")
             hint = f"write constant code in single quotes, in which {read} is the value"
+        hint += f"; for input, {_INPUT_HINT}" if use.reads_input else ""
     return Diagnostic(codes.SHELL_TEMPLATE, message, span, f"{hint}; {_DECLARE}")
 
 

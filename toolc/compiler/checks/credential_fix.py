@@ -81,6 +81,13 @@ def fix_of(tool: LocatedTool, place: Place) -> Fix | None:
     return fix(description, *edits)
 
 
+def fix_declaration(tool: LocatedTool, name: str, host: str) -> Fix | None:
+    """Return the fix that declares a secret for ``host``; None if the file cannot be edited with certainty."""
+    if is_toml(tool.source) or tool.defaults or not host:
+        return None
+    return fix(f"declare {name} as a secret", _declare(tool, f"{name}: {{hosts: [{host}]}}"))
+
+
 def _reference(source: SourceText, place: Place) -> Edit | None:
     """Return the edit that replaces the value by a reference to the secret, if it is written on one line."""
     span, value = place.scalar.span, str(place.scalar.value)

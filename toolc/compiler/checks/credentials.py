@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -25,17 +27,37 @@ from toolc.compiler.text_analysis.credentials import (
     unexpanded_name,
     without_scheme,
 )
+from toolc.compiler.text_analysis.shell_script import read_script
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, strings
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
-from toolc.model.source import Span
+from toolc.model.source import SourceText, Span
 
-__all__ = ["host_of", "literal_credentials", "public_values"]
+__all__ = ["host_of", "image_credentials", "literal_credentials", "public_values"]
 
 _OPTION: Final = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>.+))?", re.DOTALL)
 _HEADER: Final = re.compile(r"(?P<name>[A-Za-z][\w-]*):\s*(?P<value>\S.*)", re.DOTALL)
 _VARIABLE: Final = re.compile(r"(?P<name>[A-Z][A-Z0-9_]*)=(?P<value>\S+)")
 _USER_OPTIONS: Final = frozenset({"-u", "--user", "--proxy-user"})
+_HTTP_CLIENTS: Final = frozenset({"curl", "http", "https", "wget", "xh"})
+"""Programs whose ``_USER_OPTIONS`` take a user name and a password; ``date -u`` and ``docker run -u`` do not."""
+_PASSWORD_OPTIONS: Final = {
+    "ldapsearch": "-w", "mongo": "-p", "mongodump": "-p", "mongorestore": "-p", "mongosh": "-p", "redis-cli": "-a",
+    "sqlcmd": "-P", "sshpass": "-p",
+}  # fmt: skip
+"""Programs and their option for a password, which is the next word."""
+_PASSWORD_IN_OPTION: Final = frozenset(
+    {"mariadb", "mariadb-admin", "mariadb-dump", "mysql", "mysqladmin", "mysqldump", "sshpass"}
+)
+"""Programs whose option ``-p`` has the password in the same word."""
+_PROGRAMS: Final = _HTTP_CLIENTS | _PASSWORD_IN_OPTION | frozenset(_PASSWORD_OPTIONS)
+"""All of these programs. Only these are remembered, so that the work per word does not grow."""
+
+_INSTRUCTION: Final = re.compile(r"(?im)^[ \t]*(?:ENV|ARG)[ \t]+(?P<rest>(?:[^\\\n]|\\(?:.|\n))*)")
+_ASSIGNMENT: Final = re.compile(r"""(?P<name>\b[A-Za-z_]\w*+)=(?P<value>"[^"\n]*"|'[^'\n]*'|\S*)""")
+_OLD_ASSIGNMENT: Final = re.compile(r"(?P<name>[A-Za-z_]\w*+)[ \t]+(?P<value>.*\S)")
+"""The form ``ENV NAME VALUE`` with one variable."""
+
 _AUTH: Final = {
     "basic": "PASSWORD", "bearer": "TOKEN", "api_key": "API_KEY", "value": "API_KEY", "password": "PASSWORD",
     "client_secret": "CLIENT_SECRET", "auth": "TOKEN",
@@ -53,6 +75,31 @@ def check_literal_credentials(tool: LocatedTool) -> Iterator[Diagnostic]:
             message = f"{place.what} is a literal credential"
         span = tool.source.locate(place.scalar.span, place.value)
         yield Diagnostic(codes.CREDENTIAL, message, span, hint_of(tool, place), fix_of(tool, place))
+
+
+@tool_check("TC605", needs={"sandbox"})
+def check_image_variables(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each literal credential in a variable of the Dockerfile of ``sandbox.build``."""
+    build = tool.spec.sandbox.build
+    for file in build.files if build else ():
+        if build and file.path == f"{build.folder}/Dockerfile" and file.text:
+            source = SourceText((PurePosixPath(tool.path).parent / file.path).as_posix(), file.text)
+            for name, start, end in image_credentials(file.text):
+                message = f"the variable '{name:.80}' is a literal credential, which everyone with the image can read"
+                hint = f"remove it; declare {name:.80} under sandbox.secrets with expose: env, which sets it in a call"
+                yield Diagnostic(codes.CREDENTIAL, message, source.span(start, end), hint)
+
+
+def image_credentials(dockerfile: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the name of each variable in a Dockerfile that is a literal credential, and where the value is."""
+    for instruction in _INSTRUCTION.finditer(dockerfile):
+        at, end = instruction.span("rest")
+        old = None if "=" in instruction["rest"].split(maxsplit=1)[0] else _OLD_ASSIGNMENT.match(dockerfile, at, end)
+        for match in [old] if old else _ASSIGNMENT.finditer(dockerfile, at, end):
+            certainty, value = credential_name(match["name"]), match["value"].strip("\"'")
+            if certainty and "$" not in value and (literal := literal_credential(value, certainty)):
+                start = dockerfile.index(literal, match.start("value"))
+                yield match["name"], start, start + len(literal)
 
 
 def public_values(tool: LocatedTool) -> Iterator[Span]:
@@ -78,6 +125,7 @@ def literal_credentials(tool: LocatedTool) -> Iterator[Place]:
         yield from _url(tool.node_at("backend", "agent", "base_url"), "agent.base_url")
         for keys in (("shell", "argv"), ("plugin", "command")):
             yield from _command(tool.node_at("backend", *keys), f"an item of {keys[1]}")
+        yield from _script(tool.node_at("backend", "shell", "script"))
         yield from _step_arguments(tool.node_at("backend", "composite", "steps"))
     env = tool.node_at("sandbox", "env")
     for entry in env.entries if isinstance(env, Mapping) else ():
@@ -175,16 +223,39 @@ def _url(node: Node | None, what: str) -> Iterator[Place]:
 
 def _command(node: Node | None, what: str) -> Iterator[Place]:
     """Yield the credentials in the words of a command line."""
-    previous = ""
+    previous, programs = "", set[str]()
     for scalar, word in strings(node):
-        name, value = _in_word(previous, word)
+        name, value = _in_word(previous, word, programs)
         previous = word
+        programs.update(_PROGRAMS & {word.rpartition("/")[2]})
         if value and "{{" not in value:
             yield Place(scalar, value, what, name, "env")
 
 
-def _in_word(previous: str, word: str) -> tuple[str, str]:
-    """Return the name and the value of the credential in a word of a command; both are empty if there is none."""
+def _script(node: Node | None) -> Iterator[Place]:
+    """Yield the credentials in the constant words of a shell script."""
+    if not isinstance(node, Scalar) or not isinstance(node.value, str) or node.vars:
+        return
+    for command in read_script(node.value).commands:
+        for name, word in command.assignments:
+            text = word.constant or ""
+            if credential_name(name) and is_token(text):
+                yield Place(node, text, f"the variable '{name}'", name, "env")
+        previous, programs = "", set[str]()
+        for word in command.words:
+            text = word.constant or ""
+            name, value = _in_word(previous, text, programs)
+            previous = text
+            programs.update(_PROGRAMS & {text.rpartition("/")[2]})
+            if value and (is_token(value) or not _VARIABLE.fullmatch(text)):
+                yield Place(node, value, "a word of the script", name, "env")
+
+
+def _in_word(previous: str, word: str, programs: AbstractSet[str]) -> tuple[str, str]:
+    """Return the name and the value of the credential in a word of a command; both are empty if there is none.
+
+    ``programs`` are those of ``_PROGRAMS`` that the words before it name.
+    """
     if option := _OPTION.fullmatch(word):
         name, value = option["name"], option["value"] or ""
     elif (option := _OPTION.fullmatch(previous)) and previous.startswith("--") and option["value"] is None:
@@ -195,14 +266,20 @@ def _in_word(previous: str, word: str) -> tuple[str, str]:
         name, value = pair["name"], pair["value"]
     else:
         name = value = ""
-    if previous in _USER_OPTIONS and ":" in word:
+    if previous in _USER_OPTIONS and ":" in word and not _HTTP_CLIENTS.isdisjoint(programs):
         name, value = "password", word.partition(":")[2]
+    if any(_PASSWORD_OPTIONS.get(program) == previous for program in programs):
+        name, value = "password", word
+    if word.startswith("-p") and not _PASSWORD_IN_OPTION.isdisjoint(programs):
+        # The whole word, so that it is hidden wherever it is repeated.
+        is_literal = not word.startswith("-p$") and literal_credential(word[2:], "certain")
+        return "SSHPASS" if "sshpass" in programs else "MYSQL_PWD", word if is_literal else ""
     # "--secret NAME" is usually the name of a secret, which is not a credential.
     certainty = "possible" if name.lower() == "secret" else credential_name(name)
     if certainty and value and not value.startswith(("$", "*", "<", "{", "@")):
         literal = literal_credential(value, certainty)
         if literal and not is_unexpanded(literal):
-            return _variable_name(name), literal
+            return "TOKEN" if name.lower().endswith("authorization") else _variable_name(name), literal
     return "PASSWORD", _password_in(word)
 
 

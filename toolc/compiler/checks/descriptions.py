@@ -11,6 +11,7 @@ from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.text_analysis.informative_words import name_words, new_words, repeats_name
 from toolc.compiler.text_analysis.near_duplicates import DESCRIPTION_SIMILARITY, DescribedTool, find_near_duplicates
 from toolc.document.map_reader import first_line
+from toolc.document.suggestions import has_misspelled_key
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 
@@ -52,6 +53,8 @@ def check_description_length(tool: LocatedTool) -> Iterator[Diagnostic]:
     characters; most longer ones work, so that finding is off by default.
     """
     length = len(tool.spec.description.strip())
+    if length == 0 and has_misspelled_key(tool.node, "description"):  # reported as an unknown key
+        return
     if length == 0:
         where = tool.span("description") if tool.node.get("description") else tool.span("name")
         yield Diagnostic(codes.DESCRIPTION, "this tool has no description", where, _HINT)

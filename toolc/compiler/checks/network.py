@@ -8,9 +8,9 @@ from typing import Final
 
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.located_tool import LocatedTool
-from toolc.document.nodes import Scalar, Sequence
+from toolc.compiler.project.network import written_entry
+from toolc.document.nodes import Sequence
 from toolc.model import codes
-from toolc.model.destinations import HostError, parse_destination
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.spec.code_backends import PythonBackend, ShellBackend
 from toolc.model.spec.sandbox import Destination
@@ -33,12 +33,8 @@ def check_broad_destinations(tool: LocatedTool) -> Iterator[Diagnostic]:
     """
     node = tool.node_at("sandbox", "network", "allow") if tool.spec.sandbox.network.allow else None
     for item in node.items if isinstance(node, Sequence) else ():
-        if not isinstance(item, Scalar) or not isinstance(item.value, str):
-            continue
-        try:
-            finding = _finding(parse_destination(item.value))
-        except HostError:
-            continue
+        entry = written_entry(item)
+        finding = _finding(entry) if entry else None
         if finding:
             yield Diagnostic(codes.WIDE_EGRESS, finding[0], item.span, finding[1])
 

@@ -12,23 +12,31 @@ from typing import Final
 
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.credentials import literal_credentials
-from toolc.compiler.checks.scripts import MAX_FINDINGS, LocatedText, ScriptText, is_shell, script_text, shell_script
+from toolc.compiler.checks.script_arguments import assigned_variables
+from toolc.compiler.checks.scripts import MAX_FINDINGS, LocatedText, ScriptText, is_shell, script_text
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.templates.parse import PARAMETER_PREFIXES
+from toolc.compiler.text_analysis.python_syntax import syntax_tree
 from toolc.document.edits import fix
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence, strings
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
-from toolc.model.names import close_match
 from toolc.model.spec.code_backends import Script, ShellBackend
 
-_PATH: Final = r"[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)?+"
+_PATH: Final = r"[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+){0,3}+"
+_PREFIXED: Final = rf"(?:(?:{'|'.join(sorted(PARAMETER_PREFIXES))})\.)?+[A-Za-z_]\w*+"
 _SPELLINGS: Final = re.compile(
     rf"""
       \$\{{\{{[ \t]*(?P<dollar_braces>{_PATH})[ \t]*\}}\}}
     | \{{\{{-?[ \t]*\$?(?P<braces>{_PATH})[ \t]*(?:\|[^{{}}\n]{{0,100}})?-?\}}\}}
     | \$\{{(?P<dollar_brace>{_PATH})\}}
-    | \$(?P<dollar>{_PATH})
+    | \$\{{\#?(?P<operator>[A-Za-z_]\w*+)(?:[:?+=,^/%@\#-][^{{}}\n]{{0,100}})?\}}
+    | \$(?P<dollar>{_PREFIXED})
+    | \$\((?P<parentheses>[A-Za-z_]\w*+)\)
+    | \#\{{(?P<number_sign>[A-Za-z_]\w*+)\}}
+    | <%=?[ \t]{{0,8}}(?P<erb>{_PATH})[ \t]{{0,8}}%>
+    | \{{%-?[ \t]{{0,8}}(?:if|elif|unless|for[ \t]+\w{{1,64}}[ \t]+in)[ \t]+(?:not[ \t]+)?+(?P<statement>{_PATH})
+      [^%\n]{{0,80}}%\}}
     | (?<![{{$\#])\{{(?P<brace>[A-Za-z_]\w*+)\}}(?!\}})
     | (?<![<\w])<(?P<angle>[A-Za-z_]\w*+)>
     | %\((?P<percent>[A-Za-z_]\w*+)\)s
@@ -43,6 +51,8 @@ _AMBIGUOUS: Final = re.compile(
       %(?P<percents>[A-Za-z_]\w*+)%
     | \{\{-?[ \t]*\.(?P<dot>[A-Za-z_]\w*+)[ \t]*-?\}\}
     | \$env:(?P<powershell>[A-Za-z_]\w*+)
+    | \$(?P<upper>[A-Z_][A-Z0-9_]*+)(?![a-z])
+    | \$\{(?P<upper_brace>[A-Z_][A-Z0-9_]*+)(?:[:?+=,^/%@\#-][^{}\n]{0,100})?\}
     | (?<![^\s"=]):(?P<colon>[A-Za-z_]\w*+)(?![\w:/])
     | (?<!\\)\$(?P<position>[1-9])(?!\d)
     """,
@@ -50,7 +60,7 @@ _AMBIGUOUS: Final = re.compile(
 )
 """Spellings that are reported only for a parameter that a shell script does not use in another way."""
 
-_UNCERTAIN: Final = frozenset({"angle", "percent", "colon"})
+_UNCERTAIN: Final = frozenset({"angle", "percent", "colon", "parentheses", "number_sign", "erb", "statement"})
 """Spellings that are also ordinary text: they are reported only if the parameter is not used in another way."""
 
 _GRAPHQL: Final = re.compile(
@@ -65,14 +75,21 @@ _ODATA: Final = frozenset(
 )  # fmt: skip
 """System segments of a path in OData, as in ``/Products/$count``."""
 
+_STANDARD_VARIABLES: Final = frozenset(
+    {
+        "COLUMNS", "EDITOR", "EUID", "GID", "HOME", "HOST", "HOSTNAME", "HOSTTYPE", "IFS", "LANG", "LANGUAGE", "LINENO",
+        "LINES", "LOGNAME", "MAIL", "OLDPWD", "OPTARG", "OPTIND", "OSTYPE", "PAGER", "PATH", "PPID", "PS1", "PWD",
+        "RANDOM", "SECONDS", "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "TZ", "UID", "USER", "USERNAME",
+    }
+)  # fmt: skip
+"""Variables that a shell or a system sets."""
+
+_COMMANDS: Final = frozenset({"arch", "cat", "date", "env", "hostname", "id", "ls", "nproc", "pwd", "uname", "whoami"})
+"""Commands that scripts often run as ``$(date)``, and that are also common names of parameters."""
+
 _FROM_ENVIRONMENT: Final = {
     "python": 'os.environ["ARG_{}"]', "node": "process.env.ARG_{}", "ruby": 'ENV["ARG_{}"]', "perl": "$ENV{{ARG_{}}}",
 }  # fmt: skip
-_ASSIGNED: Final = re.compile(r"(?<![$\w{])([A-Za-z_]\w*+)(?:\+?=|\[|\+\+|--)|\$\{([A-Za-z_]\w*+):?=")
-_READERS: Final = frozenset(
-    {"declare", "export", "getopts", "let", "local", "mapfile", "printf", "read", "readarray", "readonly", "typeset"}
-)
-_LOADERS: Final = frozenset({".", "eval", "source"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +129,10 @@ class _Names:
     def find(self, path: str, *, any_case: bool = False) -> _Name | None:
         """Return what ``path``, such as ``name`` or ``args.name``, refers to, or None if it is not declared."""
         prefix, _, name = path.rpartition(".")
-        if prefix and prefix not in {*PARAMETER_PREFIXES, "env", "secret", "secrets"}:
+        prefix = prefix.rpartition(".")[2]
+        if prefix and prefix not in {*PARAMETER_PREFIXES, "env", "local", "secret", "secrets", "var"}:
             return None
-        if prefix in {"", *PARAMETER_PREFIXES}:
+        if prefix in {"", "local", "var", *PARAMETER_PREFIXES}:
             name = name if name in self.tool.spec.parameters.properties else name.removeprefix("ARG_")
             known = self.parameters.get(name.casefold())
             if known is not None and (known == name or any_case or prefix):
@@ -147,12 +165,14 @@ def check_placeholder_spellings(tool: LocatedTool) -> Iterator[Diagnostic]:
             yield from islice(_python(LocatedText(node.value, tool.source, node, node.span), names), MAX_FINDINGS)
 
 
-def _literal(text: LocatedText, match: re.Match[str], right: str, hint: str = "", correct: str = "") -> Diagnostic:
-    """Return the finding about one spelling. ``right`` is the right one, ``correct`` what the fix writes."""
+def _literal(
+    text: LocatedText, match: re.Match[str], spelling: str, hint: str = "", replacement: str = ""
+) -> Diagnostic:
+    """Return the finding about one spelling. ``spelling`` is the valid one; the fix writes ``replacement``."""
     start, end = match.span()
-    made = fix(f"write {right}", text.replace(start, end, correct or right)) if right else None
+    made = fix(f"write {spelling}", text.replace(start, end, replacement or spelling)) if spelling else None
     message = f"'{match[0][:80]}' is not replaced here: it stays as it is written"
-    return Diagnostic(codes.MISSPELLED_PLACEHOLDER, message, text.span(start, end), hint or f"write {right}", made)
+    return Diagnostic(codes.MISSPELLED_PLACEHOLDER, message, text.span(start, end), hint or f"write {spelling}", made)
 
 
 def _script(script: ScriptText, names: _Names) -> Iterator[Diagnostic]:
@@ -163,14 +183,14 @@ def _script(script: ScriptText, names: _Names) -> Iterator[Diagnostic]:
     for match in _SPELLINGS.finditer(script.text):
         kind = match.lastgroup or ""
         path = match[kind]
-        is_variable = kind in {"dollar", "dollar_brace"}
+        is_variable = kind in {"dollar", "dollar_brace", "operator"}
         found = names.find(path, any_case=is_variable and path.startswith("ARG_"))
         place = script.script.kind_at(match.start()) if found else "comment"
         if place == "comment" or found is None:
             continue
         if is_variable:
             if assigned is None:
-                assigned = _assigned(script)
+                assigned = assigned_variables(script)
                 expanded = {each.start for each in script.script.expansions}
             wrong = _wrong_variable(path, names, assigned) if place not in {"single", "literal"} else None
             if wrong is None or match.start() not in expanded:
@@ -179,12 +199,17 @@ def _script(script: ScriptText, names: _Names) -> Iterator[Diagnostic]:
             continue
         used.add(found.name)
         yield _in_script(script, match, found, place, names)
-    yield from _of_unused_parameters(script, names, used)
+    assigned = assigned_variables(script) if assigned is None else assigned
+    yield from _of_unused_parameters(script, names, used, assigned)
 
 
-def _of_unused_parameters(script: ScriptText, names: _Names, used: set[str]) -> Iterator[Diagnostic]:
-    """Yield ``%name%``, ``{{ .name }}``, ``$env:name``, ``:name`` and ``$1`` of parameters that are not used."""
+def _of_unused_parameters(
+    script: ScriptText, names: _Names, used: set[str], assigned: frozenset[str]
+) -> Iterator[Diagnostic]:
+    """Yield ``%name%``, ``{{ .name }}``, ``$env:name``, ``:name``, ``$1`` and ``$NAME`` of unused parameters."""
     declared = [*names.tool.spec.parameters.properties]
+    expanded = {each.start for each in script.script.expansions}
+    known = assigned | names.env | names.secrets.keys() | _STANDARD_VARIABLES
     has_positions = re.search(r"\(\)|\bfunction\b|\bset\s+--|\bshift\b", script.text)
     for match in _AMBIGUOUS.finditer(script.text):
         kind = match.lastgroup or ""
@@ -192,31 +217,12 @@ def _of_unused_parameters(script: ScriptText, names: _Names, used: set[str]) -> 
         if kind == "position":
             at = int(name) - 1
             name = declared[at] if at < len(declared) and not has_positions else ""
+        elif kind.startswith("upper"):
+            is_set = match.start() not in expanded or "*" in assigned or name in known
+            name = "" if is_set else names.parameters.get(name.casefold(), "")
         place = script.script.kind_at(match.start()) if name in declared and name not in used else "comment"
         if place not in {"comment", "single", "literal"} and not (kind == "colon" and place == "heredoc"):
             yield _in_script(script, match, _Name("parameter", name), place, names)
-
-
-@tool_check("TC406", needs={"backend", "parameters", "sandbox"})
-def check_unknown_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each ``$ARG_name`` of a shell script for which there is no parameter: it is always empty."""
-    script = shell_script(tool)
-    if script is None or "ARG_" not in script.text:
-        return
-    names, known = _Names(tool), tool.spec.parameters.properties
-    assigned = _assigned(script)
-    other = {*assigned, *names.env, *names.secrets}
-    for each in islice(script.script.expansions, MAX_FINDINGS):
-        name = each.name.removeprefix("ARG_")
-        is_set = each.name in other or "*" in assigned
-        if name == each.name or name in known or is_set or name.casefold() in names.parameters:
-            continue
-        start = script.text.find(name, each.start)
-        span = script.span(start, start + len(name))
-        near = close_match(name, known)
-        hint = f"did you mean $ARG_{near}?" if near else f"declare '{name}' under 'parameters'"
-        correction = fix(f"write ARG_{near}", script.replace(start, start + len(name), near)) if near else None
-        yield Diagnostic(codes.UNKNOWN_PARAMETER, f"there is no parameter '{name}'", span, hint, correction)
 
 
 def _is_unused(kind: str, found: _Name, match: re.Match[str], place: str, used: set[str]) -> bool:
@@ -225,6 +231,8 @@ def _is_unused(kind: str, found: _Name, match: re.Match[str], place: str, used: 
         return False
     following = match.string[match.end() : match.end() + 1]
     if kind == "brace" and following in {"<", ">"}:  # a file descriptor of bash
+        return False
+    if kind == "parentheses" and found.name in _COMMANDS:
         return False
     return kind != "colon" and not (kind == "angle" and f"</{match[kind]}>" in used)
 
@@ -240,36 +248,31 @@ def _wrong_variable(path: str, names: _Names, assigned: frozenset[str]) -> str |
     return first
 
 
-def _assigned(script: ScriptText) -> frozenset[str]:
-    """Return the variables that a script sets; ``*`` if it may set any."""
-    assigned = {name for pair in _ASSIGNED.findall(script.text) for name in pair if name}
-    for command in script.script.commands:
-        assigned.add(command.variable)
-        first = (command.words[0].constant or "") if command.words else ""
-        if first in _LOADERS:
-            assigned.add("*")
-        if first in _READERS:
-            assigned.update(word.constant or "" for word in command.words[1:])
-    return frozenset(assigned)
-
-
 def _in_script(script: ScriptText, match: re.Match[str], found: _Name, place: str, names: _Names) -> Diagnostic:
     variable = f"ARG_{found.name}" if found.kind == "parameter" else found.name
     if found.kind == "secret" and names.secrets[found.name] == "broker":
         hint = f'a script cannot use this secret; set expose: env and write "${variable}"'
         return _literal(script, match, "", hint)
     if found.kind == "secret" and names.secrets[found.name] == "file":
-        right = f'$(cat "${variable}_FILE")'
-        return _literal(script, match, "", f"the secret is in a file: write {right}")
+        spelling = f'$(cat "${variable}_FILE")'
+        return _literal(script, match, "", f"the secret is in a file: write {spelling}")
     if place == "literal":
         hint = f"write ${variable}, and the delimiter of the here-document without quotes"
         return _literal(script, match, "", hint)
+    if match.lastgroup == "statement":
+        example = f'write e.g. if [ "${variable}" = true ]; then ...; fi'
+        if "for" in match[0].split():
+            example = f"read the items of ${variable}, which is JSON, e.g. with jq"
+        hint = f"a script is not a template: {example}"
+        return _literal(script, match, "", hint)
+    if match.lastgroup in {"operator", "upper_brace"}:
+        return _literal(script, match, match[0].replace(match[match.lastgroup], variable, 1))
     following = script.text[match.end() : match.end() + 1]
     plain = f"${{{variable}}}" if following.isalnum() or following in {"_", "["} else f"${variable}"
     if place in {"double", "heredoc"}:
         return _literal(script, match, plain)
-    right = f'"{plain}"'
-    return _literal(script, match, right, correct=f"'{right}'" if place == "single" else right)
+    spelling = f'"{plain}"'
+    return _literal(script, match, spelling, replacement=f"'{spelling}'" if place == "single" else spelling)
 
 
 def _code(script: ScriptText, command: Script, names: _Names) -> Iterator[Diagnostic]:
@@ -279,13 +282,13 @@ def _code(script: ScriptText, command: Script, names: _Names) -> Iterator[Diagno
     for match in _SPELLINGS.finditer(script.text):
         found = names.find(match["braces"]) if match["braces"] else None
         if found is not None and found.kind == "parameter":
-            right = reads.format(found.name) if reads else f"the environment variable ARG_{found.name}"
-            yield _in_code(script, match, f"read the argument with {right}")
+            spelling = reads.format(found.name) if reads else f"the environment variable ARG_{found.name}"
+            yield _in_code(script, match, f"read the argument with {spelling}")
 
 
-def _in_code(text: LocatedText, match: re.Match[str], hint: str, correct: str = "") -> Diagnostic:
+def _in_code(text: LocatedText, match: re.Match[str], hint: str, replacement: str = "") -> Diagnostic:
     start, end = match.span()
-    made = fix(f"write {correct}", text.replace(start, end, correct)) if correct else None
+    made = fix(f"write {replacement}", text.replace(start, end, replacement)) if replacement else None
     message = f"'{match[0][:80]}' stays literal: code is not a template"
     return Diagnostic(codes.PLACEHOLDER_IN_CODE, message, text.span(start, end), hint, made)
 
@@ -316,7 +319,7 @@ def _is_expression(text: str, start: int) -> bool:
 def _formatted_lines(code: str) -> frozenset[int]:
     """Return the lines of f-strings, in which two braces are a literal one."""
     try:
-        tree = ast.parse(code)
+        tree = syntax_tree(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset()
     lines: set[int] = set()
@@ -336,7 +339,8 @@ def _command(tool: LocatedTool, names: _Names) -> Iterator[Diagnostic]:
         text = LocatedText(value, tool.source, node, node.span)
         for match in _SPELLINGS.finditer(value):
             kind = match.lastgroup or ""
-            found = names.find(match[kind]) if kind != "braces" else None
+            is_variable = kind in {"dollar", "dollar_brace"} and match[kind] not in _STANDARD_VARIABLES
+            found = names.find(match[kind], any_case=is_variable) if kind != "braces" else None
             if found is None or found.kind != "parameter" or kind == "dollar_braces":
                 continue
             is_argument = kind in {"dollar", "dollar_brace"} and match[kind].startswith("ARG_")
@@ -372,9 +376,10 @@ def _http(tool: LocatedTool, names: _Names) -> Iterator[Diagnostic]:
             for match in _SPELLINGS.finditer(value):
                 found = _in_value(match, names)
                 kind = match.lastgroup
-                if found is None or (is_graphql and kind in {"brace", "dollar"}):
+                is_text = is_graphql and not (value.lstrip("{ \n").startswith('"') and _is_quoted(match))
+                if found is None or (is_text and kind in {"brace", "dollar"}):
                     continue
-                is_ambiguous = kind in _UNCERTAIN or (is_operator and kind == "dollar")
+                is_ambiguous = kind in _UNCERTAIN or (kind == "dollar" and (is_operator or _is_quoted(match)))
                 if is_ambiguous and found.name in everything:
                     continue
                 if kind == "brace" and match[0] != value and found.name in sent:  # a template for the service
@@ -422,21 +427,29 @@ def _in_value(match: re.Match[str], names: _Names) -> _Name | None:
     if kind == "dollar":
         is_end = found is not None and match.end() == len(match.string)
         scheme = match.string[: match.start()].rstrip(" ") if is_end else "-"
-        return found if scheme in {"", "Basic", "Bearer", "Token"} else None
+        return found if scheme in {"", "Basic", "Bearer", "Token"} or _is_quoted(match) else None
     return found
+
+
+def _is_quoted(match: re.Match[str]) -> bool:
+    """Return whether a placeholder is a whole string of JSON, as in ``{"name": "$name"}``."""
+    return match.string[match.start() - 1 : match.start()] == '"' == match.string[match.end() : match.end() + 1]
 
 
 def _in_request(text: LocatedText, match: re.Match[str], found: _Name, *, in_url: bool) -> Diagnostic:
     if found.kind == "env":
         hint = "write the value itself: variables of the sandbox are not replaced in a request"
         return _literal(text, match, "", hint)
-    right = f"{{{{ {'secrets.' if found.kind == 'secret' else ''}{found.name} }}}}"
+    if match.lastgroup == "statement":
+        hint = f"a template has no statements: write {{{{ {found.name} }}}}, which inserts the whole value"
+        return _literal(text, match, "", hint)
+    spelling = f"{{{{ {'secrets.' if found.kind == 'secret' else ''}{found.name} }}}}"
     if not in_url:
-        return _literal(text, match, right)
+        return _literal(text, match, spelling)
     if found.kind == "secret":
-        return _literal(text, match, "", f"a URL cannot contain a secret: use auth, headers or query with {right}")
+        return _literal(text, match, "", f"a URL cannot contain a secret: use auth, headers or query with {spelling}")
     before = text.text[: match.start()]
     if "?" in before:
         key = before.rpartition("?")[2].rpartition("&")[2].rstrip("=")
-        return _literal(text, match, "", f'remove it from the URL, and write query: {{{key}: "{right}"}}')
-    return _literal(text, match, right)
+        return _literal(text, match, "", f'remove it from the URL, and write query: {{{key}: "{spelling}"}}')
+    return _literal(text, match, spelling)

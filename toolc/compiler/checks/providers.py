@@ -1,19 +1,25 @@
-"""Checks of what providers accept: TC701 (Gemini), TC702 (strict mode), TC703 (root keywords), TC705 (losses)."""
+"""Checks of what providers accept.
+
+TC701 (Gemini), TC702 (strict modes), TC703 (root keywords), TC705 (losses) and TC708 (headers of MCP).
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from toolc.compiler.checks.base import tool_check
-from toolc.compiler.checks.helpers import all_subschemas, has_type, parameters
+from toolc.compiler.checks.helpers import all_subschemas, has_type, parameters, text_may_contain, text_of
 from toolc.compiler.located_tool import LocatedTool
-from toolc.compiler.schema.parameters import is_full_schema
 from toolc.document.nodes import Mapping
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
-from toolc.model.json_schema import LISTS_OF_SCHEMAS, pointer_tokens
 from toolc.model.source import Span
+
+MCP_HEADER: Final = "x-mcp-header"
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""The name of a field in HTTP (RFC 9110, 5.6.2)."""
 
 REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})
 
@@ -30,61 +36,44 @@ UNSUPPORTED_BY_GEMINI: Final = frozenset(
 
 @tool_check("TC702", needs={"parameters", "providers"})
 def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report what OpenAI's strict mode cannot represent, or represents differently, in a tool that requests it.
+    """Report what a strict mode cannot represent, or represents differently, in a tool that requests it.
 
-    Strict mode requires every property and closes every object. An optional value becomes "a value or null", which
-    models fill in more often. The lowering of the provider decides what cannot be represented at all.
+    Strict modes close every object. OpenAI's also requires every property: an optional value becomes "a value or
+    null", which models fill in more often. The lowering of the provider decides what cannot be represented at all.
     """
-    strict_providers = (
-        each.provider for each in tool.spec.providers if each.strict and each.provider.startswith("openai")
-    )
-    provider = next(strict_providers, None)
-    if provider is None:
+    names = [each.provider for each in tool.spec.providers if each.strict]
+    if not names:
         return
-    from toolc.providers.openai import CLOSES, strict_losses  # lazy: +20 ms; few tools request strict mode
+    from toolc.providers import strict_losses  # lazy: +20 ms; few tools request strict mode
 
-    losses, is_strict = strict_losses(tool.spec, provider)
-    if not is_strict:
-        loss = losses[-1]
+    not_strict, closed = strict_losses(tool.spec)
+    for loss in not_strict:
         hint = "change the schema, or remove strict: the definition is not strict either way"
-        yield Diagnostic(codes.STRICT, loss.message, _span_at(tool, loss.pointer), hint)
-        return
+        yield Diagnostic(codes.STRICT, loss.message, tool.pointer_span(loss.pointer), hint)
+    if any(name.startswith("openai") for name in names) and not any("OpenAI" in loss.message for loss in not_strict):
+        yield from _optional_parameters(tool)
+    for pointer in closed:
+        yield Diagnostic(
+            codes.STRICT, "this object is open, but strict mode requires closed objects",
+            _first_key(tool, pointer), "add additionalProperties: false",
+        )  # fmt: skip
+
+
+def _optional_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
     required = tool.spec.parameters.required
     for entry, _ in parameters(tool):
         if entry.key not in required:
             yield Diagnostic(
-                codes.STRICT, f"'{entry.key}' is optional, and strict mode requires every parameter",
+                codes.STRICT, f"'{entry.key}' is optional, and OpenAI's strict mode requires every parameter",
                 entry.key_span, "make it required (remove 'default' or 'optional', or add it to 'required'), "
                 f"or remove strict: '{entry.key}' becomes a value or null",
             )  # fmt: skip
-    for loss in losses:
-        if loss.message.endswith(CLOSES):
-            yield Diagnostic(
-                codes.STRICT, "this object is open, but strict mode requires closed objects",
-                _first_key(tool, loss.pointer), "add additionalProperties: false",
-            )  # fmt: skip
-
-
-def _span_at(tool: LocatedTool, pointer: str) -> Span:
-    """Return the span of the node at a JSON Pointer into the tool's schema, or of the nearest existing node."""
-    route = _route(tool, pointer)
-    names = [step for step in route if isinstance(step, str)]
-    return tool.key_span(*names) if len(names) == len(route) else tool.span(*route)
 
 
 def _first_key(tool: LocatedTool, pointer: str) -> Span:
     """Return the span of the first key of the schema at ``pointer``, next to which another key can be added."""
-    node = tool.node_at(*_route(tool, pointer))
-    return node.entries[0].key_span if isinstance(node, Mapping) and node.entries else _span_at(tool, pointer)
-
-
-def _route(tool: LocatedTool, pointer: str) -> list[str | int]:
-    """Return the keys and indices from the tool's map that correspond to a JSON Pointer into its schema."""
-    steps = pointer_tokens(pointer)
-    root = tool.node.get("parameters")
-    if len(steps) > 1 and isinstance(root, Mapping) and not is_full_schema(root):
-        del steps[1]  # the shorthand has its parameters where a schema has 'properties'
-    return [int(step) if above in LISTS_OF_SCHEMAS else step for above, step in zip(["", *steps], steps, strict=False)]
+    node = tool.node_at_pointer(pointer)
+    return node.entries[0].key_span if isinstance(node, Mapping) and node.entries else tool.pointer_span(pointer)
 
 
 @tool_check("TC703", needs={"parameters"})
@@ -106,7 +95,7 @@ def check_choice_at_root(tool: LocatedTool) -> Iterator[Diagnostic]:
 def check_gemini_keywords(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each keyword that restricts values and that Gemini does not accept. Off by default.
 
-    The list is from Gemini's documentation of ``parametersJsonSchema``, as in ``toolc.providers.gemini_schema``,
+    The list is from Gemini's documentation of ``parametersJsonSchema``, as in ``toolc.providers.json_schema.keywords``,
     which this check must not import; a test compares the two.
     """
     for schema in all_subschemas(tool):
@@ -132,3 +121,45 @@ def check_lossy_schemas(tool: LocatedTool) -> Iterator[Diagnostic]:
         if (entry := schema.entry("format")) and not (has_type(schema, "integer") or has_type(schema, "number")):
             message = "Gemini supports 'format' for numbers only: its models get this one as text"
             yield Diagnostic(codes.LOSSY, message, entry.key_span, "give an example in the description")
+
+
+@tool_check("TC708", needs={"parameters"})
+def check_mcp_headers(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each ``x-mcp-header`` that makes clients of MCP refuse the tool.
+
+    Revision 2026-07-28 of MCP: the name of a header that repeats the argument over HTTP. It must be a token, unique
+    in the tool, and in the schema of a string, integer or boolean that only ``properties`` lead to.
+    """
+    if not text_may_contain(tool, (MCP_HEADER,)):
+        return
+    allowed = {id(schema): schema for schema in _plain_properties(tool)}
+    names: set[str] = set()
+    for schema in all_subschemas(tool):
+        entry = schema.entry(MCP_HEADER)
+        if entry is None:
+            continue
+        name = text_of(schema, MCP_HEADER)
+        if not _TOKEN.fullmatch(name):
+            message, hint = "is not the name of a header", "use letters, digits and hyphens, such as Region"
+        elif id(schema) not in allowed:
+            message, hint = "is not in the schema of a parameter or a property of one", "move it to a parameter"
+        elif text_of(schema, "type") not in {"string", "integer", "boolean"}:
+            message, hint = "is not for a string, an integer or a boolean", "remove it, or change the type"
+        elif name.lower() in names:
+            message, hint = f"repeats the header {name!r}", "use another name; upper and lower case are the same"
+        else:
+            names.add(name.lower())
+            continue
+        text = f"this {MCP_HEADER} {message}, so MCP clients refuse the tool"
+        yield Diagnostic(codes.MCP_HEADER, text, entry.key_span, hint)
+
+
+def _plain_properties(tool: LocatedTool) -> Iterator[Mapping]:
+    """Yield the schemas of the parameters, of their properties, and so on."""
+    pending = [schema for _, schema in parameters(tool)]
+    while pending:
+        schema = pending.pop()
+        yield schema
+        properties = schema.get("properties")
+        if isinstance(properties, Mapping):
+            pending += [each.value for each in properties.entries if isinstance(each.value, Mapping)]

@@ -8,8 +8,8 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from toolc.compiler.checks.base import tool_check
-from toolc.compiler.checks.credential_fix import declaration
-from toolc.compiler.checks.credentials import host_of
+from toolc.compiler.checks.credential_fix import declaration, fix_declaration
+from toolc.compiler.checks.credentials import host_of, image_credentials, literal_credentials
 from toolc.compiler.checks.helpers import parameters, text_may_contain
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.text_analysis.secret_patterns import find_secrets
@@ -86,6 +86,8 @@ def check_secret_declarations(tool: LocatedTool) -> Iterator[Diagnostic]:
     where ``{{ secrets.NAME }}`` is written.
     """
     declared = {secret.name: secret for secret in tool.spec.sandbox.secrets}
+    if tool.node.get("secrets") is not None:  # reported as a key in the wrong place
+        return
     if not declared and not text_may_contain(tool, ("secrets",)):
         return
     used: set[str] = set()
@@ -100,9 +102,11 @@ def check_secret_declarations(tool: LocatedTool) -> Iterator[Diagnostic]:
                 yield Diagnostic(
                     codes.UNDECLARED_SECRET, f"the secret '{name}' is not declared under sandbox.secrets",
                     tool.source.locate(scalar.span, match[0]), hint,
+                    fix_declaration(tool, name, host_of(tool.node_at("backend", "http", "url"))) if not near else None,
                 )  # fmt: skip
+    misspelled = {place.secret for place in literal_credentials(tool)}
     for name, secret in sorted(declared.items()):
-        if secret.expose == "broker" and name not in used:
+        if secret.expose == "broker" and name not in used | misspelled:
             yield Diagnostic(
                 codes.UNUSED_SECRET, f"the secret '{name}' is declared but not used",
                 tool.key_span("sandbox", "secrets", name),
@@ -172,6 +176,17 @@ def check_literal_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
     for path, text in _packed_files(tool):
         location = PurePosixPath(tool.path).parent / path
         yield from check_text_for_secrets(SourceText(location.as_posix(), text))
+
+
+@tool_check("TC601", needs={"sandbox"})
+def check_image_for_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each secret in the files of ``sandbox.build``, except those that TC605 reports."""
+    build = tool.spec.sandbox.build
+    for file in build.files if build else ():
+        source = SourceText((PurePosixPath(tool.path).parent / file.path).as_posix(), file.text or "")
+        known = {start for _, start, _ in image_credentials(source.text)}
+        starts = {source.span(start, start).start for start in known}
+        yield from (each for each in check_text_for_secrets(source) if each.span.start not in starts)
 
 
 def _packed_files(tool: LocatedTool) -> Iterator[tuple[str, str]]:

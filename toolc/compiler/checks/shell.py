@@ -26,7 +26,9 @@ _WORD: Final = re.compile(
 )
 _VARIABLE: Final = re.compile(r"\$\{?ARG_([A-Za-z_][A-Za-z0-9_]*)\}?")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_PLAIN: Final = re.compile(r"[A-Za-z_./@+-][A-Za-z0-9_./@+-]*|[1-9][0-9]*")
+_PLAIN: Final = re.compile(
+    r"(?![-+]?\.?[0-9]|(?:true|false|null|[+-]?\.(?:inf|nan))\Z|-\Z)[A-Za-z_./@+-][A-Za-z0-9_./@+-]*", re.IGNORECASE
+)
 _SHELL_BUILTINS: Final = frozenset(
     {
         ".", ":", "alias", "break", "case", "cd", "command", "continue", "eval", "exit", "export", "for",

@@ -13,12 +13,12 @@ example a key of HTTP tools in ``http`` and ``toolc.model.spec.http_backend``. O
 - ``http``: ``backend.http``: ``method``, ``auth``, ``query``, ``headers``, ``body``.
 - ``http_response``: ``pagination`` and ``errors`` of an HTTP tool.
 - ``http_url``: ``url`` of an HTTP tool: constant scheme and host, placeholders in the path.
-- ``newer_python``: syntax of Python versions that are newer than the one that runs toolc.
 - ``python``: ``backend.python``: file or inline code, ``requirements``, text that is evaluated as code.
 - ``python_function``: whether a Python file has the function and accepts the parameters.
 - ``python_imports``: imports of files that are not listed and of packages that are not installed.
 - ``retry``: ``retry``.
 - ``sandbox``: ``sandbox``: ``image``, ``build``, ``env``, ``workspace``, ``run_as``, ``min_isolation``; paths in it.
+  Public: ``decode_profile``.
 - ``shell``: ``backend.shell``: ``argv``, ``script``, exit codes.
 - ``tool``: ``decode``: name (its rule is in ``toolc.model.names``), description, ``annotations``, ``result``,
   ``providers``, ``format``. Public: ``decode_tool``.

@@ -30,7 +30,25 @@ def decode_examples(
 ) -> tuple[JsonObject, ...] | None:
     """Decode ``examples``, a list of arguments; ``parameters`` is None if they could not be read."""
     validator = SchemaValidator(parameters.value) if parameters else None
-    return list_of(partial(_arguments, validator=validator))(node, what, findings)
+    return list_of(partial(_example, parameters=parameters, validator=validator))(node, what, findings)
+
+
+def _example(
+    node: Node, what: str, findings: Findings, parameters: Schema | None, validator: SchemaValidator | None
+) -> JsonObject | None:
+    """Decode one example. Report arguments below a key, such as ``args``, as in a test."""
+    match node:
+        case Mapping(
+            entries=[MappingEntry(key="args" | "arguments" | "input" as key, value=Mapping() as inner) as entry]
+        ):
+            if parameters is None or key not in parameters.properties:
+                names = ", ".join(f"{each.key:.80}: ..." for each in inner.entries[:5])
+                message, hint = f"{what} has its arguments below '{key}'", f"write {{{names}}}, without '{key}'"
+                findings.add(codes.EXAMPLE, message, entry.key_span, hint)
+                return None
+        case _:
+            pass
+    return _arguments(node, what, findings, validator)
 
 
 def decode_tests(

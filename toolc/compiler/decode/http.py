@@ -30,6 +30,7 @@ from toolc.document.suggestions import quote_names
 from toolc.document.units import duration
 from toolc.model import codes
 from toolc.model.json_schema import Schema
+from toolc.model.names import close_match
 from toolc.model.spec.http_backend import (
     ApiKeyAuth,
     Auth,
@@ -54,6 +55,7 @@ _HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _RESERVED_HEADERS: Final = ("connection", "content-length", "host", "transfer-encoding", "upgrade")
 _MEDIA_TYPE: Final = re.compile(r"[\w.+-]+/[\w.+-]+(; *[\w-]+=[\w.+-]+)*")
 
+_BODY_KINDS: Final = ("json", "form", "multipart", "text")
 _METHODS: Final[tuple[Method, ...]] = get_args(Method)
 _METHOD: Final[Parse[Method]] = choice(_METHODS)
 _NO_BODY: Final = ("GET", "HEAD", "OPTIONS")
@@ -150,7 +152,13 @@ def read_field(node: Node, what: str, findings: Findings, scope: Scope) -> Templ
 def read_body(reader: Reader, scope: Scope) -> Body | None:
     """Decode ``body``, which has exactly one of four kinds."""
     body: Body | None = None
-    match reader.one_of("json", "form", "multipart", "text"):
+    keys = [entry.key for entry in reader.node.entries]
+    if keys and not any(close_match(key, _BODY_KINDS) for key in keys):
+        message, place = f"'body' has no key '{keys[0]:.100}'", reader.node.entries[0].key_span
+        reader.findings.add(codes.UNKNOWN_KEY, message, place, f"write body: {{json: {{{keys[0]:.100}: ...}}}}")
+        reader.ignore(*keys)
+        return None
+    match reader.one_of(*_BODY_KINDS):
         case "json":
             json = reader.get("json")
             value = read_json_template(json, "'json'", reader.findings, scope) if json is not None else None

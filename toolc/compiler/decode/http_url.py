@@ -10,6 +10,7 @@ from toolc.document.map_reader import Findings, text
 from toolc.document.nodes import Node, Scalar
 from toolc.model import codes
 from toolc.model.destinations import HostError, canonical_host
+from toolc.model.json_schema import Schema
 from toolc.model.spec.http_backend import Scheme, Url
 from toolc.model.template import Placeholder, Template
 
@@ -17,6 +18,9 @@ _PARTS: Final = re.compile(r"(?P<scheme>[^:/?#]*)://(?P<authority>[^/?#]*)(?P<re
 _PORT: Final = re.compile(r"(?P<host>.*?)(?::(?P<port>[0-9]{0,5}))?", re.DOTALL)
 _SCHEMES: Final[dict[str, tuple[Scheme, int]]] = {"http": ("http", 80), "https": ("https", 443)}
 _CONSTANT_HINT: Final = "write a constant scheme and host; if callers choose them, set url_from_argument: true"
+_UNDECLARED_BASE: Final = re.compile(r"(?:https?://)?\$?\{{1,2}\s*(?:env\.|var\.)?([A-Za-z_]\w*)\s*\}{1,2}")
+"""A base URL from another place, as in ``${API_BASE}/items``."""
+_NO_PARAMETERS: Final = Schema({})
 _UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")
 
 
@@ -29,7 +33,7 @@ def read_url(node: Node, what: str, findings: Findings, scope: Scope) -> Url | N
     match = _PARTS.fullmatch(written)
     authority = match["authority"] if match else written.split("/", 1)[0]
     if match is None or "{{" in match["scheme"] + authority:
-        _report_start(node, what, written, findings)
+        _report_start(node, what, written, findings, scope)
         return None
     address = _authority(node, match["scheme"], authority, findings)
     path = _path(node, match["rest"], findings, scope)
@@ -51,13 +55,20 @@ def read_constant_url(node: Node, what: str, findings: Findings) -> Url | None:
     return read_url(node, what, findings, Scope(parameters=None))
 
 
-def _report_start(node: Scalar, what: str, written: str, findings: Findings) -> None:
+def _report_start(node: Scalar, what: str, written: str, findings: Findings, scope: Scope) -> None:
+    if (start := _UNDECLARED_BASE.match(written)) and start[1] not in (scope.parameters or _NO_PARAMETERS).properties:
+        message = f"the host of the URL is not known: there is no parameter '{start[1]}'"
+        hint = f"write the host, or {{{{ vars.{start[1]} }}}} and vars: {{{start[1]}: https://...}} in toolc.yaml"
+        findings.add(codes.URL_TEMPLATE, message, findings.locate(node.span, start[0]), hint)
+        return
     if "{{" in written.split("://", 1)[-1].partition("/")[0]:
         message = "an argument would choose the host of this tool's requests"
         findings.add(codes.URL_TEMPLATE, message, findings.locate(node.span, "{{"), _CONSTANT_HINT)
         return
     message = f"{what} must be an absolute URL with a scheme and a host"
-    findings.add(codes.BAD_VALUE, message, node.span, "write e.g. https://api.example.com/v1/items")
+    is_host = re.match(r"[\w-]+(?:\.[\w-]+)+(?::[0-9]+)?(?:/|\Z)", written)
+    hint = f"write https://{written:.200}" if is_host else "write e.g. https://api.example.com/v1/items"
+    findings.add(codes.BAD_VALUE, message, node.span, hint)
 
 
 def _authority(node: Scalar, scheme: str, authority: str, findings: Findings) -> tuple[Scheme, str, int] | None:
@@ -96,7 +107,9 @@ def _path(node: Scalar, rest: str, findings: Findings, scope: Scope) -> tuple[Te
     if "{{" in query:
         span = findings.locate(node.span, "{{", path.count("{{"))
         message = "a URL can contain placeholders only in its path"
-        findings.add(codes.BAD_VALUE, message, span, "use query: {NAME: …}, which encodes the value")
+        pairs = [pair.partition("=") for pair in query.split("&") if re.fullmatch(r"[\w.-]+=\{\{[^{}]*\}\}", pair)]
+        fields = ", ".join(f'{name}: "{value}"' for name, _, value in pairs) or "NAME: …"
+        findings.add(codes.BAD_VALUE, message, span, f"use query: {{{fields}}}, which encodes the value")
         return None
     if _UNSAFE.search(_constants(rest)):
         message = "a URL cannot contain spaces, control characters or '\\'"

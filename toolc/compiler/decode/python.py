@@ -20,7 +20,7 @@ from toolc.compiler.project.files import (
     report_carriage_returns,
 )
 from toolc.data.python_modules import package_name
-from toolc.document.map_reader import Findings, Reader, first_line, list_of, map_parser, sequence, text
+from toolc.document.map_reader import Findings, Reader, first_line, list_of, map_parser, mismatch, sequence, text
 from toolc.document.nodes import Mapping, Node, Scalar
 from toolc.model import codes
 from toolc.model.json_schema import Schema
@@ -46,6 +46,7 @@ _VERSION: Final = re.compile(
     r"(?:[0-9]+!)?[0-9]+(?:\.[0-9]+)*(?:[-_.]?(?:a|b|rc|post|dev)[-_.]?[0-9]*)*", re.IGNORECASE
 )
 _HASH: Final = re.compile(r"--hash=sha256:[0-9a-f]{64}")
+_MODULE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 _NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
@@ -86,6 +87,9 @@ def requirements(node: Node, what: str, findings: Findings) -> tuple[str, ...] |
 
     Each may have the digests of its wheels in pip's syntax (``--hash=sha256:...``). If one has them, all must.
     """
+    if isinstance(node, Scalar) and isinstance(node.value, str) and node.value.strip().endswith(".txt"):
+        mismatch(node, what, "a list", findings, f"copy the lines of {node.value}: write [requests==2.32.3, ...]")
+        return None
     list_node = sequence(node, what, findings)
     if list_node is None:
         return None
@@ -159,6 +163,7 @@ def decode_python(
     """
     errors = reader.findings.errors
     pinned = reader.optional("requirements", requirements) or ()
+    preload = reader.optional("preload", list_of(_module)) or ()
     knows_packages = reader.findings.errors == errors
     source = None
     match reader.one_of("file", "code"):
@@ -177,11 +182,26 @@ def decode_python(
     _check(python, function, _function_span(reader.node), parameters, reader.findings)
     packages = frozenset(re.split(r"[\[=]", each, maxsplit=1)[0] for each in pinned)
     by_path = {file.path: file for file in files}
-    Imports(
+    imports = Imports(
         node=reader.node, entry=entry.path, files=by_path, packages=packages, folder=folder,
         has_image=has_image or not knows_packages, findings=reader.findings,
-    ).check(python)  # fmt: skip
-    return PythonBackend(entry=entry.path, function=function, files=files, requirements=pinned)
+    )  # fmt: skip
+    imports.check(python)
+    imports.check_preloaded(preload)
+    modules = tuple(module for module, _ in preload)
+    return PythonBackend(entry=entry.path, function=function, files=files, requirements=pinned, preload=modules)
+
+
+def _module(node: Node, what: str, findings: Findings) -> tuple[str, Node] | None:
+    """Decode the dotted name of a module."""
+    name = text(node, what, findings)
+    if name is None:
+        return None
+    if not _MODULE.fullmatch(name):
+        hint = "write its name as in an import statement, e.g. json or numpy.linalg"
+        findings.add(codes.BAD_VALUE, f"{what} is not the name of a module: {name[:80]!r}", node.span, hint)
+        return None
+    return name, node
 
 
 def _file(node: Node, what: str, findings: Findings, folder: SpecFolder) -> tuple[File, PythonSource] | None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ast
-import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from toolc.compiler.decode.newer_python import NEWEST, in_older_syntax, may_be_newer_f_string
+from toolc.compiler.text_analysis.python_syntax import TooManyStepsError, may_be_newer_f_string, syntax_tree
 from toolc.document.map_reader import Findings
 from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
@@ -76,26 +73,6 @@ def _lines(text: str) -> tuple[str, ...]:
     return tuple(text.split("\n"))
 
 
-@lru_cache(maxsize=32)
-def syntax_tree(text: str) -> ast.Module:
-    """Return the syntax tree of a file. Several tools often share one. Do not modify it.
-
-    Syntax of Python versions up to 3.14 is accepted, whichever version runs toolc: see ``newer_python``. Raises
-    ``SyntaxError``, ``ValueError``, ``RecursionError`` and ``MemoryError``.
-    """
-    text = text.removeprefix("\ufeff")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python's warnings concern the author of the code, not the build
-        try:
-            return ast.parse(text)
-        except SyntaxError:
-            if sys.version_info >= NEWEST or (older := in_older_syntax(text)) == text:
-                raise
-            with suppress(SyntaxError):
-                return ast.parse(older)
-            raise
-
-
 def parse_python(source: PythonSource, findings: Findings) -> ast.Module | None:
     """Return the syntax tree, or None after reporting a syntax error."""
     try:
@@ -110,6 +87,8 @@ def parse_python(source: PythonSource, findings: Findings) -> ast.Module | None:
         length = (error.end_offset or 0) - (error.offset or 0) if error.end_lineno == error.lineno else 1
         span = source.span(error.lineno or 1, error.offset or 1, length)
         findings.add(codes.FUNCTION, f"{source.name} is not valid Python: {error.msg}", span)
+    except TooManyStepsError:
+        return None
     except (ValueError, RecursionError, MemoryError) as error:
         findings.add(
             codes.FUNCTION,
@@ -176,6 +155,8 @@ def _check_signature(function: Function, source: PythonSource, parameters: Schem
             f"write def {function.name}({names}), or def {function.name}(**{argument.arg})",
         )
         return
+    if _has_other_names(function, named, source, parameters, findings):
+        return
     others = named.keys() - parameters.properties.keys()
     for name in sorted(parameters.properties):
         if name not in named and arguments.kwarg is None:
@@ -194,6 +175,21 @@ def _check_signature(function: Function, source: PythonSource, parameters: Schem
         elif parameters.may_be_absent(name):
             message = f"the parameter '{name}' may be absent, but the function has no default for it"
             findings.add(codes.SIGNATURE, message, place, f"write {name}=None")
+
+
+def _has_other_names(
+    function: Function, named: Mapping[str, ast.arg], source: PythonSource, parameters: Schema, findings: Findings
+) -> bool:
+    """Report, as one finding, a function of which no argument has the name of a parameter."""
+    declared = [*parameters.properties]
+    is_other = len(named) > 1 and function.args.kwarg is None and named.keys().isdisjoint({*declared, CONTEXT})
+    if not declared or not is_other or any(suggestion(name, declared) for name in named):
+        return False
+    message = f"the function takes {quote_names(named)}, but the parameters are {quote_names(declared)}"
+    hint = f"write def {function.name}({', '.join(declared)}), or rename the parameters"
+    first = next(iter(named.values()))
+    findings.add(codes.SIGNATURE, message, source.span_of(first, len(first.arg)), hint)
+    return True
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
-from toolc.compiler.decode.python_function import PythonSource, syntax_tree
+from toolc.compiler.decode.python_function import PythonSource
 from toolc.compiler.project.files import FileError, SpecFolder
+from toolc.compiler.text_analysis.python_syntax import syntax_tree
 from toolc.data.python_modules import PACKAGES, STANDARD_LIBRARY, package_name, provides
 from toolc.document.edits import fix, insert_entry, insert_item
 from toolc.document.map_reader import Findings
 from toolc.document.nodes import Mapping as MappingNode
+from toolc.document.nodes import Node
 from toolc.document.nodes import Sequence as SequenceNode
 from toolc.model import codes
 from toolc.model.diagnostics import Fix
@@ -81,10 +83,27 @@ class Imports:
             reported.add(key)
             source = python if path == self.entry else self._source(path)
             if missing is None:
-                self._report_package(module, source)
+                self._report_package(module.name, _span(source, module))
                 continue
             needed = needed or self._all_missing()
             self._report_file(module, missing, needed, source)
+
+    def check_preloaded(self, modules: Sequence[tuple[str, Node]]) -> None:
+        """Report modules of ``preload`` that do not exist before the call, and those that are listed twice."""
+        seen: set[str] = set()
+        for name, node in modules:
+            module = Module(None, name, ast.Import(names=[]))
+            if name in seen:
+                self.findings.add(
+                    codes.BAD_VALUE, f"the module '{name}' is listed twice", node.span, "keep one of them"
+                )
+            elif self._find(module)[0]:
+                message = f"'{name}' is a file of the tool, which a sandbox receives with the call"
+                hint = "list only modules of the standard library and of packages in 'preload'"
+                self.findings.add(codes.BAD_VALUE, message, node.span, hint)
+            elif self._is_external(module):
+                self._report_package(name, node.span)
+            seen.add(name)
 
     def _failing(self) -> Iterator[tuple[str, Module, str | None]]:
         """Yield each file with an import that would fail, and the file that it lacks; None for a package."""
@@ -186,16 +205,16 @@ class Imports:
             return None
         return fix(description, insert_item(source, files.items[0].span, needed[0]))
 
-    def _report_package(self, module: Module, source: PythonSource) -> None:
-        top, package = module.top, package_name(module.name)
+    def _report_package(self, name: str, span: Span) -> None:
+        top, package = name.partition(".")[0], package_name(name)
         if self.packages:
             message = f"no package in 'requirements' is known to provide '{top}'"
             hint = f"add {package}==VERSION to 'requirements', even if another package installs it"
-            self.findings.add(codes.UNDECLARED_PACKAGE, message, _span(source, module), hint)
+            self.findings.add(codes.UNDECLARED_PACKAGE, message, span, hint)
         else:
             message = f"'{top}' is not in the standard library, and the tool installs no packages"
             hint = f"add requirements: [{package}==VERSION], or set sandbox.image to an image that has it"
-            self.findings.add(codes.MISSING_PACKAGE, message, _span(source, module), hint)
+            self.findings.add(codes.MISSING_PACKAGE, message, span, hint)
 
 
 def imports(text: str, path: str) -> Iterator[Module]:

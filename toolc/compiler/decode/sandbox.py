@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Final, Literal, get_args
 
 from toolc.compiler.project.files import MAX_FILES, MAX_TOTAL_BYTES, FileError, SpecFolder, relative_path
@@ -13,14 +15,20 @@ from toolc.compiler.project.network import decode_network, decode_secrets
 from toolc.compiler.schema.parameters import NO_PARAMETERS
 from toolc.compiler.templates.credential import is_public, read_public
 from toolc.compiler.templates.parse import Scope, parse, read_template
+from toolc.document.loader import load_data
 from toolc.document.map_reader import Findings, Parse, Reader, choice, list_of, map_parser, mapping, text
 from toolc.document.nodes import Mapping, Node, Scalar
 from toolc.document.units import render_size
 from toolc.model import codes
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.errors import SpecError
+from toolc.model.json_schema import JsonObject
+from toolc.model.names import IMAGE_NAME
 from toolc.model.source import Span
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import (
     MIB,
+    WRITABLE,
     Build,
     Commit,
     EnvVar,
@@ -34,13 +42,16 @@ from toolc.model.spec.sandbox import (
     WorkspaceMode,
 )
 
+__all__ = ["decode_profile"]
+
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET: Final = Scope(parameters=NO_PARAMETERS, allows_secrets=True)
 
+_PROFILE: Final = "profile.yaml"
+"""The name of the text of a profile, which is not a file."""
+
 RECIPE: Final = "Dockerfile"
 """The file with the instructions for building an image."""
-
-_IMAGE: Final = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]*")
 
 _IMAGE_URL: Final = re.compile(r"[a-z]+://(?P<host>[^/]*)/?(?P<path>[^?#:]*)", re.IGNORECASE)
 
@@ -105,7 +116,7 @@ def decode_image(node: Node, what: str, findings: Findings) -> str | None:
         hint = f"write the name of the image instead, such as {meant or url['host'] + '/' + url['path']}:VERSION"
         findings.add(codes.BAD_VALUE, message, node.span, hint[:200])
         return None
-    if name is not None and not _IMAGE.fullmatch(name):
+    if name is not None and not IMAGE_NAME.fullmatch(name):
         message = f"{what} is not an image name: {name[:80]!r}"
         findings.add(codes.BAD_VALUE, message, node.span, "write e.g. debian:bookworm")
         return None
@@ -203,10 +214,39 @@ def decode_sandbox(reader: Reader, *, folder: SpecFolder, is_plugin: bool) -> Sa
         min_isolation=reader.default("min_isolation", _MIN_ISOLATION, "namespace"),
         run_as=reader.optional("run_as", _RUN_AS),
     )
+    if sandbox.limits.workspace_bytes is not None and sandbox.workspace not in WRITABLE:
+        _report_workspace_limit(reader)
     if reader.node.entry("image") and (build := reader.node.entry("build")):
         message = "a sandbox has an 'image' or a 'build', but this one has both"
         reader.findings.add(codes.BAD_VALUE, message, build.key_span, "keep one")
     return sandbox
+
+
+def decode_profile(profile: JsonObject, folder: Path) -> SandboxSpec:
+    """Decode a sandbox that a program declares, with the keys of ``sandbox``. Raises ``SpecError``.
+
+    ``folder`` contains the folder that the key ``build`` names.
+    """
+    diagnostics = Diagnostics()
+    document = load_data(json.dumps(profile).encode(), folder / _PROFILE, _PROFILE, diagnostics)
+    sandbox: SandboxSpec | None = None
+    if document is not None:
+        findings = Findings(document.source, diagnostics)
+        in_folder = partial(decode_sandbox, folder=SpecFolder(folder, ""), is_plugin=False)
+        sandbox = in_folder(document.root, "the profile", findings)
+    if sandbox is None or diagnostics.has_errors:
+        found = diagnostics.sorted()
+        messages = [f"{each.message}; {each.hint}" if each.hint else each.message for each in found if each.is_error]
+        raise SpecError(f"the profile of the sandbox is invalid: {'. '.join(messages)}", found)
+    return sandbox
+
+
+def _report_workspace_limit(reader: Reader) -> None:
+    limits = reader.node.entry("limits")
+    entry = limits.value.entry("workspace") if limits and isinstance(limits.value, Mapping) else None
+    if entry:
+        message = "'limits.workspace' limits what a call writes, but the tool cannot write to a workspace"
+        reader.findings.add(codes.LIMIT, message, entry.key_span, "remove it, or write workspace: rw or transaction")
 
 
 def _names_secret(node: Node) -> bool:

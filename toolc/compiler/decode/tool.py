@@ -16,6 +16,7 @@ from toolc.compiler.decode.shell import NO_COMMAND
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.project.files import SpecFolder
 from toolc.compiler.project.project import NO_PROJECT, Project
+from toolc.compiler.project.settings import NO_SETTINGS, Settings
 from toolc.compiler.project.variables import check_defaults, may_name_variables, merge_defaults, replace_variables
 from toolc.compiler.schema.check_schema import check_schema
 from toolc.compiler.schema.parameters import NO_PARAMETERS, declared_parameters, decode_parameters
@@ -35,7 +36,7 @@ from toolc.document.map_reader import (
     text,
 )
 from toolc.document.nodes import Document, Mapping, MappingEntry, Node, Scalar, Sequence, steps_to_decode
-from toolc.document.suggestions import OPENAI, has_misspelled_key, looks_like_spec, quote_names
+from toolc.document.suggestions import OPENAI, foreign_format, has_misspelled_key, looks_like_spec, quote_names
 from toolc.model import codes
 from toolc.model.diagnostics import spend
 from toolc.model.json_schema import Schema
@@ -53,8 +54,8 @@ _ANNOTATIONS: Final = Annotations()
 _RESULT: Final = ResultSpec()
 _NAME_RULE: Final = "a name is 1 to 64 of A-Z a-z 0-9 _ - and does not start with a digit or '-'"
 
-STRICT: Final = ("anthropic", "openai_chat", "openai_responses")
-"""The providers that have a strict mode."""
+STRICT: Final = ("anthropic", "bedrock", "cohere", "gemini", "mistral", "openai_chat", "openai_responses")
+"""The providers that have a strict mode, for a tool or for a request."""
 
 PROVIDERS: Final = tuple(sorted(PROVIDER_NAMES))
 """The providers that a spec can name, in the order used in messages."""
@@ -95,11 +96,11 @@ def decode_tool(
     findings: Findings,
     folder: SpecFolder,
     defaults: tuple[Mapping, ...] = (),
-    hosts: tuple[str, ...] = (),
+    lint: Settings = NO_SETTINGS,
 ) -> LocatedTool:
     """Decode one tool. Problems are added to ``findings``, and invalid values are replaced by defaults.
 
-    ``defaults`` and ``hosts`` are stored for the checks, see ``LocatedTool``.
+    ``defaults`` and what ``lint`` says are stored for the checks, see ``LocatedTool``.
     """
     sections = _Sections(node, findings)
     name = sections.required("name", _name) or ""
@@ -142,7 +143,8 @@ def decode_tool(
         source=source,
         damaged=frozenset(sections.damaged),
         defaults=defaults,
-        hosts=hosts,
+        hosts=lint.hosts,
+        has_token_budget=bool(lint.max_tokens),
     )
     check_contradictions(tool, findings)
     return tool
@@ -234,8 +236,8 @@ def _with_format(root: Mapping, findings: Findings) -> Mapping:
 def _is_format(root: Mapping, findings: Findings) -> bool:
     """Return whether to decode ``root``, after reporting a missing or unsupported version of the format."""
     version = Reader(root, "the spec", findings).required("toolc", _format)
-    # Otherwise the other keys of a Kubernetes-like header would be reported one by one.
-    return version is not None or (looks_like_spec(root) and not root.entry("apiVersion"))
+    # Otherwise the other keys of a file in another format would be reported one by one.
+    return version is not None or (looks_like_spec(root) and not foreign_format(root))
 
 
 def _format(node: Node, what: str, findings: Findings) -> int | None:
@@ -262,7 +264,7 @@ class _Decoder:
         merged = merge_defaults(shared, tool) if shared else tool
         if layers or self.names_variables:
             merged = replace_variables(merged, self.project.vars, self.findings)
-        decoded = decode_tool(merged, self.findings, self.folder, layers, self.project.lint.hosts)
+        decoded = decode_tool(merged, self.findings, self.folder, layers, self.project.lint)
         return replace(decoded, policies=self.project.policies) if self.project.policies else decoded
 
     def tools(self, tools: Iterable[Mapping], defaults: Mapping | None = None) -> Iterator[LocatedTool]:

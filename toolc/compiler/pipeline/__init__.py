@@ -8,6 +8,7 @@
 - ``conceal``: hides credentials in findings, and in the lines of files that are printed. Public: ``Concealer``,
   ``conceal``, ``conceal_text``, ``masked``, ``secret_ranges``.
 - ``gc_pause``: ``gc_paused``: compiles without garbage collection.
+- ``token_budgets``: the token budgets of projects.
 
 May import: ``compiler.checks``, ``decode`` and the packages below them; ``data``, ``document``, ``policy`` and
 ``model``.

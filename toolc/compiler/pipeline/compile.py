@@ -16,6 +16,7 @@ from toolc.compiler.pipeline.builtin_tools import BuiltinTools, check_toolsets, 
 from toolc.compiler.pipeline.compile_file import FileCompiler, Piece, check_callers
 from toolc.compiler.pipeline.conceal import conceal
 from toolc.compiler.pipeline.gc_pause import gc_paused
+from toolc.compiler.pipeline.token_budgets import check_token_budgets
 from toolc.compiler.project.discovery import Projects, SpecFile, find
 from toolc.compiler.project.files import PROJECT_FILES, SpecFolder, case_conflicts
 from toolc.compiler.project.project import Project
@@ -156,6 +157,7 @@ def compile_specs(
         *together(located),
         *builtin.findings,
         *check_toolsets(paths, projects, located),
+        *check_token_budgets(projects, located),
         *check_callers(located, settings.policies),
         *(each for source in projects.sources for each in check_text_for_secrets(source)),
     ]

@@ -18,17 +18,17 @@ from toolc.compiler.decode.tool import decode
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.project.discovery import Projects, SpecFile
 from toolc.compiler.project.files import SpecFolder
+from toolc.compiler.project.network import written_entry
 from toolc.compiler.project.project import Project
 from toolc.compiler.project.settings import Settings, numbers_on
 from toolc.compiler.project.work_limits import time_limit, unfinished_work
 from toolc.document.loader import MAX_BYTES, load_data, read
 from toolc.document.map_reader import Findings
-from toolc.document.nodes import Document, Scalar
+from toolc.document.nodes import Document
 from toolc.document.nodes import Sequence as SequenceNode
 from toolc.document.suggestions import looks_like_spec
 from toolc.model import codes
 from toolc.model.call_graph import NO_TOOLS, ToolLookup, called_tools, tools_by_name
-from toolc.model.destinations import HostError, parse_destination
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, step_budget
 from toolc.model.source import SourceText, Span
 
@@ -205,11 +205,8 @@ def _span(tool: LocatedTool, each: Violation) -> Span:
     """Return the span of the violating value, or of the nearest key above it, or of the tool's name."""
     node = tool.node_at(*each.route) if each.destination else None
     for item in node.items if isinstance(node, SequenceNode) else ():
-        try:
-            if isinstance(item, Scalar) and parse_destination(str(item.value)) == each.destination:
-                return item.span
-        except HostError:
-            continue
+        if written_entry(item) == each.destination:
+            return item.span
     route = each.route
     if tool.node_at(*route) is not None:
         return tool.span(*route)

@@ -39,11 +39,11 @@ _ASSIGNED: Final = re.compile(
     r"""(?P<value>"[^"\n]*"?|'[^'\n]*'?|[^\s,{}\[\]#|>&*"'][^\n,}\]#]*)"""
 )
 _ABOUT_CREDENTIALS: Final = "TC6"
-"""The beginning of the numbers of findings about secrets: their messages never contain any credential."""
+"""The prefix of the codes about secrets: their messages never contain a credential."""
 _MAX_LINES: Final = 20
-"""How many lines of a finding are searched for credentials."""
+"""The maximum number of lines per finding that are searched for credentials."""
 _UNREAD: Final = ("TC0", "TC104", "TC113")
-"""The numbers of findings after which a file may not have been read as a spec, so that no check saw its values."""
+"""The findings after which a file may not have been decoded as a spec, so that no check has inspected its values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def _is_unread(finding: Diagnostic) -> bool:
 
 
 def _ranges(source: SourceText, found: Sequence[Diagnostic]) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of a file's text that are never printed."""
+    """Yield the ranges of a file's text that must not be printed."""
     yield from secret_ranges(source.text)
     here = [each for each in found if each.span.path == source.path]
     for each in here:

@@ -6,9 +6,10 @@ Start reading in ``project``, then ``discovery``. ``toolc.policy`` applies the p
   ``LEVELS``.
 - ``discovery``: the spec files to compile (``SpecFile``), and the project file above each. Public: ``Projects``.
 - ``files``: ``walk`` finds spec files; ``SpecFolder``: the files that a spec refers to, never outside its folder;
-  size limits, globs, digests. Public: ``MAX_FILE_BYTES``, ``PROJECT_FILES``, ``SUFFIXES``.
+  size limits, globs, digests. Public: ``ACCEPTED``, ``MAX_FILE_BYTES``, ``PROJECT_FILES``, ``SUFFIXES``.
 - ``limits``: ``limits`` of sandboxes and policies: ``timeout``, ``memory``, ``pids``; their defaults and bounds.
-- ``network``: ``sandbox.network`` (destinations) and ``sandbox.secrets``; hosts of a policy.
+- ``network``: ``sandbox.network`` (destinations) and ``sandbox.secrets``; hosts of a policy. Public:
+  ``written_entry``.
 - ``policy``: ``policy`` of a project file and the file of ``--policy``. Public: ``read_policy``.
 - ``project``: ``toolc.yaml``: ``Project`` with ``out``, ``exclude``, ``toolsets``, ``builtin``, ``lint``. Public:
   ``NO_PROJECT``.

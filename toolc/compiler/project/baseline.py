@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.project.project import NO_PROJECT, Project
-from toolc.compiler.project.settings import Settings, severity_of
+from toolc.compiler.project.settings import Settings, TokenBudget, severity_of
 from toolc.model import codes
 from toolc.model.diagnostics import Severity
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["LEVELS", "Baseline", "nearest"]
 
 LEVELS: Final = {None: 0, Severity.WARNING: 1, Severity.ERROR: 2}
-"""How strictly a finding is reported, from not at all."""
+"""How severely a finding is reported, from not at all to as an error."""
 
 
 def nearest(projects: Mapping[str, Project], place: str) -> Project | None:
@@ -68,7 +68,18 @@ def stricter(one: Settings, other: Settings) -> Settings:
     hosts = [each for each in one.hosts if _is_listed(each, other)] + [
         each for each in other.hosts if _is_listed(each, one)
     ]
-    return Settings(severity=severity, hosts=tuple(dict.fromkeys(hosts)))
+    return Settings(
+        severity=severity, hosts=tuple(dict.fromkeys(hosts)), max_tokens=_smaller(one.max_tokens, other.max_tokens)
+    )
+
+
+def _smaller(head: Mapping[str, TokenBudget], base: Mapping[str, TokenBudget]) -> dict[str, TokenBudget]:
+    """Return the smaller budget of each scope, at the place in the head; the files of the base are temporary."""
+    budgets: dict[str, TokenBudget] = {}
+    for scope in (*head, *base):
+        sides = [side[scope] for side in (head, base) if scope in side]
+        budgets[scope] = TokenBudget(min(each.tokens for each in sides), head[scope].span if scope in head else None)
+    return budgets
 
 
 def _is_listed(host: str, settings: Settings) -> bool:

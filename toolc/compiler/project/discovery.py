@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolc.compiler.project.files import PROJECT_FILES, walk
+from toolc.compiler.project.files import ACCEPTED, PROJECT_FILES, walk
 from toolc.compiler.project.project import NO_PROJECT, Project, decode_project, decode_project_policy
 from toolc.compiler.project.variables import ProjectVariables
 from toolc.compiler.project.work_limits import time_limit, unfinished_work
@@ -48,13 +48,14 @@ def find(paths: Sequence[Path]) -> tuple[SpecFile, ...]:
     """Return the files named by ``paths`` and those in named folders, without duplicates, sorted by ``display_path``.
 
     A file that is named explicitly may have any name. In a folder, these are skipped: names that start with a dot,
-    ``__pycache__``, symlinks, project files, and other suffixes. Raises ``UsageError`` for a path that does not
-    exist or cannot be searched.
+    ``__pycache__``, symlinks, project files, accepted changes, and other suffixes. Raises ``UsageError`` for a path
+    that does not exist or cannot be searched.
     """
     by_path: dict[str, SpecFile] = {}
     for each in sorted((each for path in paths for each in _under(path)), key=_named_first):
         by_path.setdefault(each.real, each)
-    specs = (each for each in by_path.values() if each.folder is None or each.path.name not in PROJECT_FILES)
+    not_specs = {*PROJECT_FILES, ACCEPTED}
+    specs = (each for each in by_path.values() if each.folder is None or each.path.name not in not_specs)
     return tuple(sorted(specs, key=lambda each: each.display_path))
 
 

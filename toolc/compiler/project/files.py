@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from toolc.model.source import Span
     from toolc.model.spec.code_backends import File
 
-__all__ = ["MAX_FILE_BYTES", "PROJECT_FILES", "SUFFIXES", "SpecFolder", "walk"]
+__all__ = ["ACCEPTED", "MAX_FILE_BYTES", "PROJECT_FILES", "SUFFIXES", "SpecFolder", "walk"]
 
 
 T = TypeVar("T")
@@ -34,6 +34,9 @@ SUFFIXES: Final = (".yaml", ".yml", ".toml")
 
 PROJECT_FILES: Final = ("toolc.yaml", "toolc.toml")
 """The names of a project file, which holds settings but no tools."""
+
+ACCEPTED: Final = "toolc.accepted.yaml"
+"""The default file of accepted changes, in the current folder. It is not a spec."""
 
 _MIB: Final = 1024 * 1024
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from toolc.document.map_reader import Findings, Reader, integer, mapping, mismatch
@@ -41,6 +42,7 @@ def decode_limits(node: Node, what: str, findings: Findings, of: str) -> Limits 
         tmp_bytes=reader.default("tmp", size, STANDARD.tmp_bytes),
         files=reader.default("files", _FILES, STANDARD.files),
         file_size_bytes=reader.default("file_size", size, STANDARD.file_size_bytes),
+        workspace_bytes=reader.optional("workspace", size),
     )
     reader.close()
     return limits
@@ -59,5 +61,7 @@ def _cpus(node: Node, what: str, findings: Findings) -> float | None:
     value = node.value if isinstance(node, Scalar) else None
     if isinstance(value, int | float) and not isinstance(value, bool) and 0.01 <= value <= 1024:
         return float(value)
-    mismatch(node, what, "a number of processors from 0.01 to 1024, such as 0.5", findings)
+    thousandths = re.fullmatch(r"([0-9]{1,6})m", str(value))  # as in Kubernetes
+    hint = f"write {int(thousandths[1]) / 1000:g}" if thousandths else ""
+    mismatch(node, what, "a number of processors from 0.01 to 1024, such as 0.5", findings, hint)
     return None

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final, get_args
 
-from toolc.document.map_reader import Findings, Reader, choice, first_line, list_of, mapping, mismatch, string
+from toolc.document.map_reader import Findings, Reader, boolean, choice, first_line, list_of, mapping, mismatch, string
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar
+from toolc.document.suggestions import replaced_keys
 from toolc.model import codes
 from toolc.model.destinations import HostError, canonical_host, parse_destination
 from toolc.model.spec.sandbox import Destination, Expose, NetworkSpec, SecretSpec
+
+__all__ = ["written_entry"]
 
 _WITH_PORT: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*):[0-9]{1,5}")
 
@@ -25,6 +29,30 @@ def destination(node: Node, what: str, findings: Findings) -> Destination | None
         return parse_destination(text)
     except HostError as error:
         findings.add(codes.BAD_VALUE, f"{what}: {error}", node.span, error.hint)
+        return None
+
+
+def allow_entry(node: Node, what: str, findings: Findings) -> Destination | None:
+    """Decode one entry of an allow-list: a destination, or a map with a destination and ``any_host``."""
+    if not isinstance(node, Mapping):
+        return destination(node, what, findings)
+    reader = Reader(node, what, findings)
+    to = reader.required("to", destination)
+    any_host = reader.default("any_host", boolean, default=False)
+    reader.close()
+    return None if to is None else replace(to, any_host=any_host)
+
+
+def written_entry(node: Node) -> Destination | None:
+    """Return the destination of an entry of an allow-list; None if it is not valid."""
+    if isinstance(node, Mapping):
+        to, any_host = node.entry("to"), node.entry("any_host")
+        found = written_entry(to.value) if to else None
+        is_set = any_host is not None and isinstance(any_host.value, Scalar) and any_host.value.value is True
+        return None if found is None else replace(found, any_host=is_set)
+    try:
+        return parse_destination(str(node.value)) if isinstance(node, Scalar) else None
+    except HostError:
         return None
 
 
@@ -45,9 +73,9 @@ def host(node: Node, what: str, findings: Findings) -> str | None:
         return None
 
 
-def destination_order(each: Destination) -> tuple[str, int, str]:
+def destination_order(each: Destination) -> tuple[str, int, str, bool]:
     """Return the sort key of destinations in a registry."""
-    return (each.host, each.port, each.kind)
+    return (each.host, each.port, each.kind, each.any_host)
 
 
 def decode_network(node: Node, what: str, findings: Findings) -> NetworkSpec | None:
@@ -57,15 +85,23 @@ def decode_network(node: Node, what: str, findings: Findings) -> NetworkSpec | N
         mismatch(node, what, "a map", findings, hint)
         return None
     reader = Reader(node, "sandbox.network", findings)
-    network = NetworkSpec(allow=reader.default("allow", destinations, ()))
+    network = NetworkSpec(allow=reader.default("allow", allow_entries, ()))
     reader.close()
     return network
 
 
 def destinations(node: Node, what: str, findings: Findings) -> tuple[Destination, ...] | None:
     """Decode a list of destinations; duplicates are removed and the result is sorted."""
-    decoded = list_of(destination)(node, what, findings)
-    return None if decoded is None else tuple(sorted(set(decoded), key=destination_order))
+    return _sorted(list_of(destination)(node, what, findings))
+
+
+def allow_entries(node: Node, what: str, findings: Findings) -> tuple[Destination, ...] | None:
+    """Decode an allow-list; duplicates are removed and the result is sorted."""
+    return _sorted(list_of(allow_entry)(node, what, findings))
+
+
+def _sorted(found: tuple[Destination, ...] | None) -> tuple[Destination, ...] | None:
+    return None if found is None else tuple(sorted(set(found), key=destination_order))
 
 
 def decode_secrets(node: Node, what: str, findings: Findings) -> tuple[SecretSpec, ...] | None:
@@ -93,7 +129,7 @@ def _secret(entry: MappingEntry, findings: Findings) -> SecretSpec | None:
     hosts = reader.optional("hosts", list_of(host)) or ()
     expose: Expose = reader.default("expose", choice(get_args(Expose)), "broker")
     reader.close()
-    if expose == "broker" and not entry.value.entry("hosts"):
+    if expose == "broker" and not entry.value.entry("hosts") and not replaced_keys(entry.value, what):
         message = f"the broker has no host to which it may send '{entry.key}'"
         findings.add(
             codes.MISSING_KEY, message, first_line(entry.value.span),

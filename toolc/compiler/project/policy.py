@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeVar, get_args
 
 from toolc.compiler.project.limits import decode_limits
-from toolc.compiler.project.network import destinations
+from toolc.compiler.project.network import allow_entries
 from toolc.document.loader import load_project
 from toolc.document.map_reader import Findings, Parse, Reader, boolean, choice, list_of, map_parser, text
 from toolc.document.nodes import Document, Mapping, Node
@@ -25,6 +25,7 @@ T = TypeVar("T")
 KEYS: Final[dict[str, str]] = {
     "timeout": "timeout_ms", "memory": "memory_bytes", "cpus": "cpus", "pids": "pids", "output": "output_bytes",
     "tmp": "tmp_bytes", "files": "files", "file_size": "file_size_bytes",
+    "workspace": "workspace_bytes",
 }  # fmt: skip
 """The limits in a spec, and the corresponding attributes of ``toolc.model.spec.sandbox.Limits``."""
 
@@ -44,7 +45,7 @@ def decode_policy(reader: Reader) -> Policy | None:
     return Policy(
         path=reader.findings.source.path,
         limits=reader.default("limits", _limits, ()),
-        hosts=reader.optional("hosts", destinations),
+        hosts=reader.optional("hosts", allow_entries),
         public_egress=reader.default("public_egress", boolean, True),
         images=reader.optional("images", list_of(text)),
         require=reader.default("require", _list_of_choices(get_args(RequiredField)), ()),

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.project.files import FileError, relative_path
 from toolc.compiler.project.review_settings import ReviewSettings, decode_review
-from toolc.compiler.project.settings import HOST, Settings, invalid_code
+from toolc.compiler.project.settings import HOST, Settings, TokenBudget, invalid_code
 from toolc.compiler.project.variables import ProjectVariables, check_defaults, decode_variables
-from toolc.document.map_reader import Findings, Reader, choice, list_of, map_parser, mapping, text
+from toolc.document.map_reader import Findings, Reader, choice, integer, list_of, map_parser, mapping, text
 from toolc.document.nodes import Document, Mapping, Node
 from toolc.model import codes
 from toolc.model.diagnostics import Severity
@@ -27,6 +27,10 @@ __all__ = ["NO_PROJECT", "Project"]
 
 
 _RESERVED: Final = ("providers",)
+BUDGET_SCOPES: Final = ("tool", "toolset", "registry")
+"""What a token budget can limit."""
+
+MAX_BUDGET: Final = 10_000_000
 _SEVERITIES: Final = ("error", "warning", "off")
 
 
@@ -165,7 +169,22 @@ def _lint(reader: Reader) -> Settings | None:
         ignore=reader.default("ignore", list_of(_ignored), ()),
         severity=reader.default("severity", _severities, {}),
         hosts=reader.default("hosts", list_of(_host), ()),
+        max_tokens=reader.default("max_tokens", _max_tokens, {}),
     )
+
+
+@map_parser()
+def _max_tokens(reader: Reader) -> dict[str, TokenBudget]:
+    budgets: dict[str, TokenBudget] = {}
+    for scope in BUDGET_SCOPES:
+        if (budget := reader.optional(scope, _budget)) is not None:
+            budgets[scope] = budget
+    return budgets
+
+
+def _budget(node: Node, what: str, findings: Findings) -> TokenBudget | None:
+    tokens = integer(1, MAX_BUDGET)(node, what, findings)
+    return None if tokens is None else TokenBudget(tokens, node.span)
 
 
 def _host(node: Node, what: str, findings: Findings) -> str | None:

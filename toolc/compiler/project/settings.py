@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Severity
 from toolc.model.names import close_match
+from toolc.model.source import Span
 
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
@@ -24,6 +25,14 @@ _FORM: Final = re.compile(r"TC[0-9]{0,3}")
 _NUMBERS: Final = tuple(sorted({code.number for code in codes.ALL}))
 
 
+@dataclass(frozen=True, slots=True)
+class TokenBudget:
+    """The maximum number of tokens of something, and where the project file sets it; None if only a base does."""
+
+    tokens: int
+    span: Span | None = field(compare=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Settings for warnings. A code may be a prefix: ``TC2`` matches every code that starts with it.
@@ -32,6 +41,7 @@ class Settings:
     - ``severity``: the severity of a code; None turns it off, another value turns it on.
     - ``ignore``: codes to turn off.
     - ``hosts``: hosts whose URLs, and those of their subdomains, may occur in texts for a model (TC214).
+    - ``max_tokens``: the token budgets of each ``tool``, each ``toolset`` and the ``registry`` (TC707).
     - ``policies``: policies in addition to those of the project files. A violation is an error.
 
     If several prefixes match, the longest applies; for equal lengths, ``ignore`` wins over ``select``. Codes that
@@ -42,6 +52,7 @@ class Settings:
     ignore: tuple[str, ...] = ()
     severity: Mapping[str, Severity | None] = field(default_factory=dict)
     hosts: tuple[str, ...] = ()
+    max_tokens: Mapping[str, TokenBudget] = field(default_factory=dict)
     policies: tuple[Policy, ...] = ()
 
 

@@ -76,6 +76,6 @@ def time_limit(path: str) -> Iterator[None]:
 
 def unfinished_work(budget: StepBudget, span: Span) -> Diagnostic:
     """Return the finding at ``span`` that the steps of ``budget`` were not enough."""
-    message = f"too many steps are needed here; not finished: {', '.join(budget.unfinished)}"
+    message = f"checking this file takes too many steps; not finished: {', '.join(budget.unfinished)}"
     hint = "fix the other findings or split the file, then check again"
     return Diagnostic(codes.TOO_MANY_STEPS, message, span, hint)

@@ -62,7 +62,7 @@ _UNQUOTED: Final = {
     "integer": re.compile(r"-?(?:0|[1-9][0-9]*)"),
     "number": re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"),
 }
-"""Texts that are a value of another type without quotes."""
+"""Strings that would be a value of another type without quotes."""
 
 _OTHER: Final = (
     "$anchor", "$comment", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary", "const",
@@ -298,8 +298,9 @@ def _walk(node: Mapping) -> Iterator[Mapping]:
 
 
 def _check_keywords(node: Mapping, findings: Findings) -> None:
+    values = _values_of_enum(node)
     for entry in node.entries:
-        if entry.key not in _KEYWORDS and not entry.key.startswith("x-"):
+        if entry.key not in _KEYWORDS and not entry.key.startswith("x-") and entry is not values:
             hint = suggestion(entry.key, _KEYWORDS) or "an extension's name starts with 'x-'"
             hint = _REPLACEMENTS.get(entry.key, hint)
             message = f"JSON Schema 2020-12 has no keyword '{entry.key:.100}'"
@@ -310,7 +311,7 @@ def _check_keywords(node: Mapping, findings: Findings) -> None:
     type_node = node.get("type")
     for each in type_node.items if isinstance(type_node, Sequence) else (type_node,):
         if isinstance(each, Scalar) and each.value not in TYPES:
-            _report_type(each, findings)
+            _report_type(each, values, findings)
     if isinstance(type_node, Scalar) and type_node.value == "array" and not _says_items(node):
         findings.add(
             codes.ARRAY_ITEMS, "this array does not declare its items", type_node.span,
@@ -357,11 +358,29 @@ def _says_items(node: Mapping) -> bool:
     return any(node.entry(key) for key in ("items", "prefixItems", "$ref", "enum", "const", "anyOf", "allOf", "oneOf"))
 
 
-def _report_type(node: Scalar, findings: Findings) -> None:
-    written = str(node.value)
+def _values_of_enum(node: Mapping) -> MappingEntry | None:
+    """Return the list next to ``type: enum`` that has another name than ``enum``, or None."""
+    kind = node.get("type")
+    if not isinstance(kind, Scalar) or str(kind.value).lower() != "enum" or node.entry("enum"):
+        return None
+    named = (each for each in node.entries if _REPLACEMENTS.get(each.key) == _REPLACEMENTS["values"])
+    return next((each for each in named if isinstance(each.value, Sequence)), None)
+
+
+def _report_type(node: Scalar, values: MappingEntry | None, findings: Findings) -> None:
+    """Report that ``node`` is not a type; ``values`` is the list next to ``type: enum``."""
+    written, source = str(node.value), findings.source
     meant = similar_type(written)
     hint = type_form(written) or (f"did you mean '{meant}'?" if meant else f"the types are {quote_names(TYPES)}")
-    correction = fix(f"write '{meant}'", set_text(findings.source, node.span, written, meant)) if meant else None
+    edits = [set_text(source, node.span, written, meant)] if meant else []
+    if values and isinstance(values.value, Sequence):
+        items = [each.value for each in values.value.items if isinstance(each, Scalar)]
+        are_texts = len(items) == len(values.value.items) and all(isinstance(each, str) for each in items)
+        hint = f"write {'type: string, and ' if are_texts else ''}enum instead of {values.key}: enum: [...]"
+        hint += "" if are_texts else "; remove the type"
+        edits = [set_text(source, node.span, written, "string"), rename(source, values.key_span, values.key, "enum")]
+        edits = edits if are_texts else []
+    correction = fix(hint if values else f"write '{meant}'", *edits) if edits else None
     findings.add(codes.SCHEMA_TYPE, f"'{written:.100}' is not a type of JSON Schema", node.span, hint, correction)
 
 

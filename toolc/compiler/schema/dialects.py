@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from collections.abc import Mapping as AnyMapping
 from typing import Final
 
 from toolc.document.map_reader import Findings, first_line
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.document.suggestions import quote_names
 from toolc.model import codes
+from toolc.model.call_graph import find_cycles
 from toolc.model.json_schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS, JsonObject, JsonValue, map_subschemas
 from toolc.model.source import Span
 from toolc.validation.validate import libraries
@@ -150,8 +150,9 @@ def check_references(nodes: Iterable[Mapping], root: JsonObject, findings: Findi
             targets[name] = frozenset(_references_in_place(resolver.lookup(name).contents))
         except (referencing.exceptions.Unresolvable, ValueError, LookupError):
             findings.add(codes.DANGLING, f"'{name[:100]}' does not exist in this schema", span, _REF_HINT)
+    cycles = find_cycles(targets)
     for name, span in references:
-        if name in _reachable(name, targets):
+        if name in cycles:
             message = f"'{name[:100]}' refers to itself: no value can be validated against it"
             findings.add(codes.REMOTE_REF, message, span, "remove one of the references")
 
@@ -175,14 +176,3 @@ def _references_in_place(schema: JsonValue) -> Iterator[str]:
     dependent = schema.get("dependentSchemas")
     for each in dependent.values() if isinstance(dependent, dict) else ():
         yield from _references_in_place(each)
-
-
-def _reachable(name: str, targets: AnyMapping[str, frozenset[str]]) -> frozenset[str]:
-    seen: set[str] = set()
-    waiting = list(targets.get(name, ()))
-    while waiting:
-        each = waiting.pop()
-        if each not in seen:
-            seen.add(each)
-            waiting += targets.get(each, ())
-    return frozenset(seen)

@@ -13,10 +13,11 @@ from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, 
 from toolc.document.suggestions import REQUIRED, quote_names, suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics, Edit
-from toolc.model.json_schema import Schema
+from toolc.model.json_schema import Schema, map_under
 from toolc.model.names import IDENTIFIER, valid_name
 from toolc.model.source import Span
 from toolc.validation.coercion import allows_null
+from toolc.validation.validate import SchemaValidator
 
 __all__ = ["is_full_schema"]
 
@@ -33,6 +34,7 @@ WITHOUT_PROPERTIES: Final = frozenset(
 """The keys of a full JSON Schema that does not declare ``properties``."""
 
 _CHOICES: Final = ("allOf", "anyOf", "oneOf")
+_ANYTHING: Final = SchemaValidator({})
 _NAME_RULE: Final = "a parameter's name is 1 to 64 of A-Z a-z 0-9 _ and does not start with a digit"
 
 
@@ -46,7 +48,9 @@ def decode_parameters(node: Node, what: str, findings: Findings) -> Schema | Non
     if _lacks_type(map_node):
         place = map_node.entries[0].key_span
         message = "these parameters are a JSON Schema without 'type: object'"
-        findings.add(codes.BAD_VALUE, message, place, "write 'type: object' next to 'properties'")
+        is_unlisted = map_node.entry("required") is None and isinstance(map_node.get("properties"), Mapping)
+        listed = ", and list the names that each call must have under 'required'" if is_unlisted else ""
+        findings.add(codes.BAD_VALUE, message, place, f"write 'type: object' next to 'properties'{listed}")
         return None
     if (kind := map_node.get("type")) and _lacks_properties(map_node):
         message = "these parameters are a JSON Schema without a map 'properties'"
@@ -63,7 +67,8 @@ def decode_parameters(node: Node, what: str, findings: Findings) -> Schema | Non
 def declared_parameters(node: Node | None, findings: Findings) -> Schema | None:
     """Return a partial schema of invalid ``parameters:`` with names, keys and required names, or None.
 
-    It is sufficient to check the templates and the function of the tool, but not to validate values.
+    It is sufficient to check the templates and the function of the tool, but not to validate values. Without
+    ``required`` in a schema without ``type: object``, all parameters are required, as in the short form.
     """
     if not isinstance(node, Mapping) or _lacks_properties(node):
         return None
@@ -73,7 +78,7 @@ def declared_parameters(node: Node | None, findings: Findings) -> Schema | None:
     node = _with_object_type(node, ignored)
     root = to_json(node if is_full_schema(node) or _lacks_type(node) else _expand(node, ignored))
     assert isinstance(root, dict)
-    required = root.get("required")
+    required = root.get("required", [*map_under(root, "properties")] if _lacks_type(node) else [])
     return Schema({**root, "required": required if isinstance(required, list) else []})
 
 
@@ -186,7 +191,9 @@ def _split_optional(schema: Mapping, findings: Findings) -> tuple[bool | None, M
 def _split_null_default(schema: Mapping, written: Mapping, findings: Findings) -> tuple[Mapping, bool]:
     """Return ``schema`` without an invalid ``default: null``, and whether it had one; ``written`` is the whole map."""
     default, value = schema.entry("default"), to_json(schema)
-    if default is None or to_json(default.value) is not None or "$ref" in schema.by_key or allows_null({}, value):
+    if default is None or to_json(default.value) is not None:
+        return schema, False
+    if "$ref" in schema.by_key or allows_null(_ANYTHING, value):
         return schema, False
     if written.entry("optional"):
         correction = fix("remove the default", remove_entry(findings.source, default))

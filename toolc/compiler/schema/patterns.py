@@ -7,18 +7,18 @@ compared with the text of a result, on this computer.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
 
 from toolc.document.edits import fix, replace_string, string_offsets
 from toolc.document.map_reader import Findings
 from toolc.model import codes
-from toolc.model.diagnostics import Fix
+from toolc.model.diagnostics import Fix, spend, spend_once
 from toolc.model.source import Span
 from toolc.validation.ecma_pattern import PatternError, Remark, UnsupportedPatternError, translate
 from toolc.validation.pattern_speed import compile_python, is_slow
-from toolc.validation.schema_patterns import is_slow_for_keys, is_slow_pattern
+from toolc.validation.schema_patterns import is_slow_for_keys, is_slow_pattern, steps_to_check
 
+_WORK: Final = "the check of patterns"
 _SLOW_HINT: Final = "no two parts of a loop may match the same text: write ^[a-z]+(-[a-z]+)*$ instead of ^([a-z]+-?)+$"
 
 
@@ -33,17 +33,26 @@ def check_python_pattern(pattern: str, what: str, span: Span, findings: Findings
         _report_slow(what, span, findings)
 
 
-@lru_cache(maxsize=1024)
 def is_flawless_pattern(pattern: str) -> bool:
     """Return whether ``check_schema_pattern`` reports nothing about ``pattern``."""
+    if not spend(1, _WORK):
+        return False
     try:
-        return not translate(pattern).remarks and not is_slow_pattern(pattern)
+        is_flawless = not translate(pattern).remarks and not is_slow_pattern(pattern)
     except PatternError:
         return False
+    return spend_once(pattern, steps_to_check(pattern), _WORK) and is_flawless
 
 
 def check_schema_pattern(pattern: str, span: Span, findings: Findings, *, of_keys: bool) -> None:
-    """Check a ``pattern``, or a key of ``patternProperties`` if ``of_keys``."""
+    """Check a ``pattern``, or a key of ``patternProperties`` if ``of_keys``. Count the steps of the file."""
+    if not spend(1, _WORK):
+        return
+    _check(pattern, span, findings, of_keys=of_keys)
+    spend_once(pattern, steps_to_check(pattern), _WORK)
+
+
+def _check(pattern: str, span: Span, findings: Findings, *, of_keys: bool) -> None:
     try:
         remarks = translate(pattern).remarks
     except PatternError as error:

@@ -31,8 +31,14 @@ _NAME: Final = re.compile(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*")
 _WORDS: Final = frozenset({"true", "false", "none", "True", "False", "None", "not"})
 """Words that match ``_NAME`` but are not names in Jinja2."""
 
-_FOREIGN: Final = re.compile(r"\{\{\s*[.$@](?:json\.)?([A-Za-z_]\w*)\s*\}\}")
+_FOREIGN: Final = re.compile(r"\{\{\s*[.$@](?:json\.|Values\.)?([A-Za-z_]\w*)\s*\}\}")
 """A placeholder of Go templates and the like, as in ``{{ .name }}``."""
+
+_LOOP: Final = re.compile(r"\{%-?[ \t]{0,8}for[ \t]{1,8}\w{1,64}[ \t]{1,8}in[ \t]{1,8}(\w{1,64})[^%\n]{0,80}%\}")
+_GO_TEMPLATE: Final = re.compile(
+    r"\.|\s*+(?:index|if|join|json|len|lower|printf|println|range|split|title|upper|with)\s++[.$\"(]"
+)
+"""The start of an expression of Go templates, which many programs read in an option such as --format."""
 
 _LITERAL_HINT: Final = "for two literal braces write {{ '{{' }}"
 
@@ -132,6 +138,11 @@ def read_template(node: Node, what: str, findings: Findings, scope: Scope) -> Te
     if "{{" not in text:
         return Template((text,)) if text else Template(())
     errors = findings.errors
+    if "{%" in text and (loop := _LOOP.search(text)) and scope.parameters and loop[1] in scope.parameters.properties:
+        message = f"'{loop[0]}' is not replaced: a template has no statements"
+        hint = f"write {{{{ {loop[1]} }}}}, which inserts the whole list as JSON"
+        findings.add(codes.TEMPLATE, message, findings.locate(node.span, loop[0]), hint)
+        return None
     parsed = parse(text)
     occurrences = _occurrences(text, parsed)
     for problem in parsed.problems:
@@ -304,6 +315,11 @@ def _joined(parts: list[str | Placeholder]) -> tuple[str | Placeholder, ...]:
 
 def _part(expression: str, start: int, end: int) -> str | Placeholder | Problem:
     """Return the value of the expression of the placeholder at ``start:end``, or the problem with it."""
+    if _GO_TEMPLATE.match(expression):
+        message = f"'{{{{{expression[:60]}}}}}' is not a placeholder"
+        is_simple = "'" not in expression and "\\" not in expression
+        hint = f"if it is text for the program, write {{{{ '{{{{{expression}}}}}' }}}}" if is_simple else _LITERAL_HINT
+        return Problem(message, hint, start, end)
     # Most placeholders are only a name; these are parsed without importing Jinja2.
     if (name := _NAME.fullmatch(expression)) and name[1] not in _WORDS:
         return Placeholder(name[1])
@@ -312,5 +328,4 @@ def _part(expression: str, start: int, end: int) -> str | Placeholder | Problem:
     try:
         return parse_expression(expression)
     except InvalidPlaceholderError as invalid:
-        hint = _LITERAL_HINT if expression.startswith(".") else invalid.hint
-        return Problem(invalid.message, hint, start, end)
+        return Problem(invalid.message, invalid.hint, start, end)

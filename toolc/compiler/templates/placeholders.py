@@ -68,8 +68,21 @@ def _placeholder(node: nodes.Expr) -> Placeholder:
         node = node.node
     if not isinstance(node, nodes.Name):
         kind = _KINDS.get(type(node).__name__, "this expression")
-        raise InvalidPlaceholderError(f"{kind} is not allowed in a placeholder", _GRAMMAR_HINT)
+        raise InvalidPlaceholderError(f"{kind} is not allowed in a placeholder", _other_form(node))
     return Placeholder(node.name, tuple(reversed(keys)), tuple(reversed(filters)))
+
+
+def _other_form(node: nodes.Node) -> str:
+    """Return what to write instead of an expression of Jinja or Ansible."""
+    match node:
+        case nodes.Call(node=nodes.Name(name="lookup" | "getenv" | "env"), args=[*_, nodes.Const(value=str() as name)]):
+            return f"for a secret write {{{{ secrets.{name:.80} }}}}, and declare it under sandbox.secrets"
+        case nodes.CondExpr(test=nodes.Name(name=name)):
+            return f'write {{when: {name}, argv: [...]}} in argv, or a script that tests "$ARG_{name}"'
+        case nodes.Sub(left=nodes.Name(name=left), right=nodes.Name(name=right)):
+            return f"for a parameter with two words, write {{{{ {left}_{right} }}}}"
+        case _:
+            return _GRAMMAR_HINT
 
 
 _OTHER_FILTERS: Final = {

@@ -7,6 +7,8 @@
 - ``informative_words``: the words of a description that its name does not contain. Public: ``name_words``,
   ``new_words``, ``repeats_name``.
 - ``near_duplicates``: descriptions that share most of their words, and the threshold.
+- ``python_syntax``: the syntax tree of Python code, also of newer versions, within a limit of steps. Public:
+  ``TooManyStepsError``, ``in_older_syntax``, ``may_be_newer_f_string``, ``steps_to_parse``, ``syntax_tree``.
 - ``secret_patterns``: strings that look like keys, tokens or passwords. Public: ``find_secrets``.
 - ``shell_script``: the commands, words, expansions and quoting of a script. Public: ``MAX_DEPTH``, ``Command``,
   ``Expansion``, ``Part``, ``Region``, ``ShellScript``, ``Word``, ``read_script``.

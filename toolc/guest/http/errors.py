@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import time
 
@@ -111,8 +112,6 @@ def _message(response: Response) -> str:
 
 def _html_text(page: str) -> str:
     """Return the text between the tags. Unclosed tags cannot cause repeated scans of the page."""
-    import html  # lazy: +1 ms; few calls fail with a page
-
     kept = []
     start, inside = 0, ""
     for tag in SILENT.finditer(page):

@@ -5,27 +5,21 @@ from __future__ import annotations
 import json
 import socket
 import struct
-from collections.abc import Iterator
 from contextlib import suppress
-from typing import Union
 
 from toolc.guest import frames
 from toolc.guest.flow_control import FlowWindow
-from toolc.guest.frames import (
-    CLOSE,
-    DATA,
-    END,
-    FIRST_WINDOW,
-    MAX_DATA,
-    MAX_PAYLOAD,
-    WINDOW,
-    FrameError,
-    Payload,
-    encode,
-)
+from toolc.guest.frames import CLOSE, DATA, END, FIRST_WINDOW, MAX_DATA, MAX_PAYLOAD, WINDOW, FrameError, encode
 from toolc.guest.network.proxy import HandshakeError, ProxyHandshake, RequestHandshake
 
-Handshake = Union[ProxyHandshake, RequestHandshake]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Union
+
+    from toolc.guest.frames import Payload
+
+    Handshake = Union[ProxyHandshake, RequestHandshake]
 
 MAX_READS = 4
 """The maximum number of reads for one program before other connections are served."""

@@ -16,9 +16,13 @@ import socket
 from contextlib import suppress
 
 from toolc.guest.flow_control import window
-from toolc.guest.frames import FIRST_CONNECTION, MAX_CONNECTIONS, MAX_DATA, OPEN, FrameError, Payload
+from toolc.guest.frames import FIRST_CONNECTION, MAX_CONNECTIONS, MAX_DATA, OPEN, FrameError
 from toolc.guest.network.connection import GuestConnection
 from toolc.guest.network.proxy import CONNECTED, ProxyHandshake, RequestHandshake
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from toolc.guest.frames import Payload
 
 BACKLOG = 1024
 

@@ -12,7 +12,7 @@
   ``NumberedPages``, ``OAuth2Auth``, ``OffsetPages``, ``Pagination``, ``Scheme``, ``Style``, ``TextBody``, ``Url``.
 - ``sandbox``: ``SandboxSpec``: ``Limits`` and their defaults, network, secrets, workspace, image, ``Lifetime``. Public:
   ``Build``, ``Commit``, ``Destination``, ``EnvVar``, ``Expose``, ``MinIsolation``, ``NetworkSpec``, ``SecretEnvVar``,
-  ``SecretSpec``, ``TransactionSpec``, ``WorkspaceMode``, ``MIB``.
+  ``SecretSpec``, ``TransactionSpec``, ``WRITABLE``, ``WorkspaceMode``, ``MIB``.
 - ``tool``: ``ToolSpec``: ``Annotations``, result, ``Retry``, tests; which fields each digest covers (``SURFACE``,
   ``EFFECT``). Start reading here. Public: ``Backend``, ``Expect``, ``ExpectedChanges``, ``ExpectedNetwork``,
   ``ProviderChoice``, ``ResultFormat``, ``ResultSpec``, ``Test``, ``FORMAT``.

@@ -18,7 +18,7 @@ __all__ = [
 
 ErrorKind: TypeAlias = Literal[
     "invalid_args", "not_found", "denied", "cancelled", "timeout", "out_of_memory", "output_limit",
-    "exit_status", "network", "authentication", "rate_limit", "serialization", "file", "execution",
+    "exit_status", "network", "authentication", "rate_limit", "serialization", "file", "conflict", "execution",
 ]  # fmt: skip
 
 Load: TypeAlias = Callable[[JsonValue], object]
@@ -89,7 +89,8 @@ class ShellBackend:
 class PythonBackend:
     """``backend.python``: ``function`` of the file ``entry``, which is one of ``files``.
 
-    Inline ``code:`` becomes a file named after the tool. ``requirements`` are pinned, as ``name==1.2.3``.
+    Inline ``code:`` becomes a file named after the tool. ``requirements`` are pinned, as ``name==1.2.3``. ``preload``
+    are modules that are imported before the call, in this order.
     """
 
     tag: ClassVar[Literal["python"]] = "python"
@@ -97,6 +98,7 @@ class PythonBackend:
     function: str
     files: tuple[File, ...]
     requirements: tuple[str, ...] = ()
+    preload: tuple[str, ...] = field(default=(), metadata={"stored_if_set": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

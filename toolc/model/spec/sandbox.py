@@ -7,12 +7,15 @@ from toolc.model.spec.code_backends import File
 from toolc.model.template import Template
 
 __all__ = [
-    "MIB", "Build", "Commit", "Destination", "EnvVar", "Expose", "Lifetime", "Limits", "MinIsolation", "NetworkSpec",
-    "SandboxSpec", "SecretEnvVar", "SecretSpec", "TransactionSpec", "WorkspaceMode",
+    "MIB", "WRITABLE", "Build", "Commit", "Destination", "EnvVar", "Expose", "Lifetime", "Limits", "MinIsolation",
+    "NetworkSpec", "SandboxSpec", "SecretEnvVar", "SecretSpec", "TransactionSpec", "WorkspaceMode",
 ]  # fmt: skip
 
 MIB: Final = 1024 * 1024
 WorkspaceMode: TypeAlias = Literal["none", "ro", "rw", "transaction"]
+WRITABLE: Final[frozenset[WorkspaceMode]] = frozenset({"rw", "transaction"})
+"""The modes of a workspace that a call can change."""
+
 Commit: TypeAlias = Literal["always", "success", "ask", "never"]
 Lifetime: TypeAlias = Literal["call", "session"]
 Expose: TypeAlias = Literal["broker", "env", "file"]
@@ -29,7 +32,10 @@ class EnvVar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The resource limits of a call. ``cpus`` is a number of processors; ``files`` counts open files."""
+    """The resource limits of a call. ``cpus`` is a number of processors; ``files`` counts open files.
+
+    ``workspace_bytes`` is by how much a call may grow its workspace, None if the spec does not limit that.
+    """
 
     timeout_ms: int = 30_000
     memory_bytes: int = 256 * MIB
@@ -39,6 +45,7 @@ class Limits:
     tmp_bytes: int = 64 * MIB
     files: int = 1024
     file_size_bytes: int = 1024 * MIB
+    workspace_bytes: int | None = field(default=None, metadata={"stored_if_set": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +83,14 @@ class Destination:
     """One entry of an allow-list, in canonical form: lower case, without a dot at the end.
 
     ``host`` is a name or an IP address for ``exact`` (IPv6 without brackets), the part after ``*.`` for
-    ``wildcard``, and empty for ``public``, which means every public address.
+    ``wildcard``, and empty for ``public``, which means every public address. With ``any_host``, the HTTP requests of
+    a connection may name any host; otherwise only one that the entry allows.
     """
 
     kind: Literal["exact", "wildcard", "public"]
     host: str
     port: int
+    any_host: bool = field(default=False, metadata={"stored_if_set": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,10 @@ from typing import Final, NamedTuple
 
 from toolc.model.json_schema import JsonObject, JsonValue, child_pointer, direct_subschemas, map_subschemas, types_of
 from toolc.model.spec.tool import Annotations, ToolSpec
+from toolc.providers.json_schema.embedding import located
+from toolc.providers.json_schema.result_schema import model_reads_data, with_result
 
-__all__ = ["Loss", "LossLog"]
+__all__ = ["Loss", "LossLog", "description", "description_without_result"]
 
 IGNORED: Final = frozenset(
     {"$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "$vocabulary", "definitions"}
@@ -30,17 +32,27 @@ Neither documents it; their messages are "schema must have type 'object' and not
 _DECLARES_PROPERTIES: Final = frozenset({"allOf", "anyOf", "oneOf"})
 """The rejected keywords whose schemas can declare properties for ``unevaluatedProperties``."""
 
+MAX_DESCRIPTION: Final = 1024
+"""The number of characters of a description that no short form of a result schema exceeds: OpenAI's limit."""
+
+_NO_ROOM: Final = f"dropped, as the description would have more than {MAX_DESCRIPTION} characters"
 _DEFAULTS: Final = (None, (), Annotations())
 _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 # A tuple is created and hashed faster, and a thousand tools have ten thousand losses.
 class Loss(NamedTuple):
-    """A part of a tool that a provider's definition cannot express, with its JSON Pointer."""
+    """A part of a tool that a provider's definition cannot express, with its JSON Pointer.
+
+    ``action`` is what happened to it. ``sdk`` is the package that removes it when a program sends the definition; it
+    is empty for a loss that the definition itself has.
+    """
 
     tool: str
     pointer: str
     message: str
+    action: str = "changed"
+    sdk: str = ""
 
 
 @dataclass(slots=True)
@@ -51,9 +63,19 @@ class LossLog:
     losses: list[Loss] = field(default_factory=list)
     _known: set[Loss] = field(default_factory=set)
 
-    def add(self, pointer: str, message: str) -> None:
-        """Record a loss at a JSON Pointer into the tool. Duplicates are ignored."""
-        loss = Loss(self.tool, pointer, message)
+    def add(self, pointer: str, message: str, action: str = "changed", *, sdk: str = "") -> None:
+        """Record a loss at a JSON Pointer into the tool. Duplicates are ignored.
+
+        ``action`` is ``folded`` (moved to the description), ``dropped``, or ``changed`` (another meaning).
+        """
+        self._add(Loss(self.tool, pointer, message, action, sdk))
+
+    def extend(self, other: LossLog) -> None:
+        """Record the losses of ``other``."""
+        for each in other.losses:
+            self._add(each)
+
+    def _add(self, loss: Loss) -> None:
         if loss not in self._known:
             self._known.add(loss)
             self.losses.append(loss)
@@ -61,12 +83,24 @@ class LossLog:
     def add_unsupported(self, tool: ToolSpec, *names: str) -> None:
         """Record each of these fields of a tool that is set, as the provider's definition does not have it."""
         for name in names:
-            if getattr(tool, name) not in _DEFAULTS:
-                self.add(f"/{name}", f"this provider's definition has no {name}; dropped")
+            if name == "result_schema" and model_reads_data(tool):
+                is_folded = description(tool) != description_without_result(tool)
+                end, action = ("in short in the description", "folded") if is_folded else (_NO_ROOM, "dropped")
+                self.add("/result/schema", f"this provider's definition has no result schema; {end}", action)
+            elif name != "result_schema" and getattr(tool, name) not in _DEFAULTS:
+                self.add(f"/{name}", f"this provider's definition has no {name}; dropped", "dropped")
 
 
 def description(tool: ToolSpec) -> str:
-    """Return the description for the model, which is never empty, with a note if the tool is deprecated."""
+    """Return the description for the model, with the short form of the result schema.
+
+    For a provider whose definitions have a result schema, use ``description_without_result``.
+    """
+    return with_result(description_without_result(tool), tool, MAX_DESCRIPTION)
+
+
+def description_without_result(tool: ToolSpec) -> str:
+    """Return the description of the spec, which is never empty, with a note if the tool is deprecated."""
     text = tool.description or tool.label or tool.name
     return f"{text} (deprecated: {tool.deprecated})" if tool.deprecated else text
 
@@ -91,16 +125,23 @@ def lower_plain(tool: ToolSpec, rejected_at_root: frozenset[str], losses: LossLo
         rejected["unevaluatedProperties"] = schema["unevaluatedProperties"]
     for key in sorted(rejected):
         message = f"{key} is not supported at the root of the parameters; moved to the description"
-        losses.add(child_pointer("/parameters", key), message)
+        losses.add(child_pointer("/parameters", key), message, "folded")
     return add_to_description({key: value for key, value in schema.items() if key not in rejected}, rejected)
 
 
-def with_items(schema: JsonObject) -> JsonObject:
-    """Return ``schema`` with ``items: {}`` in every array type without ``items``, which has the same meaning.
+def with_items(schema: JsonObject, at: str, losses: LossLog) -> JsonObject:
+    """Return ``schema`` with ``items: {}`` in every array type without ``items``; ``at`` is its pointer in the tool.
 
-    OpenAI's API rejects an array without ``items`` with status 400 ("array schema missing items").
+    OpenAI's API rejects an array without ``items`` with status 400 ("array schema missing items"). The meaning is the
+    same, except for ``unevaluatedItems``, which then applies to no item.
     """
-    return _with_items(schema) if _lacks_items(schema) else schema
+    if not _lacks_items(schema):
+        return schema
+    for pointer, each in located(schema, at):
+        if "unevaluatedItems" in each:
+            message = "OpenAI requires items for each array, and unevaluatedItems has no effect with it"
+            losses.add(child_pointer(pointer, "unevaluatedItems"), message)
+    return _with_items(schema)
 
 
 def _with_items(schema: JsonObject) -> JsonObject:

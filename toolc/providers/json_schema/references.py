@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
+from urllib.parse import unquote
 
-from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under, subschemas, target_of
+from toolc.model.call_graph import find_cycles
+from toolc.model.json_schema import (
+    JsonObject,
+    JsonValue,
+    anchors,
+    child_pointer,
+    list_under,
+    map_under,
+    subschemas,
+    target_of,
+)
+from toolc.providers.json_schema.embedding import located
+
+__all__ = ["References", "merge_all_of"]
+
+Origins: TypeAlias = dict[tuple[str | int, ...], str]
+"""The JSON Pointers of the parts of a schema that are elsewhere in the spec, by their path in the schema."""
 
 _ANNOTATIONS: Final = frozenset(
     {"$anchor", "$comment", "$defs", "$id", "$schema", "default", "deprecated", "description", "examples", "title"}
@@ -30,35 +47,68 @@ def sole_reference(schema: JsonValue) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
+class LocatedSchema:
+    """A schema. ``pointer`` is its JSON Pointer in the tool; ``origins`` has the parts that are not below it."""
+
+    schema: JsonObject
+    pointer: str
+    origins: Origins = field(default_factory=dict)
+
+    def at(self, *keys: str | int) -> str:
+        """Return the JSON Pointer of the part at ``keys``."""
+        return origin(self.origins, self.pointer, keys)
+
+
+def origin(origins: Origins, pointer: str, keys: tuple[str | int, ...]) -> str:
+    """Return the JSON Pointer of the part at ``keys`` of the schema at ``pointer`` with these origins."""
+    for end in range(len(keys), 0, -1) if origins else ():
+        if moved := origins.get(keys[:end]):
+            return child_pointer(moved, *keys[end:])
+    return child_pointer(pointer, *keys)
+
+
+@dataclass(frozen=True, slots=True)
 class References:
-    """The references in a root schema (``#``, ``#/$defs/node``, ``#anchor``); ``merged`` caches ``merge_all_of``."""
+    """The references in a root schema (``#``, ``#/$defs/node``, ``#anchor``).
+
+    ``at`` is the JSON Pointer of the root schema in the tool; ``merged`` caches the schemas of references.
+    """
 
     root: JsonObject
-    merged: dict[str, JsonValue] = field(default_factory=dict, compare=False, repr=False)
+    at: str = ""
+    merged: dict[str, LocatedSchema | bool | None] = field(default_factory=dict, compare=False, repr=False)
     _recursive: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
 
     def target(self, reference: str) -> JsonValue:
         """Return the schema at ``reference``; None if it is remote, missing, or not a schema."""
         return target_of(self.root, reference)
 
+    def pointer(self, reference: str) -> str:
+        """Return the JSON Pointer in the tool of the schema at ``reference``."""
+        fragment = unquote(reference.removeprefix("#"))
+        if not fragment or fragment.startswith("/"):
+            return f"{self.at}{fragment}"
+        return next((pointer for pointer, each in located(self.root, self.at) if fragment in anchors(each)), self.at)
+
     def is_recursive(self, reference: str) -> bool:
         """Return whether the schema at ``reference`` refers to itself, directly or through others."""
         if reference not in self._recursive:
-            self._recursive[reference] = self._find_cycle(reference)
+            graph = self._graph(reference)
+            cycles = find_cycles(graph)
+            self._recursive.update({each: each in cycles for each in graph})
         return self._recursive[reference]
 
-    def _find_cycle(self, reference: str) -> bool:
-        seen: set[str] = set()
+    def _graph(self, reference: str) -> dict[str, frozenset[str]]:
+        """Return the references in the schema at each reference that ``reference`` leads to, without known ones."""
+        graph: dict[str, frozenset[str]] = {}
         pending = [reference]
         while pending:
-            for node in subschemas(self.target(pending.pop())):
-                inner = node.get("$ref")
-                if inner == reference:
-                    return True
-                if isinstance(inner, str) and inner not in seen:
-                    seen.add(inner)
-                    pending.append(inner)
-        return False
+            current = pending.pop()
+            if current not in graph and current not in self._recursive:
+                found = (node.get("$ref") for node in subschemas(self.target(current)))
+                graph[current] = frozenset(each for each in found if isinstance(each, str))
+                pending += graph[current]
+        return graph
 
 
 def merge_all_of(schema: JsonObject, references: References) -> JsonObject:
@@ -66,22 +116,39 @@ def merge_all_of(schema: JsonObject, references: References) -> JsonObject:
 
     An ``allOf`` of one reference becomes that reference. Other references are inlined unless they are recursive.
     """
+    return without_all_of(LocatedSchema(schema, references.at), references).schema
+
+
+def without_all_of(located_schema: LocatedSchema, references: References) -> LocatedSchema:
+    """Return the result of ``merge_all_of`` and the origins of its parts."""
+    schema = located_schema.schema
     parts = schema.get("allOf")
     if not isinstance(parts, list):
-        return schema
+        return located_schema
     rest: JsonObject = {key: value for key, value in schema.items() if key != "allOf"}
     if len(parts) == 1 and (only := sole_reference(parts[0])) and "$ref" not in schema:
-        return {**rest, "$ref": only}
-    merged = rest
-    for part in parts:
-        inner = _part_of(part, references)
-        if inner is True:
+        origins: Origins = {**located_schema.origins, ("$ref",): located_schema.at("allOf", 0, "$ref")}
+        return LocatedSchema({**rest, "$ref": only}, located_schema.pointer, origins)
+    inner = (_part_of(part, located_schema.at("allOf", at), references) for at, part in enumerate(parts))
+    merged = merge(LocatedSchema(rest, located_schema.pointer, located_schema.origins), inner)
+    return merged or located_schema
+
+
+def merge(one: LocatedSchema, others: Iterable[LocatedSchema | bool | None]) -> LocatedSchema | None:
+    """Return one schema for the values that are valid for all of these, or None if there is none."""
+    merged, origins = dict(one.schema), dict(one.origins)
+    if "properties" in merged:
+        merged["properties"] = dict(map_under(merged, "properties"))
+    required = [*list_under(merged, "required")]
+    for each in others:
+        if each is True:
             continue
-        both = _merged(merged, inner) if isinstance(inner, dict) else None
-        if both is None:
-            return schema
-        merged = both
-    return merged
+        if not isinstance(each, LocatedSchema) or not _merge_into(merged, origins, each):
+            return None
+        required += list_under(each.schema, "required")
+    if "required" in merged:
+        merged["required"] = [*dict.fromkeys(name for name in required if isinstance(name, str))]
+    return LocatedSchema(merged, one.pointer, origins)
 
 
 @dataclass(slots=True)
@@ -126,42 +193,56 @@ class Recursion:
                 yield from self._find_required(value)
 
 
-def _part_of(part: JsonValue, references: References) -> JsonValue:
+def _part_of(part: JsonValue, pointer: str, references: References) -> LocatedSchema | bool | None:
     """Return one of the schemas of an ``allOf``, itself merged; None if that is not possible."""
     reference = sole_reference(part)
     if reference is None:
-        return merge_all_of(part, references) if isinstance(part, dict) else part
+        return _merged_schema(part, pointer, references)
     if references.is_recursive(reference):
         return None
     # Cached: a chain of thirty schemas that each refer to the next one twice would be merged a billion times.
     if reference not in references.merged:
         target = references.target(reference)
-        references.merged[reference] = merge_all_of(target, references) if isinstance(target, dict) else target
+        references.merged[reference] = _merged_schema(target, references.pointer(reference), references)
     return references.merged[reference]
 
 
-def _merged(one: JsonObject, other: JsonObject) -> JsonObject | None:
-    """Return a schema for the values that are valid for both; None if there is none."""
-    if _UNMERGEABLE & (one.keys() | other.keys()) or not (_allows(one, other) and _allows(other, one)):
-        return None
-    shared = (group for group in _DEPENDENT if group & one.keys() and group & other.keys())
-    if any(_part(one, group) != _part(other, group) for group in shared):
-        return None
-    result = dict(one)
-    for key, value in other.items():
-        if key == "required":
-            names = (name for name in [*list_under(one, key), *list_under(other, key)] if isinstance(name, str))
-            result[key] = [*dict.fromkeys(names)]
-        elif key == "properties":
-            mine, theirs = map_under(one, key), map_under(other, key)
+def _merged_schema(schema: JsonValue, pointer: str, references: References) -> LocatedSchema | bool | None:
+    if isinstance(schema, dict):
+        return without_all_of(LocatedSchema(schema, pointer), references)
+    return schema if isinstance(schema, bool) else None
+
+
+def _merge_into(merged: JsonObject, origins: Origins, other: LocatedSchema) -> bool:
+    """Restrict ``merged`` to the values that are valid for ``other`` too, and return whether one schema can do that.
+
+    The names in ``required`` are left to the caller. ``merged`` and ``origins`` are changed in place: a copy for each
+    of many parts would need quadratic time.
+    """
+    schema = other.schema
+    if _UNMERGEABLE & (merged.keys() | schema.keys()) or not (_allows(merged, schema) and _allows(schema, merged)):
+        return False
+    shared = (group for group in _DEPENDENT if group & merged.keys() and group & schema.keys())
+    if any(_part(merged, group) != _part(schema, group) for group in shared):
+        return False
+    for key, value in schema.items():
+        if key == "properties":
+            mine, theirs = map_under(merged, key), map_under(schema, key)
             if any(mine[name] != theirs[name] for name in mine.keys() & theirs.keys()):
-                return None
-            result[key] = mine | theirs
-        elif key not in one:
-            result[key] = value
-        elif key not in _ANNOTATIONS and (one[key] != value or key == "allOf"):
-            return None
-    return result
+                return False
+            if key not in merged:
+                origins[key,] = other.at(key)
+            origins |= {(key, name): other.at(key, name) for name in theirs if name not in mine}
+            if key in merged:
+                mine.update(theirs)
+            else:
+                merged[key] = dict(theirs)
+        elif key not in merged:
+            merged[key] = value
+            origins[key,] = other.at(key)
+        elif key not in _ANNOTATIONS and key != "required" and (merged[key] != value or key == "allOf"):
+            return False
+    return True
 
 
 def _allows(one: JsonObject, other: JsonObject) -> bool:

@@ -31,8 +31,8 @@ _Membership: TypeAlias = tuple[bool, ...]
 class _Array:
     """The constraints of one array. ``at`` are those of single positions; ``equal`` are positions with equal items."""
 
-    least: int = 0
-    most: float = math.inf
+    minimum: int = 0
+    maximum: float = math.inf
     groups: list[Items] = field(default_factory=list)
     at: dict[int, tuple[Formula, ...]] = field(default_factory=dict)
     contains: list[Contains] = field(default_factory=list)
@@ -42,7 +42,7 @@ class _Array:
     def having(self, index: int, *formulas: Formula) -> _Array:
         """Return the constraints with an item at ``index`` that satisfies ``formulas``."""
         at = {**self.at, index: (*self.at.get(index, ()), *formulas)}
-        return replace(self, at=at, least=max(self.least, index + 1))
+        return replace(self, at=at, minimum=max(self.minimum, index + 1))
 
     @property
     def listed(self) -> int:
@@ -90,7 +90,7 @@ class _Builder:
 
     def solve(self, goal: _Array, violated: Sequence[Items], *, has_equal: bool) -> Result:
         self.solver.spend(1)
-        if goal.most < goal.least:
+        if goal.maximum < goal.minimum:
             return Unsolved.IMPOSSIBLE
         if violated:
             changed = self._violating(goal, violated[0])
@@ -110,7 +110,7 @@ class _Builder:
                 yield goal.having(index, Formula(group.others, holds=False))
 
     def _build(self, goal: _Array) -> Result:
-        if goal.least > _LONGEST or len(goal.contains) > MAX_CONTAINS:
+        if goal.minimum > _LONGEST or len(goal.contains) > MAX_CONTAINS:
             return Unsolved.UNKNOWN
         possible = [self._possible_memberships(goal, index) for index in range(goal.listed + 1)]
         memberships, is_known = self._shortest(goal, possible)
@@ -152,19 +152,22 @@ class _Builder:
         self, goal: _Array, possible: Sequence[tuple[list[_Membership], bool]]
     ) -> tuple[list[_Membership] | None, bool]:
         """Return the memberships of a shortest array with the right counts, and whether the search was complete."""
-        caps = [each.least if each.most == math.inf else int(max(each.least, each.most + 1)) for each in goal.contains]
-        last = max(goal.least, goal.listed)
+        caps = [
+            each.minimum if each.maximum == math.inf else int(max(each.minimum, each.maximum + 1))
+            for each in goal.contains
+        ]
+        last = max(goal.minimum, goal.listed)
         level: list[tuple[list[_Membership], tuple[int, ...]]] = [([], (0,) * len(caps))]
         seen: set[tuple[int, tuple[int, ...]]] = set()
         is_known = True
         length = 0
         while level:
             for chosen, counts in level:
-                if length >= goal.least and all(
-                    each.least <= count <= each.most for count, each in zip(counts, goal.contains, strict=True)
+                if length >= goal.minimum and all(
+                    each.minimum <= count <= each.maximum for count, each in zip(counts, goal.contains, strict=True)
                 ):
                     return chosen, True
-            if length >= goal.most:
+            if length >= goal.maximum:
                 break
             memberships, is_sure = possible[min(length, goal.listed)]
             is_known &= is_sure

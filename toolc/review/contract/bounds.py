@@ -7,6 +7,7 @@ from typing import Final
 
 from toolc.compiler.schema.type_names import TYPES
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, types_of
+from toolc.review.contract.joined import plain_text
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange
 from toolc.review.contract.places import Place
 from toolc.review.model.schema_node import is_same, join_values, shorten
@@ -97,7 +98,8 @@ def _values(place: Place) -> Iterator[SchemaChange]:
 
 
 def _without(values: list[JsonValue], others: list[JsonValue]) -> list[JsonValue]:
-    return [each for each in values if not any(is_same(each, other) for other in others)]
+    known = {*map(plain_text, others)}
+    return [each for each in values if plain_text(each) not in known]
 
 
 def _choices(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
@@ -106,7 +108,8 @@ def _choices(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
     other = _allowed(schema, "const") if keyword == "enum" else None
     if own is None or other is None:
         return own if own is not None else other
-    return [each for each in own if any(is_same(each, one) for one in other)]
+    known = {*map(plain_text, other)}
+    return [each for each in own if plain_text(each) in known]
 
 
 def _allowed(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
@@ -216,4 +219,6 @@ def _default(place: Place) -> Iterator[SchemaChange]:
         message = f"{place.label}: the default {shorten(before)} was removed"
     else:
         message = f"{place.label}: the default changed from {shorten(before)} to {shorten(after)}"
-    yield place.change(Aspect.DEFAULT, Direction.OTHER, "default", message, None)
+    # An argument that is null and one that is absent are the same to a tool.
+    direction = Direction.WIDER if before is None and after is None else Direction.OTHER
+    yield place.change(Aspect.DEFAULT, direction, "default", message, None)

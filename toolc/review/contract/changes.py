@@ -123,8 +123,18 @@ def _annotations(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolC
     for name in ("read_only", "destructive", "idempotent", "open_world"):
         before, after = getattr(old.annotations, name), getattr(new.annotations, name)
         if before != after:
-            message = f"the annotation {name} changed"
-            yield _change(pair, ANNOTATION, "warning", message, ("annotations", name), _HINTS[before], _HINTS[after])
+            is_same = _effective(old, name) is _effective(new, name)
+            message = f"the annotation {name} changed" + (", but not its meaning" if is_same else "")
+            grade: Grade = "compatible" if is_same else "warning"
+            yield _change(pair, ANNOTATION, grade, message, ("annotations", name), _HINTS[before], _HINTS[after])
+
+
+def _effective(tool: ToolSpec, name: str) -> bool | None:
+    """Return what an annotation means to clients of MCP; None if it has no meaning, because the tool is read-only."""
+    if tool.annotations.read_only and name in {"destructive", "idempotent"}:
+        return None
+    value: bool | None = getattr(tool.annotations, name)
+    return name in {"destructive", "open_world"} if value is None else value
 
 
 def _error_mapping(tool: ToolSpec) -> tuple[tuple[str, ErrorKind | str], ...]:

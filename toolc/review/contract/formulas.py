@@ -13,6 +13,7 @@ from itertools import combinations
 from typing import Final, TypeAlias
 
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under, types_of
+from toolc.review.contract.joined import ANNOTATIONS, plain_text
 
 TYPES: Final = ("string", "integer", "fraction", "boolean", "null", "object", "array")
 
@@ -74,11 +75,11 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Contains:
-    """The least and the most number of items that satisfy a schema."""
+    """The minimum and the maximum number of items that satisfy a schema."""
 
     schema: JsonValue
-    least: int
-    most: float = math.inf
+    minimum: int
+    maximum: float = math.inf
 
 
 Term: TypeAlias = "Formula | Atom | Properties | Items | Contains"
@@ -107,16 +108,16 @@ def alternatives(schema: JsonObject, kind: str, resolve: Callable[[str], JsonVal
 
 
 def size_limits(terms: Sequence[Term]) -> tuple[int, float]:
-    """Return the least and the most that keywords such as ``minLength`` allow."""
-    least, most = 0, math.inf
+    """Return the minimum and the maximum that keywords such as ``minLength`` allow."""
+    minimum, maximum = 0, math.inf
     for each in terms:
         if isinstance(each, Atom) and each.keyword.startswith(("min", "max")):
             size = _count(each.value, None)
             if size is not None and each.keyword.startswith("min") is each.holds:
-                least = max(least, size + (not each.holds))
+                minimum = max(minimum, size + (not each.holds))
             elif size is not None:
-                most = min(most, size - (not each.holds))
-    return least, most
+                maximum = min(maximum, size - (not each.holds))
+    return minimum, maximum
 
 
 def _clauses(schema: JsonObject, kind: str, resolve: Callable[[str], JsonValue]) -> Iterator[Clause]:
@@ -155,7 +156,9 @@ def _combined(schema: JsonObject, resolve: Callable[[str], JsonValue]) -> Iterat
         yield [[_yes(each)]], [[_no(each)]]
     if some := list_under(schema, "anyOf"):
         yield [[_yes(each)] for each in some], [[_no(each) for each in some]]
-    if some := list_under(schema, "oneOf"):
+    if values := _constants(list_under(schema, "oneOf")):
+        yield [[Atom("enum", values, holds=True)]], [[Atom("enum", values, holds=False)]]
+    elif some := list_under(schema, "oneOf"):
         indices = range(len(some))
         one: list[Alternative] = [[Formula(some[each], holds=each == only) for each in indices] for only in indices]
         fails: list[Alternative] = [[_no(each) for each in some]]
@@ -166,6 +169,12 @@ def _combined(schema: JsonObject, resolve: Callable[[str], JsonValue]) -> Iterat
     if "if" in schema and ("then" in schema or "else" in schema):
         test, then, other = schema["if"], schema.get("then", True), schema.get("else", True)
         yield [[_yes(test), _yes(then)], [_no(test), _yes(other)]], [[_yes(test), _no(then)], [_no(test), _no(other)]]
+
+
+def _constants(members: list[JsonValue]) -> list[JsonValue]:
+    """Return the values of alternatives with one different value each; empty if there are others."""
+    values = [each["const"] for each in members if isinstance(each, dict) and each.keys() - ANNOTATIONS == {"const"}]
+    return values if len(values) == len(members) == len({*map(plain_text, values)}) else []
 
 
 def present(name: str) -> Atom:
@@ -198,11 +207,11 @@ def _of_arrays(schema: JsonObject) -> Iterator[Clause]:
         group = Items(list_under(schema, "prefixItems"), schema.get("items", True), holds=True)
         yield [[group]], [[replace(group, holds=False)]]
     if "contains" in schema:
-        least, most = _count(schema.get("minContains"), 1), _count(schema.get("maxContains"), None)
+        minimum, maximum = _count(schema.get("minContains"), 1), _count(schema.get("maxContains"), None)
         inner = schema["contains"]
-        fewer: list[Alternative] = [[Contains(inner, 0, least - 1)]] if least else []
-        more: list[Alternative] = [] if most is None else [[Contains(inner, most + 1)]]
-        yield [[Contains(inner, least or 0, math.inf if most is None else most)]], [*fewer, *more]
+        fewer: list[Alternative] = [[Contains(inner, 0, minimum - 1)]] if minimum else []
+        more: list[Alternative] = [] if maximum is None else [[Contains(inner, maximum + 1)]]
+        yield [[Contains(inner, minimum or 0, math.inf if maximum is None else maximum)]], [*fewer, *more]
 
 
 def _count(value: JsonValue, default: int | None) -> int | None:

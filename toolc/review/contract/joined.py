@@ -56,7 +56,7 @@ class Joined:
         return target_of(self.root, pointer)
 
     def written(self, value: JsonValue) -> JsonValue:
-        """Return a schema with its references as the old or the new schema has them."""
+        """Return a schema with the references of the old or the new schema."""
         if isinstance(value, list):
             return [self.written(each) for each in value]
         if not isinstance(value, dict):
@@ -97,8 +97,9 @@ class Joined:
             if keyword in ANNOTATIONS:
                 continue
             if keyword in _SETS and isinstance(value, list):
-                texts = [json.dumps(plain_value(each), sort_keys=True) for each in value]
-                plain[keyword] = [*sorted(texts if keyword == "oneOf" else {*texts})]
+                members = [(json.dumps(each, sort_keys=True), each) for each in map(plain_value, value)]
+                distinct = members if keyword == "oneOf" else dict(members).items()
+                plain[keyword] = [each for _, each in sorted(distinct, key=lambda member: member[0])]
             elif keyword == "type" and isinstance(value, list):
                 plain[keyword] = [*sorted(map(str, value))] if len(value) > 1 else value[0]
             else:
@@ -113,6 +114,11 @@ def plain_value(value: JsonValue) -> JsonValue:
     if isinstance(value, list):
         return [plain_value(each) for each in value]
     return {name: plain_value(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+
+def plain_text(value: JsonValue) -> str:
+    """Return a text that is the same for values that JSON Schema compares as equal."""
+    return json.dumps(plain_value(value), sort_keys=True)
 
 
 def _references(schema: JsonValue) -> set[str]:

@@ -85,19 +85,19 @@ def _common_multiple(one: Fraction, other: Fraction) -> Fraction:
 
 def _multiples_of(step: Fraction, limits: NumberConstraints) -> tuple[list[Fraction], bool]:
     """Return multiples between the bounds, nearest to a bound or to zero first, and whether these are all."""
-    least = None if limits.lower is None else math.ceil(limits.lower[0] / step)
-    most = None if limits.upper is None else math.floor(limits.upper[0] / step)
+    minimum = None if limits.lower is None else math.ceil(limits.lower[0] / step)
+    maximum = None if limits.upper is None else math.floor(limits.upper[0] / step)
     count = _FEW + len(limits.excluded)
-    if least is not None and most is not None:
-        if most - least < _EXACT:
-            return [step * each for each in range(least, most + 1)], True
-        return [step * each for each in (*range(least, least + count), *range(most, most - count, -1))], False
-    if least is not None:
-        start = max(least, 0)
-        return [step * each for each in (*range(start, start + count), *range(least, least + count))], False
-    if most is not None:
-        start = min(most, 0)
-        return [step * each for each in (*range(start, start - count, -1), *range(most, most - count, -1))], False
+    if minimum is not None and maximum is not None:
+        if maximum - minimum < _EXACT:
+            return [step * each for each in range(minimum, maximum + 1)], True
+        return [step * each for each in (*range(minimum, minimum + count), *range(maximum, maximum - count, -1))], False
+    if minimum is not None:
+        start = max(minimum, 0)
+        return [step * each for each in (*range(start, start + count), *range(minimum, minimum + count))], False
+    if maximum is not None:
+        start = min(maximum, 0)
+        return [step * each for each in (*range(start, start - count, -1), *range(maximum, maximum - count, -1))], False
     return [step * sign * each for each in range(count) for sign in (1, -1)], False
 
 

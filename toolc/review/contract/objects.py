@@ -32,8 +32,8 @@ class _UnlistedProperty:
 class _Object:
     """The constraints of one object."""
 
-    least: int = 0
-    most: float = math.inf
+    minimum: int = 0
+    maximum: float = math.inf
     required: dict[str, tuple[Formula, ...]] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
     groups: list[Properties] = field(default_factory=list)
@@ -92,7 +92,7 @@ class _Builder:
         self, goal: _Object, violated: Sequence[Properties | Formula], before: Mapping[str, object] | None = None
     ) -> Result:
         self.solver.spend(1)
-        if goal.required.keys() & goal.absent or goal.most < goal.least:
+        if goal.required.keys() & goal.absent or goal.maximum < goal.minimum:
             return Unsolved.IMPOSSIBLE
         if not violated:
             return self._build(goal)
@@ -134,7 +134,7 @@ class _Builder:
             yield replace(goal, unlisted=(*goal.unlisted, _UnlistedProperty(unmatched, (value,))))
 
     def _build(self, goal: _Object) -> Result:
-        if len(goal.required) + bool(goal.unlisted) > goal.most:
+        if len(goal.required) + bool(goal.unlisted) > goal.maximum:
             return Unsolved.IMPOSSIBLE
         built: JsonObject = {}
         is_known = True
@@ -155,14 +155,14 @@ class _Builder:
                 is_known = False
             else:
                 built |= found
-        if not is_known or len(built) > goal.most:
+        if not is_known or len(built) > goal.maximum:
             return Unsolved.UNKNOWN
         return self._filled(goal, built)
 
     def _filled(self, goal: _Object, built: JsonObject) -> Result:
         """Add properties until there are enough."""
         is_known = True
-        if len(built) < goal.least:
+        if len(built) < goal.minimum:
             for name in sorted(self.known - goal.absent - built.keys()):
                 if not self.solver.satisfies(name, goal.names):
                     continue
@@ -170,11 +170,11 @@ class _Builder:
                 is_known &= value is not Unsolved.UNKNOWN
                 if isinstance(value, Found):
                     built[name] = value.value
-                if len(built) >= goal.least:
+                if len(built) >= goal.minimum:
                     break
-        if goal.least > len(built) + _FILL:
+        if goal.minimum > len(built) + _FILL:
             return Unsolved.UNKNOWN
-        while len(built) < goal.least:
+        while len(built) < goal.minimum:
             found = self._unlisted_property(goal, _UnlistedProperty(), [*built])
             if isinstance(found, Unsolved):
                 # Other values of required properties do not make room for more names.

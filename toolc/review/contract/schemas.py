@@ -15,7 +15,7 @@ from toolc.review.contract import bounds
 from toolc.review.contract.joined import Joined
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange
 from toolc.review.contract.places import Compare, Place
-from toolc.review.contract.simplified import simplified
+from toolc.review.contract.simplified import simplified, with_shared_types
 from toolc.review.model.change import Route
 from toolc.review.model.schema_node import Node, is_same, label, shorten
 
@@ -59,7 +59,10 @@ class _Comparison:
             yield SchemaChange(Aspect.REFERENCE, Direction.NARROWER, place.route, message, edited=edited)
             return
         self.seen.add(pair)
-        place = simplified(place)
+        if exchanged := _exchanged(place):
+            place, change = exchanged
+            yield change
+        place = with_shared_types(simplified(place))
         yield from bounds.keyword_changes(place)
         yield from object_changes(place, self.compare)
         for keyword in ("anyOf", "oneOf", "allOf"):
@@ -109,6 +112,25 @@ class _Comparison:
         return removed, added
 
 
+def _exchanged(place: Place) -> tuple[Place, SchemaChange] | None:
+    """Return the change from ``anyOf`` to ``oneOf`` or back, and the place with the earlier keyword on both sides."""
+    for keyword, other in (("anyOf", "oneOf"), ("oneOf", "anyOf")):
+        before, after = place.before, place.after
+        if keyword not in before or other not in after or other in before or keyword in after:
+            continue
+        direction = Direction.NARROWER if other == "oneOf" else Direction.WIDER
+        verb = "must now match exactly" if other == "oneOf" else "may now match more than"
+        message = f"{place.label} {verb} one of several schemas ({other} instead of {keyword})"
+        edited = place.rebuild({other if key == keyword else key: value for key, value in before.items()})
+        where = (*place.route, other)
+        change = SchemaChange(
+            Aspect.ALTERNATIVE, direction, where, message, before[keyword], after[other], edited=edited
+        )
+        renamed = {keyword if key == other else key: value for key, value in after.items()}
+        return replace(place, new=replace(place.new, schema=renamed)), change
+    return None
+
+
 def _alternative(keyword: str, place: Place, one: int, other: int) -> Place:
     """Return the place of the alternative that is ``one`` of the old schema and ``other`` of the new one."""
     before, after = list_under(place.before, keyword), list_under(place.after, keyword)
@@ -133,25 +155,49 @@ def object_changes(place: Place, compare: Compare) -> Iterator[SchemaChange]:
 
 def _properties(place: Place, compare: Compare) -> Iterator[SchemaChange]:
     before, after = map_under(place.before, "properties"), map_under(place.after, "properties")
+    moved = _names_in_parts(place.new) if before.keys() - after.keys() else set()
     for name in dict.fromkeys([*before, *after]):
         where = (*place.route, "properties", name)
         if name in before and name in after:
-            yield from compare(_named(place, "properties", name))
+            is_required = name in _names(place.before, "required")
+            for each in compare(_named(place, "properties", name)):
+                # A new default affects no call that had to give a value.
+                is_unused = is_required and each.route == (*where, "default") and each.before is None
+                yield replace(each, direction=Direction.WIDER) if is_unused else each
         elif name in after:
             direction = Direction.WIDER if is_closed(place.before) else Direction.NARROWER
             edited = place.with_keywords(properties={**before, name: after[name]})
             message = f"{label(where)} was added"
             yield SchemaChange(Aspect.PROPERTY_ADDED, direction, where, message, None, after[name], edited=edited)
-        elif "object" in bounds.types(place.before) | bounds.types(place.after):
+        else:
             is_refused = is_closed(place.after)
             direction = Direction.NARROWER if is_refused else Direction.WIDER
             message = f"{label(where)} was removed" + (", and other names are rejected" if is_refused else "")
+            if name in moved:
+                direction, message = Direction.OTHER, f"{label(where)} is now in a part of the schema"
             edited = _without_name(place, "properties", name)
             if is_refused and not is_closed(place.before):
                 closing = ("additionalProperties", "unevaluatedProperties")
                 kept = {each: inner for each, inner in before.items() if each != name}
                 edited = place.with_keywords(properties=kept, **{each: place.after.get(each) for each in closing})
             yield SchemaChange(Aspect.PROPERTY_REMOVED, direction, where, message, before[name], None, edited=edited)
+
+
+def _names_in_parts(node: Node) -> set[str]:
+    """Return the properties that the parts of a schema list, such as the alternatives of ``anyOf``."""
+    names: set[str] = set()
+    seen: set[int] = set()
+    left = [node]
+    while left:
+        schema = (place := left.pop()).schema
+        parts = [each for keyword in ("allOf", "anyOf", "oneOf") for each in list_under(schema, keyword)]
+        parts += [schema[keyword] for keyword in ("not", "if", "then", "else") if keyword in schema]
+        for each in (*parts, *map_under(schema, "dependentSchemas").values()):
+            if id(each) not in seen:
+                seen.add(id(each))
+                left.append(place.inner(each))
+                names |= map_under(left[-1].schema, "properties").keys()
+    return names
 
 
 def _named(place: Place, keyword: str, name: str) -> Place:
@@ -269,7 +315,7 @@ def _items(place: Place, compare: Compare) -> Iterator[SchemaChange]:
 
         yield from compare(place.inner(one, two, ("prefixItems", index), rebuild))
     if _limits_others(place) and (len(before) != len(after) or ("items" in place.before) != ("items" in place.after)):
-        message = f"{place.label}: prefixItems or items evaluate other items than before"
+        message = f"{place.label}: prefixItems or items apply to other items than before"
         keyword = "items" if ("items" in place.before) != ("items" in place.after) else "prefixItems"
         edited = place.with_new("items", "prefixItems")
         yield place.change(Aspect.ITEMS, Direction.NARROWER, keyword, message, edited)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from toolc.model.json_schema import JsonObject, JsonValue, list_under
+from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
+from toolc.review.contract.bounds import types
 from toolc.review.contract.formulas import KEYWORDS
-from toolc.review.contract.joined import ANNOTATIONS
+from toolc.review.contract.joined import ANNOTATIONS, plain_text
 from toolc.review.contract.places import Place
 from toolc.review.model.schema_node import Node, is_same
 
@@ -44,12 +45,25 @@ _UNEVALUATED: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
 
 def simplified(place: Place) -> Place:
     """Return a place whose schemas mean the same, without combinations that only one of them needs."""
-    keywords = ("anyOf", "oneOf", "allOf")
+    keywords = ("anyOf", "oneOf", "allOf", "not", "if")
     if all((keyword in place.before) == (keyword in place.after) for keyword in keywords):
         return place
     old, new = _simplified(place.old, place.new), _simplified(place.new, place.old)
     for keyword in _ALTERNATIVES:
         old, new = _wrapped(old, new, keyword), _wrapped(new, old, keyword)
+    return replace(place, old=old, new=new)
+
+
+def with_shared_types(place: Place) -> Place:
+    """Return a place without keywords for types that only one schema allows: the change of the type covers them."""
+    shared = types(place.before) & types(place.after)
+    unused = {keyword for kind, keywords in _OF_TYPE.items() if kind not in shared for keyword in keywords}
+    if unused.isdisjoint({*place.before, *place.after}):
+        return place
+    old, new = (
+        replace(node, schema={key: value for key, value in node.schema.items() if key not in unused})
+        for node in (place.old, place.new)
+    )
     return replace(place, old=old, new=new)
 
 
@@ -63,13 +77,15 @@ def _wrapped(node: Node, other: Node, keyword: str) -> Node:
 
 
 def _simplified(node: Node, other: Node) -> Node:
-    schema = node.schema
+    schema = _without_detours(node.schema, other.schema)
     for keyword in _ALTERNATIVES:
         if keyword not in schema or keyword in other.schema:
             continue
-        members = [node.inner(each).schema for each in list_under(schema, keyword)]
+        members = [node.inner(each).schema for each in list_under(schema, keyword) if each is not False]
+        if keyword == "anyOf":
+            members = [*{plain_text(each): each for each in members}.values()]
         rest: JsonObject = {key: value for key, value in schema.items() if key != keyword}
-        merged = members[0] if len(members) == 1 else _merged_types(members)
+        merged = members[0] if len(members) == 1 else _merged_values(members, keyword) or _merged_types(members)
         combined = None if merged is None else _merged(rest, merged)
         schema = schema if combined is None else combined
     if "allOf" in schema and "allOf" not in other.schema:
@@ -85,12 +101,27 @@ def _simplified(node: Node, other: Node) -> Node:
     return node if schema is node.schema else replace(node, schema=schema)
 
 
+def _without_detours(schema: JsonObject, other: JsonObject) -> JsonObject:
+    """Return the schema with a double negation and a condition that is always the same as parts of ``allOf``."""
+    kept: JsonObject = {**schema}
+    parts: list[JsonValue] = []
+    negated, test = schema.get("not"), schema.get("if")
+    if "not" not in other and isinstance(negated, dict) and negated.keys() - ANNOTATIONS == {"not"}:
+        parts.append(negated["not"])
+        del kept["not"]
+    if "if" not in other and isinstance(test, bool):
+        parts.append(schema.get("then" if test else "else", True))
+        kept = {key: value for key, value in kept.items() if key not in {"if", "then", "else"}}
+    return kept | {"allOf": [*list_under(kept, "allOf"), *parts]} if parts else schema
+
+
 def _merged(schema: JsonObject, member: JsonObject) -> JsonObject | None:
     """Return one schema for two that must both hold; None if their keywords affect each other."""
     effective: JsonObject = {key: value for key, value in member.items() if key not in ANNOTATIONS or key == "default"}
-    one, other = schema.keys(), effective.keys()
-    if not _UNEVALUATED.isdisjoint({*one, *other}) or "$ref" in other:
+    if not _UNEVALUATED.isdisjoint({*schema, *effective}) or "$ref" in effective:
         return None
+    shared = _shared(schema, effective)
+    one, other = schema.keys() - shared, effective.keys() - shared
     for together in _TOGETHER:
         if not together.isdisjoint(one) and not together.isdisjoint(other):
             same = all(is_same(schema.get(key), effective.get(key)) for key in together)
@@ -98,7 +129,29 @@ def _merged(schema: JsonObject, member: JsonObject) -> JsonObject | None:
                 return None
     if any(not is_same(schema[key], effective[key]) for key in one & other):
         return None
-    return schema | effective
+    return schema | effective | shared
+
+
+def _shared(one: JsonObject, other: JsonObject) -> JsonObject:
+    """Return ``required`` and ``properties`` with the names of both schemas, if both have such names."""
+    shared: JsonObject = {}
+    if "required" in one and "required" in other:
+        shared["required"] = [*dict.fromkeys(map(str, [*list_under(one, "required"), *list_under(other, "required")]))]
+    limits = {"additionalProperties", "patternProperties"}
+    if "properties" in one and "properties" in other and limits.isdisjoint({*one, *other}):
+        first, second = map_under(one, "properties"), map_under(other, "properties")
+        if all(is_same(first[name], second[name]) for name in first.keys() & second.keys()):
+            shared["properties"] = first | second
+    return shared
+
+
+def _merged_values(members: list[JsonObject], keyword: str) -> JsonObject | None:
+    """Return an ``enum`` for alternatives with one value each; None if there are others, or equal values."""
+    if any(each.keys() - ANNOTATIONS != {"const"} for each in members):
+        return None
+    values = [each["const"] for each in members]
+    is_repeated = len({*map(plain_text, values)}) < len(values)
+    return None if is_repeated and keyword == "oneOf" else {"enum": values}
 
 
 def _merged_types(members: list[JsonObject]) -> JsonObject | None:

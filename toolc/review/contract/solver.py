@@ -1,8 +1,8 @@
 """Find a value that satisfies some schemas and violates others, or prove that there is none.
 
 A tableau: the schemas are split into alternatives per JSON type, and a value is built from the constraints that are
-left, part by part. Every value found was validated. The search counts its steps, so its result does not depend on the
-speed of the machine.
+left, part by part. Each value is validated before it is returned. The search counts its steps, so its result does not
+depend on the speed of the machine.
 """
 
 from __future__ import annotations

@@ -25,12 +25,64 @@ _INCLUDED: Final = {
 }  # fmt: skip
 """For some formats, the formats that accept all of their strings."""
 
+_DATE: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME: Final = "[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 _SHAPES: Final = {
-    "date": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+    "date": f"^{_DATE}$",
+    "date-time": f"^{_DATE}[Tt]{_TIME}$",
+    "time": f"^{_TIME}$",
+    "duration": "^P[0-9A-Z]+$",
+    "email": "^[!-~ ]+@[!-~]+$",
+    "hostname": "^[0-9A-Za-z-]+([.][0-9A-Za-z-]+)*$",
+    "ipv6": "^[0-9A-Fa-f]*:[0-9A-Fa-f:.]*$",
+    "json-pointer": r"^(/[\s\S]*)?$",
+    "uri": "^[A-Za-z][0-9A-Za-z+.-]*:[!-~]*$",
+    "uri-reference": "^[!-~]*$",
     "uuid": "^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$",
     "ipv4": "^[0-9]{1,3}([.][0-9]{1,3}){3}$",
 }
 """For some formats, a pattern that all of their strings match."""
+
+_PLAIN: Final = "[0-9A-Za-z]{1,10}([.-][0-9A-Za-z]{1,12}){0,4}"
+_ENOUGH: Final = {
+    "hostname": f"^{_PLAIN}$",
+    "idn-hostname": f"^{_PLAIN}$",
+    "iri-reference": "^[0-9A-Za-z._~@-]*$",
+    "json-pointer": "^(/[^~]*)?$",
+    "regex": "^([0-9A-Za-z _:/@,;=.%~-]+[+]?)*$",
+    "uri-reference": "^[0-9A-Za-z._~@-]*$",
+    "uuid": _SHAPES["uuid"],
+}
+"""For some formats, a pattern whose strings all have the format."""
+
+_OTHERS: Final = {
+    "date": ["0999-12-31"], "date-time": ["0999-12-31t23:59:59-11:30"], "duration": ["P1W"], "email": ["A_1@a.example"],
+    "hostname": ["A-1"], "ipv4": ["1.1.1.1", "255.255.255.255"],
+    "ipv6": ["::", "2001:0db8:0000:0000:0000:0000:0000:0001", "FFFF:FFFF:FFFF:FFFF:FFFF:FFFF:FFFF:FFFF"],
+    "json-pointer": ["", "/a~1b"], "regex": ["", "^[A-Z]+$"], "time": ["23:59:59-11:30"], "uri": ["A:", "http://[::1]/"],
+    "uri-reference": ["", "#a", "http://[::1]/"], "uuid": ["AAAAAAAA-AAAA-AAAA-AAAA-AAAAAAAAAAAA"],
+}  # fmt: skip
+"""For some formats, strings that differ from the example in their length and in their first character."""
+
+_PADDED: Final = {
+    "date-time": ("2026-01-31T09:30:00.", "0", "Z"), "duration": ("P", "1", "D"), "email": ("", "a", "@example.com"),
+    "hostname": ("", "a.", "aa"), "idn-email": ("", "a", "@example.com"), "idn-hostname": ("", "a.", "aa"),
+    "iri": ("https://example.com/", "a", ""), "iri-reference": ("", "a", ""), "json-pointer": ("/", "a", ""),
+    "regex": ("", "a", ""), "time": ("09:30:00.", "0", "Z"), "uri": ("https://example.com/", "a", ""),
+    "uri-reference": ("", "a", ""), "uri-template": ("", "a", ""),
+}  # fmt: skip
+"""For some formats, the start, the repeated part and the end of a string that can be longer."""
+
+_LONGEST_OF: Final = {"hostname": 253, "idn-hostname": 253, "ipv6": 45}
+"""For some formats, the length of the longest string."""
+
+_ALMOST: Final = {
+    "date": ["2026-02-30"], "date-time": ["2026-02-30T09:30:00Z"], "duration": ["PT"], "email": ["a@-"],
+    "hostname": ["a.-", "1-", "a" * 64], "ipv4": ["192.0.2.256"], "ipv6": ["1::2::3"], "json-pointer": ["/~"],
+    "regex": ["(", "a(", "/(", "a:(", "https://(", "a**@example.com"], "time": ["25:00:00Z"],
+    "uri": ["http://[", "http://[::1]:a"], "uri-reference": ["/[", "a[", "a{b}@example.com"],
+}  # fmt: skip
+"""For some formats, strings that are not one of them although they have their shape."""
 
 SAMPLES: Final = (
     *dict.fromkeys(EXAMPLES.values()), "a", "", "abc", "0", "a b", "A-1", "aaaaaaaaaaaaaaaa", "1.0.0", "en-GB",
@@ -45,6 +97,12 @@ _NEVER_ALL: Final = re.compile(r"GROUPREF|SUBPATTERN, \((?:\d+|None), (?!0, 0)")
 
 MAX_PRODUCTS: Final = 3_000
 """The maximum number of combinations of states that are visited."""
+
+_LONG: Final = 64
+"""A length that most shorter limits refuse."""
+
+_FEW: Final = 4
+"""The number of shortest texts that are tried before known texts that have a format or almost have it."""
 
 _LONGEST_PADDED: Final = 100_000
 
@@ -95,16 +153,32 @@ def matching_texts(limits: TextConstraints, spend: Callable[[int], None]) -> tup
     accepted = [name for name, must in limits.formats.items() if must]
     if any(limits.formats.get(each) is False for name in accepted for each in _INCLUDED.get(name, ())):
         return iter(()), True
-    shapes = {_SHAPES[name]: True for name in accepted if name in _SHAPES}
-    compiled = [(must, _compiled(pattern)) for pattern, must in (shapes | limits.patterns).items()]
+    limits.longest = min([limits.longest, *(_LONGEST_OF[name] for name in accepted if name in _LONGEST_OF)])
+    shapes = [(True, _SHAPES[name]) for name in accepted if name in _SHAPES]
+    shapes += [(False, _ENOUGH[name]) for name, must in limits.formats.items() if not must and name in _ENOUGH]
+    patterns = [(must, pattern) for pattern, must in limits.patterns.items()]
+    compiled = [(must, _compiled(pattern)) for must, pattern in (*shapes, *patterns)]
     known = [(must, each.matcher) for must, each in compiled if each.matcher is not None]
     # A matcher that accepts more than its pattern proves that nothing matches, but not that everything does.
     is_exact = all(each.accepts_all if must else each.accepts_only for must, each in compiled)
     search = _TextSearch(limits, known, spend)
     first = search.run(8 if is_exact and not limits.formats else 40)
+    if is_exact and search.is_complete and not first:
+        return iter(()), True
     # The empty text is last: readers prefer other texts as examples.
-    fitting = filter(limits.allows, [*examples, *sorted(first, key=lambda each: not each), *SAMPLES])
-    return fitting, is_exact and search.is_complete and not first
+    first.sort(key=lambda each: not each)
+    listed = (each for name, must in limits.formats.items() for each in (_OTHERS if must else _ALMOST).get(name, ()))
+    lengths = (limits.shortest, max(limits.shortest, _LONG))
+    padded = (_padded(name, length) for name in accepted if name in _PADDED for length in lengths)
+    fitting = filter(limits.allows, [*examples, *padded, *first[:_FEW], *listed, *first[_FEW:], *SAMPLES])
+    return fitting, False
+
+
+def _padded(name: str, length: int) -> str:
+    """Return a string of a format that has a length, if there is one."""
+    begin, part, end = _PADDED[name]
+    count = max(1, min(length, _LONGEST_PADDED) - len(begin) - len(end))
+    return begin + (part * count)[:count] + end
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -136,37 +210,37 @@ class _Tree(list[Any]):
 def _compiled(pattern: str) -> _Pattern:
     try:
         tree = parse(translate(pattern).python)
-        for most in (None, 3):
+        for max_extra in (None, 3):
             try:
-                states = automaton(_Tree(_written_out(tree, most), tree.state))
+                states = automaton(_Tree(_written_out(tree, max_extra), tree.state))
             except TooManyStatesError:
                 continue
-            is_all = most is None and not _NEVER_ALL.search(repr(list(tree)))
+            is_all = max_extra is None and not _NEVER_ALL.search(repr(list(tree)))
             return _Pattern(Matcher(states), is_all, is_all and states.exact)
     except (PatternError, re.error, RecursionError, OverflowError):
         pass
     return _Pattern()
 
 
-def _written_out(items: Any, most: int | None) -> list[Any]:
-    """Return the items with each ``{m,n}`` as copies; with ``most``, at most that many more than ``m``."""
+def _written_out(items: Any, max_extra: int | None) -> list[Any]:
+    """Return the items with each ``{m,n}`` as copies; with ``max_extra``, at most that many more than ``m``."""
     found: list[Any] = []
     for name, value in items:
         match str(name):
             case "SUBPATTERN":
-                found.append((name, (*value[:-1], _written_out(value[-1], most))))
+                found.append((name, (*value[:-1], _written_out(value[-1], max_extra))))
             case "BRANCH":
-                found.append((name, (value[0], [_written_out(each, most) for each in value[1]])))
+                found.append((name, (value[0], [_written_out(each, max_extra) for each in value[1]])))
             case "MAX_REPEAT" | "MIN_REPEAT":
-                low, high, body = int(value[0]), value[1], _written_out(value[2], most)
-                if low + (0 if str(high) == "MAXREPEAT" else int(high)) > MAX_STATES and most is None:
+                low, high, body = int(value[0]), value[1], _written_out(value[2], max_extra)
+                if low + (0 if str(high) == "MAXREPEAT" else int(high)) > MAX_STATES and max_extra is None:
                     raise TooManyStatesError
                 found += body * min(low, MAX_STATES + 1)
                 if str(high) == "MAXREPEAT":
                     found.append((name, (0, high, body)))
                     continue
                 optional: list[Any] = []
-                for _ in range(int(high) - low if most is None else min(int(high) - low, most)):
+                for _ in range(int(high) - low if max_extra is None else min(int(high) - low, max_extra)):
                     optional = [(name, (0, 1, body + optional))]
                 found += optional
             case _:
@@ -187,8 +261,8 @@ class _TextSearch:
         self._beginnings = {text[:end] for text in limits.excluded for end in range(len(text) + 1)}
         self.is_complete = False
 
-    def run(self, most: int) -> list[str]:
-        """Return up to ``most`` texts, the shortest first."""
+    def run(self, max_texts: int) -> list[str]:
+        """Return up to ``max_texts`` texts, the shortest first."""
         level = [("", tuple(matcher.start for _, matcher in self._matchers))]
         seen: set[object] = set()
         found: list[str] = []
@@ -198,7 +272,7 @@ class _TextSearch:
             for text, states in level:
                 if self._is_accepted(text, states):
                     found.append(text)
-                    if len(found) >= most:
+                    if len(found) >= max_texts:
                         return found
                 if length >= self._limits.longest:
                     continue

@@ -1,4 +1,4 @@
-"""Decide which changes of a schema refuse something, each with a value that shows it."""
+"""Grade the changes of a schema; a breaking one has a witness, a value that it refuses."""
 
 from __future__ import annotations
 

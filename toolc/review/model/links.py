@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
 from toolc.model.spec.tool import EFFECT, SURFACE
 from toolc.review.model.change import ToolChange
-from toolc.review.model.pairing import MIN_SIMILARITY, ToolPair, WordIndex, description_ratio, effect_of
+from toolc.review.model.pairing import MIN_SIMILARITY, ToolPair, WordIndex, backend_ratio, description_ratio, effect_of
 from toolc.review.model.state import Reviewed, State
 from toolc.review.model.text_diff import changed_parts, format_route, texts
 
@@ -53,10 +53,11 @@ def _search_words(before: Reviewed | None, after: Reviewed) -> SearchWords:
 
 @dataclass(frozen=True)
 class Links:
-    """The tools of both states, prepared to find similar ones."""
+    """The tools of both states, prepared to find similar ones. ``renamed`` are the old tools by their new names."""
 
     old: State
     new: State
+    renamed: Mapping[str, Reviewed] = field(default_factory=dict)
 
     @cached_property
     def _after(self) -> Mapping[str, Reviewed]:
@@ -90,7 +91,7 @@ class Links:
             if (each in same or ratio >= MIN_SIMILARITY) and self._is_new(pair, each)
         ]
         if found:
-            is_same, ratio, other = max(found, key=lambda each: (each[1] + each[0] / 2, each[2]))
+            is_same, ratio, other = max(found, key=lambda each: (each[1] + each[0] / 2, self._same_runs(tool, each[2])))
             yield self._change(pair, tool, other, is_same=is_same, ratio=ratio)
 
     def _same_effect(self, pair: ToolPair, tool: Reviewed) -> list[str]:
@@ -108,15 +109,19 @@ class Links:
 
     def _is_new(self, pair: ToolPair, other: str) -> bool:
         """Return whether the two tools were not similar before, and the link is not reported for the other one."""
-        mine, theirs = pair.old, self._before.get(other)
+        mine, theirs = pair.old, self._before.get(other) or self.renamed.get(other)
         if theirs is None:  # both are new, or the other one is: the link is reported once
             return mine is None and pair.name > other
         if mine is None:
             return True
         if self.old.tools.get(other) and theirs.spec != self._after[other].spec and other > pair.name:
             return False
-        had_same_effect = effect_of(self.old, mine.spec.name) == effect_of(self.old, other, theirs.spec)
+        had_same_effect = effect_of(self.old, mine.spec.name) == effect_of(self.old, theirs.spec.name, theirs.spec)
         return not had_same_effect and description_ratio(theirs, mine) < MIN_SIMILARITY
+
+    def _same_runs(self, tool: Reviewed, other: str) -> tuple[float, str]:
+        """Return a rank of equally similar tools: by what they run, then by name."""
+        return backend_ratio(self._after[other], tool), other
 
     def _change(self, pair: ToolPair, tool: Reviewed, other: str, *, is_same: bool, ratio: float) -> ToolChange:
         original = self._after[other]

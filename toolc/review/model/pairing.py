@@ -13,7 +13,7 @@ from toolc.model.registry_io import digests
 from toolc.model.spec.code_backends import PluginBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.review.model.state import Reviewed, State
-from toolc.review.model.text_diff import MAX_EQUAL_PAIRS, equal_pairs
+from toolc.review.model.text_diff import MAX_EQUAL_PAIRS, equal_pairs, texts
 
 Status: TypeAlias = Literal["added", "removed", "renamed", "kept"]
 
@@ -87,7 +87,7 @@ class _Similarity:
 def _similar(
     disappeared: Mapping[str, Reviewed], appeared: Mapping[str, Reviewed], old: State, new: State
 ) -> Iterator[_Similarity]:
-    """Yield pairs with the same effect or similar descriptions. Names and parameters decide between several."""
+    """Yield pairs with the same effect or similar descriptions. What else is similar decides between several."""
     index = WordIndex(disappeared)
     by_effect: defaultdict[str, list[str]] = defaultdict(list)
     for name in disappeared:
@@ -102,6 +102,9 @@ def _similar(
             names = difflib.SequenceMatcher(None, _plain(other), _plain(name), autojunk=False).ratio()
             has_same_parameters = disappeared[other].spec.parameters == tool.spec.parameters
             score = ratio + (other in same) / 2 + names / 2 + has_same_parameters / 4
+            if ratio >= MIN_SIMILARITY:
+                runs = 1.0 if other in same else backend_ratio(disappeared[other], tool)
+                score += runs + (runs == 1) / 2
             yield _Similarity(other, name, score, reason)
 
 
@@ -141,6 +144,16 @@ def description_ratio(old: Reviewed, new: Reviewed) -> float:
         return 0.0
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     return matcher.ratio() if equal_pairs(before, after) <= MAX_EQUAL_PAIRS else matcher.quick_ratio()
+
+
+def backend_ratio(old: Reviewed, new: Reviewed) -> float:
+    """Return how similar the programs, URLs and other texts of two backends are, by words without the tools' names.
+
+    The result is between 0 and 1. The order of the words does not matter.
+    """
+    runs = (" ".join(texts(tool, ("backend",)).values()).replace(tool.spec.name, "") for tool in (old, new))
+    before, after = (Counter(_WORD.findall(text)) for text in runs)
+    return 2 * (before & after).total() / max(1, before.total() + after.total())
 
 
 def _words(tool: Reviewed) -> list[str]:

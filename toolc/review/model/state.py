@@ -95,12 +95,16 @@ class State:
     @cached_property
     def projects_by_place(self) -> Mapping[str, Project]:
         """The project files, by their folders as both states name them."""
-        top = self.top.resolve()
-        return {
-            os.path.relpath(project.folder.resolve(), top): project
-            for project in (*self.projects, *self.unused_projects)
-            if project.vars.where
-        }
+        used = {self._place(project): project for project in self.projects if project.vars.where}
+        return {**used, **self.unused_by_place}
+
+    @cached_property
+    def unused_by_place(self) -> Mapping[str, Project]:
+        """The project files that no compiled spec belongs to, as in ``projects_by_place``."""
+        return {self._place(project): project for project in self.unused_projects if project.vars.where}
+
+    def _place(self, project: Project) -> str:
+        return os.path.relpath(project.folder.resolve(), self.top.resolve())
 
     def project_at(self, place: str) -> Project | None:
         """Return the project that applies to a folder of ``projects_by_place``; None if there is none."""

@@ -135,10 +135,10 @@ def format_route(route: Route) -> str:
     return text
 
 
-def join_first(texts: Sequence[str], most: int) -> str:
-    """Return at most ``most`` texts as one: ``a, b and 3 more``."""
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return ", ".join(texts[:most]) + more
+def join_first(texts: Sequence[str], max_count: int) -> str:
+    """Return at most ``max_count`` texts as one: ``a, b and 3 more``."""
+    more = f" and {len(texts) - max_count} more" if len(texts) > max_count else ""
+    return ", ".join(texts[:max_count]) + more
 
 
 def word_diff(before: str, after: str) -> tuple[tuple[str, str], ...]:

@@ -8,13 +8,14 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from toolc.compiler.text_analysis.python_syntax import steps_to_parse
 from toolc.model.call_graph import called_tools
-from toolc.model.json_schema import JsonValue
+from toolc.model.json_schema import JsonValue, list_under
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, Script, ShellBackend
 from toolc.model.spec.tool import EFFECT, ToolSpec
 from toolc.review.model.change import Grade, Route, ToolChange
 from toolc.review.model.schema_node import to_json_text
-from toolc.review.model.state import State
+from toolc.review.model.state import Reviewed, State
 from toolc.review.model.text_diff import Part, as_in_spec, changed_parts, format_route
 from toolc.review.risk.base import Sides, risk_rule
 
@@ -37,6 +38,10 @@ _DECISIVE_VALUE: Final = re.compile(
     r"://|\$\(|`|\(\)\s*\{|^\s*\||\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}:\d", re.IGNORECASE
 )
 """Values that name a host, or that a shell runs as code if it evaluates them."""
+
+_MAX_CHARACTERS: Final = 200_000
+_MAX_STEPS: Final = 2_000
+"""Larger Python files, and those that take longer to parse, count as different programs: a review must stay fast."""
 
 _SAME_CHANGE: Final = frozenset({("workspace", "transaction"), ("image", "build"), ("build", "image")})
 """Keys of ``sandbox`` that are reported, with a key that changes with them."""
@@ -71,6 +76,12 @@ def _runs_caller_code(tool: ToolSpec) -> bool:
 
 def _files(sides: Sides, before: ToolSpec, after: ToolSpec) -> Iterator[ToolChange]:
     old_files, new_files = programs(before), programs(after)
+    if moved := _moved_program(before, after):
+        texts = old_files.pop(moved[0]), new_files.pop(moved[1])
+        is_same = texts[0] == texts[1]
+        message = f"the program {moved[0]} is now {moved[1]}" + ("" if is_same else ", with changes")
+        both = moved if is_same else texts
+        yield sides.risk("RSK07", "high", message, ("backend", "python"), *both, subject=moved[1])
     for path in sorted(old_files.keys() | new_files.keys()):
         old, new = old_files.get(path), new_files.get(path)
         if old == new:
@@ -80,6 +91,16 @@ def _files(sides: Sides, before: ToolSpec, after: ToolSpec) -> Iterator[ToolChan
         verb = "was added" if old is None else "was removed" if new is None else "changed"
         message = f"the program {path} {verb}" + (" in comments and layout only" if grade == "low" else "")
         yield sides.risk("RSK07", grade, message, ("backend", after.backend.tag), old, new, subject=path)
+
+
+def _moved_program(before: ToolSpec, after: ToolSpec) -> tuple[str, str] | None:
+    """Return both names of the program of a Python tool if it has another name now, such as that of the tool."""
+    if not isinstance(before.backend, PythonBackend) or not isinstance(after.backend, PythonBackend):
+        return None
+    one, other = before.backend.entry, after.backend.entry
+    old_files, new_files = programs(before), programs(after)
+    is_moved = one in old_files and other in new_files and one not in new_files and other not in old_files
+    return (one, other) if is_moved else None
 
 
 def programs(tool: ToolSpec) -> dict[str, str]:
@@ -102,6 +123,8 @@ def _is_run_by_python(path: str, tool: ToolSpec) -> bool:
 def _is_same_program(old: str | None, new: str | None) -> bool:
     """Return whether two Python files differ in comments and layout only."""
     if old is None or new is None:
+        return False
+    if any(len(each) > _MAX_CHARACTERS or steps_to_parse(each) > _MAX_STEPS for each in (old, new)):
         return False
     try:
         with warnings.catch_warnings():
@@ -132,12 +155,23 @@ def _calls(sides: Sides) -> Iterator[ToolChange]:
         route = ("backend", sides.after.backend.tag)
         old_name, new_name = before.name if before else None, after.name if after else None
         if old_name != new_name and sides.before and name in called_tools(sides.before):
-            message = f"the name {name} now refers to another tool"
-            yield sides.risk("RSK07", "high", message, route, old_name, new_name, subject=name)
+            if _is_renamed(sides, before, after):
+                message = f"the called tool {name} has a new name and the same effect"
+                yield sides.risk("RSK07", "low", message, route, old_name, new_name, subject=name)
+            else:
+                message = f"the name {name} now refers to another tool"
+                yield sides.risk("RSK07", "high", message, route, old_name, new_name, subject=name)
         elif before and after and _digests(sides.state_before, before) != _digests(sides.state_after, after):
             both = _digests(sides.state_before, before), _digests(sides.state_after, after)
             message = f"the called tool {name} changed"
             yield sides.risk("RSK07", "low", message, route, *both, subject=name)
+
+
+def _is_renamed(sides: Sides, before: ToolSpec | None, after: ToolSpec | None) -> bool:
+    """Return whether the tool has only another name now: its old name leads to the new tool, with the same effect."""
+    if before is None or after is None or sides.state_after.by_name.get(before.name) is not after:
+        return False
+    return sides.state_before.effect_digest(before.name) == sides.state_after.effect_digest(after.name)
 
 
 def _digests(state: State, tool: ToolSpec) -> str:
@@ -157,6 +191,8 @@ def _is_reported_program(sides: Sides, part: Part) -> bool:
     """Return whether the part is a program or a package that ``check_programs`` reports."""
     assert sides.before is not None
     kind, *place = part.route[1:] or ("",)
+    if part.route == ("backend", "python", "entry"):
+        return _moved_program(sides.before, sides.after) is not None
     if part.route[0] != "backend" or kind not in {"shell", "python", "plugin"}:
         return False
     is_text = place in (["files"], ["command", "script", "text"])
@@ -175,15 +211,36 @@ def _covers(reported: Route, route: Route) -> bool:
     return all(one == stored or str(stored).startswith(f"{one}_") for one, stored in zip(reported, route, strict=False))
 
 
-def _changes_programs(part: Part) -> bool:
-    """Return whether new or changed variables of ``sandbox.env`` matter to loaders, interpreters or clients."""
+def _changes_programs(part: Part, tool: Reviewed) -> bool:
+    """Return whether changed variables of ``sandbox.env`` matter to the command, a loader, interpreter or client."""
 
     def variables(value: JsonValue) -> set[tuple[str, str]]:
         entries = value if isinstance(value, list) else []
         return {(str(each["name"]), to_json_text(each["value"]) or "") for each in entries if isinstance(each, dict)}
 
-    new = variables(part.after) - variables(part.before)
-    return any(_DECISIVE.fullmatch(name) or _DECISIVE_VALUE.search(value) for name, value in new)
+    before, after = variables(part.before), variables(part.after)
+    is_shell = isinstance(tool.spec.backend, ShellBackend)
+    command = to_json_text(tool.stored["backend"]) or "" if is_shell else ""
+    return any(_DECISIVE.fullmatch(name) or _DECISIVE_VALUE.search(value) for name, value in after - before) or any(
+        re.search(rf"\$\{{?{re.escape(name)}(?!\w)", command) for name, _ in before ^ after
+    )
+
+
+def _adds_optional_fields(sides: Sides, part: Part) -> bool:
+    """Return whether the query has only more fields, each of a new parameter that may be absent, without a default."""
+    if sides.before is None or not isinstance(part.before, list) or not isinstance(part.after, list):
+        return False
+    old, new = sides.before.parameters.properties, sides.after.parameters
+    optional = {
+        name
+        for name, schema in new.properties.items()
+        if name not in old and name not in list_under(new.value, "required") and "default" not in schema
+    }
+    added = [each for each in part.after if each not in part.before]
+    return all(each in part.after for each in part.before) and all(
+        isinstance(each, dict) and each["value"] in [[{"filters": [], "keys": [], "name": name}] for name in optional]
+        for each in added
+    )
 
 
 def _change(sides: Sides, part: Part) -> ToolChange:
@@ -191,8 +248,12 @@ def _change(sides: Sides, part: Part) -> ToolChange:
     message = f"the effect of a call changed: {format_route(part.route)}"
     if part.route[:2] in {("sandbox", "env"), ("sandbox", "secret_env")}:
         grade, message = "medium", "the environment of the tool changed"
-        if _changes_programs(part):
+        if _changes_programs(part, sides.new):
             grade, message = "high", "the environment of the tool changed, and it decides which code or host is used"
+    elif part.route == ("backend", "python", "preload"):
+        grade, message = "medium", "the modules that are imported before a call changed"
+    elif part.route == ("backend", "http", "query") and _adds_optional_fields(sides, part):
+        grade, message = "medium", "callers can set more fields of the query; earlier calls send the same"
     elif part.route[0] in _REPORTED_FIELDS:
         grade, message = "low", f"{format_route(part.route)} changed"
     elif part.route[:2] == ("result", "files"):

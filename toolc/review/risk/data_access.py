@@ -22,7 +22,7 @@ from toolc.review.risk.base import Sides, risk_rule, steps_suffix
 
 _ROUTE: Final = ("sandbox", "workspace")
 POWER: Final[dict[WorkspaceMode, int]] = {"none": 0, "ro": 1, "transaction": 2, "rw": 3}
-"""The modes of the workspace, from the least to the most access."""
+"""The access that each mode of a workspace gives, from the least."""
 
 _COMMITS: Final[dict[Commit, int]] = {"never": 0, "ask": 1, "success": 2, "always": 3}
 
@@ -121,16 +121,18 @@ class _Secret:
             grade: Grade = "critical" if has_destination else "high"
             yield self._change(grade, f"a call receives the secret {name}", self.new)
             return
-        yield from self._hosts(name, gained)
+        yield from self._hosts(name, before, gained)
         levels = [_EXPOSURE[each.value.expose] for each in self.old]
         exposed = [each for each in self.new if _EXPOSURE[each.value.expose] > max(levels)]
         if exposed:
             readers = _READERS[max((each.value.expose for each in exposed), key=_EXPOSURE.__getitem__)]
             yield self._change("high", f"the value of the secret {name} is now available {readers}", exposed)
 
-    def _hosts(self, name: str, gained: Sequence[Destination]) -> Iterator[ToolChange]:
+    def _hosts(self, name: str, before: Iterable[Destination], gained: Sequence[Destination]) -> Iterator[ToolChange]:
         """Yield a change for destinations that may receive the value in addition."""
-        old_hosts = {host for each in self.old for host in each.value.hosts}
+        # A value that was in the sandbox could be sent to every host of the tool.
+        reached = {each.host for each in before if each.kind == "exact"}
+        old_hosts = {host for each in self.old for host in each.value.hosts} | reached
         listed = [each for each in self.new if {*each.value.hosts} - old_hosts]
         hosts = {host for each in listed for host in each.value.hosts} - old_hosts
         unlisted = [format_destination(each) for each in gained if each.host not in hosts]

@@ -29,7 +29,7 @@ _AFFIXES: Final = (
     "portal", "prod", "proxy", "secure", "service", "services", "site", "sso", "static", "status", "support", "team",
     "test", "the", "try", "update", "updates", "use", "web", "www", "x",
 )  # fmt: skip
-"""Words that names which imitate another one add to it."""
+"""Words that imitations add to a name, as in ``example-login``."""
 
 _LETTERS: Final = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("nn", "m"))
 _DIGITS_AND_LETTERS: Final = ("01i345789_j", "olleastbg-l")
@@ -48,7 +48,7 @@ _SIMILAR: Final = str.maketrans(*_DIGITS_AND_LETTERS) | {
 }
 
 _MIN_LENGTH: Final = 4
-"""Names with fewer characters are too often similar by chance."""
+"""The minimum length of a name: shorter names are too often similar by chance."""
 
 
 def imitated(host: str, known: Iterable[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from toolc.model.destinations import covers, format_destination
@@ -34,11 +35,16 @@ def check_destinations(sides: Sides) -> Iterator[ToolChange]:
             continue
         name = format_destination(each.value)
         rule = PUBLIC if each.value.kind == "public" else "RSK01"
-        message = "any public address" if each.value.kind == "public" else name
+        reached = replace(each.value, any_host=False)
+        message = "any public address" if each.value.kind == "public" else format_destination(reached)
+        if each.value.any_host and any(covers(other, reached) for other in old_hosts):
+            message = f"HTTP requests to {message} may now name any host"
+        else:
+            message = f"a call may now reach {message}" + (", with any host in HTTP requests" * each.value.any_host)
         similar = imitated(each.value.host, (other.host for other in old_hosts))
         grade: Grade = "critical" if similar else "high"
         suffix = f"{each.by}, which looks like {similar}" if similar else each.by
-        yield sides.risk(rule, grade, f"a call may now reach {message}{suffix}", _ALLOW, gone, name)
+        yield sides.risk(rule, grade, f"{message}{suffix}", _ALLOW, gone, name)
     yield from _url(sides)
 
 

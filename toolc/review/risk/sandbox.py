@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Final
@@ -115,7 +116,8 @@ def _may_be_root(permissions: Permissions) -> bool:
 @risk_rule("RSK05")
 def check_limits(sides: Sides) -> Iterator[ToolChange]:
     """Report each limit that is higher than before; for a new tool, higher than the default."""
-    own = {each.name: float(getattr(Limits(), each.name)) for each in fields(Limits)}
+    standard = {each.name: getattr(Limits(), each.name) for each in fields(Limits)}
+    own = {name: math.inf if amount is None else float(amount) for name, amount in standard.items()}
     old_limits = {each.value.name: each.value.amount for each in sides.permissions_before.limits} if sides.old else own
     for each in sides.permissions_after.limits:
         name, amount = each.value.name, each.value.amount
@@ -123,7 +125,8 @@ def check_limits(sides: Sides) -> Iterator[ToolChange]:
         if amount > before:
             old, new = format_amount(name, before), format_amount(name, amount)
             message = f"a call may use more: {_KEYS[name]} changed from {old} to {new}{steps_suffix(each)}"
-            grade: Grade = "high" if amount >= _HIGH_FACTOR * max(before, own[name]) else "medium"
+            base = before if own[name] == math.inf else max(before, own[name])
+            grade: Grade = "high" if amount >= _HIGH_FACTOR * base else "medium"
             yield sides.risk("RSK05", grade, message, ("sandbox", "limits", _KEYS[name]), old, new)
     before_tries, after_tries = _attempts(sides.before), _attempts(sides.after)
     if after_tries > before_tries:
@@ -134,6 +137,8 @@ def check_limits(sides: Sides) -> Iterator[ToolChange]:
 
 def format_amount(name: str, amount: float) -> str:
     """Return an amount as a spec writes it: ``8GiB``, ``90s``, ``1.5``."""
+    if amount == math.inf:
+        return "no limit"
     if name.endswith("_bytes"):
         unit, size = next((unit, size) for unit, size in _SIZES if amount % size == 0)
         return f"{int(amount // size)}{unit}"

@@ -16,6 +16,16 @@ from toolc.review.risk.base import Sides, risk_rule
 _COMMANDING: Final = re.compile(
     r"\b(?:always|never|must|before (?:using|calling)|first call|instead of)\b", re.IGNORECASE
 )
+_ABOUT_VALUES: Final = re.compile(
+    r"\bmust (?:not )?be(?= (?:an?|in|at|of|on|one|within|between|from|empty|unique|positive|negative|non[\w-]*|less"
+    r"|greater|larger|smaller|shorter|longer|short|valid|relative|absolute|lower\w*|upper\w*|numeric|present|different"
+    r"|sorted|equal|ISO|UTC|ASCII|UTF|\d+)\b)"
+    r"|\b(?:never|always)(?= (?:an?|in|empty|null|negative|positive|longer|shorter|larger|smaller|sorted|present"
+    r"|returns?|the same)\b)",
+    re.IGNORECASE,
+)
+"""The same words where they describe a value, and tell a model nothing to do: ``must be at least 1``."""
+
 _HOST: Final = re.compile(
     r"\b(?:https?://\S+|(?:[a-z0-9-]{1,63}\.){1,40}"  # bounded, so that a long text takes linear time
     r"(?:com|net|org|edu|gov|io|dev|ai|app|xyz|info|biz|co|me|cc|tk|ru|su|cn|hk|tw|jp"
@@ -93,7 +103,7 @@ def _grade_text(before: str, after: str, others: frozenset[str] | set[str], *, i
     named = sorted(name for name in (_words(after) - _words(before)) & others if len(name) > 3)
     if named:
         return "high", f", and now names the tool {named[0]}"
-    if new := _new_match(_COMMANDING, before, after):
+    if new := _new_match(_COMMANDING, *(_ABOUT_VALUES.sub("", each) for each in (before, after))):
         return "high", f", and now says '{new}'"
     if not is_new_tool and (new := _new_match(_CONFIDENTIAL, before, after)):
         return "high", f", and now names '{new}'"

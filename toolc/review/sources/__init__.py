@@ -5,8 +5,7 @@
 - ``github``: reads a pull request from GitHub's REST API: reviews, commits, pushes. Public: ``Account``,
   ``Commit``, ``GitHub``, ``GitHubError``, ``PullRequest``, ``Push``, ``Review``.
 - ``repository``: runs Git: commits, trees, files, symbolic links; nothing is checked out.
-- ``reviewed_files``: files other than specs on both sides, such as accepted changes. Public: ``ACCEPTED``,
-  ``ReviewedFiles``.
+- ``reviewed_files``: files other than specs on both sides, such as accepted changes. Public: ``ReviewedFiles``.
 - ``states``: ``two_states``: what a name refers to, its specs, compiled. Start reading here. Public:
   ``baseline_here``, ``state_of``.
 - ``unchanged_specs``: which specs need not be compiled, because nothing that they use differs.

@@ -1,6 +1,6 @@
 """Read a pull request from GitHub's REST API: its commits, pushes and reviews.
 
-Every answer that is missing, incomplete or has another shape is an error, because an approval must not be assumed.
+Every response that is missing, incomplete or in another form is an error, because an approval must not be assumed.
 Sources: https://docs.github.com/en/rest/pulls (pulls, reviews, commits) and
 https://docs.github.com/en/rest/repos/repos#list-repository-activities (pushes).
 """
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 _TIMEOUT_SECONDS: Final = 30.0
 _MAX_BYTES: Final = 16 * 2**20
-"""The maximum size of one answer."""
+"""The maximum size of one response in bytes."""
 
 _PAGE_SIZE: Final = 100
 """The largest ``per_page`` of these lists."""
@@ -44,7 +44,7 @@ _LOCAL_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class GitHubError(ToolcError):
-    """GitHub did not give the answer that is needed."""
+    """GitHub's response is an error, incomplete, or not in the documented form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """A change of a branch: ``after`` is the commit that it names since then."""
+    """A change of a branch: ``after`` is its commit since then."""
 
     actor: Account | None
     after: str
@@ -108,7 +108,7 @@ class GitHub:
             raise GitHubError(f"{url!r} is not the https address of GitHub's API; check GITHUB_API_URL")
         if not re.fullmatch(r"[!-~]+", token):
             raise GitHubError(
-                "there is no token for GitHub's API in GH_TOKEN; in a workflow: GH_TOKEN: ${{ github.token }}"
+                "set GH_TOKEN to a token for GitHub's API; in a workflow, write GH_TOKEN: ${{ github.token }}"
             )
         self._url = url.rstrip("/")
         self._origin = (parts.scheme, parts.netloc)
@@ -117,16 +117,17 @@ class GitHub:
 
     def pull_request(self, repository: str, number: int) -> PullRequest:
         """Return the pull request ``number`` of ``repository`` (``owner/name``). Raises ``GitHubError``."""
-        answer = _Answer(self._get(f"{self._repository(repository)}/pulls/{number}")[0], f"pull request {number}")
-        head = answer.object("head")
+        value, _ = self._get(f"{self._repository(repository)}/pulls/{number}")
+        response = _ResponseObject(value, f"pull request {number}")
+        head = response.object("head")
         fork = head.optional("repo")
         return PullRequest(
-            author=answer.account("user"),
+            author=response.account("user"),
             head=head.commit("sha"),
             head_branch=head.text("ref"),
             head_repository=fork.text("full_name") if fork else None,
-            created=answer.text("created_at"),
-            commits=answer.number("commits"),
+            created=response.text("created_at"),
+            commits=response.number("commits"),
         )
 
     def reviews(self, repository: str, number: int) -> tuple[Review, ...]:
@@ -170,7 +171,7 @@ class GitHub:
             raise GitHubError(f"{name!r} is not the name of a repository; write it like OWNER/NAME")
         return f"{self._url}/repos/{name}"
 
-    def _list(self, url: str, what: str) -> Iterator[_Answer]:
+    def _list(self, url: str, what: str) -> Iterator[_ResponseObject]:
         next_url: str | None = f"{url}{'&' if '?' in url else '?'}per_page={_PAGE_SIZE}"
         for _ in range(_MAX_PAGES):
             if next_url is None:
@@ -178,10 +179,10 @@ class GitHub:
             found, links = self._get(next_url)
             if not isinstance(found, list):
                 raise GitHubError(f"GitHub's response for {url} is not a list; check GITHUB_API_URL")
-            yield from (_Answer(each, what) for each in found)
+            yield from (_ResponseObject(each, what) for each in found)
             match = _NEXT.search(links)
             next_url = match[1] if match else None
-        raise GitHubError(f"{url} has more than {_MAX_PAGES} pages")
+        raise GitHubError(f"GitHub's response for {url} has more than {_MAX_PAGES} pages, the most that toolc reads")
 
     def _get(self, url: str) -> tuple[JsonValue, str]:
         """Return the JSON at ``url`` and the header ``Link``."""
@@ -234,14 +235,14 @@ def _reason(error: urllib.error.HTTPError) -> str:
         return f"the rate limit of the token is used up; run the job again {_when(headers)}"
     match error.code:
         case 401:
-            return "the token is not valid; in a workflow: GH_TOKEN: ${{ github.token }}"
+            return "the token is not valid; in a workflow, write GH_TOKEN: ${{ github.token }}"
         case 403 | 404:
             return (
                 "the token may not read this, or it does not exist; the job needs the permissions "
                 "'contents: read' and 'pull-requests: read'"
             )
         case code if 300 <= code < 400:
-            return "the repository was renamed or moved"
+            return "the repository was renamed or moved; use its new name"
         case code if code >= 500:
             return "the server failed; run the job again"
     return str(error.reason)
@@ -255,13 +256,13 @@ def _when(headers: Message) -> str:
     return "later"
 
 
-class _Answer:
-    """An object of an answer, whose values have the type that is read or are an error."""
+class _ResponseObject:
+    """A JSON object of a response. Its methods raise ``GitHubError`` for a value of another type."""
 
     def __init__(self, value: JsonValue, what: str) -> None:
         self._what = what
         if not isinstance(value, dict):
-            raise GitHubError(f"GitHub's response for {what} is not an object")
+            raise GitHubError(f"GitHub's response for {what} is not an object; check GITHUB_API_URL")
         self._value = value
 
     def has(self, key: str) -> bool:
@@ -280,10 +281,10 @@ class _Answer:
             raise GitHubError(f"in GitHub's response, {key!r} of {self._what} is not a commit hash")
         return value
 
-    def object(self, key: str) -> _Answer:
-        return _Answer(self._value.get(key), f"{key!r} of {self._what}")
+    def object(self, key: str) -> _ResponseObject:
+        return _ResponseObject(self._value.get(key), f"{key!r} of {self._what}")
 
-    def optional(self, key: str) -> _Answer | None:
+    def optional(self, key: str) -> _ResponseObject | None:
         return self.object(key) if self.has(key) else None
 
     def email(self, key: str) -> str:

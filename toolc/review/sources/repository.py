@@ -133,7 +133,7 @@ class Repository:
         return Commit(self, name, identity) if identity else None
 
     def commit_hash(self, name: str) -> str | None:
-        """Return the hash of the commit that ``name`` means; None if it means nothing."""
+        """Return the hash of the commit that ``name`` refers to; None if there is none."""
         return self._object(f"{name}^{{commit}}")
 
     def _object(self, name: str) -> str | None:

@@ -15,18 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolc.compiler.project.files import MAX_FILE_BYTES, PROJECT_FILES, SUFFIXES
+from toolc.compiler.project.files import ACCEPTED, MAX_FILE_BYTES, PROJECT_FILES, SUFFIXES
 from toolc.document.loader import load_data
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
-from toolc.model.lock_file import LOCK_NAME
+from toolc.model.names import LOCK_NAME
 from toolc.review.sources.repository import LINK, Commit, Repository, concerns, in_commit, resolved
 from toolc.review.sources.states import resolve
 
-__all__ = ["ACCEPTED", "ReviewedFiles", "reviewed_files"]
-
-ACCEPTED: Final = "toolc.accepted.yaml"
-"""The default file of accepted changes, in the current folder."""
+__all__ = ["ReviewedFiles", "reviewed_files"]
 
 _TOOLC_FILES: Final = frozenset({*PROJECT_FILES, LOCK_NAME, ACCEPTED})
 """Files that show that a repository already uses toolc."""
@@ -74,7 +71,8 @@ class ReviewedFiles:
         places = [path]
         if isinstance(self.head, Path) and self.head.is_dir() and path == Path(path.name):
             places.insert(0, self.head / path)
-        return next((each for each in places if each.exists()), None)
+        # Reading a device or a pipe, which a link in the head may lead to, might never end.
+        return next((each for each in places if each.is_file()), None)
 
     def is_first_adoption(self, paths: Sequence[Path]) -> bool:
         """Return whether the base has no project file, no lock file, no accepted changes and no spec.

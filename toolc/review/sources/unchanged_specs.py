@@ -68,7 +68,7 @@ _ALMOST_ALL: Final = 0.9
 """The parts of the words of a description, and of an effect, that the text of a similar spec has at least."""
 
 _MAX_SIMILAR: Final = 20
-"""How many specs are compiled to compare their tools with one tool."""
+"""The maximum number of specs that are compiled to compare their tools with one tool."""
 
 _FORMAT: Final = 1
 

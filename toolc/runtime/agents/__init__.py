@@ -2,7 +2,7 @@
 
 - ``agent``: the conversation: task, calls that the model makes, final answer. Start reading here.
 - ``model``: ``ModelApi``: the interface of an API, its responses and errors.
-- ``model_apis``: the APIs: Anthropic Messages, OpenAI Chat Completions and Responses.
+- ``anthropic_api``, ``openai_api``: the APIs Anthropic Messages, OpenAI Chat Completions and Responses.
 - ``network``: connections to the API by the rules of ``toolc.runtime.egress``; the key is added on the host.
 - ``turns``: asks the model: limits of turns and tokens, retries and waits, the key, events.
 

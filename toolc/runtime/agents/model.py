@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from http.client import responses
 from typing import Final, Literal, Protocol, TypeAlias
 
+import httpx2
+
 from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.spec.code_backends import ErrorKind
@@ -53,7 +55,7 @@ class ModelResponse:
 
 
 class ModelApi(Protocol):
-    """The format of one provider's API. Does not send anything."""
+    """The format of one provider's API, and the SDK that sends its requests."""
 
     @property
     def provider(self) -> Provider:
@@ -61,6 +63,9 @@ class ModelApi(Protocol):
 
     def key_header(self, key: str) -> tuple[str, str]:
         """Return the header that contains the key."""
+
+    def open(self, url: str, http: httpx2.Client) -> Post:
+        """Return a function that sends requests to the API at ``url``, without a key and without retries."""
 
     def body(
         self, backend: AgentBackend, instructions: str, messages: Sequence[JsonValue], tools: Sequence[JsonValue]

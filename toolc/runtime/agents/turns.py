@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from importlib import import_module
 from time import monotonic
 from typing import Final
 
@@ -20,10 +20,10 @@ from toolc.model.spec.composed_backends import AgentBackend, AgentProvider
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.agents.model import ModelApi, ModelError, ModelResponse, Post, request
-from toolc.runtime.agents.model_apis import AnthropicApi, OpenAIApi, ResponsesApi, open_anthropic, open_openai
 from toolc.runtime.agents.network import EgressNetwork, EgressTransport
 from toolc.runtime.caller import CallContext
 from toolc.runtime.cancellation import Deadline
+from toolc.runtime.composed_backends import MODEL_APIS
 from toolc.runtime.http.request import parse_url
 from toolc.runtime.output.progress import LiveText
 from toolc.runtime.secrets.redaction import CallSecrets
@@ -64,25 +64,21 @@ def open_api(
 
     Raises ``ModelError`` if the key may not be sent there, and ``UsageError`` if it is not a valid key.
     """
-    api, connect = _model_api(backend.provider)
+    api = _model_api(backend.provider)
     url = backend.base_url
     api_host = Destination(kind="exact", host=url.host, port=url.port)
     network = EgressNetwork((api_host, *tool.sandbox.network.allow), deadline, on_attempt)
     transport = EgressTransport(network, _key_header(backend, tool, secrets, api), secrets.redactor.data)
     base_url = f"{url.scheme}://{format_host(url.host)}:{url.port}{url.path.render({})}"
     with httpx2.Client(transport=transport, trust_env=False, follow_redirects=False, timeout=None) as http:
-        yield ApiConnection(api, connect(base_url, http), network)
+        yield ApiConnection(api, api.open(base_url, http), network)
 
 
-def _model_api(provider: AgentProvider) -> tuple[ModelApi, Callable[[str, httpx2.Client], Post]]:
-    """Return the provider's API format and the function that opens it."""
-    match provider:
-        case "anthropic":
-            return AnthropicApi(), open_anthropic
-        case "openai":
-            return OpenAIApi(), partial(open_openai, "/chat/completions")
-        case "openai_responses":
-            return ResponsesApi(), partial(open_openai, "/responses")
+def _model_api(provider: AgentProvider) -> ModelApi:
+    """Return the API of ``provider``, which imports its SDK."""
+    module, name = MODEL_APIS[provider]
+    api: ModelApi = getattr(import_module(module), name)()
+    return api
 
 
 def _key_header(backend: AgentBackend, tool: ToolSpec, secrets: CallSecrets, api: ModelApi) -> tuple[str, str] | None:

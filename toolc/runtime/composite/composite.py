@@ -4,22 +4,19 @@ Each step is a normal call: its arguments are validated, it runs in a separate s
 its result before another step can read it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
-from importlib import import_module
 from time import monotonic
-from typing import Any, Final
+from typing import Final
 
 from toolc.model.call import BoundCall
-from toolc.model.errors import MissingExtraError
 from toolc.model.events import Listener, ToolUpdate
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.composed_backends import CompositeBackend, Step
-from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import TemplateError
-from toolc.runtime.caller import CallContext, Caller, ComposedBackend, one_at_a_time
+from toolc.runtime.caller import CallContext, Caller, one_at_a_time
 from toolc.runtime.composite.steps import (
     ConditionError,
     StepOutcome,
@@ -33,16 +30,6 @@ from toolc.runtime.composite.steps import (
 
 MAX_PARALLEL: Final = 16
 """The maximum number of steps of a ``parallel`` composite that run at the same time; the others are queued."""
-
-AGENT_PACKAGES: Final = frozenset({"anthropic", "httpcore2", "httpx2", "openai"})
-"""The packages of the extra ``agent``."""
-
-COMPOSED: Final[Mapping[str, tuple[str, str]]] = {
-    "agent": ("toolc.runtime.agents.agent", "Agent"),
-    "composite": ("toolc.runtime.composite.composite", "Composite"),
-    "function": ("toolc.runtime.host_function", "HostFunctionBackend"),
-}
-"""Module and class of each kind. Loaded at the first call, because most registries do not use them."""
 
 
 class Composite:
@@ -162,20 +149,3 @@ def _outcome(result: ToolResult) -> StepOutcome:
     if result.error is None:
         return "success"
     return "cancelled" if result.error.kind == "cancelled" else "failure"
-
-
-def composed(tool: ToolSpec) -> ComposedBackend[Any] | None:  # Any: each takes the spec type of its tag
-    """Return the backend of ``tool``, or None for a backend that runs in a sandbox.
-
-    Raises ``MissingExtraError`` for a sub-agent if its packages are not installed.
-    """
-    if tool.backend.tag not in COMPOSED:
-        return None
-    module, name = COMPOSED[tool.backend.tag]
-    try:
-        backend: ComposedBackend[Any] = getattr(import_module(module), name)()
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in AGENT_PACKAGES:
-            raise
-        raise MissingExtraError(f"tool {tool.name!r}, a sub-agent,", "agent") from None
-    return backend

@@ -3,6 +3,7 @@
 - ``broker``: ``Broker``: opens the connections of a call, limits and logs them (``ConnectionLog``); hints about
   proxies.
 - ``connection``: forwards the bytes of one connection, within flow windows.
+- ``http_host``: checks the host that the HTTP/1 requests of a client name.
 - ``policy``: ``decide``: the entry of the allow-list for a host and port, wildcards; ``admit``: addresses. Start
   reading here.
 - ``polling``: resolves names on threads; polls connections.

@@ -3,7 +3,7 @@
 The broker runs on the thread of its call, which polls it together with the stream of the sandbox, so calls do not
 affect each other's brokers. The guest requests a host and a port. The broker checks the allow-list, resolves the
 name once, and connects to an address that it has checked. The data of the connection is passed on without
-inspection, except for the server name at the beginning of TLS.
+inspection, except for the server name at the beginning of TLS and the heads of HTTP/1 requests.
 """
 
 import errno

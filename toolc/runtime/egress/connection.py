@@ -9,6 +9,7 @@ from toolc.guest.flow_control import FlowWindow
 from toolc.guest.frames import HEADER, ProtocolError, encode
 from toolc.model.destinations import format_destination
 from toolc.model.result import ConnectionAttempt
+from toolc.runtime.egress.http_host import HttpHostFilter
 from toolc.runtime.egress.policy import Decision
 from toolc.runtime.egress.tls_sni import ClientHelloFilter
 from toolc.runtime.egress.transport import ConnectionRequest, RefusalKind, RefusedError, Transport
@@ -40,7 +41,9 @@ class EgressConnection:
         self._head_left = len(request.head)
         # Clients send no server name for addresses or for ``localhost``, so it is not checked for this machine.
         checked = request.is_opaque and not decision.is_local
-        self._name = ClientHelloFilter(decision.host) if checked else None
+        self._filters: list[ClientHelloFilter | HttpHostFilter] = [ClientHelloFilter(decision.host)] if checked else []
+        if request.is_opaque and decision.entry is not None and not decision.entry.any_host:
+            self._filters.append(HttpHostFilter(decision))
         self._guest_window = frames.FIRST_WINDOW
         self._flow = FlowWindow()
         self._guest_ended = self._server_ended = self._finished = False
@@ -88,7 +91,7 @@ class EgressConnection:
         )
 
     def receive(self, payload: bytes) -> None:
-        """Accept data from the guest. Raises ``ProtocolError`` and, for the server name, ``RefusedError``."""
+        """Accept data from the guest. Raises ``ProtocolError`` and, for a name of another site, ``RefusedError``."""
         if self.close_received or self._guest_ended or not payload:
             raise ProtocolError("it sent data on a connection after its end, or an empty frame")
         if not self.request.is_opaque:
@@ -96,7 +99,14 @@ class EgressConnection:
         if not self._flow.spend(len(payload)):
             raise ProtocolError("it sent more data on a connection than its window allows")
         if not self.close_sent:
-            self._to_server += self._name.feed(payload) if self._name else payload
+            self._to_server += self._filtered(payload) if self._filters else payload
+
+    def _filtered(self, payload: bytes) -> bytes:
+        """Return the data that may be forwarded now. Raises ``RefusedError``."""
+        for each in self._filters:
+            payload = each.feed(payload)
+        self._filters = [each for each in self._filters if not each.is_done]
+        return payload
 
     def finish(self) -> None:
         """Record that the guest sends no more data. Raises ``ProtocolError``."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from toolc.model.destinations import HostError, canonical_host, format_destination, format_host
+from toolc.model.destinations import HostError, canonical_host, format_destination, format_host, is_loopback
 from toolc.model.plan import LOCALHOST
 from toolc.model.spec.sandbox import Destination
 
@@ -120,7 +120,8 @@ def decide(allow: Sequence[Destination], host: str, port: int) -> Decision:
         return Decision(host=_printable(host), port=port, reason=str(error))
     if not 0 < port < 65536:
         return Decision(host=name, port=port, reason=f"{port} is not a port")
-    entry = next((each for each in allow if _covers(each, name, port)), None)
+    entries = [each for each in allow if _covers(each, name, port)]
+    entry = next((each for each in entries if each.any_host), entries[0] if entries else None)
     if entry is not None:
         return Decision(host=name, port=port, entry=entry)
     remedy = format_destination(Destination(kind="exact", host=name, port=port))
@@ -147,6 +148,17 @@ def admit(decision: Decision, allow: Sequence[Destination], addresses: Sequence[
     if admitted:
         return Admission(addresses=tuple(dict.fromkeys(admitted)))
     return Admission(reason=reason or f"{decision.host} has no address", remedy=remedy)
+
+
+def is_same_site(decision: Decision, host: str, port: int) -> bool:
+    """Return whether a request on an allowed connection may name this host, in canonical form, and port.
+
+    The entry must allow it, not only another entry of the list. All names of this machine mean the same.
+    """
+    if decision.entry is None or port != decision.port:
+        return False
+    is_same = host == decision.host or (is_loopback(host) and is_loopback(decision.host))
+    return is_same or _covers(decision.entry, host, port)
 
 
 def _covers(entry: Destination, host: str, port: int) -> bool:

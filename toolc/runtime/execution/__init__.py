@@ -13,7 +13,11 @@ Commands check the lock file first, in ``toolc.cli.inputs``.
 - ``call_pipeline``: ``CallPipeline``: the calls of a registry and of its composites; unknown tools (the message is in
   ``toolc.client.registry``).
 - ``leftovers``: what dead processes left on this host, for ``toolc gc``. Public: ``survey``.
+- ``open_sandbox``: a sandbox of a tool or of a profile that stays open. Public: ``open_profile``, ``open_tool``,
+  ``OpenSandbox``.
 - ``retry``: whether to repeat a failed call, and how long to wait.
+- ``started_ahead``: the sandboxes that the user's configuration asks for, before any call. Public:
+  ``start_ahead``.
 - ``single_call``: one call: deny list, validation, confirmation, deadline, attempts.
 
 May import: every package of ``runtime``, and what it may import.

@@ -14,7 +14,7 @@ from toolc.model.spec.code_backends import HostFunction, PluginBackend, PythonBa
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import Policy
 from toolc.policy.rules import enforce_policies
-from toolc.runtime.composite.composite import COMPOSED
+from toolc.runtime.composed_backends import COMPOSED
 
 __all__ = ["DenyList", "unsupported_features"]
 

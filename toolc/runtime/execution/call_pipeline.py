@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from toolc.model.call import ToolCall
 from toolc.model.call_graph import MAX_DEPTH
-from toolc.model.errors import UsageError
+from toolc.model.errors import UsageError, raise_shortage
 from toolc.model.events import ToolEnd
 from toolc.model.json_schema import JsonValue
 from toolc.model.registry import RegisteredTool
@@ -57,9 +57,13 @@ class CallPipeline:
             lock = policy = None
         check_admission(tool, self._find, lock, policy)
         caller = CallPipeline(self._options, self._find, tool)
-        result = Call(
-            tool=tool, call=call, options=self._options, context=context, caller=caller, timeout_ms=timeout_ms
-        ).result()
+        try:
+            result = Call(
+                tool=tool, call=call, options=self._options, context=context, caller=caller, timeout_ms=timeout_ms
+            ).result()
+        except (OSError, ImportError) as error:
+            raise_shortage(error)
+            raise
         context.on_event(ToolEnd(name=tool.spec.name, call_id=call.call_id, result=result))
         return result
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.names import ENGINES
+from toolc.runtime.pool.control import reports
 from toolc.runtime.workspace import scratch, scratch_sweep
 from toolc.sandbox import selection
 from toolc.sandbox.base import Leftover
@@ -29,16 +30,23 @@ class Survey:
 
 
 def survey() -> Survey:
-    """Return all leftovers. Changes nothing."""
+    """Return all leftovers, and the sandboxes that wait for calls. Changes nothing."""
     found: list[Leftover] = []
     unchecked: list[str] = []
     # Runtime folders come last: they mark that their owner left something behind.
-    for find in (*_engines(), _views, _drafts, _runtime_folders):
+    for find in (_pools, *_engines(), _views, _drafts, _runtime_folders):
         try:
             found += find()
         except InfrastructureError as error:
             unchecked.append(str(error))
     return Survey(tuple(found), tuple(unchecked))
+
+
+def _pools() -> Iterator[Leftover]:
+    """Yield the warm sandboxes of running processes, which are stopped on request."""
+    for each in reports():
+        name = f"{each.waiting} of process {each.owner.pid}"
+        yield Leftover(kind="warm sandboxes", name=name, owner=each.owner.label(), remove=each.empty)
 
 
 def _engines() -> Iterator[Callable[[], tuple[Leftover, ...]]]:
@@ -67,7 +75,7 @@ def _drafts() -> Iterator[Leftover]:
 
 def _runtime_folders() -> Iterator[Leftover]:
     for whose, folder in owner.directories():
-        yield _folder(whose, folder, partial(janitor_process.remove_tree, folder))
+        yield _folder(whose, folder, partial(janitor_process.remove_owned, folder))
 
 
 def _folder(whose: Owner, folder: Path, removed_by: Callable[[], object]) -> Leftover:

@@ -28,8 +28,9 @@ from toolc.model.spec.code_backends import ErrorKind
 from toolc.runtime.argument_binding import BindError, bind
 from toolc.runtime.call_details import Timing, identity
 from toolc.runtime.caller import CallContext, Caller
+from toolc.runtime.cancellation import Deadline, InterruptedWaitError
+from toolc.runtime.composed_backends import composed, prepare
 from toolc.runtime.composite.call import ComposedCall
-from toolc.runtime.composite.composite import composed
 from toolc.runtime.execution.admission import unsupported_features
 from toolc.runtime.execution.retry import attempt_to_json, wait_ms
 from toolc.runtime.sandboxed.call import NOT_STARTED, SandboxedCall
@@ -61,6 +62,8 @@ class Call:
             return refused
         if reason := unsupported_features(self.tool.spec):
             raise UsageError(reason)
+        if refused := self._without_backend():
+            return refused
         try:
             ready = self._confirmed()
         except (BindError, PlanError) as error:
@@ -93,6 +96,14 @@ class Call:
                 break
             ready = self._prepared(ready.bound.arguments, Timing())
         return replace(result, details=result.details | {"attempts": attempts})
+
+    def _without_backend(self) -> ToolResult | None:
+        """Import what the call needs, before its time begins. Return an error result if the call ends first."""
+        try:
+            prepare(self.tool.spec, self.caller, Deadline(self.context.cancellation, self.context.deadline))
+        except InterruptedWaitError:
+            return self._refused()
+        return None
 
     def _confirmed(self) -> SandboxedCall | ComposedCall | ToolResult:
         """Prepare the first attempt and ask for confirmation if required. Return an error result if it is refused."""

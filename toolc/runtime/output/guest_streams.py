@@ -155,6 +155,19 @@ class LineOutput(Output):
         return line
 
 
+class ForwardedOutput(Output):
+    """A stream that is passed on to ``on_data``, and of which nothing is captured."""
+
+    def __init__(self, on_data: TextSink) -> None:
+        super().__init__()
+        self._on_data = on_data
+
+    def add(self, payload: bytes) -> bytes:
+        """Pass on the next bytes. See ``Output``."""
+        self._on_data(payload)
+        return b""
+
+
 class UpdateLines(Output):
     """A stream of JSON lines, of which nothing is captured; see ``Output``. ``max_line`` is in bytes."""
 
@@ -252,6 +265,19 @@ def session_outputs(
     if not isinstance(plan.invocation, Exec):
         outputs[frames.YIELDED] = DelimitedOutput(delimiter, _updates(plan, redactor, on_update, on_text))
     return outputs
+
+
+def program_outputs(plan: Plan, redactor: Redactor, on_data: TextSink) -> dict[int, Output]:
+    """Return the streams of a guest that runs several programs; ``on_data`` receives what it sends about them.
+
+    Its own stdout and stderr have no output of programs, only errors.
+    """
+    limit = plan.stream_bytes
+    return {
+        frames.STDOUT: ByteOutput(limit, redactor),
+        frames.STDERR: ByteOutput(limit, redactor),
+        frames.REPLY: ForwardedOutput(on_data),
+    }
 
 
 def _updates(plan: Plan, redactor: Redactor, on_update: UpdateSink, on_text: TextSink) -> UpdateLines:

@@ -10,7 +10,8 @@
     read      Outcome    -> ToolResult   pure, by the tool's backend          toolc.backends
     shape     ToolResult -> ToolResult   if the spec has it, sandboxed        toolc.runtime.sandboxed.call
 
-The sandbox is closed before the outcome is read, so no process of a call is running when its result exists. If the
+No process of a call is running when its outcome is read: the sandbox is closed before, or its guest has ended all of
+them, and the executor's pool closes the empty sandbox. A transaction always waits for the end of its sandbox. If the
 reviewed spec has ``lifetime: session``, the session starts and closes the sandbox (``toolc.runtime.sessions.pool``).
 """
 
@@ -32,17 +33,16 @@ from toolc.backends.plugin import Plugin, with_stderr
 from toolc.backends.plugin_protocol import Offer
 from toolc.backends.python import Python
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
-from toolc.guest.launch_args import NETWORK_ARGUMENT
 from toolc.model.call import BoundCall
-from toolc.model.errors import UsageError
+from toolc.model.errors import UsageError, raise_shortage
 from toolc.model.http_plan import HttpCall, ResponseHandling
 from toolc.model.json_schema import JsonObject
-from toolc.model.plan import LoopbackProxy, Mount, Plan, PluginCall, Profile, PythonCall
+from toolc.model.plan import NO_LIMIT, LoopbackProxy, Mount, Plan, PluginCall, Profile, PythonCall
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import Capture, ConnectionAttempt, Outcome, Text, ToolFailure, ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind, File, PluginBackend, PythonBackend, ShellBackend
 from toolc.model.spec.http_backend import HttpBackend
-from toolc.model.spec.sandbox import MIB, Destination, Limits, SecretSpec
+from toolc.model.spec.sandbox import MIB, Limits, SecretSpec
 from toolc.model.spec.tool import ResultSpec, ToolSpec
 from toolc.runtime.argument_binding import validate_result
 from toolc.runtime.call_details import Timing, identity, sandbox_details
@@ -55,21 +55,30 @@ from toolc.runtime.http.message import libraries
 from toolc.runtime.http.request import MAX_REQUEST_BODY
 from toolc.runtime.output.progress import EventEmitter
 from toolc.runtime.output.truncation import STORED_STREAM_BYTES, fit_to_limit, truncate_result
+from toolc.runtime.pool.pool import Lease
 from toolc.runtime.sandboxed.failure_hints import explain_failure
-from toolc.runtime.sandboxed.options import CallOptions, approve_image, limit_ms, profile_of
+from toolc.runtime.sandboxed.options import (
+    CallOptions,
+    approve_image,
+    guest_arguments,
+    limit_ms,
+    preload_of,
+    profile_of,
+)
 from toolc.runtime.sandboxed.result_files import paths_to_return, with_files
 from toolc.runtime.secrets.redaction import CallSecrets, expose_secrets, redact_result, secrets_of
 from toolc.runtime.sessions.server import PluginCalls, Start, call_once, start_request
 from toolc.runtime.wire.call_loop import converse, ignore_progress
 from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
+from toolc.runtime.workspace.busy import require_free
 from toolc.runtime.workspace.dir_handle import DirHandle
 from toolc.runtime.workspace.transaction.transaction import Transaction
-from toolc.sandbox.base import EngineSandbox, format_limits
+from toolc.sandbox.base import format_limits
 from toolc.sandbox.selection import EngineSelection
 
 __all__ = ["STDOUT_SO_FAR", "describe_plugin"]
 
-INTERRUPTED: Final = frozenset({"timed_out", "out_of_memory", "cancelled"})
+INTERRUPTED: Final = frozenset({"timed_out", "out_of_memory", "workspace_limit", "cancelled"})
 """The endings that are the same for all backends: the call was stopped from outside."""
 
 STDOUT_SO_FAR: Final = "\n[stdout so far]\n"
@@ -106,6 +115,9 @@ def interrupted_result(outcome: Outcome, limits: Limits, timeout_ms: int | None)
         kind = "out_of_memory"
         limit = f"{limits.memory_bytes / MIB:g} MiB"
         message = f"the call exceeded its memory limit of {limit} and was stopped; request less data per call"
+    elif outcome.ending == "workspace_limit":
+        kind = "output_limit"
+        message = f"the call wrote more than {outcome.reason} to the workspace and was stopped; write less per call"
     streams = [("stdout", outcome.stdout.text()), ("stderr", outcome.stderr.text())]
     output = "".join(f"\n[{name} so far]\n{text.rstrip()}" for name, text in streams if text.strip())
     details: JsonObject = {"http": outcome.about} if outcome.about else {}
@@ -176,12 +188,17 @@ class SandboxedCall:
         spec = tool.spec
         profile = profile_of(spec, options)
         plan = load_backend(spec.backend.tag).plan(spec.backend, bound, profile)
-        plan = replace(plan, allow=plan.allow or spec.sandbox.network.allow)
+        reviewed = profile.limits.workspace_bytes
+        plan = replace(
+            plan,
+            allow=plan.allow or spec.sandbox.network.allow,
+            keep_bytes=STORED_STREAM_BYTES if options.result_store else 0,
+            growth_bytes=min(options.workspace_growth_bytes, NO_LIMIT if reviewed is None else reviewed),
+        )
         secrets = secrets_of(spec, options.reveal)
         if spec.sandbox.secrets:
             plan = expose_secrets(plan, spec, secrets)
         plan, requests = prepare_http_call(plan, secrets, spec.sandbox.secrets)
-        plan = replace(plan, keep_bytes=STORED_STREAM_BYTES if options.result_store else 0)
         timing.lap("plan")
         selection = options.select_engine(profile)
         timing.lap("choose")
@@ -208,6 +225,8 @@ class SandboxedCall:
                 f"tool {spec.name!r} runs without {limits}: the engine {engine!r} cannot enforce that here, and your "
                 f"configuration accepts it; limited instead: {selection.instead}"
             )
+        if workspace is not None:
+            require_free(workspace)
         left_ms = (context.deadline - monotonic()) * 1000
         allowed_ms = round(min(timeout_ms, left_ms))
         if allowed_ms <= 0:
@@ -216,7 +235,9 @@ class SandboxedCall:
             transaction: Transaction | None = None
             if spec.sandbox.transaction is not None and workspace is not None:
                 transaction = stack.enter_context(Transaction(spec, self.bound.call_id, workspace))
-            outcome, sandbox = self._run(partial(self._start, self.plan.allow, transaction), context, allowed_ms)
+            words = guest_arguments(has_network=bool(self.plan.allow), preload=preload_of(spec))
+            start = partial(self._start, words, transaction, context.cancellation)
+            outcome, sandbox = self._run(start, context, allowed_ms)
             own_ms = timeout_ms if timeout_ms <= left_ms else None
             result = self._read(outcome, context.cancellation, allowed_ms, own_ms)
             if outcome.attempts:
@@ -237,13 +258,15 @@ class SandboxedCall:
         return fit_to_limit(result, output_bytes, store.add if store else None)
 
     def _start(
-        self, allow: Sequence[Destination], transaction: Transaction | None, profile: Profile
-    ) -> tuple[EngineSandbox, Profile]:
-        engine = self.selection.engine
-        guest_arguments = (*BOOTSTRAP_ARGUMENTS, NETWORK_ARGUMENT) if allow else BOOTSTRAP_ARGUMENTS
+        self, words: tuple[str, ...], transaction: Transaction | None, cancellation: Cancellation, profile: Profile
+    ) -> Lease:
+        engine, pool = self.selection.engine, self.options.pool
         if transaction:
-            return transaction.start(engine, profile, guest_arguments)
-        return engine.start(profile, guest_arguments), profile
+            sandbox, profile = transaction.start(engine, profile, words)
+            return Lease(sandbox, profile)
+        if pool is None:
+            return Lease(engine.start(profile, words), profile)
+        return pool.lease(self.tool.spec.name, engine, profile, words, cancellation)
 
     def _run(self, start: Start, context: CallContext, timeout_ms: int) -> tuple[Outcome, JsonObject]:
         """Run the plan. Return its outcome and the ``details`` of the sandbox."""
@@ -272,23 +295,32 @@ class SandboxedCall:
         """Run the plan in a new sandbox and close it. Return the outcome and the ``details`` of the sandbox."""
         if cancellation.is_cancelled:
             return Outcome(ending="cancelled"), {"user": ""}
-        sandbox, profile = start(self.plan.profile)
-        self.timing.lap("create", until=sandbox.created)
-        self.timing.lap("start")
+        lease = start(self.plan.profile)
+        sandbox = lease.sandbox
+        lease.record_start(self.timing)
         try:
             outcome = converse(
                 sandbox,
-                replace(self.plan, profile=profile),
+                self.plan if lease.profile is self.plan.profile else replace(self.plan, profile=lease.profile),
                 timeout_ms=timeout_ms,
                 cancellation=cancellation,
                 on_progress=events.progress if events else ignore_progress,
                 on_output=events.output if events else None,
                 egress=egress,
+                ready=lease.ready,
             )
             self.timing.lap("ready")
             self.timing.split("ready", "run", outcome.usage.duration_ms)
-        finally:
-            sandbox.close()
+            self.timing.split("run", "frames", outcome.usage.host_ms)
+        except BaseException:
+            lease.close()
+            raise
+        if outcome.processes_ended:
+            lease.close_empty()
+        elif outcome.processes_ended is None:
+            lease.close()
+        else:
+            lease.close_left()
         self.timing.lap("close")
         return outcome, sandbox_details(sandbox.user, sandbox.image)
 
@@ -308,7 +340,8 @@ class SandboxedCall:
         result = redact_result(result, self.egress.redactor)
         if not result.is_error and self._is_shaped(outcome.status):
             remaining_ms = max(1, allowed_ms - round(outcome.usage.duration_ms))
-            start, egress = partial(self._start, (), None), Egress(redactor=self.egress.redactor)
+            words, egress = guest_arguments(has_network=False, preload=()), Egress(redactor=self.egress.redactor)
+            start = partial(self._start, words, None, cancellation)
             attempt = replace(self, plan=self._shaping_plan(result), timing=Timing())
             shaping, _ = attempt.run_once(start, remaining_ms, cancellation, None, egress)
             if shaping.ending in INTERRUPTED:
@@ -356,6 +389,8 @@ class SandboxedCall:
             "peak_memory_bytes": outcome.usage.peak_memory_bytes,
             "truncated": is_truncated,
         }
+        if outcome.usage.workspace_growth_bytes is not None:
+            details["workspace_growth_bytes"] = outcome.usage.workspace_growth_bytes
         if outcome.attempts:
             details["network"] = [each.to_json() for each in outcome.attempts]
         if outcome.unlisted_attempts:
@@ -436,4 +471,5 @@ def _read_upload(workspace: Mount | None, path: str) -> bytes:
             with os.fdopen(os.dup(descriptor), "rb") as file:
                 return file.read(MAX_REQUEST_BODY)
     except OSError as error:
+        raise_shortage(error)
         raise RefusedError(f"the file {path[:200]!r} cannot be sent: {error.strerror}") from None

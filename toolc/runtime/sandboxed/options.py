@@ -1,21 +1,26 @@
 """Options that the caller of a tool chooses, and the sandbox profile derived from them and the spec."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
+from toolc.guest.launch_args import NETWORK_ARGUMENT, preload_argument
 from toolc.model.call import ApproveChanges, Confirm
 from toolc.model.errors import UsageError
 from toolc.model.lock_file import Lock, LockError
-from toolc.model.plan import LoopbackProxy, Profile, loopback_proxy
+from toolc.model.plan import NO_LIMIT, LoopbackProxy, Mount, Profile, loopback_proxy
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBackend
+from toolc.model.spec.sandbox import Limits, SandboxSpec
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import Policy
 from toolc.runtime.output.result_store import ResultStore
+from toolc.runtime.pool.pool import ExecutorPool
 from toolc.runtime.secrets.redaction import Reveal, no_secrets
 from toolc.runtime.sessions.pool import Sessions
-from toolc.runtime.workspace.mount import mount
+from toolc.runtime.workspace.growth import is_bounded
+from toolc.runtime.workspace.mount import copies_location, mount, scratch_location
 from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import EngineSelection
 
@@ -41,23 +46,30 @@ _INCOMPARABLE: Final = {
 class CallOptions:
     """Options chosen by the caller rather than by the tool spec, such as the workspace, engine and timeout.
 
-    ``accept_unenforced`` names limits that the user accepts to run without. ``approve_changes`` decides for specs
+    ``accept_unenforced`` names limits that the user accepts to run without. ``workspace_growth_bytes`` is by how much a
+    call may grow its workspace. ``base_image`` and ``host_programs`` are the user's choices of what a tool without an
+    image runs in (see ``Profile``). ``approve_changes`` decides for specs
     with ``commit: ask``; without it such changes are discarded. ``confirm`` decides for specs with ``confirm: true``;
     without it such tools are not called. ``denied`` returns why a tool may not be called. ``sessions`` holds the
-    sandboxes that live for several calls, and ``result_store`` the long results; the creator of the options closes
-    both. A ``lock`` restricts calls to approved tools, and a ``policy`` to those it allows.
+    sandboxes that live for several calls, ``pool`` those that wait for a call, and ``result_store`` the long results;
+    the creator of the options closes them. A ``lock`` restricts calls to approved tools, and a ``policy`` to those
+    it allows.
     """
 
     select_engine: EngineSelector
     workspace: Path | None = None
     timeout_ms: int | None = None
     accept_unenforced: tuple[str, ...] = ()
+    workspace_growth_bytes: int = NO_LIMIT
+    base_image: str | None = None
+    host_programs: bool = False
     approve_changes: ApproveChanges | None = None
     reveal: Reveal = no_secrets
     confirm: Confirm | None = None
     denied: Callable[[ToolSpec], str | None] = lambda _: None
     sessions: Sessions = field(default_factory=Sessions)
     result_store: ResultStore | None = None
+    pool: ExecutorPool | None = None
     lock: Lock | None = None
     policy: Policy | None = None
 
@@ -82,8 +94,10 @@ def profile_of(tool: ToolSpec, options: CallOptions) -> Profile:
     has_programs = isinstance(tool.backend, ShellBackend | PythonBackend | PluginBackend)
     return Profile(
         image=sandbox.image,
+        base_image=options.base_image,
+        host_programs=options.host_programs,
         workspace=workspace,
-        limits=sandbox.limits,
+        limits=_unbounded_limits(sandbox, workspace),
         min_isolation=sandbox.min_isolation,
         nonroot=sandbox.run_as == "nonroot",
         accept_unenforced=options.accept_unenforced,
@@ -91,6 +105,29 @@ def profile_of(tool: ToolSpec, options: CallOptions) -> Profile:
         requirements=_requirements(tool, options.lock),
         loopback=loopback_proxy(sandbox.network.allow) if has_programs else LoopbackProxy(),
     )
+
+
+def guest_arguments(*, has_network: bool, preload: tuple[str, ...] | None = None) -> tuple[str, ...]:
+    """Return the arguments of Python in a sandbox. ``preload`` are the modules of a Python tool, None for others."""
+    network = (NETWORK_ARGUMENT,) if has_network else ()
+    return (*BOOTSTRAP_ARGUMENTS, *network, *(() if preload is None else (preload_argument(preload),)))
+
+
+def preload_of(tool: ToolSpec) -> tuple[str, ...] | None:
+    """Return the modules to import before a call of ``tool``; None if it is not a Python tool."""
+    return tool.backend.preload if isinstance(tool.backend, PythonBackend) else None
+
+
+def _unbounded_limits(sandbox: SandboxSpec, workspace: Mount | None) -> Limits:
+    """Return the limits that an engine must enforce: not that of a workspace whose file system is small enough."""
+    limit = sandbox.limits.workspace_bytes
+    if workspace is None or limit is None:
+        return sandbox.limits
+    # What a transaction writes is in the folder of its view, which the first transaction creates, or in a copy.
+    folders = (Path(workspace.source),) if workspace.mode == "rw" else (scratch_location(), copies_location())
+    existing = [next(each for each in (folder, *folder.parents) if each.exists()) for folder in folders]
+    is_enforced = all(is_bounded(str(each), limit) for each in existing)
+    return replace(sandbox.limits, workspace_bytes=None) if is_enforced else sandbox.limits
 
 
 def _requirements(tool: ToolSpec, lock: Lock | None) -> tuple[str, ...]:
@@ -107,8 +144,10 @@ def _requirements(tool: ToolSpec, lock: Lock | None) -> tuple[str, ...]:
 
 
 def approve_image(tool: ToolSpec, profile: Profile, engine: Engine, lock: Lock) -> None:
-    """Raise ``LockError`` if the image of ``profile`` is not the approved one."""
+    """Raise ``LockError`` if the image of ``profile``, or its base image, is not the approved one."""
     if profile.image is None:
+        if profile.build is None and not lock.allows_any_base:
+            _approve_base(tool, profile, engine, lock)
         return
     approved, found = lock.tools[tool.name].image, engine.content_digests(profile).image
     names = (*found.names, found.digest) if found else ()
@@ -120,4 +159,23 @@ def approve_image(tool: ToolSpec, profile: Profile, engine: Engine, lock: Lock) 
     raise LockError(
         f"the image {profile.image} of {tool.name} is not the one that {lock.path} approves: found {is_now}, "
         f"approved {approved or 'none'}; {hint or 'review what changed, then run: toolc lock'}"
+    )
+
+
+def _approve_base(tool: ToolSpec, profile: Profile, engine: Engine, lock: Lock) -> None:
+    found = engine.content_digests(profile).image
+    if found is not None and found.tree == lock.base:
+        return
+    if profile.host_programs:
+        raise LockError(
+            f"{lock.path} approves a base image, in which {tool.name} must run, but your configuration says "
+            "host_programs: true; remove that line"
+        )
+    is_now = f"{found.name} with the tree {found.tree or 'unknown'}" if found else "none"
+    name = profile.base_image
+    raise LockError(
+        f"the base image, in which {tool.name} runs, is not the one that {lock.path} approves: found {is_now}, "
+        f"approved the tree {lock.base}; get the approved one from a machine that has it: there, run toolc image "
+        f"export {name or 'base'} --output base.tar; here, toolc image import base.tar{f' {name}' if name else ''}; or "
+        "approve the one found: toolc lock --base"
     )

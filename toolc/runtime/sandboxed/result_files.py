@@ -9,6 +9,7 @@ from toolc.backends.base import PlanError
 from toolc.backends.content import with_note
 from toolc.guest.context import audio_type, image_type
 from toolc.model.call import BoundCall
+from toolc.model.errors import raise_shortage
 from toolc.model.plan import Mount
 from toolc.model.result import Audio, Content, Image, Resource, Text, ToolFailure, ToolResult
 from toolc.model.template import Template, TemplateError, as_text, evaluate
@@ -61,6 +62,7 @@ def _open_workspace(mount: Mount) -> DirHandle:
     try:
         real = DirHandle.open(mount.source)
     except OSError as error:
+        raise_shortage(error)
         raise FolderError("file", f"the workspace cannot be read: {error.strerror}") from None
     if mount.inode and (real.status.st_dev, real.status.st_ino) != (mount.device, mount.inode):
         real.close()

@@ -33,11 +33,12 @@ from toolc.model.result import Capture, Ending, Outcome
 from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime.call_details import Timing, sandbox_details
 from toolc.runtime.egress.broker import Egress
+from toolc.runtime.output.progress import MAX_MESSAGE
+from toolc.runtime.pool.pool import Lease
 from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
-from toolc.sandbox.base import EngineSandbox
 from toolc.sandbox.selection import in_use
 
-_ENDINGS: Final[dict[object, Ending]] = {"exited": "exited", "signaled": "signaled", "not_started": "not_started"}
+_ENDINGS: Final[tuple[Ending, ...]] = ("exited", "signaled", "not_started")
 
 T = TypeVar("T")
 
@@ -46,8 +47,8 @@ QUIET_SECONDS: Final = 0.005
 
 _LOST: Final = "this call was not sent, and the state of the process is lost; call again to start a new process"
 
-Start: TypeAlias = Callable[[Profile], tuple[EngineSandbox, Profile]]
-"""Starts a sandbox and returns it with its profile. Raises ``InfrastructureError``."""
+Start: TypeAlias = Callable[[Profile], Lease]
+"""Returns a sandbox that no call has used. Raises ``InfrastructureError``."""
 
 _CALL_ID: Final = "TOOLC_CALL_ID"
 _ARGUMENT: Final = "ARG_"
@@ -75,13 +76,14 @@ def run_program(wire: SessionWire, plan: Plan, call: Exec) -> Outcome:
         report = None
     if not isinstance(report, dict):
         raise wire.broken("its report about the program is not a JSON object")
-    ending, status, reason = _ENDINGS.get(report.get("ending")), report.get("status"), report.get("reason")
-    if ending is None or not isinstance(status, int) or not isinstance(reason, str):
+    ending = next((each for each in _ENDINGS if each == report.get("ending")), None)
+    status, reason = report.get("status"), report.get("reason")
+    if ending is None or not isinstance(status, int) or not 0 <= status <= 255 or not isinstance(reason, str):
         raise wire.broken("its report about the program is invalid")
     cpu_ms, kills = report.get("cpu_ms"), report.get("oom_kills")
     outcome = wire.outcome("out_of_memory" if kills and ending != "not_started" else ending)
     usage = replace(outcome.usage, cpu_ms=cpu_ms if isinstance(cpu_ms, float) else None)
-    return replace(outcome, status=status, reason=reason, usage=usage)
+    return replace(outcome, status=status, reason=reason[:MAX_MESSAGE], usage=usage)
 
 
 def _request(wire: SessionWire, message: JsonObject) -> bytes:
@@ -199,11 +201,12 @@ class SandboxServer:
         self._cleanup = ExitStack()
         self._cleanup.enter_context(in_use())
         with self._cleanup:
-            self.sandbox, profile = start(plan.profile)
-            self._cleanup.callback(self.sandbox.close)
-            timing.lap("create", until=self.sandbox.created)
-            timing.lap("start")
-            self._wire = SessionWire(self.sandbox, replace(start_request(plan), profile=profile), egress)
+            lease = start(plan.profile)
+            self.sandbox = lease.sandbox
+            self._cleanup.callback(lease.close)
+            lease.record_start(timing)
+            request = replace(start_request(plan), profile=lease.profile)
+            self._wire = SessionWire(self.sandbox, request, egress, lease.ready)
             self._cleanup.callback(self._wire.close)
             self._plugin = PluginCalls()
             self._cleanup = self._cleanup.pop_all()

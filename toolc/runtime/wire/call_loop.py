@@ -1,8 +1,10 @@
 """Run one call over a sandbox's stream: send, poll, enforce the deadline, and determine the outcome."""
 
+from __future__ import annotations
+
 import select
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -13,11 +15,13 @@ from toolc.guest.launch_args import boot_id
 from toolc.model.errors import InfrastructureError, SandboxDiedError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Plan
-from toolc.model.result import REPLACEMENT, Content, Outcome
+from toolc.model.result import REPLACEMENT, Content, Ending, Outcome
+from toolc.model.spec.sandbox import MIB
 from toolc.runtime.cancellation import Cancellation, poll_ms
 from toolc.runtime.egress.broker import Broker, Egress
 from toolc.runtime.output.progress import OutputSink, UpdateSink
 from toolc.runtime.wire.protocol import CallTooLargeError, Conversation
+from toolc.runtime.workspace.growth import INTERVAL_SECONDS, WorkspaceGrowth
 from toolc.sandbox.base import EngineSandbox
 
 START_SECONDS: Final = 60.0
@@ -63,7 +67,10 @@ def verify_workspace_mount(mount: Mount | None, ready: JsonObject) -> None:
 
 
 def _is_same_time(seen: object, mount: Mount) -> bool:
-    """Return whether both folders have the same modification time and ``mount`` was not replaced."""
+    """Return whether both folders have the same modification time and ``mount`` was not replaced.
+
+    A folder that other calls change at the same time may have had any time since it was mounted.
+    """
     if not isinstance(seen, int):
         return False
     try:
@@ -75,14 +82,15 @@ def _is_same_time(seen: object, mount: Mount) -> bool:
     changed_ns = status.st_mtime_ns
     # Shared folders of virtual machines may only have a resolution of whole seconds.
     unit = 1_000_000_000 if seen % 1_000_000_000 == 0 else 1000
-    return seen // unit == changed_ns // unit
+    first, last = sorted((mount.changed_ns or changed_ns, changed_ns))
+    return first // unit <= seen // unit <= last // unit
 
 
 def ignore_progress(percent: float | None, message: str, content: tuple[Content, ...]) -> None:
     """Ignore a progress report: the sink of a call without a listener."""
 
 
-def converse(
+def converse(  # noqa: PLR0913  one parameter per option
     sandbox: EngineSandbox,
     plan: Plan,
     *,
@@ -91,26 +99,30 @@ def converse(
     on_progress: UpdateSink,
     on_output: OutputSink | None = None,
     egress: Egress | None = None,
+    ready: JsonObject | None = None,
 ) -> Outcome:
     """Run the call of ``plan`` in a new sandbox, which the caller must close.
 
     ``timeout_ms`` counts from when the guest is ready, without the time spent in the sinks; the guest enforces the
-    deadline too. Raises ``SandboxDiedError`` if the sandbox ends or breaks the protocol. Exceptions of a sink, and
-    ``KeyboardInterrupt``, are propagated.
+    deadline too. ``ready`` is the report of a guest that waits for the call. Raises ``SandboxDiedError`` if the sandbox
+    ends or breaks the protocol. Exceptions of a sink, and ``KeyboardInterrupt``, are propagated.
     """
     listener_time = ListenerTime()
     egress = egress or Egress()
     on_output = listener_time.measure(on_output) if on_output else None
-    conversation = Conversation(plan, timeout_ms, listener_time.measure(on_progress), on_output, egress.redactor)
-    loop = WireLoop(sandbox, conversation, cancellation, listener_time)
-    if not plan.allow:
-        return loop.run(plan.profile.workspace, timeout_ms)
-    egress = replace(egress, on_attempt=listener_time.measure(egress.on_attempt))
-    with closing(Broker(plan.allow, conversation.outgoing, egress, sandbox.write)) as broker:
-        conversation.connections = loop.broker = broker
-        outcome = loop.run(plan.profile.workspace, timeout_ms)
-        loop.deliver(monotonic() + DELIVERY_SECONDS)
-        return replace(outcome, attempts=broker.attempts(), unlisted_attempts=broker.unlisted)
+    on_progress = listener_time.measure(on_progress)
+    conversation = Conversation(plan, timeout_ms, on_progress, on_output, egress.redactor, ready=ready)
+    workspace = plan.profile.workspace
+    with WorkspaceGrowth.begin(workspace, plan.growth_bytes) or nullcontext() as growth:
+        loop = WireLoop(sandbox, conversation, cancellation, listener_time, growth=growth)
+        if not plan.allow:
+            return loop.run(workspace, timeout_ms)
+        egress = replace(egress, on_attempt=listener_time.measure(egress.on_attempt))
+        with closing(Broker(plan.allow, conversation.outgoing, egress, sandbox.write)) as broker:
+            conversation.connections = loop.broker = broker
+            outcome = loop.run(workspace, timeout_ms)
+            loop.deliver(monotonic() + DELIVERY_SECONDS)
+            return replace(outcome, attempts=broker.attempts(), unlisted_attempts=broker.unlisted)
 
 
 class StreamEndError(Exception):
@@ -136,17 +148,35 @@ class ListenerTime:
 
 @dataclass(slots=True)
 class WireLoop:
-    """The polling loop: moves bytes between a sandbox and a conversation until a condition is met."""
+    """The polling loop: moves bytes between a sandbox and a conversation until a condition is met.
+
+    ``waited`` is how long it has waited since the call was sent, in seconds.
+    """
 
     sandbox: EngineSandbox
     conversation: Conversation
     cancellation: Cancellation | None
     listener_time: ListenerTime
     broker: Broker | None = None
+    growth: WorkspaceGrowth | None = None
     cancelled: bool = False
+    waited: float = 0.0
 
     def run(self, workspace: Mount | None, timeout_ms: int) -> Outcome:
         """Run the whole call, from READY to EXIT. See ``converse``."""
+        outcome = self._run(workspace, timeout_ms)
+        host_ms = max(0.0, outcome.usage.duration_ms - self.waited * 1000)
+        return self.with_growth(replace(outcome, usage=replace(outcome.usage, host_ms=host_ms)))
+
+    def with_growth(self, outcome: Outcome) -> Outcome:
+        """Return ``outcome`` with the growth of the workspace, and the limit if it was exceeded."""
+        if self.growth is None:
+            return outcome
+        if outcome.ending == "workspace_limit":
+            outcome = replace(outcome, reason=f"{self.growth.limit_bytes / MIB:g} MiB")
+        return replace(outcome, usage=replace(outcome.usage, workspace_growth_bytes=self.growth.bytes()))
+
+    def _run(self, workspace: Mount | None, timeout_ms: int) -> Outcome:
         conversation, sandbox, started = self.conversation, self.sandbox, monotonic()
         try:
             start_deadline = started + START_SECONDS
@@ -156,7 +186,9 @@ class WireLoop:
                     return conversation.outcome("cancelled")
                 raise sandbox_died(sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
             verify_workspace_mount(workspace, conversation.ready)
-            started = monotonic()
+            if self.growth is not None:
+                self.growth.ready(conversation.ready)
+            started, self.waited = monotonic(), 0.0
             conversation.call()
             self.send()
             if self.broker is not None and conversation.sends_request_first:
@@ -175,7 +207,7 @@ class WireLoop:
                 return conversation.outcome("out_of_memory", duration_ms)
             raise sandbox_died(sandbox, "the sandbox ended before its call did") from None
         if not ended:
-            return conversation.outcome("cancelled" if self.cancelled else "timed_out", duration_ms)
+            return conversation.outcome(self.interruption(), duration_ms)
         return self.final_outcome(duration_ms)
 
     def run_until(self, deadline: float, done: Callable[[], bool]) -> bool:
@@ -202,9 +234,17 @@ class WireLoop:
         return True
 
     def is_over(self, deadline: float) -> bool:
-        """Return whether ``deadline`` has passed or the call was cancelled."""
+        """Return whether ``deadline`` has passed, the call was cancelled, or its workspace has grown too much."""
         self.cancelled = self.cancellation is not None and self.cancellation.is_cancelled
-        return self.cancelled or deadline + self.listener_time.seconds <= monotonic()
+        if self.cancelled or (self.growth is not None and self.growth.is_exceeded()):
+            return True
+        return deadline + self.listener_time.seconds <= monotonic()
+
+    def interruption(self) -> Ending:
+        """Return why a call is over that has not ended itself."""
+        if self.cancelled:
+            return "cancelled"
+        return "workspace_limit" if self.growth is not None and self.growth.exceeded else "timed_out"
 
     def final_outcome(self, duration_ms: float) -> Outcome:
         """Return the outcome that the guest reports, or ``out_of_memory`` if the kernel killed a process of the call.
@@ -254,7 +294,11 @@ class WireLoop:
             if self.broker.has_room:
                 poll.register(self.broker.fileno(), select.POLLIN)
             seconds = min(seconds, EXPIRY_SECONDS)
+        if self.growth is not None:
+            seconds = min(seconds, INTERVAL_SECONDS)
+        started = monotonic()
         poll.poll(poll_ms(seconds))
+        self.waited += monotonic() - started
 
 
 def sandbox_died(sandbox: EngineSandbox, message: str) -> SandboxDiedError:

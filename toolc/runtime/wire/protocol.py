@@ -3,24 +3,35 @@
 It does not trust the guest. Anything the guest sends that the plan does not allow raises ``ProtocolError``.
 """
 
+from __future__ import annotations
+
 import json
+import marshal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias, TypeGuard, get_args
 
 from toolc.guest import frames
-from toolc.guest.bundle import bundle
+from toolc.guest.bundle import MARSHAL_VERSION, bundle
 from toolc.guest.flow_control import max_reports
 from toolc.guest.frames import ProtocolError
 from toolc.model.destinations import format_host
 from toolc.model.events import Stream
 from toolc.model.http_plan import HttpCall
 from toolc.model.json_schema import JsonObject, JsonValue, parse_json
-from toolc.model.plan import PROXY_PORT, Exec, LoopbackProxy, Plan, PluginCall, PythonCall
+from toolc.model.plan import PROXY_PORT, Exec, LoopbackProxy, Plan, PluginCall, Programs, PythonCall
 from toolc.model.result import Capture, Content, Ending, Outcome, Usage
 from toolc.model.spec.code_backends import File
 from toolc.runtime.http.message import ADDRESS, http_message, interim_details
-from toolc.runtime.output.guest_streams import DelimitedOutput, LineOutput, Output, call_outputs, session_outputs
+from toolc.runtime.output.guest_streams import (
+    DelimitedOutput,
+    LineOutput,
+    Output,
+    TextSink,
+    call_outputs,
+    program_outputs,
+    session_outputs,
+)
 from toolc.runtime.output.progress import MAX_MESSAGE, LiveTextStream, OutputSink, UpdateSink
 from toolc.runtime.secrets.redaction import Redactor
 
@@ -52,7 +63,8 @@ class CallTooLargeError(Exception):
 class ExitReport:
     """The guest's EXIT frame. ``oom_kills`` is None if the guest has no counter.
 
-    ``about`` has what the guest reports about an HTTP call that may have been interrupted.
+    ``processes_ended``: every process of the call has ended. ``about`` has what the guest reports about an HTTP call
+    that may have been interrupted.
     """
 
     ending: GuestEnding
@@ -62,6 +74,7 @@ class ExitReport:
     cpu_ms: float | None
     peak_memory_bytes: int | None
     about: JsonObject = field(default_factory=dict)
+    processes_ended: bool = False
 
 
 class Connections(Protocol):
@@ -75,6 +88,7 @@ class Conversation:
     """One call over one wire, from the bundle to EXIT. A ``session`` makes several calls before EXIT.
 
     Bytes to send are collected in ``outgoing``. Pass received bytes to ``receive``. ``exit_report`` is set at the end.
+    ``ready`` is the report of a guest that has its bundle and waits for the call.
     """
 
     def __init__(
@@ -86,10 +100,11 @@ class Conversation:
         redactor: Redactor | None = None,
         *,
         session: bool = False,
+        ready: JsonObject | None = None,
     ) -> None:
-        self.outgoing = bytearray(bundle())
-        self.is_ready = False
-        self.ready: JsonObject = {}
+        self.outgoing = bytearray(bundle() if ready is None else b"")
+        self.is_ready = ready is not None
+        self.ready: JsonObject = ready or {}
         self.exit_report: ExitReport | None = None
         self.connections: Connections | None = None
         self._plan = plan
@@ -103,7 +118,7 @@ class Conversation:
             self._outputs = call_outputs(plan, self._redactor, self.report, self._show_text)
         limit = plan.profile.limits.output_bytes
         self._live = LiveTextStream(_LIVE_STREAMS.values(), limit, on_output) if on_output else None
-        self._called = False
+        self.is_called = False
         self._stdin = memoryview(plan.stdin)
         self._stdin_window = frames.WINDOW_BYTES
         self._stdin_sent = 0
@@ -119,7 +134,7 @@ class Conversation:
                 f"the call's arguments and files have {len(message)} bytes, and the limit is {MAX_CALL}; "
                 "pass large data through the workspace"
             )
-        self._called = True
+        self.is_called = True
         self.outgoing += frames.encode(frames.CALL, 0, message)
         self.refill()
 
@@ -142,6 +157,10 @@ class Conversation:
                 data = output.add(old.rest)
                 if self._live and stream in _LIVE_STREAMS:
                     self._live.add(_LIVE_STREAMS[stream], data)
+
+    def begin_programs(self, on_data: TextSink) -> None:
+        """Begin to serve programs. ``on_data`` receives the frames of ``toolc.guest.programs.server``."""
+        self._outputs = program_outputs(self._plan, self._redactor, on_data)
 
     def send(self, data: bytes) -> None:
         """Send more of stdin, in a session."""
@@ -166,7 +185,7 @@ class Conversation:
 
     def refill(self) -> None:
         """Move more of stdin to ``outgoing``, within the guest's window and ``STDIN_AHEAD``."""
-        while self._called and self._stdin_window and len(self.outgoing) < STDIN_AHEAD:
+        while self.is_called and self._stdin_window and len(self.outgoing) < STDIN_AHEAD:
             size = min(frames.MAX_PAYLOAD, self._stdin_window)
             piece = bytes(self._stdin[self._stdin_sent : self._stdin_sent + size])
             if not piece:
@@ -175,7 +194,7 @@ class Conversation:
             self._stdin_sent += len(piece)
             self._stdin_window -= len(piece)
         is_whole = self._stdin_sent == len(self._stdin) and not self._session
-        if self._called and not self._stdin_ended and is_whole:
+        if self.is_called and not self._stdin_ended and is_whole:
             self.outgoing += frames.encode(frames.END, frames.STDIN)
             self._stdin_ended = True
 
@@ -185,8 +204,8 @@ class Conversation:
             for kind, stream, payload in self._reader.feed(data):
                 if not self.is_ready and (kind, stream) == (frames.READY, 0):
                     self.is_ready = True
-                    self.ready = _object(payload, "the READY message")
-                elif not (self.is_ready and self._called):
+                    self.ready = json_object(payload, "the READY message")
+                elif not (self.is_ready and self.is_called):
                     raise ProtocolError(f"it sent data before {'the call' if self.is_ready else 'READY'}")
                 elif stream >= frames.FIRST_CONNECTION and self.connections is not None:
                     self.connections.handle_frame(kind, stream, payload)
@@ -239,6 +258,7 @@ class Conversation:
             reason=report.reason if report else "",
             usage=usage,
             about=interim_details(call, report.about if report else {}) if isinstance(call, HttpCall) else {},
+            processes_ended=report.processes_ended if report else None,
         )
 
     def _receive_output(self, kind: int, stream: int, payload: bytes) -> None:
@@ -281,7 +301,7 @@ class Conversation:
         self._reports += 1
         if self._reports > self._max_reports:
             raise ProtocolError(f"it reported progress more than {self._max_reports} times")
-        report = _object(payload, "a progress report")
+        report = json_object(payload, "a progress report")
         percent, message = report.get("percent"), report.get("message")
         if not isinstance(message, str) or len(message) > MAX_MESSAGE:
             raise ProtocolError("the message of a progress report is missing or too long")
@@ -291,7 +311,7 @@ class Conversation:
 
 
 def call_message(plan: Plan, timeout_ms: int, *, session: bool = False) -> bytes:
-    """Return the JSON of the CALL frame (see ``toolc.guest.job``) for a plan and a timeout in milliseconds.
+    """Return the content of the CALL frame (see ``toolc.guest.job``) for a plan and a timeout in milliseconds.
 
     For a ``session`` it starts the process that serves the calls, which follow as lines of stdin.
     """
@@ -325,7 +345,10 @@ def call_message(plan: Plan, timeout_ms: int, *, session: bool = False) -> bytes
         }
     if session:
         call["session"] = True
-    return json.dumps(call).encode("ascii")
+    if isinstance(invocation, Programs):
+        call["programs"] = True
+    # In JSON and back: marshal refuses or misreads values of subclasses, such as enumerations and numbers of NumPy.
+    return marshal.dumps(json.loads(json.dumps(call)), MARSHAL_VERSION)
 
 
 def _file(file: File, *, executable: bool) -> JsonValue:
@@ -334,7 +357,7 @@ def _file(file: File, *, executable: bool) -> JsonValue:
 
 
 def _exit_report(payload: bytes) -> ExitReport:
-    message = _object(payload, "the exit report")
+    message = json_object(payload, "the exit report")
     ending, status, reason = message.get("ending"), message.get("status"), message.get("reason")
     known: GuestEnding | None = next((each for each in get_args(GuestEnding) if each == ending), None)
     if known is None or not _is_count(status) or status > 255 or not isinstance(reason, str):
@@ -349,10 +372,12 @@ def _exit_report(payload: bytes) -> ExitReport:
         cpu_ms=cpu if _is_number(cpu) and 0 <= cpu < 1e15 else None,
         peak_memory_bytes=peak if _is_count(peak) else None,
         about=about if isinstance(about, dict) else {},
+        processes_ended=message.get("processes_ended") is True,
     )
 
 
-def _object(payload: bytes, name: str) -> JsonObject:
+def json_object(payload: bytes, name: str) -> JsonObject:
+    """Parse a control message. Raises ``ProtocolError``, whose message has ``name``."""
     try:
         value = parse_json(payload)
     except ValueError:

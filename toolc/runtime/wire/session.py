@@ -5,6 +5,8 @@ The session ends when its owner closes the sandbox, and on every error: a proces
 wrote something without a call cannot be used again.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -13,6 +15,7 @@ from time import monotonic
 from typing import Final
 
 from toolc.guest.frames import ProtocolError
+from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan
 from toolc.model.result import Capture, ConnectionAttempt, Ending, Outcome
 from toolc.runtime.cancellation import Cancellation
@@ -29,6 +32,7 @@ from toolc.runtime.wire.call_loop import (
     verify_workspace_mount,
 )
 from toolc.runtime.wire.protocol import CallTooLargeError, Conversation
+from toolc.runtime.workspace.growth import WorkspaceGrowth
 from toolc.sandbox.base import EngineSandbox
 
 LIFE_MS: Final = 2_000_000_000
@@ -60,14 +64,19 @@ class EndedError(Exception):
 class SessionWire:
     """The stream to a sandbox that the caller must close. For one thread at a time."""
 
-    def __init__(self, sandbox: EngineSandbox, plan: Plan, egress: Egress) -> None:
+    def __init__(self, sandbox: EngineSandbox, plan: Plan, egress: Egress, ready: JsonObject | None = None) -> None:
+        """``ready`` is the report of a guest that waits for its first call."""
         self.redactor = egress.redactor
         self.delimiter = ""
         self._sandbox = sandbox
         self._plan = plan
         self._open = ExitStack()
-        self._conversation = Conversation(plan, LIFE_MS, ignore_progress, None, egress.redactor, session=True)
+        self._conversation = Conversation(
+            plan, LIFE_MS, ignore_progress, None, egress.redactor, session=True, ready=ready
+        )
         self._broker: Broker | None = None
+        self._growth: WorkspaceGrowth | None = None
+        self._open.callback(self._end_growth)
         if plan.allow:
             egress = replace(egress, on_attempt=self._on_attempt)
             self._broker = Broker(plan.allow, self._conversation.outgoing, egress)
@@ -78,7 +87,13 @@ class SessionWire:
         """Begin the next call. Its time starts when the sandbox is ready. Raises ``EndedError``."""
         listener_time = ListenerTime()
         self._call = replace(call, on_attempt=listener_time.measure(call.on_attempt))
-        self._loop = WireLoop(self._sandbox, self._conversation, call.cancellation, listener_time, self._broker)
+        self._end_growth()
+        self._growth = WorkspaceGrowth.begin(self._plan.profile.workspace, self._plan.growth_bytes)
+        if self._growth is not None:
+            self._growth.ready(self._conversation.ready)
+        self._loop = WireLoop(
+            self._sandbox, self._conversation, call.cancellation, listener_time, self._broker, self._growth
+        )
         self.delimiter = token_hex(16)
         on_output = listener_time.measure(call.on_output) if call.on_output else None
         delimiter = f"\0{self.delimiter}\0".encode()
@@ -86,7 +101,7 @@ class SessionWire:
         if self._broker:
             self._broker.reset()
         self._started = monotonic()
-        if not self._conversation.is_ready:
+        if not self._conversation.is_called:
             self._start()
         self._deadline = self._started + call.timeout_ms / 1000
 
@@ -118,7 +133,7 @@ class SessionWire:
         Needed for a process that always has output ready, because then no wait checks the deadline.
         """
         if self._loop.is_over(self._deadline):
-            raise EndedError(self.outcome("cancelled" if self._loop.cancelled else "timed_out"))
+            raise EndedError(self.outcome(self._loop.interruption()))
 
     def listen(self, until: float) -> None:
         """Receive pending output. Wait for the first, at most until the time ``until`` of the monotonic clock.
@@ -157,6 +172,7 @@ class SessionWire:
     def outcome(self, ending: Ending) -> Outcome:
         """Return an outcome of the call with the captured output."""
         outcome = self._conversation.outcome(ending, (monotonic() - self._started) * 1000)
+        outcome = self._loop.with_growth(outcome)
         if self._broker is None:
             return outcome
         return replace(outcome, attempts=self._broker.attempts(), unlisted_attempts=self._broker.unlisted)
@@ -169,6 +185,11 @@ class SessionWire:
         """Close the connections. The sandbox is closed by its owner."""
         self._open.close()
 
+    def _end_growth(self) -> None:
+        if self._growth is not None:
+            self._growth.close()
+            self._growth = None
+
     def _on_attempt(self, attempt: ConnectionAttempt) -> None:
         self._call.on_attempt(attempt)
 
@@ -177,6 +198,8 @@ class SessionWire:
         conversation = self._conversation
         self._run_until(monotonic() + START_SECONDS, lambda: conversation.is_ready)
         verify_workspace_mount(self._plan.profile.workspace, conversation.ready)
+        if self._growth is not None:
+            self._growth.ready(conversation.ready)
         self._started = monotonic()
         try:
             conversation.call()
@@ -193,7 +216,7 @@ class SessionWire:
             return
         if not self._loop.cancelled and not self._conversation.is_ready:
             raise sandbox_died(self._sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
-        raise EndedError(self.outcome("cancelled" if self._loop.cancelled else "timed_out"))
+        raise EndedError(self.outcome(self._loop.interruption()))
 
     def _run_until_exit(self, deadline: float, done: Callable[[], bool]) -> bool:
         """Move bytes until ``done`` or the process has ended. Return False if the time ended first."""

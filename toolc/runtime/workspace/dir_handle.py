@@ -27,6 +27,10 @@ _RESOLVE: Final = 0x01 | 0x02 | 0x04 | 0x08
 _UNAVAILABLE: Final = frozenset({errno.ENOSYS, errno.EPERM})
 """Errors of older kernels and of system call filters in containers. The step-by-step fallback is used for them."""
 
+_EMPTY_PATH: Final = 0x1000
+_MAX_HANDLE: Final = 128
+"""AT_EMPTY_PATH and MAX_HANDLE_SZ of name_to_handle_at(2)."""
+
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 # Non-blocking: a regular file may have been replaced by a fifo without a writer.
@@ -132,6 +136,34 @@ class DirHandle:
             os.close(descriptor)
 
 
+def folder_identity(descriptor: int) -> str:
+    """Return what identifies an open folder: its inode and, where the kernel tells, the generation of the inode.
+
+    A new folder often has the inode of one that was removed before, and then another generation.
+    """
+    identity = str(os.fstat(descriptor).st_ino)
+    call = getattr(_LIBC, "name_to_handle_at", None)
+    handle, mount = _FileHandle(_MAX_HANDLE), ctypes.c_int()
+    if call is None or call(descriptor, b"", ctypes.byref(handle), ctypes.byref(mount), _EMPTY_PATH) != 0:
+        return identity
+    return f"{identity}:{bytes(handle.data[: handle.size]).hex()}"
+
+
+def is_same_mount(folder: int, other: int) -> bool:
+    """Return whether a file can be renamed from one open folder to the other, as far as mounts decide it."""
+    return os.fstat(folder).st_dev == os.fstat(other).st_dev and _mount(folder) == _mount(other)
+
+
+def has_entries(folder: int, name: bytes) -> bool:
+    """Return whether the folder ``name`` of an open folder contains anything. Raises ``OSError``."""
+    opened = os.open(name, FOLDER, dir_fd=folder)
+    try:
+        with os.scandir(opened) as entries:
+            return any(entries)
+    finally:
+        os.close(opened)
+
+
 def write_all(descriptor: int, data: bytes) -> None:
     """Write all of ``data``. Raises ``OSError``."""
     left = memoryview(data)
@@ -152,6 +184,10 @@ def rename(from_folder: int, old: bytes, to_folder: int, new: bytes, flags: int)
         if number not in {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}:
             raise OSError(number, os.strerror(number))
     _rename_in_steps(from_folder, old, to_folder, new, flags)
+
+
+class _FileHandle(ctypes.Structure):
+    _fields_ = (("size", ctypes.c_uint), ("type", ctypes.c_int), ("data", ctypes.c_ubyte * _MAX_HANDLE))
 
 
 class _How(ctypes.Structure):

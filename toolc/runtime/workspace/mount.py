@@ -12,7 +12,7 @@ from toolc.model.plan import Mount
 if sys.platform != "win32":  # where only tools without a sandbox run
     import pwd
 
-__all__ = ["mount"]
+__all__ = ["copies_location", "mount", "scratch_location"]
 
 _SYSTEM: Final = (
     "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/run", "/sbin", "/sys",
@@ -45,7 +45,7 @@ def mount(path: Path, mode: Literal["ro", "rw", "overlay"]) -> Mount:
         raise UsageError(f"the workspace {str(path)!r} cannot be used: {reason}; {_REMEDY}") from None
     if not real.is_dir():
         raise UsageError(f"the workspace {str(path)!r} is not a folder; {_REMEDY}")
-    if kind := _forbidden_kind(real):
+    if kind := _forbidden_kind(real) or _contains_views(real):
         name = str(path) if path == real else f"{path} ({real})"
         raise UsageError(f"the workspace {name} is {kind}, which a tool may not access; {_REMEDY}")
     # A tool runs as the owner of the folder: it must not gain access that its caller does not have.
@@ -57,8 +57,36 @@ def mount(path: Path, mode: Literal["ro", "rw", "overlay"]) -> Mount:
         source = os.fsencode(real).decode("utf-8")
     except UnicodeDecodeError:
         raise UsageError(f"the workspace {str(real)!r} has a name that is not UTF-8; rename it") from None
-    owner, group, device, inode = status.st_uid, status.st_gid, status.st_dev, status.st_ino
-    return Mount(source=source, mode=mode, owner=owner, group=group, device=device, inode=inode)
+    return Mount(
+        source=source,
+        mode=mode,
+        owner=status.st_uid,
+        group=status.st_gid,
+        device=status.st_dev,
+        inode=status.st_ino,
+        changed_ns=status.st_mtime_ns,
+    )
+
+
+def scratch_location() -> Path:
+    """Return ``toolc/scratch`` in ``$XDG_STATE_HOME``, by default ``/var/lib`` or ``~/.local/state``.
+
+    Raises ``RuntimeError`` for an ordinary user without a home directory.
+    """
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if not state.is_absolute():
+        is_root = sys.platform != "win32" and os.geteuid() == 0
+        state = Path("/var/lib") if is_root else Path("~/.local/state").expanduser()
+    return state / "toolc" / "scratch"
+
+
+def copies_location() -> Path:
+    """Return the folder for copies of workspaces: ``$XDG_STATE_HOME`` if it is set, by default ``/var/tmp``.
+
+    A tool can read the path of its workspace, so it must not be in a folder of toolc or in a home directory.
+    """
+    chosen = Path(os.environ.get("XDG_STATE_HOME", ""))
+    return chosen if chosen.is_absolute() else Path("/var/tmp")
 
 
 def _forbidden_kind(real: Path) -> str | None:
@@ -81,6 +109,16 @@ def _forbidden_kind(real: Path) -> str | None:
     if any(real == Path(folder) or Path(folder) in real.parents for folder in _SYSTEM):
         return "a system directory"
     return None
+
+
+def _contains_views(real: Path) -> str | None:
+    """Return a description of a folder in which a tool would see the files of other calls; None if it would not."""
+    try:
+        views = Path(os.path.realpath(scratch_location()))
+    except RuntimeError:  # a uid without a home directory, which has no views either
+        return None
+    is_refused = views.is_relative_to(real) or real.is_relative_to(views)
+    return "a folder with the views of other calls" if is_refused else None
 
 
 def _homes() -> list[Path]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from glob import has_magic
 from typing import Final, Protocol, TypeAlias
 
+from toolc.model.errors import raise_shortage
 from toolc.model.plan import Mount
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.runtime.workspace.dir_handle import DirHandle
@@ -123,7 +124,8 @@ class FinalFolder:
             if path.count(b"/") >= MAX_DEPTH or not self._has_rights(self._folder.status_of(path), 0o5):
                 return []
             entries = self._folder.entries(path, MAX_ENTRIES + 1 - self._inspected)
-        except OSError:
+        except OSError as error:
+            raise_shortage(error)
             return []  # removed in the meantime, or something is mounted there
         self._inspected += len(entries)
         if self._inspected > MAX_ENTRIES:
@@ -159,6 +161,7 @@ def _rests(pattern: _Names, name: str) -> Iterator[_Names]:
 
 
 def _unreadable(path: bytes, error: OSError) -> FolderError:
+    raise_shortage(error)
     kind: ErrorKind = "denied" if isinstance(error, PermissionError) else "file"
     return FolderError(kind, f"the file {format_path(path)!r} cannot be read: {error.strerror}")
 

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from toolc.model.errors import InfrastructureError
-from toolc.runtime.workspace.scratch_sweep import roll_back_all, sweep, sweep_command
+from toolc.runtime.workspace.mount import copies_location, scratch_location
+from toolc.runtime.workspace.scratch_sweep import COPY, roll_back_all, sweep, sweep_command
 from toolc.sandbox.host import janitor
+from toolc.sandbox.host.neutral_folder import neutral_name
 from toolc.sandbox.host.owner import Owner
 
 _NUMBERS: Final = itertools.count(1)
@@ -39,6 +41,17 @@ def make_scratch(workspace: str) -> Path:
     except OSError as error:
         raise InfrastructureError(_unusable(error)) from error
     return scratch
+
+
+def make_copy_folder(scratch: Path) -> Path:
+    """Return a new empty folder for the copy of a workspace, which ``discard`` removes together with ``scratch``.
+
+    Its name is random, because a tool can read the path of its workspace. Raises ``OSError``.
+    """
+    folder = copies_location() / neutral_name()
+    (scratch / COPY).symlink_to(folder)
+    folder.mkdir(mode=0o700)
+    return folder
 
 
 def remove_stale() -> None:
@@ -67,11 +80,8 @@ def _stale_folders(directory: Path) -> tuple[Path, ...]:
 
 
 def _base() -> Path:
-    """Return ``toolc/scratch`` in ``$XDG_STATE_HOME``, by default ``/var/lib`` or ``~/.local/state``."""
-    state = Path(os.environ.get("XDG_STATE_HOME", ""))
-    if not state.is_absolute():
-        state = Path("/var/lib") if os.geteuid() == 0 else Path("~/.local/state").expanduser()
-    base = state / "toolc" / "scratch"
+    """Return the folder, created if necessary. Raises ``InfrastructureError`` if others may write to it."""
+    base = scratch_location()
     try:
         base.mkdir(mode=0o755, parents=True, exist_ok=True)
         status = base.lstat()

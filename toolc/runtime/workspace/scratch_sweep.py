@@ -14,6 +14,9 @@ from typing import Final
 from toolc.runtime.workspace.transaction.journal import NAMES
 from toolc.runtime.workspace.transaction.recovery import Unfinished, recover
 
+COPY: Final = "copy"
+"""The link in a scratch folder to the folder with the copy of a workspace."""
+
 _PROGRAM: Final = (
     "import sys; sys.path.append(sys.argv[1]); "
     "from toolc.runtime.workspace.scratch_sweep import main; main(sys.argv[2])"
@@ -66,14 +69,30 @@ def discard(scratch: Path) -> Unfinished | None:
 
     If the commit cannot be rolled back, the journal is kept and the problem is returned.
     """
-    # Any other name was given by ``remove_tree``; a tool may have written a journal there.
+    # Any other name was given by ``remove_tree``; a tool may have written a journal or a link there.
     unfinished = recover(scratch) if scratch.name.isdigit() else None
+    if scratch.name.isdigit() and not _remove_copy(scratch / COPY):
+        return unfinished
     if unfinished is None:
         remove_tree(scratch)
     else:
         for entry in [each for each in scratch.iterdir() if each.name not in NAMES]:
             remove_tree(entry)
     return unfinished
+
+
+def _remove_copy(record: Path) -> bool:
+    """Remove the copy of a workspace that a scratch folder records, then the record. Return False if some is left."""
+    if record.is_symlink():
+        folder = record.readlink()
+        for entry in _entries(folder) if folder.exists() else ():
+            remove_tree(folder / entry.name)
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+        if folder.exists():
+            return False  # another process is removing it too: the next sweep removes the rest
+        record.unlink(missing_ok=True)
+    return True
 
 
 def remove_tree(top: Path) -> None:

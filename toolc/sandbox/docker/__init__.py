@@ -4,6 +4,7 @@ Start reading in ``engine``, then ``sandbox``.
 
 - ``api_client``: HTTP over the daemon's socket: finding the socket, contexts, errors of the API. Public: ``ApiError``,
   ``find_socket``, ``NoDaemonError``.
+- ``base_image``: obtains the base image of tools that name none, for both engines. Public: ``build_base``.
 - ``container``: creates, starts and removes containers; follows their events.
 - ``container_config``: the body of ``POST /containers/create``: mounts, user, runtime, limits, seccomp; what is
   refused.
@@ -14,7 +15,7 @@ Start reading in ``engine``, then ``sandbox``.
 - ``images``: the image of a profile on the daemon, with its Python and packages; missing images.
 - ``limits``: which limits a daemon enforces; runtimes that failed.
 - ``sandbox``: one live container: its stream, its end, OOM kills.
-- ``sdk``: calls of the docker SDK: build, pull and list images.
+- ``sdk``: calls of the docker SDK: build, pull, save, load and list images.
 - ``streams``: the attached stream, or a socket for much traffic.
 - ``sweep``: removes containers and volumes of dead processes; also a program.
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from toolc.model.errors import raise_shortage
 from toolc.model.json_schema import JsonValue
 
 __all__ = ["ApiError", "NoDaemonError", "find_socket"]
@@ -158,14 +159,20 @@ class _Connection:
 
     @staticmethod
     def open(path: str, timeout: float) -> _Connection:
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        except OSError as error:
+            raise ApiError(f"cannot open a socket: {error.strerror}") from error
         connection = _Connection(sock, time.monotonic() + timeout)
         try:
             connection.set_timeout()
             sock.connect(path)
         except OSError as error:
             sock.close()
-            raise ApiError(f"cannot connect to {path}: {error.strerror or error}") from error
+            reason = f"{error.strerror or error}".lower()
+            if isinstance(error, FileNotFoundError | ConnectionRefusedError):
+                raise ApiError(f"the daemon at {path} is gone ({reason}): it was stopped or killed") from error
+            raise ApiError(f"cannot connect to {path}: {reason}") from error
         return connection
 
     def close(self) -> None:
@@ -246,7 +253,9 @@ class _Connection:
     def _fill(self) -> None:
         data = self._receive()
         if not data:
-            raise ApiError("the daemon closed the connection before its response was complete")
+            raise ApiError(
+                "the daemon closed the connection before its response was complete, as if it was stopped or killed"
+            )
         self.buffer += data
 
     def _receive(self) -> bytes:
@@ -333,7 +342,8 @@ def _context_host(configuration: Path, name: str) -> str:
 def _json_object(path: Path) -> dict[str, object]:
     try:
         value = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        raise_shortage(error)
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -5,14 +5,18 @@ inspected afterwards, so its exit status, whether it ran out of memory, and its 
 stream: ``oom`` before ``die``, ``die`` before ``destroy``.
 """
 
+import contextlib
 import json
+import os
 import socket
 import threading
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from toolc.model.errors import raise_shortage
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.sandbox.docker.api_client import ApiError, Client, JsonLineStream
 from toolc.sandbox.docker.container_config import LocalImage
@@ -56,6 +60,35 @@ def attach_container(client: Client, container: str) -> tuple[socket.socket, byt
 def start_container(client: Client, container: str) -> None:
     """Start the container. Raises ``ApiError``."""
     client.call("POST", f"/containers/{container}/start", timeout=START_SECONDS)
+
+
+def open_process(client: Client, container: str) -> int | None:
+    """Return a descriptor (pidfd_open(2)) of process 1 of a container; None if this process cannot see it.
+
+    Then the daemon runs on another machine, or in another container. Raises ``ApiError`` if the container has ended.
+    """
+    response = client.call("GET", f"/containers/{container}/json", timeout=INSPECT_SECONDS)
+    state = response.get("State") if isinstance(response, dict) else None
+    pid = state.get("Pid") if isinstance(state, dict) else None
+    if not isinstance(pid, int) or pid == 0:
+        raise ApiError("the container ended immediately after its start")
+    try:
+        process = os.pidfd_open(pid)
+    except OSError as error:
+        raise_shortage(error)
+        return None
+    with contextlib.ExitStack() as undo:
+        undo.callback(os.close, process)
+        try:
+            groups = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8")
+        except OSError as error:
+            raise_shortage(error)
+            return None
+        # The control group of a process has the id of its container, whatever the driver; only root can set it.
+        if container not in groups:
+            return None
+        undo.pop_all()
+    return process
 
 
 def remove_container(client: Client, container: str) -> bool:
@@ -190,5 +223,10 @@ class EventStream:
 
 
 def _is_tagged(tags: JsonValue, name: JsonValue) -> bool:
-    """Return whether an image has the tag of toolc's image ``name``. Derived images inherit only its labels."""
-    return isinstance(tags, list) and any(str(tag).startswith(f"toolc/{name}:") for tag in tags)
+    """Return whether an image has the tag of toolc's image ``name``. Derived images inherit only its labels.
+
+    Podman adds ``localhost/`` to the tags of images that are not from a registry.
+    """
+    return isinstance(tags, list) and any(
+        str(tag).removeprefix("localhost/").startswith(f"toolc/{name}:") for tag in tags
+    )

@@ -2,9 +2,9 @@
 
 import json
 import os
-import re
+import resource
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -12,7 +12,16 @@ from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
 from toolc.sandbox import seccomp
 from toolc.sandbox.base import unenforced, unenforced_reason
-from toolc.sandbox.common_config import HOSTNAME, LOOPBACK, MASKED_PATHS, READONLY_PATHS, guest_limits, tmpfs_bounds
+from toolc.sandbox.common_config import (
+    FILES,
+    HOSTNAME,
+    LOOPBACK,
+    MASKED_PATHS,
+    READONLY_PATHS,
+    guest_limits,
+    hosts,
+    tmpfs_bounds,
+)
 from toolc.sandbox.docker.daemon import (
     OWNER_LABEL,
     Daemon,
@@ -20,10 +29,11 @@ from toolc.sandbox.docker.daemon import (
     choose_runtime,
     podman_isolation_error,
     podman_tmpfs_options,
-    seccomp_file,
+    shared_file,
 )
 from toolc.sandbox.docker.limits import MIN_MEMORY, capabilities_for
 from toolc.sandbox.host.kernel import overlay_options
+from toolc.sandbox.host.neutral_folder import NeutralFolder
 
 NOBODY: Final = 65534
 """The uid and gid of a tool that has no workspace."""
@@ -41,6 +51,10 @@ The kernel of gVisor enforces the tool's own limit inside the sandbox.
 GVISOR_MEMORY: Final = 32 * MIB
 """The memory in bytes that gVisor needs in addition to the tool's. With less than 24 MiB nothing starts."""
 
+PODMAN_FILES: Final = 1 << 20
+PODMAN_PROCESSES: Final = 1 << 15
+"""The most open files and processes of a container in Podman that is run by root. The tool's own limits are lower."""
+
 _NO_RUNTIME: Final = {
     "gvisor": (
         "the tool demands min_isolation: gvisor, but this Docker daemon has no such runtime; install gVisor "
@@ -55,8 +69,17 @@ _NO_RUNTIME: Final = {
 }
 """Why a daemon cannot provide an isolation, by that isolation."""
 
-_ALSO_MASKED: Final = ("/dev/mqueue", "/sys/firmware", "/sys/devices/virtual/powercap", "/sys/kernel")
-"""Paths to mask in addition: Docker mounts all of /sys, and a writable /dev/mqueue. The oci engine mounts neither."""
+_MASKED: Final = (*MASKED_PATHS, "/dev/mqueue", "/sys/firmware", "/sys/devices/virtual/powercap", "/sys/kernel")
+"""The masked paths. In a workspace of root the tool is root, and Docker's own list leaves files that root can read.
+
+Docker mounts all of /sys, and a writable /dev/mqueue; the oci engine mounts neither.
+"""
+
+_PODMAN_FOLDERS: Final = ("/run", "/var/tmp")
+"""Where Podman mounts a tmpfs of any size that a tool can write to."""
+
+_DROPPED: Final = 2 | 4 | 8
+"""``ST_NOSUID``, ``ST_NODEV`` and ``ST_NOEXEC`` (statvfs(3)), which a read-only bind loses with some runtimes."""
 
 _FILTERS: Final = "oci-seccomp"
 """The option that makes gVisor apply a seccomp filter."""
@@ -71,21 +94,44 @@ def overlay_obstacle(profile: Profile, daemon: Daemon) -> str | None:
     return None
 
 
-def overlay_volume(mount: Mount) -> JsonObject:
+def hides_paths(profile: Profile, daemon: Daemon) -> bool:
+    """Return whether the folders of packages can be overlays, which show no paths of this host.
+
+    Other daemons cannot mount them, or see other folders. gVisor shows no paths anyway.
+    """
+    runtime = runtime_of(profile, daemon)
+    is_docker_of_root = not (daemon.podman or daemon.rootless or daemon.has_selinux)
+    is_local = daemon.kernel == os.uname().release
+    return is_docker_of_root and is_local and runtime is not None and runtime.isolation == "namespace"
+
+
+def needs_folder(profile: Profile, daemon: Daemon, image: "LocalImage") -> bool:
+    """Return whether a container of ``profile`` has mounts whose sources must be named by a neutral folder."""
+    is_overlay = profile.workspace is not None and profile.workspace.mode == "overlay"
+    return is_overlay or daemon.podman or bool(image.binds and hides_paths(profile, daemon))
+
+
+def overlay_volume(mount: Mount, folder: NeutralFolder, owner: str) -> JsonObject:
     """Return an anonymous volume for the workspace overlay, which is removed with its container.
 
     The lower directory is a path below ``/proc`` of this process. Only a daemon on this machine can see it, and it
     remains the same folder even if another process renames it.
     """
-    options: list[str] = ["nosuid", "nodev", *overlay_options(mount, mount.pinned)]
+    named = replace(mount, scratch=folder.link(mount.scratch))
+    options = ["nosuid", "nodev", *overlay_options(named, folder.link(mount.pinned))]
+    return _overlay("/workspace", options, owner)
+
+
+def _read_only_overlay(source: str, target: str, folder: NeutralFolder, owner: str) -> JsonObject:
+    """Return an anonymous volume that shows a folder of the host. An overlay has at least two layers."""
+    options = ["ro", "nosuid", "nodev", f"lowerdir={folder.link(source)}:{folder.folder()}", "redirect_dir=nofollow"]
+    return _overlay(target, options, owner)
+
+
+def _overlay(target: str, options: Sequence[str], owner: str) -> JsonObject:
     driver: JsonValue = {"Name": "local", "Options": {"type": "overlay", "device": "overlay", "o": ",".join(options)}}
-    return {"Type": "volume", "Target": "/workspace", "VolumeOptions": {"NoCopy": True, "DriverConfig": driver}}
-
-
-def owner_label(options: JsonObject) -> str:
-    """Return the owner's label from the options of an ``overlay_volume``; empty for other volumes."""
-    found = re.search(r"(?:^|,)upperdir=[^,]*/toolc/scratch/([^/,]+)/", str(options.get("o")))
-    return found[1] if found else ""
+    settings: JsonObject = {"NoCopy": True, "Labels": {OWNER_LABEL: owner}, "DriverConfig": driver}
+    return {"Type": "volume", "Target": target, "VolumeOptions": settings}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +147,8 @@ class LocalImage:
     """An image that this daemon has: its id, and the paths of its ``VOLUME`` instructions, which would be writable.
 
     ``ours`` is True for images that toolc has built, which contain a Python for the guest. ``command`` starts that
-    Python. ``binds`` are host folders (source, target) mounted read-only in its sandboxes. ``names`` are the names
-    of the image's content.
+    Python. ``binds`` are host folders (source, target) that are shown read-only in its sandboxes, those in
+    ``plain_binds`` never as an overlay. ``names`` are the names of the image's content.
     """
 
     id: str
@@ -111,6 +157,11 @@ class LocalImage:
     command: tuple[str, ...] = ("python3",)
     binds: tuple[tuple[str, str], ...] = ()
     names: tuple[str, ...] = ()
+    plain_binds: tuple[tuple[str, str], ...] = ()
+
+    def without_overlays(self) -> "LocalImage":
+        """Return this image for a daemon that cannot mount ``binds`` as overlays."""
+        return replace(self, binds=(), plain_binds=(*self.plain_binds, *self.binds))
 
 
 def user_of(profile: Profile, daemon: Daemon) -> User:
@@ -133,7 +184,7 @@ def unsupported_reason(profile: Profile, daemon: Daemon) -> str | None:
         return podman_isolation_error(profile) if daemon.podman else _NO_RUNTIME[profile.min_isolation]
     if not daemon.has_seccomp:
         return "this Docker daemon filters no system calls; run one whose kernel and configuration have seccomp"
-    if reason := unenforced_reason(capabilities_for(profile, daemon), profile.accept_unenforced):
+    if reason := unenforced_reason(capabilities_for(profile, daemon), profile):
         return reason
     if profile.limits.memory_bytes < MIN_MEMORY:
         return "Docker limits memory to no less than 6MiB; raise limits.memory in the spec"
@@ -148,9 +199,13 @@ def runtime_of(profile: Profile, daemon: Daemon) -> Runtime | None:
 
 
 def create_config(
-    profile: Profile, arguments: Sequence[str], *, daemon: Daemon, image: LocalImage, owner: str
-) -> JsonObject:
-    """Return the configuration of a container with the label ``owner``. It removes itself when it ends."""
+    profile: Profile, arguments: Sequence[str], *, daemon: Daemon, image: LocalImage, owner: str,
+    folder: NeutralFolder | None = None,
+) -> JsonObject:  # fmt: skip
+    """Return the configuration of a container with the label ``owner``. It removes itself when it ends.
+
+    ``folder`` names the sources of its mounts, if ``needs_folder``. Raises ``InfrastructureError``.
+    """
     user = user_of(profile, daemon)
     labels: JsonObject = {OWNER_LABEL: owner}
     command: list[JsonValue] = [*arguments, *guest_arguments(profile, daemon)]
@@ -169,7 +224,8 @@ def create_config(
         "AttachStderr": True,
         "Tty": False,
         "Healthcheck": {"Test": ["NONE"]},
-        "HostConfig": _host_config(profile, daemon, image, user),
+        "HostConfig": _host_config(profile, daemon, image, user)
+        | {"Mounts": _mounts(profile, daemon, image, owner, folder)},
     }
 
 
@@ -182,14 +238,14 @@ def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User
     return {
         "AutoRemove": True,
         "CapDrop": ["ALL"],
-        "SecurityOpt": ["no-new-privileges", *_seccomp(profile, daemon)],
+        "SecurityOpt": ["no-new-privileges", *_seccomp(profile, daemon), *_masks(daemon)],
         "NetworkMode": "none",
         **_names(profile, daemon),
         "IpcMode": "none",
         "ReadonlyRootfs": True,
-        # In a workspace of root the tool is root, and Docker's own list leaves files that root can read.
-        "MaskedPaths": [*MASKED_PATHS, *_ALSO_MASKED],
-        "ReadonlyPaths": [*READONLY_PATHS],
+        "MaskedPaths": [*_MASKED],
+        # With version 1 of control groups, newer runtimes leave the folder of their mounts writable for root.
+        "ReadonlyPaths": [*READONLY_PATHS, "/sys/fs/cgroup"],
         "LogConfig": {"Type": "none"},
         "RestartPolicy": {"Name": "no"},
         **({"Memory": memory, "MemorySwap": memory} if daemon.limits_memory else {}),
@@ -197,25 +253,56 @@ def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User
         **({"PidsLimit": _pids(limits, runtime)} if daemon.limits_pids else {}),
         # Given only if necessary: some daemons do not accept the reported name of their default runtime.
         **({"Runtime": runtime.name} if runtime != daemon.runtimes[0] else {}),
-        # core(5): with 1 the kernel neither writes a core file nor runs the host's crash handler.
-        "Ulimits": [{"Name": "core", "Soft": 1, "Hard": 1}],
+        "Ulimits": _ulimits(daemon),
         "Tmpfs": _tmpfs(profile, daemon, image, user),
         **_sysctls(profile),
-        "Mounts": [*_workspace(profile), *(_bind(*each, read_only=True) for each in image.binds)],
     }
+
+
+def _mounts(
+    profile: Profile, daemon: Daemon, image: LocalImage, owner: str, folder: NeutralFolder | None
+) -> list[JsonValue]:
+    plain, overlaid = [*image.plain_binds], []
+    if folder and hides_paths(profile, daemon):
+        overlaid = [_read_only_overlay(*each, folder, owner) for each in image.binds]
+    else:
+        plain += image.binds
+    if folder and daemon.podman:
+        plain += [(folder.file(text), f"/etc/{name}") for name, text in _files(profile).items()]
+    return [
+        *_workspace(profile, folder, owner), *overlaid, *(_bind(*each, read_only=True) for each in plain),
+    ]  # fmt: skip
+
+
+def _ulimits(daemon: Daemon) -> list[JsonValue]:
+    # core(5): with 1 the kernel neither writes a core file nor runs the host's crash handler.
+    limits = {"core": 1}
+    if daemon.podman and not daemon.rootless:
+        # With any limit in a request, Podman sets these two to a million, which fails if root may not raise limits.
+        limits |= {"nofile": _hard_limit(resource.RLIMIT_NOFILE), "nproc": PODMAN_PROCESSES}
+    return [{"Name": name, "Soft": number, "Hard": number} for name, number in limits.items()]
+
+
+def _hard_limit(number: int) -> int:
+    hard = resource.getrlimit(number)[1]
+    return PODMAN_FILES if hard == resource.RLIM_INFINITY else min(hard, PODMAN_FILES)
 
 
 def _names(profile: Profile, daemon: Daemon) -> JsonObject:
     """Configure names like the oci engine. Without the DNS options Docker uses the host's resolver."""
     if daemon.podman:
-        # Podman rejects DNS options without a network, so it gets only the necessary hosts.
-        return {"ExtraHosts": _extra_hosts(profile.hosts)} if profile.hosts else {}
+        return {}  # Podman rejects DNS options without a network: see _files.
     return {
         "Dns": [LOOPBACK],
         "DnsSearch": ["."],
         "DnsOptions": ["ndots:1"],
         "ExtraHosts": _extra_hosts(((LOOPBACK, HOSTNAME), *profile.hosts)),
     }
+
+
+def _files(profile: Profile) -> dict[str, str]:
+    """Return the files of ``/etc`` with names for Podman, which otherwise copies those of the host."""
+    return {**FILES, "hosts": hosts(profile.hosts)}
 
 
 def _extra_hosts(names: Sequence[tuple[str, str]]) -> list[JsonValue]:
@@ -259,7 +346,12 @@ def _seccomp(profile: Profile, daemon: Daemon) -> list[JsonValue]:
     gvisor = runtime is not None and runtime.isolation == "gvisor"
     make = seccomp.gvisor_profile if gvisor else seccomp.profile
     text = json.dumps(make(daemon.architecture))
-    return [f"seccomp={seccomp_file(text) if daemon.podman else text}"]
+    return [f"seccomp={shared_file('seccomp', text) if daemon.podman else text}"]
+
+
+def _masks(daemon: Daemon) -> list[JsonValue]:
+    """Return the masked paths in the form that Podman reads: it ignores ``MaskedPaths``."""
+    return [f"mask={':'.join(_MASKED)}"] if daemon.podman else []
 
 
 def _tmpfs(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> JsonObject:
@@ -275,14 +367,22 @@ def _tmpfs(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> J
         "/tool": f"{options},exec,{small}",
         "/dev/shm": f"{options},noexec,{small}",
     }
-    return {path: podman_tmpfs_options(each) if daemon.podman else each for path, each in mounts.items()}
+    if profile.workspace and not profile.workspace.source:
+        # So that the daemon creates the folder, whatever the image.
+        mounts["/workspace"] = "ro,nosuid,nodev,noexec,size=4096"
+    if not daemon.podman:
+        return {**mounts}
+    read_only = dict.fromkeys(_PODMAN_FOLDERS, "ro,nosuid,nodev,noexec,size=4k")
+    return {**read_only, **{path: podman_tmpfs_options(each) for path, each in mounts.items()}}
 
 
-def _workspace(profile: Profile) -> list[JsonValue]:
+def _workspace(profile: Profile, folder: NeutralFolder | None, owner: str) -> list[JsonValue]:
     mount = profile.workspace
-    if mount and mount.mode == "overlay":
-        return [overlay_volume(mount)]
-    return [_bind(mount.source, "/workspace", read_only=mount.mode == "ro")] if mount else []
+    if mount is None or not mount.source:
+        return []
+    if folder and mount.mode == "overlay":
+        return [overlay_volume(mount, folder, owner)]
+    return [_bind(mount.source, "/workspace", read_only=mount.mode == "ro")]
 
 
 def _bind(source: str, target: str, *, read_only: bool) -> JsonObject:
@@ -294,6 +394,20 @@ def _bind(source: str, target: str, *, read_only: bool) -> JsonObject:
         # Daemons before 25.0, and all on kernels before 5.12, leave submounts writable.
         "BindOptions": {"Propagation": "rprivate", "NonRecursive": read_only},
     }
+
+
+def can_mount_later(profile: Profile, daemon: Daemon) -> bool:
+    """Return whether a workspace can be mounted in a running container: this process is root on the same kernel.
+
+    SELinux and Podman are excluded, because there a daemon labels what it mounts. So are read-only workspaces in a file
+    system with flags that only some runtimes keep in a read-only bind. Raises ``OSError`` if the workspace is gone.
+    """
+    runtime = runtime_of(profile, daemon)
+    is_on_this_kernel = runtime is not None and runtime.isolation == "namespace" and daemon.kernel == os.uname().release
+    is_plain = not (daemon.podman or daemon.rootless or daemon.remaps_users or daemon.has_selinux)
+    if profile.workspace is None or os.geteuid() != 0 or not (is_on_this_kernel and is_plain):
+        return False
+    return profile.workspace.mode == "rw" or not os.statvfs(profile.workspace.source).f_flag & _DROPPED
 
 
 def guards_process_1(profile: Profile, daemon: Daemon) -> bool:

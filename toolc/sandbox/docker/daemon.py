@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolc.model.errors import raise_shortage
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import MinIsolation
@@ -85,17 +86,18 @@ def podman_tmpfs_options(options: str) -> str:
     return ",".join(each for each in options.split(",") if not each.startswith(_UNKNOWN_OPTIONS))
 
 
-def seccomp_file(text: str) -> Path:
-    """Return the path of a file with this seccomp filter. Podman accepts only a path in a request.
+def shared_file(name: str, text: str) -> Path:
+    """Return the path of a file with this text, whose name begins with ``name``. Podman accepts some things only so.
 
     Raises ``InfrastructureError`` if there is no safe folder for it.
     """
     folder = shared_directory()
-    path = folder / f"seccomp-{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+    path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     if not path.exists():
         # Another process may write the same file; a reader must find it complete.
         written = folder / f"{path.name}.{os.getpid()}"
         written.write_text(text, encoding="utf-8")
+        written.chmod(0o644)
         written.replace(path)
     return path
 
@@ -148,21 +150,24 @@ def parse(client: Client, version: JsonObject, info: JsonObject) -> Daemon:
     names = {part for word in words for part in word.split(",")}
     cpus, podman = info.get("NCPU"), "Podman" in str(version.get("Components"))
     architecture = _text(info, "Architecture", "")
+    # Rootless Docker before 20.10.11 reports the limits of the machine, although it has no control groups.
+    limited = info if info.get("CgroupDriver") != "none" else {}
     return Daemon(
         client=client,
         version=_text(version, "Version", "unknown"),
         id=_text(info, "ID", ""),
         kernel=_text(info, "KernelVersion", ""),
         cpus=cpus if isinstance(cpus, int) and cpus > 0 else 1,
-        limits_memory=info.get("MemoryLimit") is True,
-        limits_swap=info.get("SwapLimit") is True,
-        limits_cpu=info.get("CpuCfsQuota") is True,
-        limits_pids=info.get("PidsLimit") is True,
+        limits_memory=limited.get("MemoryLimit") is True,
+        limits_swap=limited.get("SwapLimit") is True,
+        limits_cpu=limited.get("CpuCfsQuota") is True,
+        limits_pids=limited.get("PidsLimit") is True,
         has_seccomp="name=seccomp" in names,
         podman=podman,
         architecture=_ARCHITECTURES.get(architecture, architecture),
         has_selinux="name=selinux" in names,
-        rootless="name=rootless" in names,
+        # Podman before 4.6 has a field of its own instead.
+        rootless="name=rootless" in names or info.get("Rootless") is True,
         remaps_users="name=userns" in names,
         # Podman lists every runtime it knows, installed or not, and accepts none in a request.
         runtimes=runtimes(info)[:1] if podman else runtimes(info),
@@ -204,6 +209,8 @@ def _version(text: str) -> tuple[int, int]:
 
 
 def _unreachable(socket_path: str, error: ApiError) -> NoDaemonError:
+    if error.__cause__:
+        raise_shortage(error.__cause__)
     match error.__cause__:
         case PermissionError():
             return NoDaemonError(

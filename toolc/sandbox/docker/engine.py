@@ -10,20 +10,22 @@ import os
 import re
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Final
 
-from toolc.model.errors import InfrastructureError, NoPythonError
+from toolc.model.errors import InfrastructureError, NoPythonError, raise_shortage
 from toolc.model.plan import Profile
-from toolc.sandbox.base import NO_PYTHON, Capabilities, ContentDigests, EngineStatus, Leftover
+from toolc.sandbox.base import NO_PYTHON, Capabilities, ContentDigests, EngineSandbox, EngineStatus, Leftover
 from toolc.sandbox.docker import container_config, limits, streams, sweep
 from toolc.sandbox.docker.api_client import ApiError, Client, NoDaemonError, find_socket
 from toolc.sandbox.docker.container import (
     EventStream,
     attach_container,
     create_container,
+    open_process,
     remove_container,
     start_container,
 )
@@ -31,19 +33,26 @@ from toolc.sandbox.docker.daemon import Daemon, connect
 from toolc.sandbox.docker.images import Images, ResolvedImage, missing_image, name_of
 from toolc.sandbox.docker.sandbox import DockerSandbox
 from toolc.sandbox.docker.streams import AttachedStream, GuestListener, GuestSocketStream
-from toolc.sandbox.host import janitor, store
+from toolc.sandbox.host import janitor, mounts, store
 from toolc.sandbox.host.kernel import kernel_kills, prepare_overlay, retry_transient
+from toolc.sandbox.host.mount_helper import MountHelper
+from toolc.sandbox.host.neutral_folder import NeutralFolder
 from toolc.sandbox.host.owner import Owner
 from toolc.sandbox.python.packages import packages_of
 
 LATE_SECONDS: Final = 600.0
-"""How long after a request without a response its container may still appear, in seconds."""
+"""How long the removal of a container is tried again after the daemon did not respond to a request, in seconds."""
+
+
+NO_OVERLAY: Final = "failed to mount local volume"
+"""What the daemon says if it cannot mount an overlay."""
 
 
 class DockerEngine:
     """An ``Engine`` (see ``toolc.sandbox.base``) that uses a Docker or Podman daemon."""
 
     name = "docker"
+    starts_ahead = True
 
     def __init__(self, socket_path: str | None = None) -> None:
         """``socket_path`` is the daemon's socket; None finds it like the ``docker`` command does."""
@@ -51,13 +60,18 @@ class DockerEngine:
         self._lock = threading.Lock()
         self._daemon: Daemon | None = None
         self._events: EventStream | None = None
+        self.closings = 0
+        self._sandboxes: weakref.WeakSet[DockerSandbox] = weakref.WeakSet()
         self._images = Images()
         # The ids of images in whose containers the daemon cannot mount a socket.
         self._without_socket: set[str] = set()
+        # The ids of images whose packages the daemon cannot mount as overlays.
+        self._without_overlays: set[str] = set()
         # Containers that may still appear because the daemon did not respond: until when, by name.
         self._late: dict[str, float] = {}
         # More concurrent starts than this slow each other down.
         self._starting = threading.BoundedSemaphore(2 * (os.cpu_count() or 1))
+        self._mount_helper = MountHelper()
 
     def probe(self) -> EngineStatus:
         """Return whether a usable daemon responds."""
@@ -86,6 +100,7 @@ class DockerEngine:
         except NoDaemonError as error:
             return str(error)
         except ApiError as error:
+            _raise_shortage(error)
             return f"the Docker daemon does not work: {error}"
 
     def overlay_obstacle(self, profile: Profile) -> str | None:
@@ -101,13 +116,21 @@ class DockerEngine:
             raise InfrastructureError(reason)
         with self._daemon_for(profile) as daemon:
             image = self._images.resolve(profile, daemon.client, self._start_plain)
+            try:
+                return self._start(daemon, profile, arguments, image)
+            except ApiError as error:
+                if error.status != 404 or profile.image or profile.build:
+                    raise
+                # Somebody has removed the base image from the daemon: load it again.
+                self._images.forget(profile)
+            image = self._images.resolve(profile, daemon.client, self._start_plain)
             return self._start(daemon, profile, arguments, image)
 
     def content_digests(self, profile: Profile) -> ContentDigests:
         """See ``Engine``. Raises ``InfrastructureError``."""
         with self._daemon_for(profile) as daemon:
             image = self._images.resolve(profile, daemon.client, self._start_plain)
-            return ContentDigests(image.used if profile.image else None, packages_of(image.local.binds))
+            return ContentDigests(None if profile.build else image.used, packages_of(image.local.binds))
 
     @contextlib.contextmanager
     def _daemon_for(self, profile: Profile) -> Iterator[Daemon]:
@@ -123,6 +146,7 @@ class DockerEngine:
             raise
         except ApiError as error:
             self._images.forget(profile)
+            _raise_shortage(error)
             if error.status == 0:
                 # No response: query the daemon at this socket again next time.
                 self._disconnect()
@@ -130,6 +154,37 @@ class DockerEngine:
             if reason := _known_failure(profile, daemon):
                 raise InfrastructureError(reason) from error
             raise _start_error(profile, name_of(profile), error) from error
+
+    def profile_ahead(self, profile: Profile) -> Profile:
+        """See ``Engine``."""
+        if profile.workspace is None or self._mount_helper.has_failed:
+            return profile
+        try:
+            can_mount = container_config.can_mount_later(profile, self._connect())
+        except (NoDaemonError, OSError):
+            return profile
+        return replace(profile, workspace=profile.workspace.without_source()) if can_mount else profile
+
+    def mount_workspace(self, profile: Profile, sandbox: EngineSandbox) -> None:
+        """See ``Engine``. Raises ``InfrastructureError``."""
+        assert profile.workspace is not None
+        assert isinstance(sandbox, DockerSandbox)
+        try:
+            # As in ``container_config``: a read-only workspace has none of the mounts below it.
+            tree = mounts.open_workspace(profile.workspace, 0, recursive=profile.workspace.mode == "rw")
+        except OSError as error:
+            raise_shortage(error)
+            raise InfrastructureError(f"{profile.workspace.source} cannot be mounted: {error.strerror}") from error
+        try:
+            self._mount_helper.mount(sandbox.process, tree)
+        finally:
+            os.close(tree)
+
+    def is_current(self, profile: Profile, sandbox: EngineSandbox) -> bool:
+        """Return whether the image of ``sandbox`` is still the one for ``profile``, and the daemon has not stopped."""
+        image = self._images.resolved(profile)
+        is_connected = isinstance(sandbox, DockerSandbox) and sandbox.events is self._events and self._events.is_alive
+        return is_connected and image is not None and image.used == sandbox.image
 
     def leftovers(self) -> tuple[Leftover, ...]:
         """Return containers, then volumes. Raises ``InfrastructureError``."""
@@ -141,11 +196,19 @@ class DockerEngine:
             raise InfrastructureError(f"the Docker daemon does not work: {error}") from error
 
     def close(self) -> None:
-        """Close the stream of events. A later start opens it again."""
+        """Stop the containers that are left, and close the stream of events. A later start opens it again."""
         with self._lock:
             events, self._events = self._events, None
-        if events is not None:
-            events.stop()
+            self.closings += 1
+            sandboxes, self._sandboxes = [*self._sandboxes], weakref.WeakSet()
+        self._mount_helper.close()
+        if events is None:
+            return
+        with contextlib.ExitStack() as stops:
+            stops.callback(events.stop)
+            # A forked child must not stop the sandboxes of its parent, which has the thread of the stream.
+            for sandbox in sandboxes if events.is_alive else ():
+                stops.callback(sandbox.stop)
 
     def _connect(self) -> Daemon:
         with self._lock:
@@ -165,6 +228,20 @@ class DockerEngine:
             raise _start_error(Profile(), image.name, error) from error
 
     def _start(self, daemon: Daemon, profile: Profile, arguments: Sequence[str], image: ResolvedImage) -> DockerSandbox:
+        plain = replace(image, local=image.local.without_overlays())
+        if image.local.id not in self._without_overlays:
+            try:
+                return self._start_streaming(daemon, profile, arguments, image)
+            except ApiError as error:
+                if not image.local.binds or NO_OVERLAY not in str(error):
+                    raise
+        sandbox = self._start_streaming(daemon, profile, arguments, plain)
+        self._without_overlays.add(image.local.id)
+        return sandbox
+
+    def _start_streaming(
+        self, daemon: Daemon, profile: Profile, arguments: Sequence[str], image: ResolvedImage
+    ) -> DockerSandbox:
         if image.local.id not in self._without_socket and streams.uses_socket(profile, arguments, daemon):
             listener = streams.listen()
             if listener is not None:
@@ -201,11 +278,16 @@ class DockerEngine:
         janitor.register(sweep.command(client, owner))
         events = self._event_stream(daemon, owner)
         self._remove_late(client)
-        body = container_config.create_config(profile, arguments, daemon=daemon, image=image.local, owner=owner)
         # The name is chosen here, so that the container can be removed even if the response to its creation is lost.
         name = f"toolc-{os.urandom(8).hex()}"
         kills = kernel_kills() if daemon.kernel == os.uname().release else None
         with self._starting, contextlib.ExitStack() as undo:
+            folder = NeutralFolder.create() if container_config.needs_folder(profile, daemon, image.local) else None
+            if folder:
+                undo.callback(folder.close)
+            body = container_config.create_config(
+                profile, arguments, daemon=daemon, image=image.local, owner=owner, folder=folder
+            )
             undo.push(lambda _, error, __: self._discard(client, name, error))
             container = create_container(client, name, body)
             undo.callback(events.unwatch, container)
@@ -214,13 +296,44 @@ class DockerEngine:
             undo.callback(attached.close)
             created = perf_counter()
             start_container(client, container)
+            process = self._open_process(client, container, profile)
+            if process >= 0:
+                undo.callback(os.close, process)
             stream = GuestSocketStream(listener, attached) if listener else attached
             undo.pop_all()
-        return DockerSandbox(
+        sandbox = DockerSandbox(
             container=container, user=user.described, image=image.used, created=created,
             guarded=container_config.guards_process_1(profile, daemon), kernel_kills=kills, client=client,
-            attached=attached, stream=stream, events=events,
+            attached=attached, stream=stream, events=events, remove_later=self._remove_later,
+            process=process, folder=folder,
         )  # fmt: skip
+        return self._started(sandbox)
+
+    def _started(self, sandbox: DockerSandbox) -> DockerSandbox:
+        """Return a started sandbox. Raises ``InfrastructureError`` if the engine was closed in the meantime."""
+        with self._lock:
+            if self._events is not None:
+                self._sandboxes.add(sandbox)
+                return sandbox
+        sandbox.close()
+        raise InfrastructureError("the engine was closed while it started a sandbox")
+
+    def _open_process(self, client: Client, container: str, profile: Profile) -> int:
+        """Return a descriptor of process 1 if the workspace is mounted later, else -1.
+
+        Raises ``ApiError``, and ``InfrastructureError`` if the workspace cannot be mounted later.
+        """
+        if profile.workspace is None or profile.workspace.source:
+            return -1
+        process = open_process(client, container)
+        if process is None:
+            self._mount_helper.has_failed = True
+            raise InfrastructureError(f"process 1 of the container {container[:12]} cannot be found on this machine")
+        with contextlib.ExitStack() as undo:
+            undo.callback(os.close, process)
+            self._mount_helper.prepare(process)
+            undo.pop_all()
+        return process
 
     def _discard(self, client: Client, name: str, error: BaseException | None) -> None:
         """Remove the objects that a failed start has created. Does not raise: the user must see ``error``."""
@@ -231,10 +344,13 @@ class DockerEngine:
             certain = False
         if not certain:
             # The daemon may still create it later.
-            self._late[name] = time.monotonic() + LATE_SECONDS
+            self._remove_later(name)
+
+    def _remove_later(self, container: str) -> None:
+        self._late[container] = time.monotonic() + LATE_SECONDS
 
     def _remove_late(self, client: Client) -> None:
-        """Remove containers that the daemon has created after it failed to respond."""
+        """Remove containers that the daemon created, or did not remove, when it failed to respond."""
         for name, until in [*self._late.items()]:
             with contextlib.suppress(ApiError):
                 if remove_container(client, name) or time.monotonic() > until:
@@ -245,6 +361,8 @@ class DockerEngine:
         with self._lock:
             if self._events is None or self._events.owner != owner or not self._events.is_alive:
                 first = self._events is None
+                if self._events and self._events.owner != owner:
+                    self._sandboxes = weakref.WeakSet()
                 self._events = EventStream(daemon.client, owner)
                 with contextlib.suppress(ApiError):
                     if first:
@@ -265,6 +383,11 @@ def _record_failure(profile: Profile, daemon: Daemon, error: ApiError) -> None:
     runtime = container_config.runtime_of(profile, daemon)
     if runtime and runtime.isolation != "namespace" and limits.is_runtime_failure(str(error)):
         limits.record_failure(daemon, runtime, str(error))
+
+
+def _raise_shortage(error: ApiError) -> None:
+    if error.__cause__:
+        raise_shortage(error.__cause__)
 
 
 def _start_error(profile: Profile, name: str, error: ApiError) -> InfrastructureError:

@@ -5,9 +5,7 @@ image if a registry is reachable, else one created on this host.
 """
 
 import base64
-import functools
 import hashlib
-import importlib.metadata
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,12 +27,13 @@ from toolc.sandbox.docker.sdk import (
     find_built,
     has_image,
     list_built,
-    obtain_base,
     onbuild_instructions,
+    pull,
     remove_replaced,
 )
 from toolc.sandbox.host import store
 from toolc.sandbox.images.metadata import base_images, remote_source
+from toolc.sandbox.images.stored import base_tag
 
 __all__ = ["build_image", "list_images", "recipe"]
 
@@ -59,12 +58,12 @@ class Recipe:
     @property
     def tag(self) -> str:
         """The tag of the image in this release."""
-        return f"toolc/{self.name}:{_version()}"
+        return tag_of(self.name)
 
 
-def base_tag() -> str:
-    """Return the tag of the image for tools that name none."""
-    return f"toolc/base:{_version()}"
+def tag_of(name: str) -> str:
+    """Return the tag of toolc's image ``name`` in this release."""
+    return f"toolc/{name}:{base_tag().rpartition(':')[2]}"
 
 
 def image_names() -> tuple[str, ...]:
@@ -85,39 +84,35 @@ def recipe(name: str) -> Recipe:
     return Recipe(name=name, folder=folder, digest="sha256:" + digest.hexdigest())
 
 
-def build_image(name: str, *, base: str | None, on_progress: OnProgress) -> BuiltImage:
-    """Build the image ``name`` unless it exists and is up to date.
+def build_image(name: str, *, base: str, on_progress: OnProgress) -> BuiltImage:
+    """Build the image ``name`` from the image ``base`` unless it exists and is up to date.
 
-    Concurrent builds of an image wait for each other. ``base`` is the image to start from. If None, the image
-    ``base`` starts from a public image, else from one created on this host; all others start from the image
-    ``base``, which is built first. Raises ``UsageError`` for an unknown name, ``NoEngineError`` without a daemon,
-    ``InfrastructureError`` if the build fails.
+    Concurrent builds of an image wait for each other. Raises ``UsageError`` for an unknown name, ``NoEngineError``
+    without a daemon, ``InfrastructureError`` if the build fails.
     """
     source = recipe(name)
     client = docker_client()
-    if base is None and name != BASE:
-        base = build_image(BASE, base=None, on_progress=on_progress).tag
     with store.locked("build", source.tag):
         return _build(client, source, base, on_progress)
 
 
-def _build(client: Client, source: Recipe, base: str | None, on_progress: OnProgress) -> BuiltImage:
+def _build(client: Client, source: Recipe, base: str, on_progress: OnProgress) -> BuiltImage:
     tag = source.tag
     try:
         existing = find_built(client, tag)
-        if existing and existing.recipe == source.digest and base in {None, existing.base}:
+        if existing and existing.recipe == source.digest and base == existing.base:
             on_progress(f"{tag} is up to date (from {existing.base})")
             return existing
-        used_base = obtain_base(client, base, PUBLIC_BASE, on_progress)
-        on_progress(f"building {tag} from {used_base}")
+        _pull_base(client, base, on_progress)
+        on_progress(f"building {tag} from {base}")
         labels = {
             NAME_LABEL: source.name,
             RECIPE_LABEL: source.digest,
-            BASE_LABEL: used_base,
+            BASE_LABEL: base,
             "org.opencontainers.image.title": f"toolc {source.name}",
-            "org.opencontainers.image.version": _version(),
+            "org.opencontainers.image.version": tag.rpartition(":")[2],
         }
-        build_folder(client, folder=source.folder, tag=tag, base=used_base, labels=labels, on_progress=on_progress)
+        build_folder(client, folder=source.folder, tag=tag, base=base, labels=labels, on_progress=on_progress)
         built = find_built(client, tag)
         if existing and built and existing.id != built.id:
             remove_replaced(client, existing)
@@ -126,6 +121,16 @@ def _build(client: Client, source: Recipe, base: str | None, on_progress: OnProg
     if built is None:
         raise InfrastructureError(f"Docker built {tag}, but it was removed immediately; build it again")
     return built
+
+
+def _pull_base(client: Client, base: str, on_progress: OnProgress) -> None:
+    if has_image(client, base):
+        return
+    on_progress(f"pulling {base}")
+    try:
+        pull(client, base, on_progress)
+    except ApiError as error:
+        raise InfrastructureError(f"cannot pull {base}: {error}; name a base that is on this host") from error
 
 
 def build_tag(build: Build) -> str:
@@ -137,8 +142,13 @@ def build_tag(build: Build) -> str:
     return f"toolc/build:{digest.hexdigest()[:40]}"
 
 
-def ensure_built(client: Client, build: Build) -> str:
-    """Return the tag of the image for the folder of a spec; build the image if it does not exist.
+def dockerfile_of(build: Build) -> bytes:
+    """Return the Dockerfile in the folder of a spec; empty if there is none."""
+    return next((_content(file) for file in build.files if _in_context(file, build) == "Dockerfile"), b"")
+
+
+def ensure_built(client: Client, build: Build) -> None:
+    """Build the image for the folder of a spec if it does not exist; its base image must exist.
 
     The build steps have Docker's default network, or none if the daemon has no bridge, but never the host's
     network. Raises ``InfrastructureError`` and ``ApiError``.
@@ -147,14 +157,13 @@ def ensure_built(client: Client, build: Build) -> str:
     with store.locked("build", tag):
         if not has_image(client, tag):
             files = {_in_context(file, build): _content(file) for file in build.files}
-            _check_sources(client, build, files.get("Dockerfile", b""))
+            _check_sources(client, build, dockerfile_of(build))
             labels = {BUILD_LABEL: tag, BASE_LABEL: base_tag()}
             log: list[str] = []
             try:
                 build_files(client, files=files, tag=tag, base=base_tag(), labels=labels, on_progress=log.append)
             except ApiError as error:
                 raise InfrastructureError(_build_error(build, error, log)) from error
-    return tag
 
 
 def _check_sources(client: Client, build: Build, dockerfile: bytes) -> None:
@@ -205,17 +214,11 @@ def docker_client() -> Client:
         raise NoEngineError(f"images are built with Docker: {error}") from error
 
 
-@functools.cache
-def _version() -> str:
-    # The version of a development build may contain "+", which is not allowed in tags.
-    return importlib.metadata.version("toolc").replace("+", "-")
-
-
 def build_command(tag: str) -> str:
     """Return the command that builds or pulls the image with this tag."""
     for name in image_names():
-        if tag == f"toolc/{name}:{_version()}":
+        if tag == tag_of(name):
             return f"toolc image build {name}"
         if tag == f"toolc/{name}" or tag.startswith(f"toolc/{name}:"):
-            return f"toolc image build {name}, and write image: toolc/{name}:{_version()}"
+            return f"toolc image build {name}, and write image: {tag_of(name)}"
     return f"docker pull {tag}"

@@ -9,9 +9,11 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 from toolc.sandbox.base import EngineSandbox, ImageUsed
 from toolc.sandbox.docker.api_client import Client
+from toolc.sandbox.docker.base_image import built_image, load_base
 from toolc.sandbox.docker.container import find_image
 from toolc.sandbox.docker.container_config import LocalImage
-from toolc.sandbox.docker.image_builder import base_tag, build_command, build_tag, ensure_built
+from toolc.sandbox.docker.image_builder import build_command, build_tag
+from toolc.sandbox.images.stored import name_of_base
 from toolc.sandbox.python.packages import RootFilesystem, prepare_guest_environment
 
 _Key: TypeAlias = tuple[str, tuple[str, ...]]
@@ -19,15 +21,16 @@ _Key: TypeAlias = tuple[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ResolvedImage:
-    """An image for sandboxes, and the name by which it was requested."""
+    """An image for sandboxes, the name by which it was requested, and the tree of a base image."""
 
     name: str
     local: LocalImage
+    tree: str = ""
 
     @property
     def used(self) -> ImageUsed:
         """The image as shown in ``details``."""
-        return ImageUsed(self.name, self.local.id, self.local.names)
+        return ImageUsed(self.name, self.local.id, self.local.names, self.tree)
 
 
 StartSandbox: TypeAlias = Callable[[ResolvedImage, Sequence[str]], EngineSandbox]
@@ -43,10 +46,13 @@ class Images:
         self._resolving = threading.Lock()
 
     def missing_reason(self, profile: Profile, client: Client) -> str | None:
-        """Return why the image of ``profile`` is missing, with the remedy; None if it is not. Raises ``ApiError``."""
-        if profile.build is None:
+        """Return why the image of ``profile`` is missing, with the remedy; None if it is not. Raises ``ApiError``.
+
+        A base image and the image of a ``build`` folder are created when they are needed.
+        """
+        if profile.image and profile.build is None:
             try:
-                self._find(name_of(profile), client)
+                self._find(profile.image, client)
             except InfrastructureError as error:
                 return str(error)
         return None
@@ -55,35 +61,39 @@ class Images:
         """Return the image of ``profile`` with what sandboxes need. Raises ``InfrastructureError`` and ``ApiError``."""
         name = name_of(profile)
         key = (name, profile.requirements)
-        if known := self._resolved.get(key):
+        if known := self.resolved(profile):
             return known
         # Concurrent first calls inspect an image only once.
         with self._resolving:
             if known := self._resolved.get(key):
                 return known
             if profile.build:
-                ensure_built(client, profile.build)
-            image = self._find(name, client)
+                built_image(client, profile.build)
+            image = self._find(name, client) if profile.image or profile.build else _base(name, client)
             if profile.requirements or not image.local.ours:
-                image = self._with_python(image, profile.requirements, client, start)
+                image = self._with_python(image, profile, client, start)
             self._resolved[key] = image
             return image
+
+    def resolved(self, profile: Profile) -> ResolvedImage | None:
+        """Return the image of ``profile`` if it was resolved before and not forgotten."""
+        return self._resolved.get((name_of(profile), profile.requirements))
 
     def forget(self, profile: Profile) -> None:
         """Ask the daemon again about the image of ``profile`` next time."""
         name = name_of(profile)
         self._found.pop(name, None)
-        self._found.pop(base_tag(), None)
         for key in [key for key in self._resolved if key[0] == name]:
             self._resolved.pop(key, None)
 
     def _with_python(
-        self, image: ResolvedImage, requirements: tuple[str, ...], client: Client, start: StartSandbox
+        self, image: ResolvedImage, profile: Profile, client: Client, start: StartSandbox
     ) -> ResolvedImage:
         environment = prepare_guest_environment(
-            _root(image, start), lambda: _root(self._find(base_tag(), client), start), requirements
+            _root(image, start), lambda: _root(_base(name_of_base(profile), client), start), profile.requirements
         )
-        return ResolvedImage(image.name, replace(image.local, command=environment.command, binds=environment.binds))
+        local = replace(image.local, command=environment.command, binds=environment.binds)
+        return replace(image, local=local)
 
     def _find(self, name: str, client: Client) -> ResolvedImage:
         image = self._found.get(name) or find_image(client, name)
@@ -97,14 +107,17 @@ def name_of(profile: Profile) -> str:
     """Return the name of the image that ``profile`` refers to."""
     if profile.build:
         return build_tag(profile.build)
-    return profile.image or base_tag()
+    return profile.image or name_of_base(profile)
 
 
 def missing_image(name: str) -> str:
     """Return the message for a missing image, with the command that builds or pulls it."""
-    if name == base_tag():
-        return f"toolc's base image {name} is not built; build it with: {build_command(name)}"
     return f"the image {name} is not on this host; get it with: {build_command(name)}"
+
+
+def _base(name: str, client: Client) -> ResolvedImage:
+    local, base = load_base(client, name)
+    return ResolvedImage(name, local, base.tree)
 
 
 def _root(image: ResolvedImage, start: StartSandbox) -> RootFilesystem:

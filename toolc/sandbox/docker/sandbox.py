@@ -1,7 +1,9 @@
 """One live container: the stream to its guest, and how it is ended."""
 
+import os
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +13,7 @@ from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.container import EventStream, remove_container
 from toolc.sandbox.docker.streams import AttachedStream, GuestSocketStream
 from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE, oom_kill_possible
+from toolc.sandbox.host.neutral_folder import NeutralFolder
 
 _GRACE: Final = 0.5
 """How long a guest may run after its stream is closed before it is killed, in seconds."""
@@ -31,7 +34,9 @@ class DockerSandbox:
 
     ``created``: when it was created and attached. ``guarded``: nothing inside can kill process 1. ``kernel_kills``:
     how often its kernel had run out of memory before the start; None if that is not this host's kernel.
-    ``stream`` is the stream to the guest, which may be ``attached``, the daemon's own stream.
+    ``stream`` is the stream to the guest, which may be ``attached``, the daemon's own stream. ``remove_later`` gets
+    the container's ID if it cannot be removed now. ``process`` is a descriptor of process 1 (pidfd_open(2)), -1 if it
+    is not needed. ``folder`` has links to the sources of its mounts.
     """
 
     container: str
@@ -44,12 +49,16 @@ class DockerSandbox:
     attached: AttachedStream
     stream: AttachedStream | GuestSocketStream
     events: EventStream
+    remove_later: Callable[[str], None]
+    process: int = -1
+    folder: NeutralFolder | None = None
 
     def __post_init__(self) -> None:
         self._watch = self.events.watch(self.container)
         self._closing = threading.Lock()
         self._killed = False
         self._removed = False
+        self._closed = False
 
     def fileno(self) -> int:
         """Return the descriptor to poll; -1 once closed."""
@@ -90,28 +99,55 @@ class DockerSandbox:
     def close(self) -> None:
         """Stop the container and wait for its removal. Raises ``InfrastructureError`` if this fails."""
         with self._closing:
-            if self._removed:
+            if self._closed:
                 return
             until = time.monotonic() + _GRACE
             self.stream.close()
             # A daemon that cannot write the guest's output does not remove the container.
             self.attached.drain(_GRACE)
             self.attached.close()
+            if self.process >= 0:
+                os.close(self.process)
+                self.process = -1
             try:
-                if not self._watch.removed.wait(max(until - time.monotonic(), 0)):
-                    self._kill()
-                self._removed = True
+                self._await_removal(until)
+                self._closed = True
             finally:
                 self.events.unwatch(self.container)
+
+    def stop(self) -> None:
+        """Stop the container as ``close`` does, but leave the stream open: its owner may use it, and still closes it.
+
+        Raises ``InfrastructureError``.
+        """
+        with self._closing:
+            if not self._closed:
+                until = time.monotonic() + _GRACE
+                self.stream.shut_down()
+                self.attached.drain(_GRACE)
+                self.attached.shut_down()
+                self._await_removal(until)
+
+    def _await_removal(self, until: float) -> None:
+        try:
+            if not self._removed and not self._watch.removed.wait(max(until - time.monotonic(), 0)):
+                self._kill()
+            self._removed = True
+        finally:
+            # Also if the daemon does not answer: only a start needs the links.
+            if self.folder:
+                self.folder.close()
 
     def _kill(self) -> None:
         self._killed = self._watch.exit_status is None
         try:
             remove_container(self.client, self.container)
         except ApiError as error:
+            self.remove_later(self.container)
+            running = "" if self.events.is_alive else "start the daemon again, then "
             raise InfrastructureError(
                 f"the Docker daemon did not remove the sandbox {self.container[:12]}: {error}; "
-                f"remove it with: docker rm -f {self.container[:12]}"
+                f"{running}remove it with: docker rm -f {self.container[:12]}"
             ) from error
         # The "destroy" event is the last: any event about memory has arrived before it.
         if self.events.is_alive:

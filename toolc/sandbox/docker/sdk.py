@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import os
+import logging
 import re
-import shutil
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -15,12 +14,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import quote
 
-from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.daemon import NAME_LABEL
 from toolc.sandbox.host.kernel import retry_transient
-from toolc.sandbox.images import debian
 
 if TYPE_CHECKING:
     from docker.api.client import APIClient
@@ -34,6 +31,15 @@ OnProgress: TypeAlias = Callable[[str], None]
 _LIST_SECONDS: Final = 30.0
 _PULL_SECONDS: Final = 15
 """The longest silence of a registry, in seconds."""
+
+_NO_BRIDGE: Final = (
+    'this Docker daemon has no bridge; give it one (remove --bridge=none or "bridge": "none" from its configuration), '
+    "or put what the Dockerfile downloads into its folder"
+)
+"""Why the build of a spec's image has no network, and the remedy."""
+
+_DEFAULT_NETWORKS: Final = frozenset({"bridge", "podman"})
+"""The names of the network that containers of Docker and of Podman have by default."""
 
 _BUILD_SECONDS: Final = 600
 """The longest silence of a build step, in seconds."""
@@ -68,41 +74,6 @@ def remove_replaced(client: Client, old: BuiltImage) -> None:
     """Remove an image that lost its tag to a new one. An image that is in use or has other tags is kept."""
     with suppress(ApiError):
         client.call("DELETE", f"/images/{quote(old.id)}", timeout=_LIST_SECONDS)
-
-
-def obtain_base(client: Client, base: str | None, public: str, on_progress: OnProgress) -> str:
-    """Return a base image that is on this host.
-
-    It is ``base`` if given, else ``public``, else one built from the host's distribution. Pull or build it if
-    needed. A given ``base`` is never replaced. Raises ``InfrastructureError`` if no base is available.
-    """
-    image = base or public
-    if has_image(client, image):
-        return image
-    own = debian.tag()
-    if base is None and own and has_image(client, own):
-        return own
-    on_progress(f"pulling {image}")
-    try:
-        _pull(client, image, on_progress)
-    except ApiError as error:
-        if base is not None:
-            raise InfrastructureError(f"cannot pull {base}: {error}; name a base that is on this host") from error
-        on_progress(f"cannot pull {image}: {error}")
-    else:
-        return image
-    if own is None or os.geteuid() != 0 or shutil.which("mmdebstrap") is None:
-        raise InfrastructureError(
-            f"there is no base for the image: {image} could not be pulled, and a base can be created here only on "
-            "Debian or Ubuntu, as root, with mmdebstrap (sudo apt-get install mmdebstrap). If a registry is "
-            f"reachable, run: docker pull {image}. To use another base that has apt or python3, run: "
-            "toolc image build base --from IMAGE"
-        )
-    with debian.archive(on_progress) as archive, _sdk(client, _BUILD_SECONDS) as api:
-        repository, _, tag = own.partition(":")
-        answer = api.import_image_from_file(str(archive), repository=repository, tag=tag)
-        _follow([json.loads(line) for line in answer.splitlines() if line], on_progress)
-    return own
 
 
 def build_folder(
@@ -151,12 +122,22 @@ def build_files(
             )  # fmt: skip
             _follow(steps, on_progress)
 
-    try:
+    if _has_bridge(client):
         retry_transient(lambda: once("default"), ApiError)
-    except ApiError as error:
-        if "network bridge" not in str(error):
-            raise
+        return
+    # Whether or not the build succeeds: an image may be incomplete because a download was optional.
+    logging.getLogger("toolc").warning(f"the image {tag} is built without a network: {_NO_BRIDGE}")
+    try:
         retry_transient(lambda: once("none"), ApiError)
+    except ApiError as error:
+        raise ApiError(f"{error} (the build has no network: {_NO_BRIDGE})", error.status) from error
+
+
+def _has_bridge(client: Client) -> bool:
+    """Return whether the daemon has its default network, without which build steps silently have none."""
+    networks = client.call("GET", "/networks", timeout=_LIST_SECONDS)
+    names = [each.get("Name") for each in networks if isinstance(each, dict)] if isinstance(networks, list) else []
+    return not _DEFAULT_NETWORKS.isdisjoint(names)
 
 
 def save_archive(client: Client, image: str, file: IO[bytes]) -> None:
@@ -166,7 +147,21 @@ def save_archive(client: Client, image: str, file: IO[bytes]) -> None:
             file.write(piece)
 
 
-def _pull(client: Client, image: str, on_progress: OnProgress) -> None:
+def load_archive(client: Client, archive: Path) -> None:
+    """Load the images of an archive, like ``docker load``. Raises ``ApiError``."""
+    with archive.open("rb") as file, _sdk(client, _BUILD_SECONDS) as api:
+        _follow(api.load_image(file), lambda _: None)  # type: ignore[no-untyped-call]
+
+
+def tag_image(client: Client, image: str, tag: str) -> None:
+    """Let ``tag`` refer to an image of this daemon. Raises ``ApiError``."""
+    repository, _, version = tag.rpartition(":") if ":" in tag.rpartition("/")[2] else (tag, "", "latest")
+    query = f"repo={quote(repository)}&tag={quote(version)}"
+    client.call("POST", f"/images/{quote(image)}/tag?{query}", timeout=_LIST_SECONDS)
+
+
+def pull(client: Client, image: str, on_progress: OnProgress) -> None:
+    """Pull an image, like ``docker pull``. Raises ``ApiError``."""
     repository, _, tag = image.rpartition(":") if ":" in image.rpartition("/")[2] else (image, "", "latest")
     with _sdk(client, _PULL_SECONDS) as api:
         _follow(api.pull(repository, tag=tag, stream=True, decode=True), on_progress)
@@ -190,7 +185,7 @@ def onbuild_instructions(client: Client, image: str) -> tuple[str, ...]:
     """
     if not has_image(client, image):
         try:
-            _pull(client, image, lambda _: None)
+            pull(client, image, lambda _: None)
         except ApiError:
             return ()
     described = client.call("GET", f"/images/{quote(image)}/json", timeout=_LIST_SECONDS)

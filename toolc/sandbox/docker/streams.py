@@ -25,6 +25,7 @@ from toolc.model.plan import Profile
 from toolc.sandbox.base import SocketStream
 from toolc.sandbox.docker.container_config import LocalImage, runtime_of
 from toolc.sandbox.docker.daemon import Daemon
+from toolc.sandbox.host.janitor_process import RECORD, remove_neutral
 from toolc.sandbox.host.owner import Owner, dead_directories, shared_directory
 
 _HEADER: Final = struct.Struct(">BxxxI")
@@ -164,7 +165,7 @@ class GuestListener:
 
     def mounted_in(self, image: LocalImage) -> LocalImage:
         """Return ``image`` with this socket mounted in its sandboxes."""
-        return replace(image, binds=(*image.binds, (str(self._folder), FOLDER)))
+        return replace(image, plain_binds=((str(self._folder), FOLDER),))
 
     def fileno(self) -> int:
         """Return the descriptor to poll for a connection."""
@@ -186,9 +187,12 @@ class GuestListener:
         self._socket.close()
         with contextlib.suppress(OSError):
             (self._folder / _NAME).unlink()
-        with contextlib.suppress(OSError):
-            # A process that has it mounted can read its last name: it must not contain this process's label.
-            self._folder = self._folder.rename(shared_directory() / f"{_NAME}-{os.urandom(8).hex()}")
+        shared = shared_directory()
+        # A process that has it mounted can read its last path: it must name neither this process nor toolc's folder.
+        for folder in (shared.parent, shared):
+            with contextlib.suppress(OSError):
+                self._folder = self._folder.rename(folder / f"{_NAME}-{os.urandom(8).hex()}")
+                break
         _remove(self._folder)
 
 
@@ -209,7 +213,10 @@ def listen() -> GuestListener | None:
 
 
 def remove_stale_folders() -> None:
-    """Remove the folders of processes that are known to be dead."""
+    """Remove the folders of processes that are known to be dead, and their neutral folders."""
+    for _, directory in dead_directories():
+        for record in directory.glob(f"{RECORD}*"):
+            remove_neutral(record)
     for directory in (shared_directory(), *(each for _, each in dead_directories())):
         for folder in directory.glob(f"{_NAME}-*"):
             _remove(folder)
@@ -251,6 +258,10 @@ class GuestSocketStream:
     def write(self, data: bytes | memoryview) -> int:
         """Send as much as fits now, and return the number of bytes sent."""
         return self._stream.write(data) if self._stream is not None else 0
+
+    def shut_down(self) -> None:
+        """End the stream in both directions."""
+        (self._stream or self._attached).shut_down()
 
     def close(self) -> None:
         """Close the stream. Calling it again has no effect."""

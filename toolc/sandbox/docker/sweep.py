@@ -13,7 +13,6 @@ from toolc.model.errors import InfrastructureError
 from toolc.sandbox.base import Leftover
 from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.container import remove_container
-from toolc.sandbox.docker.container_config import owner_label
 from toolc.sandbox.docker.daemon import OWNER_LABEL
 from toolc.sandbox.host.owner import Owner
 
@@ -121,13 +120,14 @@ def _containers(client: Client) -> Iterator[tuple[str, str]]:
 
 
 def _volumes(client: Client) -> Iterator[tuple[str, str]]:
-    """Yield the name and the owner's label of each volume that is an overlay of toolc."""
-    listed = client.call("GET", "/volumes", timeout=SECONDS)
+    """Yield the name and the owner's label of each volume."""
+    filters = quote(json.dumps({"label": [OWNER_LABEL]}))
+    listed = client.call("GET", f"/volumes?filters={filters}", timeout=SECONDS)
     entries = listed.get("Volumes") if isinstance(listed, dict) else None
     for entry in entries if isinstance(entries, list) else []:
-        options = entry.get("Options") if isinstance(entry, dict) else None
-        if isinstance(entry, dict) and isinstance(options, dict):
-            yield str(entry.get("Name")), owner_label(options)
+        labels = entry.get("Labels") if isinstance(entry, dict) else None
+        if isinstance(entry, dict) and isinstance(labels, dict):
+            yield str(entry.get("Name")), str(labels.get(OWNER_LABEL))
 
 
 def _delete(client: Client, path: str) -> None:

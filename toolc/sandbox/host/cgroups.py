@@ -4,13 +4,13 @@
 version 2 tree is mounted too (hybrid).
 """
 
-import contextlib
 import os
 import threading
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from toolc.model.errors import raise_shortage
 from toolc.model.json_schema import JsonObject
 from toolc.sandbox.host.owner import Owner
 
@@ -91,11 +91,16 @@ def _group(tree: Tree, folder: Path) -> Group:
 
 
 def unenforceable() -> list[str]:
-    """Return the members of ``CONTROLLERS`` that cannot limit a child of this process, as found by trying."""
-    with contextlib.suppress(OSError):
+    """Return the members of ``CONTROLLERS`` that cannot limit a child of this process, as found by trying.
+
+    Raises ``InfrastructureError`` if there are too many open files to find out.
+    """
+    try:
         own = own_groups()
-        return [name for name in CONTROLLERS if name not in own or not can_limit(name, own[name])]
-    return [*CONTROLLERS]
+    except OSError as error:
+        raise_shortage(error)
+        return [*CONTROLLERS]
+    return [name for name in CONTROLLERS if name not in own or not can_limit(name, own[name])]
 
 
 def can_limit(controller: str, group: Group) -> bool:
@@ -128,7 +133,8 @@ def _offers(controller: str, group: Group) -> bool:
 def _words(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8").split()
-    except OSError:
+    except OSError as error:
+        raise_shortage(error)
         return []
 
 
@@ -150,9 +156,18 @@ def memory_events(name: str) -> Path:
 
 
 def oom_kills(events: Path) -> int | None:
-    """Return how many processes the kernel killed because memory ran out; None if the sandbox has ended."""
+    """Return how many processes the kernel killed because memory ran out; None if the sandbox has ended.
+
+    Raises ``InfrastructureError`` if there are too many open files to find out.
+    """
     try:
-        lines = events.read_text(encoding="utf-8").splitlines()
-        return int(dict(line.split(" ", 1) for line in lines)["oom_kill"])
-    except (OSError, ValueError, KeyError):
+        # Not with a text stream, because every call reads this.
+        descriptor = os.open(events, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            words = os.read(descriptor, 4096).split()
+        finally:
+            os.close(descriptor)
+        return int(words[words.index(b"oom_kill") + 1])
+    except (OSError, ValueError) as error:
+        raise_shortage(error)
         return None

@@ -7,6 +7,7 @@ library. It knows nothing about engines.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -16,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-__all__ = ["remove_tree"]
+__all__ = ["remove_owned", "remove_tree"]
 
 DEADLINE_SECONDS: Final = 10.0
 """How long all commands, and each one, may wait, in seconds.
@@ -30,6 +31,9 @@ MAX_SECONDS: Final = 900.0
 
 PAUSE_SECONDS: Final = 0.05
 
+RECORD: Final = "neutral-"
+"""The names of links in an owner's runtime folder to folders that are removed with it begin with this."""
+
 COMMAND_SCHEMA: Final = ("sandboxes", "folders")
 """The kinds of commands in the order of removal: sandboxes first, because they use the folders."""
 
@@ -40,7 +44,7 @@ def main() -> None:
     os.chdir("/")
     commands = _read_commands()
     if sweep(commands, time.monotonic() + DEADLINE_SECONDS):
-        remove_tree(Path(sys.argv[1]))
+        remove_owned(Path(sys.argv[1]))
 
 
 def sweep(commands: list[list[str]], deadline: float) -> bool:
@@ -86,6 +90,32 @@ def _ticks(pid: int) -> int:
     except OSError:
         return 0
     return int(fields[11]) + int(fields[12])
+
+
+def remove_owned(directory: Path) -> bool:
+    """Remove an owner's runtime folder, and the neutral folders that it records. Return as ``remove_tree`` does."""
+    for record in _records(directory):
+        remove_neutral(record)
+    return remove_tree(directory)
+
+
+def neutral_folders(directory: Path) -> list[Path]:
+    """Return the folders that an owner's runtime folder records (``toolc.sandbox.host.neutral_folder``)."""
+    return [record.readlink() for record in _records(directory)]
+
+
+def remove_neutral(record: Path) -> None:
+    """Remove a recorded folder, then its record. Calling it again has no effect."""
+    with contextlib.suppress(OSError):
+        folder = record.readlink()
+        if folder.lstat().st_uid == os.geteuid() and f"{RECORD}{folder.name}" == record.name:
+            remove_tree(folder)
+    with contextlib.suppress(OSError):
+        record.unlink()
+
+
+def _records(directory: Path) -> list[Path]:
+    return [each for each in directory.glob(f"{RECORD}*") if each.is_symlink()]
 
 
 def remove_tree(directory: Path) -> bool:

@@ -9,6 +9,8 @@ from typing import Final, TypeVar
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Mount
 
+__all__ = ["available_memory"]
+
 KILLED_FROM_OUTSIDE: Final = "process 1 was killed from outside of the sandbox, not because memory ran out"
 """The explanation if nothing inside can have killed process 1."""
 
@@ -58,6 +60,16 @@ def retry_transient(start: Callable[[], Started], failure: type[Exception]) -> S
             if not is_transient(str(error)):
                 raise
     return start()
+
+
+def available_memory() -> int:
+    """Return the memory that programs can still use, in bytes (``MemAvailable`` of proc_meminfo(5)); 0 if unknown."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    found = (line.split()[1] for line in lines if line.startswith("MemAvailable:"))
+    return int(next(found, "0")) * 1024
 
 
 def prepare_overlay(mount: Mount, uid: int, gid: int) -> None:

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from toolc.model.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError, raise_shortage
 
-__all__ = ["Owner", "directories"]
+__all__ = ["Owner", "directories", "shared_directory"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,8 @@ def _process(pid: int) -> tuple[str, int] | None:
     """Return the state and the start time in ticks (proc_pid_stat(5)); None if it has ended or is hidden."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
+    except OSError as error:
+        raise_shortage(error)
         return None
     # Field 2, the name of the command, may contain spaces and parentheses: count from its end.
     fields = text.rpartition(")")[2].split()
@@ -127,6 +128,7 @@ def _current_host() -> tuple[str, str, int]:
     try:
         return (*_machine_and_boot(), Path("/proc/self/ns/pid").stat().st_ino)
     except OSError as error:
+        raise_shortage(error)
         message = f"cannot read {error.filename}; sandboxes need Linux with /proc mounted"
         raise InfrastructureError(message) from error
 
@@ -135,7 +137,8 @@ def _current_host() -> tuple[str, str, int]:
 def _machine_and_boot() -> tuple[str, str]:
     try:
         machine = Path("/etc/machine-id").read_text(encoding="utf-8").strip()
-    except OSError:
+    except OSError as error:
+        raise_shortage(error)
         machine = ""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     return _hash(machine) if machine else "", _hash(boot)

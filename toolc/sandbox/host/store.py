@@ -12,6 +12,7 @@ import fcntl
 import itertools
 import json
 import os
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -19,15 +20,18 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
 
-from toolc.model.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError, raise_shortage
 from toolc.model.json_schema import JsonObject
-from toolc.sandbox.host import janitor, store_sweep
+from toolc.sandbox.host import janitor, neutral_folder, store_sweep
 from toolc.sandbox.host.owner import Owner
 
 __all__ = ["scratch_folders"]
 
 VARIABLE: Final = "TOOLC_STORE"
 """The environment variable for another store folder."""
+
+SYSTEM: Final = Path("/var/lib/toolc")
+"""The store of root. Other users can read what they know the name of."""
 
 LOCK_SECONDS: Final = 900.0
 """How long to wait for another process, in seconds: longer than a silent build step may take."""
@@ -45,7 +49,7 @@ def directory() -> Path:
         folder = Path(named)
     elif os.geteuid() == 0:
         # Not in root's home: images unpacked here are roots of tools that run as other users.
-        folder = Path("/var/lib/toolc")
+        folder = SYSTEM
     else:
         folder = (Path(data) if Path(data).is_absolute() else Path.home() / ".local/share") / "toolc"
     with _os_errors():
@@ -65,9 +69,25 @@ def directory() -> Path:
         return folder.resolve()
 
 
-def find(kind: str, key: str) -> Path | None:
-    """Return the folder that ``make`` has created for this key, or None. Raises ``InfrastructureError``."""
-    return target if (target := _target(kind, key)).is_dir() else None
+def readable() -> tuple[Path, ...]:
+    """Return the folders to search: the store, then that of root, unless the user has chosen a store."""
+    own = directory()
+    if os.geteuid() == 0 or os.environ.get(VARIABLE):
+        return (own,)
+    try:
+        found = SYSTEM.lstat()
+    except OSError:
+        return (own,)
+    is_safe = stat.S_ISDIR(found.st_mode) and found.st_uid == 0 and not found.st_mode & 0o022
+    return (own, SYSTEM) if is_safe else (own,)
+
+
+def find(kind: str, key: str, folder: Path | None = None) -> Path | None:
+    """Return the folder that ``make`` has created for this key, or None. Raises ``InfrastructureError``.
+
+    ``folder`` is another store to search.
+    """
+    return target if (target := _target(kind, key, folder)).is_dir() else None
 
 
 def make(kind: str, key: str, fill: Callable[[Path], None]) -> Path:
@@ -125,14 +145,24 @@ def scratch_folders() -> Iterator[tuple[Owner, Path]]:
             yield owner, folder
 
 
-def read_note(kind: str, name: str) -> JsonObject | None:
-    """Return the object that ``write_note`` has written; None if there is none. Raises ``InfrastructureError``."""
+def read_note(kind: str, name: str, folder: Path | None = None) -> JsonObject | None:
+    """Return the object that ``write_note`` has written; None if there is none. Raises ``InfrastructureError``.
+
+    ``folder`` is another store to search.
+    """
     with _os_errors():
         try:
-            value = json.loads(_note(kind, name).read_bytes())
+            value = json.loads(_note(kind, name, folder).read_bytes())
         except (FileNotFoundError, ValueError):
             return None
     return value if isinstance(value, dict) else None
+
+
+def read_notes(kind: str, name: str) -> Iterator[JsonObject]:
+    """Yield the notes of this name in all stores to search. Raises ``InfrastructureError``."""
+    for folder in readable():
+        if (note := read_note(kind, name, folder)) is not None:
+            yield note
 
 
 def write_note(kind: str, name: str, value: JsonObject) -> None:
@@ -142,6 +172,8 @@ def write_note(kind: str, name: str, value: JsonObject) -> None:
         note.parent.mkdir(mode=0o711, exist_ok=True)
         draft = work / "note"
         draft.write_text(json.dumps(value, sort_keys=True), encoding="utf-8")
+        # Other users may run tools in root's images, whatever root's umask is.
+        draft.chmod(0o644)
         draft.rename(note)
 
 
@@ -159,13 +191,13 @@ def entries(kind: str) -> Iterator[tuple[str, Path]]:
         yield folder.name.replace("-", ":", 1), folder
 
 
-def _note(kind: str, name: str) -> Path:
-    return directory() / kind / f"{quote(name, safe='')}.json"
+def _note(kind: str, name: str, folder: Path | None = None) -> Path:
+    return (folder or directory()) / kind / f"{quote(name, safe='')}.json"
 
 
-def _target(kind: str, key: str) -> Path:
+def _target(kind: str, key: str, folder: Path | None = None) -> Path:
     # The colon of a digest would separate the options of a mount.
-    return directory() / kind / key.replace(":", "-")
+    return (folder or directory()) / kind / key.replace(":", "-")
 
 
 @contextlib.contextmanager
@@ -210,6 +242,7 @@ def _os_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        raise_shortage(error)
         raise InfrastructureError(
             f"cannot write {error.filename or 'the store'}: {error.strerror or error}; free disk space and make it "
             f"writable for this user, or set {VARIABLE} to another folder"
@@ -249,3 +282,5 @@ def _check_unused(folder: Path) -> None:
             # proc_pid_mountinfo(5): the fourth field is the folder of its file system that a mount shows.
             if any(mark in line.split(b" ")[3] + b"/" for line in lines):
                 raise InfrastructureError(f"a call of process {process.parent.name} uses it; try again later")
+    if neutral_folder.is_linked(folder):
+        raise InfrastructureError("a call uses it; try again later")

@@ -1,10 +1,14 @@
-"""Container images as files: archives, layers, metadata and a base image made on this host.
+"""Container images as files: archives, layers, metadata and base images.
 
-- ``archive``: reads archives of ``docker save`` and OCI layouts: compression, platform, limits. Start reading here.
+- ``archive``: reads and writes archives of ``docker save``, and reads OCI layouts: compression, platform, limits. Start
+  reading here.
 - ``debian``: makes a base image with mmdebstrap.
-- ``metadata``: names, volumes and base images; images in the store and which are stale; addresses in Dockerfiles.
-  Public: ``approval_name``, ``remove_image``, ``stored_images``.
+- ``metadata``: names, volumes and base images; addresses in Dockerfiles. Public: ``approval_name``.
+- ``stored``: the base image of tools that name none, and the unpacked images in the store. Public: ``remove_image``,
+  ``stored_images``.
+- ``tree``: the digest of an image's files, which identifies a base image.
 - ``unpack``: unpacks one layer: links, whiteouts, modes, limits.
+- ``unpacked``: unpacks an image into the store, as the root of sandboxes.
 
-May import: ``sandbox.host`` and ``model``.
+May import: ``sandbox``, ``sandbox.host`` and ``model``.
 """

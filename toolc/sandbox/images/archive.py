@@ -7,6 +7,7 @@ import bz2
 import gzip
 import hashlib
 import importlib
+import io
 import json
 import lzma
 import platform
@@ -22,6 +23,7 @@ from typing import IO, Final, cast
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.sandbox.images.tree import Tree
 from toolc.sandbox.images.unpack import LayerReader, UnpackBudget, unpack
 
 MAX_FILES: Final = 10_000
@@ -42,6 +44,8 @@ MAX_LAYERS: Final = 1000
 MAX_NESTING: Final = 4
 """The maximum number of levels of nested image indexes."""
 
+COPY_BYTES: Final = 1024 * 1024
+
 ZSTD: Final = b"\x28\xb5\x2f\xfd"
 """The first bytes of a Zstandard frame (RFC 8878)."""
 
@@ -59,11 +63,12 @@ def open_tar(path: Path) -> Iterator[tarfile.TarFile]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveImage:
-    """One image of an archive: the digest of its configuration, the configuration, and the names of its layers."""
+    """One image of an archive: its configuration with the digest and the bytes of it, and the names of its layers."""
 
     digest: str
     configuration: JsonObject
     layers: tuple[str, ...]
+    data: bytes
 
 
 class Archive:
@@ -82,18 +87,44 @@ class Archive:
         names = ", ".join(sorted(each for names, _ in found for each in names)) or "none has a name"
         raise InfrastructureError(f"{self._origin} contains {len(found)} images; choose one by its name: {names}")
 
-    def unpack(self, image: ArchiveImage, root: Path) -> None:
-        """Unpack all layers into ``root``, an empty folder. Raises ``InfrastructureError``."""
+    def unpack(self, image: ArchiveImage, root: Path) -> str:
+        """Unpack all layers into ``root``, an empty folder; return their tree. Raises ``InfrastructureError``."""
+        budget, tree = UnpackBudget(), Tree()
+        for name, digest in self._layers(image):
+            with closing(self._files.open(name)) as packed, _layer(packed) as source:
+                reader = LayerReader(source, budget.bytes_left + 1024 * budget.entries_left)
+                unpack(reader, str(root), budget, tree)
+                self._check_digest(name, reader.digest(), digest)
+        return tree.digest()
+
+    def save(self, image: ArchiveImage, path: Path, name: str) -> None:
+        """Write this image alone to a new file, as ``docker save`` does. Raises ``InfrastructureError``."""
         budget = UnpackBudget()
+        layers: list[JsonValue] = []
+        with tarfile.open(path, "x", format=tarfile.PAX_FORMAT) as tar:
+            for layer, digest in self._layers(image):
+                plain = path.with_name("layer.tar")
+                with closing(self._files.open(layer)) as packed, _layer(packed) as source, plain.open("wb") as file:
+                    reader = LayerReader(source, budget.bytes_left + 1024 * budget.entries_left)
+                    while piece := reader.read(COPY_BYTES):
+                        file.write(piece)
+                    self._check_digest(layer, reader.digest(), digest)
+                layers.append(f"{digest.partition(':')[2]}/layer.tar")
+                tar.add(plain, str(layers[-1]), filter=_without_owner)
+                plain.unlink()
+            _add_description(tar, image.data, layers, name)
+        path.chmod(0o644)
+
+    def _layers(self, image: ArchiveImage) -> list[tuple[str, str]]:
+        """Return the name and the digest of each layer, which is the digest of the layer without its compression."""
         digests = _strings(_object(image.configuration.get("rootfs")).get("diff_ids"))
         if len(digests) != len(image.layers) or len(digests) > MAX_LAYERS:
             raise InfrastructureError(f"{self._origin} is damaged: it has {len(image.layers)} layers of {len(digests)}")
-        for name, digest in zip(image.layers, digests, strict=True):
-            with closing(self._files.open(name)) as packed, _layer(packed) as source:
-                reader = LayerReader(source, budget.bytes_left + 1024 * budget.entries_left)
-                unpack(reader, str(root), budget)
-                if reader.digest() != digest:
-                    raise InfrastructureError(f"{self._origin} is damaged: the digest of layer {name} is not {digest}")
+        return [*zip(image.layers, digests, strict=True)]
+
+    def _check_digest(self, layer: str, found: str, digest: str) -> None:
+        if found != digest:
+            raise InfrastructureError(f"{self._origin} is damaged: the digest of layer {layer} is not {digest}")
 
     def _saved_images(self) -> list[tuple[list[str], ArchiveImage]]:
         """Return the images in ``manifest.json``, as written by ``docker save``."""
@@ -130,7 +161,7 @@ class Archive:
     def _image(self, configuration: str, layers: Sequence[str]) -> ArchiveImage:
         data = self._read(configuration)
         digest = "sha256:" + hashlib.sha256(data).hexdigest()
-        return ArchiveImage(digest=digest, configuration=_object(json.loads(data)), layers=tuple(layers))
+        return ArchiveImage(digest=digest, configuration=_object(json.loads(data)), layers=tuple(layers), data=data)
 
     def _verified(self, digest: str) -> bytes:
         data = self._read(_blob(digest))
@@ -163,6 +194,35 @@ def open_archive(path: Path) -> Iterator[Archive]:
             ) from error
         except OSError as error:
             raise InfrastructureError(f"cannot unpack {path}: {error.strerror or error}") from error
+
+
+def write_archive(layer: Path, configuration: JsonObject, name: str, target: Path) -> None:
+    """Write an image with one layer, an uncompressed tar, as ``docker save`` does.
+
+    ``configuration`` is completed with the digest of the layer and this machine's platform. Raises ``OSError``.
+    """
+    with layer.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    rootfs: JsonObject = {"type": "layers", "diff_ids": [f"sha256:{digest}"]}
+    data = json.dumps({"os": "linux", "architecture": _machine(), "rootfs": rootfs, **configuration}).encode()
+    with tarfile.open(target, "x", format=tarfile.PAX_FORMAT) as tar:
+        tar.add(layer, f"{digest}/layer.tar", filter=_without_owner)
+        _add_description(tar, data, [f"{digest}/layer.tar"], name)
+
+
+def _add_description(tar: tarfile.TarFile, configuration: bytes, layers: Sequence[JsonValue], name: str) -> None:
+    config_name = f"{hashlib.sha256(configuration).hexdigest()}.json"
+    manifest = json.dumps([{"Config": config_name, "RepoTags": [name], "Layers": [*layers]}]).encode()
+    for each, content in ((config_name, configuration), ("manifest.json", manifest)):
+        entry = tarfile.TarInfo(each)
+        entry.size = len(content)
+        tar.addfile(entry, io.BytesIO(content))
+
+
+def _without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = ""
+    return entry
 
 
 class _BoundedReader:

@@ -2,58 +2,139 @@
 
 import os
 import platform
+import pwd
+import shlex
+import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject
 from toolc.sandbox.host import store
+from toolc.sandbox.host.neutral_folder import NeutralFolder
+from toolc.sandbox.images.archive import write_archive
 
 PACKAGES: Final = "python3,ca-certificates"
 """The packages that the base image adds to a minimal system."""
 
 
-def tag() -> str | None:
-    """Return the tag of the base that this host can create, by os-release(5); None without Debian or Ubuntu."""
+SUBORDINATE_IDS: Final = ("/etc/subuid", "/etc/subgid")
+"""The files with the ids that an ordinary user may use in user namespaces of their own."""
+
+FOLDERS_LEFT_OUT: Final = ("doc", "info", "locale", "man")
+
+FINISH: Final = (
+    'rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/* "$1"/var/log/* "$1"/etc/hostname "$1"/etc/resolv.conf',
+    'find "$1" -xdev -type f -perm /6000 -exec chmod a-s {} +',
+    'mkdir -p "$1"/workspace && mkdir -p -m 1777 "$1"/tool',
+)
+"""The last steps, as in the Dockerfile of the base image. mmdebstrap copies the host's name and resolver."""
+
+PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def codename() -> str | None:
+    """Return the codename of this host's release, by os-release(5); None without Debian or Ubuntu."""
     try:
         release = platform.freedesktop_os_release()
     except OSError:
         return None
-    family, codename = release.get("ID", ""), release.get("VERSION_CODENAME", "")
-    return f"toolc/{family}:{codename}" if family in {"debian", "ubuntu"} and codename else None
+    name = release.get("VERSION_CODENAME", "")
+    return name if name and release.get("ID") in {"debian", "ubuntu"} else None
+
+
+def obstacle() -> str | None:
+    """Return why no base can be created here, with the remedy; None if it may be tried."""
+    if codename() is None:
+        return "a base can be created on Debian and Ubuntu only"
+    if shutil.which("mmdebstrap") is None:
+        return "mmdebstrap is not installed (sudo apt-get install mmdebstrap)"
+    if _is_root() or shutil.which("fakechroot"):
+        return None
+    if shutil.which("newuidmap") is None:
+        return "an ordinary user can create a base only with newuidmap (sudo apt-get install uidmap)"
+    if not all(map(_has_range, SUBORDINATE_IDS)):
+        files = " and ".join(SUBORDINATE_IDS)
+        return (
+            f"this user has no range of ids in {files} (sudo usermod --add-subuids 100000-165535 --add-subgids "
+            f"100000-165535 {_user_name()})"
+        )
+    return None
+
+
+def _is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def _has_range(file: str) -> bool:
+    """Return whether subuid(5) has a range for this user."""
+    try:
+        lines = Path(file).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return False
+    return any(line.partition(":")[0] in {_user_name(), str(os.getuid())} for line in lines)
+
+
+def _user_name() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
 
 
 @contextmanager
-def archive(on_progress: Callable[[str], None]) -> Iterator[Path]:
-    """Yield a tar file of a minimal system of this host's release, removed at the end of the block.
+def archive(name: str, labels: JsonObject, on_progress: Callable[[str], None]) -> Iterator[Path]:
+    """Yield an archive with a minimal system of this host's release, removed at the end of the block.
 
-    This takes about a minute, as root. Raises ``InfrastructureError``.
+    This takes about a minute. Raises ``InfrastructureError``.
     """
-    codename = platform.freedesktop_os_release()["VERSION_CODENAME"]
-    with store.scratch() as directory:
-        # mmdebstrap sometimes unpacks as another user, who needs access to the folder.
-        directory.chmod(0o755)
-        target = directory / "base.tar"
+    release = codename()
+    with store.scratch() as directory, _reachable(directory) as folder:
+        layer, target = directory / "base.tar", directory / "image.tar"
         argv = ["mmdebstrap", "--variant=minbase", f"--include={PACKAGES}"]
-        argv += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "info", "locale", "man")]
-        on_progress(f"creating a minimal {codename} with mmdebstrap; this takes about a minute")
-        _run([*argv, codename, str(target)], directory, on_progress)
+        # It is packed at once: nothing of the folder needs to survive a crash.
+        argv += ["--dpkgopt=force-unsafe-io"]
+        argv += [f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in FOLDERS_LEFT_OUT]
+        argv += [f"--customize-hook={step}" for step in FINISH]
+        on_progress(f"creating a minimal {release} with mmdebstrap; this takes about a minute")
+        _run([*argv, str(release), str(layer)], directory, folder, on_progress)
+        configuration: JsonObject = {"Env": [f"PATH={PATH}"], "Cmd": ["python3"], "Labels": labels}
+        created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        write_archive(layer, {"created": created, "config": configuration}, name, target)
+        layer.unlink()
         yield target
 
 
-def _run(argv: list[str], directory: Path, on_progress: Callable[[str], None]) -> None:
-    # It works in this folder only, so that it ends with this process, however this process ends.
-    environment = {**os.environ, "TMPDIR": str(directory)}
+@contextmanager
+def _reachable(directory: Path) -> Iterator[Path]:
+    """Yield a folder in which mmdebstrap can unpack as another user: not in a home directory, which may be private."""
+    if _is_root():
+        directory.chmod(0o755)
+        yield directory
+        return
+    folder = NeutralFolder.create("/var/tmp")
+    try:
+        folder.path.chmod(0o755)
+        yield folder.path
+    finally:
+        folder.close()
+
+
+def _run(argv: list[str], directory: Path, folder: Path, on_progress: Callable[[str], None]) -> None:
+    # A variable names the scratch folder, so that it ends with this process, however this process ends.
+    environment = {**os.environ, "TMPDIR": str(folder), "TOOLC_SCRATCH": str(directory)}
     with subprocess.Popen(
-        argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=directory, env=environment
+        argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=folder, env=environment
     ) as process:
         assert process.stderr is not None
         last = ""
         for line in process.stderr:
             last = line.strip() or last
-            if line.startswith("I: "):
-                on_progress(line.strip())
+            if (step := line.strip()).startswith("I: ") and step.endswith("...") and "tempdir" not in step:
+                on_progress(step.removeprefix("I: "))
     if process.returncode != 0:
-        raise InfrastructureError(f"mmdebstrap failed: {last}; to see why, run: {' '.join(argv)}")
+        raise InfrastructureError(f"mmdebstrap failed: {last}; to see why, run: {shlex.join(argv)}")

@@ -1,6 +1,6 @@
-"""Names, volumes and base images of images, and the unpacked images in the store."""
+"""Names, volumes and base images of images, and what the store knows about an unpacked image."""
 
-import os
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,9 +8,9 @@ from typing import Final
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
-from toolc.sandbox.host import store
+from toolc.sandbox.base import ImageUsed
 
-__all__ = ["approval_name", "remove_image", "stored_images"]
+__all__ = ["approval_name"]
 
 MANIFEST: Final = "manifest:"
 CONFIG: Final = "config:"
@@ -35,6 +35,9 @@ _VARIABLE: Final = re.compile(rb"\$(?:(\w+)|\{(\w+)\})")
 KIND: Final = "rootfs"
 NAMES: Final = "images"
 """The kinds in the store: of unpacked images, and of the names that refer to them."""
+
+DESCRIPTION: Final = "image.json"
+"""The file beside an unpacked root with what its sandboxes need to know."""
 
 
 def content_names(answer: JsonObject) -> tuple[str, ...]:
@@ -90,44 +93,38 @@ def base_images(dockerfile: bytes, base: str) -> tuple[str, ...]:
     return tuple(image.decode("utf-8", "backslashreplace") for image in found)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredImage:
-    """One unpacked image: its digest, the names that refer to it, and its folder."""
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """The root folder of an image; ``search_path`` is its ``PATH``, ``volumes`` are its ``VOLUME`` paths.
 
+    ``tree`` is the digest of its files (``toolc.sandbox.images.tree``), empty if an older toolc has unpacked it.
+    """
+
+    name: str
     digest: str
-    names: tuple[str, ...]
-    folder: Path
+    root: Path
+    search_path: str | None
+    volumes: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    tree: str = ""
 
     @property
-    def is_stale(self) -> bool:
-        """Whether no name refers to it: a newer image with another digest was unpacked."""
-        return not self.names
-
-    def size_bytes(self) -> int:
-        """Return the total size of the files of the image in bytes; hard links count once."""
-        seen: dict[int, int] = {}
-        for folder, _, files in os.walk(self.folder):
-            for name in files:
-                status = os.lstat(os.path.join(folder, name))  # noqa: PTH118  a tenth of the time, for many files
-                seen[status.st_ino] = status.st_size
-        return sum(seen.values())
+    def used(self) -> ImageUsed:
+        """The image as shown in ``details``."""
+        return ImageUsed(self.name, self.digest, self.names, self.tree)
 
 
-def stored_images() -> tuple[StoredImage, ...]:
-    """Return all unpacked images, those with a name first. Raises ``InfrastructureError``."""
-    names_of: dict[str, list[str]] = {}
-    for name, note in store.notes(NAMES):
-        names_of.setdefault(str(note.get("digest")), []).append(name)
-    found = [
-        StoredImage(digest=digest, names=tuple(sorted(names_of.get(digest, ()))), folder=folder)
-        for digest, folder in store.entries(KIND)
-    ]
-    return tuple(sorted(found, key=lambda each: (each.is_stale, each.names, each.digest)))
-
-
-def remove_image(image: StoredImage) -> None:
-    """Remove a stale image. Raises ``InfrastructureError`` if a call uses it, or it cannot be removed."""
-    store.remove(KIND, image.digest, image.folder)
+def load_unpacked(name: str, digest: str, folder: Path) -> Unpacked:
+    """Return the image in a folder of the store. Raises ``InfrastructureError``."""
+    try:
+        described = json.loads((folder / DESCRIPTION).read_bytes())
+        if not (folder / "root").is_dir():
+            raise ValueError("its folder root was removed")
+    except (OSError, ValueError) as error:
+        raise InfrastructureError(f"{folder} is damaged ({error}); remove it, and it is created again") from error
+    names, paths = (f"{CONFIG}{digest}",), tuple(described["volumes"])
+    tree = str(described.get("tree", ""))
+    return Unpacked(name, digest, folder / "root", described["search_path"], paths, names, tree)
 
 
 def _volume(path: str) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from toolc.model.errors import InfrastructureError
+from toolc.sandbox.images.tree import Tree
 
 MAX_BYTES: Final = 16 * 1024**3
 MAX_ENTRIES: Final = 1_000_000
@@ -28,6 +29,9 @@ MAX_METADATA: Final = 1024 * 1024
 WHITEOUT: Final = ".wh."
 OPAQUE: Final = ".wh..wh..opq"
 """The marks of the OCI image specification for what a layer deletes."""
+
+_SPECIAL: Final = {tarfile.CHRTYPE: "c", tarfile.BLKTYPE: "b", tarfile.FIFOTYPE: "p"}
+"""The types of devices and fifos, which are part of an image's tree but are not unpacked."""
 
 
 @dataclass(slots=True)
@@ -93,11 +97,17 @@ class LayerReader:
 
 @dataclass(slots=True)
 class _Layer:
-    """A layer being unpacked: the root, and the paths in it that this layer has created, with their parents."""
+    """A layer being unpacked: the root, and the paths in it that this layer has created, with their parents.
+
+    ``tree`` receives its entries as they are in the layer, without what unpacking changes (see above). ``special`` are
+    the paths in it of this layer's devices and fifos.
+    """
 
     root: str
     tar: tarfile.TarFile
+    tree: Tree
     made: set[str] = field(default_factory=set)
+    special: set[str] = field(default_factory=set)
 
     def unpack_member(self, member: tarfile.TarInfo) -> None:
         parts = split(member.name)
@@ -111,29 +121,51 @@ class _Layer:
         path = f"{parent}/{name}"
         if member.isdir():
             _make_folder(path, member.mode)
+            self._record(path, member, "d")
         elif member.isreg():
-            self._write(path, member)
+            content = self._write(path, member)
+            self._record(path, member, "f", content=content)
         elif member.issym():
             _remove(path)
             Path(path).symlink_to(member.linkname)
+            self._record(path, member, "l", target=member.linkname)
         elif member.islnk():
             self._link(path, member.linkname)
+        elif kind := _SPECIAL.get(member.type):
+            device = f"{member.devmajor}:{member.devminor}" if kind != "p" else ""
+            self._record(path, member, kind, target=device)
+            self.special.add(self._inside(path))
+            return
         else:
-            return  # a device or a fifo
+            return
         self._remember(path)
 
-    def _write(self, path: str, member: tarfile.TarInfo) -> None:
+    def _record(self, path: str, member: tarfile.TarInfo, kind: str, *, target: str = "", content: str = "") -> None:
+        mode = 0o777 if kind == "l" else member.mode
+        self.tree.add(
+            self._inside(path), kind, mode=mode, uid=member.uid, gid=member.gid, target=target, content=content
+        )
+
+    def _inside(self, path: str) -> str:
+        return path[len(self.root) + 1 :]
+
+    def _write(self, path: str, member: tarfile.TarInfo) -> str:
+        """Write a file, and return the digest of its content."""
         _remove(path)
         content = self.tar.extractfile(member)
         assert content is not None
+        hasher = hashlib.sha256()
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with content, os.fdopen(descriptor, "wb") as file:
-            shutil.copyfileobj(content, file, MAX_METADATA // 4)
+            while piece := content.read(MAX_METADATA // 4):
+                hasher.update(piece)
+                file.write(piece)
             file.flush()
             # Never set-id; always readable for this user, so that it can be inspected and copied.
             os.fchmod(file.fileno(), member.mode & 0o777 | 0o400)
             # Python uses compiled files only if they contain the exact modification time of their source.
             os.utime(file.fileno(), (_time(member), _time(member)))
+        return hasher.hexdigest()
 
     def _link(self, path: str, target: str) -> None:
         parts = split(target)
@@ -143,23 +175,29 @@ class _Layer:
         if source != path:
             _remove(path)
             os.link(source, path, follow_symlinks=False)
+            self.tree.link(self._inside(path), self._inside(source))
 
     def _delete(self, parent: str, mark: str) -> None:
         if mark == OPAQUE:
             self._clear(parent)
+            self.tree.remove_special(self._inside(parent), self.special)
         elif not mark.startswith(WHITEOUT * 2):
             name = mark.removeprefix(WHITEOUT)
             if name in {"", ".", ".."}:
                 raise InfrastructureError(f"the image is unsafe: it deletes {name!r}, which is not a file name")
-            if f"{parent}/{name}" not in self.made:
-                _remove(f"{parent}/{name}")
+            if f"{parent}/{name}" not in self.made and self._inside(f"{parent}/{name}") not in self.special:
+                self._forget(f"{parent}/{name}")
 
     def _clear(self, folder: str) -> None:
         for entry in list(os.scandir(folder)):
             if entry.path not in self.made:
-                _remove(entry.path)
+                self._forget(entry.path)
             elif entry.is_dir(follow_symlinks=False):
                 self._clear(entry.path)
+
+    def _forget(self, path: str) -> None:
+        _remove(path)
+        self.tree.remove(self._inside(path))
 
     def _remember(self, path: str) -> None:
         while path != self.root and path not in self.made:
@@ -167,11 +205,14 @@ class _Layer:
             path = path.rpartition("/")[0]
 
 
-def unpack(layer: LayerReader, root: str, budget: UnpackBudget) -> None:
-    """Unpack a layer (an uncompressed tar) into ``root``, an absolute path. Raises ``InfrastructureError``."""
+def unpack(layer: LayerReader, root: str, budget: UnpackBudget, tree: Tree | None = None) -> None:
+    """Unpack a layer (an uncompressed tar) into ``root``, an absolute path. Raises ``InfrastructureError``.
+
+    ``tree`` has the entries of the layers below, and receives those of this one.
+    """
     try:
         with tarfile.open(fileobj=layer, mode="r:", errors="surrogateescape") as tar:  # type: ignore[call-overload]
-            work = _Layer(root, tar)
+            work = _Layer(root, tar, Tree() if tree is None else tree)
             while (member := tar.next()) is not None:
                 # Otherwise all headers would stay in memory, each with the values of a global header.
                 tar.members.clear()

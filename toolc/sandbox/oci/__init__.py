@@ -3,13 +3,15 @@
 - ``bundles``: the runtime folder of a process: bundles, roots, names of sandboxes.
 - ``config``: ``config.json``: namespaces, mounts, limits, process.
 - ``engine``: ``OciEngine``: starts a sandbox, errors of starts, leftovers.
-- ``images``: unpacks images from archives or a daemon; missing images. Public: ``export_image``, ``save_image``.
+- ``hidden_paths``: mounts that show no paths of the host, before a runtime of root starts.
+- ``images``: unpacks images from archives or a daemon; missing images. Public: ``export_image``,
+  ``import_image``, ``save_image``.
 - ``probe``: what this host lacks, and remedies; versions, capabilities. Public: ``runtime``, ``NEEDED_SETTINGS``,
   ``VERSION_SECONDS``.
-- ``root``: the root file system: the host's programs or an image.
+- ``root``: the root file system: an image, or the host's programs.
 - ``sandbox``: one live sandbox: the runtime's process, its end, its stderr.
 - ``sweep``: removes control groups and processes; also a program.
-- ``user_namespace``: users of a sandbox, idmapped mounts.
+- ``user_namespace``: users of a sandbox, user namespaces of idmapped mounts.
 
 May import: ``sandbox``, ``host``, ``images`` and ``python``; ``guest`` and ``model``; ``sandbox.docker`` from
 ``images`` only, because images may come from a Docker daemon.

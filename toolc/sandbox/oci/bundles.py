@@ -13,25 +13,34 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from toolc.model.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError, raise_shortage
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Profile
 from toolc.sandbox import common_config
 from toolc.sandbox.host import cgroups, janitor
-from toolc.sandbox.host.janitor_process import remove_tree
+from toolc.sandbox.host.janitor_process import remove_owned, remove_tree
 from toolc.sandbox.host.kernel import prepare_overlay
 from toolc.sandbox.host.owner import Owner, dead_directories
 from toolc.sandbox.oci import root as oci_root
 from toolc.sandbox.oci import sweep
 from toolc.sandbox.oci.config import config, resources
+from toolc.sandbox.oci.hidden_paths import BASES, NOTHING, HiddenPaths, hide_paths, map_to_root
 from toolc.sandbox.oci.root import RootSpec
 from toolc.sandbox.oci.sandbox import SandboxPaths
-from toolc.sandbox.oci.user_namespace import UNUSED, SandboxUser, outside
+from toolc.sandbox.oci.user_namespace import UNUSED, SandboxUser, may_mount, outside
 
 SWEEP_SECONDS: Final = 5.0
 """How long removing the leftovers of one dead owner may take, in seconds."""
 
 _NUMBERS: Final = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A folder with the configuration of sandboxes, and what must be mounted before one starts."""
+
+    folder: Path
+    hidden: HiddenPaths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,23 +55,24 @@ class BundleDirectory:
     controllers: frozenset[str]
     lock: threading.Lock = field(default_factory=threading.Lock)
     roots: dict[SandboxUser, Path] = field(default_factory=dict)
-    bundles: dict[tuple[Profile, SandboxUser, tuple[str, ...], RootSpec], Path] = field(default_factory=dict)
+    bundles: dict[tuple[Profile, SandboxUser, tuple[str, ...], RootSpec], Bundle] = field(default_factory=dict)
 
     @staticmethod
     def create() -> "BundleDirectory":
         """Create a folder for this process and remove those of dead owners. Raises ``InfrastructureError``."""
         for owner, stale in dead_directories():
             if sweep.sweep_until_gone(_prefix(owner), SWEEP_SECONDS):
-                remove_tree(stale)
+                remove_owned(stale)
         owner = Owner.current()
         _register_sweep(owner)
         try:
             directory = owner.directory() / f"oci-{next(_NUMBERS)}"
             directory.mkdir(mode=0o700)
-            for name in ("state", "pids", "roots", "bundles", "workspace"):
+            for name in ("state", "pids", "roots", "bundles", "layers", "workspace"):
                 (directory / name).mkdir(mode=0o711)
             _allow_setup_user(directory.parent, directory)
         except OSError as error:
+            raise_shortage(error)
             raise InfrastructureError(f"cannot use {error.filename}: {error.strerror}") from error
         controllers = frozenset(cgroups.CONTROLLERS) - set(cgroups.unenforceable())
         return BundleDirectory(owner=owner, directory=directory, controllers=controllers)
@@ -75,6 +85,10 @@ class BundleDirectory:
     def mount_point(self) -> Path:
         """The mount point of a workspace with mapped ids, in the mount namespace of its own sandbox only."""
         return self.directory / "workspace"
+
+    def remove(self) -> None:
+        """Remove the folder. All sandboxes in it must have been stopped."""
+        remove_tree(self.directory)
 
     def prepare_scratch(self, mount: Mount, user: SandboxUser) -> None:
         """Give a sandbox its call's scratch folder, with an overlay's upper layer. Raises ``InfrastructureError``."""
@@ -94,12 +108,12 @@ class BundleDirectory:
             with self.lock:
                 bundle = self._bundle(profile, user, arguments, root)
         except OSError as error:
+            raise_shortage(error)
             raise InfrastructureError(f"cannot write to {self.directory}: {error.strerror}") from error
         name = f"{_prefix(self.owner)}-{next(_NUMBERS)}"
-        image = root.image.used if root.image else None
         events = cgroups.memory_events(name) if "memory" in self.controllers else None
         state, pid_file = self.directory / "state", self.directory / "pids" / name
-        return SandboxPaths(name, runtime, state, bundle, pid_file, events, image)
+        return SandboxPaths(name, runtime, state, bundle.folder, pid_file, events, root.used, bundle.hidden)
 
     def _with_hosts(self, profile: Profile, root: RootSpec) -> RootSpec:
         """Return ``root`` with a separate ``/etc/hosts`` if the profile needs one."""
@@ -111,34 +125,52 @@ class BundleDirectory:
         path.chmod(0o644)
         return replace(root, binds=(*root.binds, (str(path), "/etc/hosts")))
 
-    def _bundle(self, profile: Profile, user: SandboxUser, arguments: tuple[str, ...], root: RootSpec) -> Path:
+    def _bundle(self, profile: Profile, user: SandboxUser, arguments: tuple[str, ...], root: RootSpec) -> Bundle:
         key = (profile, user, arguments, root)
         if key not in self.bundles:
-            python = oci_root.interpreter()
-            if python is None:
-                raise InfrastructureError(oci_root.NO_HOST_PYTHON)
-            if user not in self.roots:
-                # A new number for each: one left incomplete by a full disk is not used again.
-                skeleton = self.directory / "roots" / str(next(_NUMBERS))
-                oci_root.build_skeleton(skeleton, user, python)
-                self.roots[user] = skeleton
+            place, spec = (root.image.root, root) if root.image else self._on_host(user, root)
             mount, limits = profile.workspace, profile.limits
             swap = cgroups.swap_limit(limits.memory_bytes) if "memory" in self.controllers else {}
-            workspace = mount and (self.mount_point if needs_own_mount(mount, user) else mount.source)
+            workspace = mount.source if mount else ""
+            if mount and workspace and needs_own_mount(mount, user):
+                workspace = str(self.mount_point)
             configuration = config(
                 profile,
                 user,
-                root=root.image.root if root.image else self.roots[user],
-                workspace=str(workspace) if workspace else None,
-                root_spec=self._with_hosts(profile, root if root.image else root.on_host(python)),
+                root=place,
+                workspace=workspace,
+                root_spec=self._with_hosts(profile, spec),
                 arguments=arguments,
                 resources=resources(limits, swap=swap, controllers=self.controllers),
             )
             if mount and mount.scratch:
                 # It belongs to this call only, and is removed with it.
-                return _write_bundle(Path(mount.scratch) / "bundle", configuration)
-            self.bundles[key] = _write_bundle(self.directory / "bundles" / str(len(self.bundles)), configuration)
+                return self._write_bundle(Path(mount.scratch) / "bundle", configuration)
+            self.bundles[key] = self._write_bundle(self.directory / "bundles" / str(len(self.bundles)), configuration)
         return self.bundles[key]
+
+    def _on_host(self, user: SandboxUser, root: RootSpec) -> tuple[Path, RootSpec]:
+        """Return the skeleton for the host's programs, and ``root`` with these programs."""
+        python = oci_root.interpreter()
+        if python is None:
+            raise InfrastructureError(oci_root.NO_HOST_PYTHON)
+        if user not in self.roots:
+            # A new number for each: one left incomplete by a full disk is not used again.
+            skeleton = self.directory / "roots" / str(next(_NUMBERS))
+            oci_root.build_skeleton(skeleton, user, python)
+            self.roots[user] = skeleton
+        return self.roots[user], root.on_host(python)
+
+    def _write_bundle(self, folder: Path, configuration: JsonObject) -> Bundle:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        hidden = NOTHING
+        if os.geteuid() == 0 or may_mount(BASES[0]):
+            used = [str(self.directory), str(folder)]
+            configuration, hidden = hide_paths(configuration, self.directory / "layers", used)
+        if os.geteuid() != 0 and hidden != NOTHING:
+            configuration = map_to_root(configuration)
+        (folder / "config.json").write_text(json.dumps(configuration), encoding="utf-8")
+        return Bundle(folder, hidden)
 
 
 def owner_of(name: str) -> Owner | None:
@@ -152,12 +184,6 @@ def needs_own_mount(mount: Mount, user: SandboxUser) -> bool:
     Sandboxes of root are set up by a user who may not have access to a private folder.
     """
     return user.workspace_uid is not None or (mount.mode == "overlay" and os.geteuid() == 0)
-
-
-def _write_bundle(bundle: Path, configuration: JsonObject) -> Path:
-    bundle.mkdir(mode=0o700, exist_ok=True)
-    (bundle / "config.json").write_text(json.dumps(configuration), encoding="utf-8")
-    return bundle
 
 
 def _register_sweep(owner: Owner) -> None:

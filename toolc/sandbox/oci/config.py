@@ -34,7 +34,7 @@ def config(
     user: SandboxUser,
     *,
     root: Path,
-    workspace: str | None,
+    workspace: str,
     root_spec: RootSpec,
     arguments: Sequence[str],
     resources: JsonObject,
@@ -42,12 +42,13 @@ def config(
     """Return the whole configuration.
 
     ``root_spec`` has the command of the guest and the folders to bind into ``root``. ``workspace`` is the host path
-    to bind, ``resources`` the result of the function ``resources``.
+    to bind, empty if it is mounted later. ``resources`` is the result of the function ``resources``.
     """
     image = root_spec.image
-    mounts = [*_standard_mounts(profile.limits), *_volumes(image.volumes if image else ())]
+    volumes = [path for path in (image.volumes if image else ()) if path != "/workspace" or profile.workspace is None]
+    mounts = [*_standard_mounts(profile.limits), *_volumes(volumes)]
     mounts += [_bind(source, target, READ_ONLY_BIND) for source, target in root_spec.binds]
-    if profile.workspace and workspace:
+    if profile.workspace:
         mounts += _workspace(profile.workspace, workspace, root)
     return {
         "ociVersion": "1.0.2",
@@ -135,6 +136,8 @@ def _bind(source: str, destination: str, options: Sequence[str]) -> JsonObject:
 
 
 def _workspace(mount: Mount, source: str, root: Path) -> list[JsonObject]:
+    if not source:
+        return []
     if mount.mode != "overlay":
         return [_bind(source, "/workspace", WRITABLE_BIND if mount.mode == "rw" else READ_ONLY_BIND)]
     below: list[JsonObject] = []

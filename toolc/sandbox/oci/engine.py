@@ -1,4 +1,4 @@
-"""The oci engine: sandboxes without a daemon, run by runc with the host's own programs or an unpacked image.
+"""The oci engine: sandboxes without a daemon, run by runc with an unpacked image or the host's programs.
 
 ``bundles`` is this process's runtime folder, with one skeleton root per user (``root``) and one bundle per kind of
 sandbox (``config``). A start is one ``runc run`` with a bundle (``sandbox``). If this process dies, each sandbox
@@ -8,49 +8,74 @@ ends because its stream ends; the janitor removes the folder, and the control gr
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import threading
+import weakref
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import NamedTuple
 
-from toolc.model.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError, raise_shortage
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import Build
-from toolc.sandbox.base import Capabilities, ContentDigests, EngineStatus, Leftover, unenforced, unenforced_reason
-from toolc.sandbox.common_config import guest_limits
-from toolc.sandbox.host.janitor_process import remove_tree
+from toolc.sandbox.base import (
+    Capabilities,
+    ContentDigests,
+    EngineSandbox,
+    EngineStatus,
+    Leftover,
+    unenforced,
+    unenforced_reason,
+)
+from toolc.sandbox.common_config import IMAGE_COMMAND, PYTHONS, guest_limits
+from toolc.sandbox.host import mounts, store
 from toolc.sandbox.host.kernel import retry_transient
+from toolc.sandbox.host.mount_helper import MountHelper
 from toolc.sandbox.host.owner import Owner
-from toolc.sandbox.oci import bundles, sweep, user_namespace
+from toolc.sandbox.images.stored import find_base, name_of_base
+from toolc.sandbox.oci import bundles, sweep
 from toolc.sandbox.oci import probe as oci_probe
 from toolc.sandbox.oci.bundles import BundleDirectory, needs_own_mount
+from toolc.sandbox.oci.hidden_paths import NOTHING, HiddenPaths
 from toolc.sandbox.oci.root import HOST, RootSpec
 from toolc.sandbox.oci.sandbox import Launch, OciSandbox, with_stream_setup
-from toolc.sandbox.oci.user_namespace import IdMapping, SandboxUser, sandbox_user
+from toolc.sandbox.oci.user_namespace import IdMapping, SandboxUser, open_user_namespace, sandbox_user
 
-_PLAIN: Final = (None, None, ())
-"""What most tools request of a root: no image, no folder to build one from, no packages."""
+
+class _RootKey(NamedTuple):
+    """What a profile says about the root of its sandboxes."""
+
+    image: str | None
+    build: Build | None
+    requirements: tuple[str, ...]
+    base_image: str | None
+    host_programs: bool
 
 
 class OciEngine:
     """An ``Engine`` (see ``toolc.sandbox.base``) that uses runc."""
 
     name = "oci"
+    starts_ahead = True
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._directory: BundleDirectory | None = None
-        self._root_specs: dict[tuple[str | None, Build | None, tuple[str, ...]], RootSpec] = {}
+        self.closings = 0
+        self._root_specs: dict[_RootKey, RootSpec] = {}
         self._preparing = threading.Lock()
         self._full_capabilities: Capabilities | None = None
         self._namespaces: dict[tuple[IdMapping, IdMapping], int] = {}
+        self._mount_helper = MountHelper()
+        self._sandboxes: weakref.WeakSet[OciSandbox] = weakref.WeakSet()
         # More concurrent starts than this slow each other down.
         self._starting = threading.BoundedSemaphore(2 * (os.cpu_count() or 1))
 
     def probe(self) -> EngineStatus:
-        """Return whether a runtime, a kernel that allows its operations, and a Python for the guest are available."""
+        """Return whether a runtime, and a kernel that allows its operations, are available."""
         return oci_probe.probe()
 
     def capabilities(self) -> tuple[Capabilities, ...]:
@@ -64,7 +89,7 @@ class OciEngine:
                 f"the oci engine isolates by namespaces, but the tool demands min_isolation: {profile.min_isolation}; "
                 "use the docker engine with a runtime that offers it"
             )
-        if reason := unenforced_reason(self._known_capabilities(), profile.accept_unenforced):
+        if reason := unenforced_reason(self._known_capabilities(), profile):
             return reason
         try:
             _close(self._open_workspace(profile, _user_of(profile)))
@@ -79,32 +104,44 @@ class OciEngine:
     def content_digests(self, profile: Profile) -> ContentDigests:
         """See ``Engine``. Raises ``InfrastructureError``."""
         root = self._root_spec(profile)
-        return ContentDigests(root.image.used if profile.image and root.image else None, root.packages())
+        return ContentDigests(None if profile.build else root.used, root.packages())
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> OciSandbox:
         """Start a new sandbox in which Python with ``arguments`` is process 1. Raises ``InfrastructureError``."""
-        return self._start(profile, arguments, self._root_spec(profile))
+        sandbox = self._start(profile, arguments, self._root_spec(profile))
+        if profile.workspace and not profile.workspace.source:
+            with contextlib.ExitStack() as undo:
+                undo.callback(sandbox.close)
+                self._mount_helper.prepare(sandbox.await_process())
+                undo.pop_all()
+        return sandbox
 
     def _root_spec(self, profile: Profile) -> RootSpec:
         """Return the root for sandboxes of ``profile``. This engine resolves each image name only once."""
-        key = (profile.image, profile.build, profile.requirements)
-        if key == _PLAIN:
-            return HOST
-        from toolc.sandbox.oci.images import build_root_spec  # lazy: +39 ms; most tools need no image and no packages
-
-        plain = Profile(accept_unenforced=profile.accept_unenforced)
+        key = _root_key(profile)
         # Concurrent first calls inspect an image only once.
         with self._preparing:
             known = self._root_specs.get(key)
             if known is None or (known.image and not known.image.root.is_dir()):
-                known = build_root_spec(profile, lambda root, arguments: self._start(plain, arguments, root))
+                known = _ready_root(profile) or self._new_root(profile)
+                if known.image is None:
+                    logging.getLogger("toolc").warning(
+                        "tools without an image run with this machine's own programs (/usr): your configuration says "
+                        "host_programs: true"
+                    )
                 self._root_specs[key] = known
             return known
+
+    def _new_root(self, profile: Profile) -> RootSpec:
+        from toolc.sandbox.oci.images import build_root_spec  # lazy: +39 ms; most tools have no image and no packages
+
+        plain = Profile(accept_unenforced=profile.accept_unenforced)
+        return build_root_spec(profile, lambda root, arguments: self._start(plain, arguments, root))
 
     def _start(self, profile: Profile, arguments: Sequence[str], root: RootSpec) -> OciSandbox:
         if profile.min_isolation != "namespace":
             raise InfrastructureError(str(self.unsupported_reason(profile)))
-        if reason := unenforced_reason(self._known_capabilities(), profile.accept_unenforced):
+        if reason := unenforced_reason(self._known_capabilities(), profile):
             raise InfrastructureError(reason)
         runtime = oci_probe.runtime()
         if runtime is None:
@@ -120,11 +157,51 @@ class OciEngine:
             tree = self._open_workspace(profile, user)
             try:
                 with self._starting:
-                    return OciSandbox(paths, str(user), _launcher(tree, directory.mount_point))
+                    return OciSandbox(paths, str(user), _launcher(paths.hidden, tree, directory.mount_point))
             finally:
                 _close(tree)
 
-        return retry_transient(start_once, InfrastructureError)
+        return self._started(retry_transient(start_once, InfrastructureError), directory)
+
+    def _started(self, sandbox: OciSandbox, directory: BundleDirectory) -> OciSandbox:
+        """Return a sandbox that was started in ``directory``. Raises ``InfrastructureError`` after ``close``."""
+        with self._lock:
+            if self._directory is directory:
+                self._sandboxes.add(sandbox)
+                return sandbox
+        sandbox.close()
+        raise InfrastructureError("the engine was closed while it started a sandbox")
+
+    def profile_ahead(self, profile: Profile) -> Profile:
+        """See ``Engine``. Only root can enter the mount namespace of a sandbox."""
+        if profile.workspace is None or os.geteuid() != 0 or self._mount_helper.has_failed:
+            return profile
+        return replace(profile, workspace=profile.workspace.without_source())
+
+    def mount_workspace(self, profile: Profile, sandbox: EngineSandbox) -> None:
+        """See ``Engine``. Raises ``InfrastructureError``."""
+        workspace, user = profile.workspace, _user_of(profile)
+        assert workspace is not None
+        assert isinstance(sandbox, OciSandbox)
+        try:
+            namespace = None
+            if user.workspace_uid and user.workspace_gid:
+                namespace = self._namespace(user.workspace_uid, user.workspace_gid)
+            flags = mounts.MOUNT_ATTR_NOSUID | mounts.MOUNT_ATTR_NODEV
+            tree = mounts.open_workspace(workspace, flags, recursive=True, user_namespace=namespace)
+        except OSError as error:
+            raise_shortage(error)
+            raise InfrastructureError(f"{workspace.source} cannot be mounted: {error.strerror}") from error
+        try:
+            self._mount_helper.mount(sandbox.process, tree)
+        finally:
+            os.close(tree)
+
+    def is_current(self, profile: Profile, sandbox: EngineSandbox) -> bool:
+        """Return whether the image of ``sandbox`` is still the one for ``profile``, and its files still exist."""
+        # Without the lock: an image that is being prepared must not delay other calls.
+        root = self._root_specs.get(_root_key(profile))
+        return root is not None and root.used == sandbox.image and (root.image is None or root.image.root.is_dir())
 
     def leftovers(self) -> tuple[Leftover, ...]:
         """Return control groups with their processes, and runtimes; all else is in the folders of the owners."""
@@ -132,14 +209,20 @@ class OciEngine:
         return tuple(_leftover(owner, name) for owner, name in found if owner)
 
     def close(self) -> None:
-        """Remove the files that are kept between starts. All sandboxes must be closed."""
+        """Stop the sandboxes that are left, and remove the files that are kept between starts."""
         with self._lock:
             directory, self._directory = self._directory, None
+            self.closings += 1
             namespaces, self._namespaces = self._namespaces, {}
+            sandboxes, self._sandboxes = [*self._sandboxes], weakref.WeakSet()
+        self._mount_helper.close()
         for descriptor in namespaces.values():
             os.close(descriptor)
         if directory and directory.belongs_to_this_process():
-            remove_tree(directory.directory)
+            with contextlib.ExitStack() as stops:
+                stops.callback(directory.remove)
+                for sandbox in sandboxes:
+                    stops.callback(sandbox.stop)
 
     def _known_capabilities(self) -> Capabilities:
         """Return what is enforced. The check is repeated only while a limit is not enforced."""
@@ -152,22 +235,25 @@ class OciEngine:
         with self._lock:
             if self._directory is None or not self._directory.belongs_to_this_process():
                 self._directory = BundleDirectory.create()
+                # A forked child must not stop the sandboxes of its parent.
+                self._sandboxes = weakref.WeakSet()
             return self._directory
 
     def _open_workspace(self, profile: Profile, user: SandboxUser) -> int | None:
         """Return a detached mount of the workspace; with mapped ids if root owns it. Raises ``InfrastructureError``."""
         mount = profile.workspace
-        if mount is None or not needs_own_mount(mount, user):
+        if mount is None or not mount.source or not needs_own_mount(mount, user):
             return None
         if mount.mode == "overlay" and not mount.scratch:
             # Nothing is mounted yet: if an overlay is not available, a copy is used.
             return None
         try:
             if user.workspace_uid is None or user.workspace_gid is None:
-                return user_namespace.open_tree(mount.pinned)
+                return mounts.open_tree(mount.pinned)
             namespace = self._namespace(user.workspace_uid, user.workspace_gid)
-            return user_namespace.open_mapped_tree(mount.pinned or mount.source, namespace)
+            return mounts.open_mapped_tree(mount.pinned or mount.source, namespace)
         except OSError as error:
+            raise_shortage(error)
             raise InfrastructureError(
                 f"{mount.source} belongs to root and cannot be mounted as another user's ({error.strerror}): "
                 "its file system or this kernel does not support mounts with mapped ids; give the folder to an "
@@ -177,8 +263,12 @@ class OciEngine:
     def _namespace(self, uid: IdMapping, gid: IdMapping) -> int:
         with self._lock:
             if (uid, gid) not in self._namespaces:
-                self._namespaces[uid, gid] = user_namespace.open_user_namespace(uid, gid)
+                self._namespaces[uid, gid] = open_user_namespace(uid, gid)
             return self._namespaces[uid, gid]
+
+
+def _root_key(profile: Profile) -> _RootKey:
+    return _RootKey(profile.image, profile.build, profile.requirements, profile.base_image, profile.host_programs)
 
 
 def _leftover(owner: Owner, name: str) -> Leftover:
@@ -187,6 +277,17 @@ def _leftover(owner: Owner, name: str) -> Leftover:
             raise InfrastructureError("its processes cannot be killed: they hang in the kernel")
 
     return Leftover(kind="control group", name=name, owner=owner.label(), kept=owner.reason_kept(), remove=remove)
+
+
+def _ready_root(profile: Profile) -> RootSpec | None:
+    """Return the root of most tools, which need only a base image, if that was obtained and inspected before."""
+    if profile.image or profile.build or profile.requirements:
+        return None
+    if profile.host_programs:
+        return HOST
+    base = find_base(name_of_base(profile))
+    has_python = base is not None and any(store.read_notes(PYTHONS, base.digest))
+    return RootSpec(image=base, command=IMAGE_COMMAND) if has_python else None
 
 
 def _missing_image(profile: Profile) -> str | None:
@@ -201,9 +302,15 @@ def _user_of(profile: Profile) -> SandboxUser:
     return sandbox_user(profile.workspace, euid=os.geteuid(), egid=os.getegid())
 
 
-def _launcher(tree: int | None, target: Path) -> Launch:
-    """Return the function that starts a runtime: in this mount namespace, or in one where ``tree`` is mounted."""
-    return (lambda spawn: spawn()) if tree is None else partial(user_namespace.with_mount, tree, target)
+def _launcher(hidden: HiddenPaths, tree: int | None, target: Path) -> Launch:
+    """Return the function that starts a runtime: in this mount namespace, or in one with the mounts that it needs.
+
+    ``target`` is the place of ``tree``, unless it is hidden. The command of an ordinary user's runtime mounts all.
+    """
+    if os.geteuid() != 0 or (tree is None and hidden == NOTHING):
+        return lambda spawn: spawn()
+    trees = [] if tree is None else [(tree, hidden.workspace or target)]
+    return lambda spawn: hidden.run(spawn, trees)
 
 
 def _close(descriptor: int | None) -> None:

@@ -8,11 +8,11 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from toolc.model.errors import raise_shortage
 from toolc.model.plan import LimitName
 from toolc.sandbox import seccomp
 from toolc.sandbox.base import Capabilities, Enforcement, EngineStatus, Level
 from toolc.sandbox.host import cgroups
-from toolc.sandbox.oci import root
 from toolc.sandbox.oci.user_namespace import NOBODY, UNUSED
 
 __all__ = ["NEEDED_SETTINGS", "VERSION_SECONDS", "runtime"]
@@ -46,14 +46,12 @@ def runtime() -> str | None:
 
 
 def probe() -> EngineStatus:
-    """Return whether a runtime, a kernel that allows its operations, and a Python for the guest are available."""
+    """Return whether a runtime, and a kernel that allows its operations, are available."""
     path = runtime()
     if path is None:
         return _lacks("runc is not installed", "Install it with the package manager: apt-get install runc")
     if platform.machine() not in seccomp.ARCHITECTURES:
         return _lacks(f"there is no system call filter for {platform.machine()}", "Use another engine")
-    if root.interpreter() is None:
-        return _lacks("/usr has no Python 3.9 or later", "Install it: apt-get install python3")
     found = _root_lacks() if os.geteuid() == 0 else _user_lacks()
     return found or _version(path)
 
@@ -66,11 +64,7 @@ def capabilities() -> Capabilities:
         name: Enforcement(level=level, reason=reason, instead=instead, remedy=remedy)
         for name, level, instead in map(_LIMITS.__getitem__, missing)
     }
-    return Capabilities(
-        weak=weak,
-        users=("owner", "nobody") if os.geteuid() == 0 else ("owner",),
-        notes=("A tool that names no image sees this machine's own /usr, read-only.",),
-    )
+    return Capabilities(weak=weak, users=("owner", "nobody") if os.geteuid() == 0 else ("owner",))
 
 
 def _root_lacks() -> EngineStatus | None:
@@ -101,6 +95,7 @@ def _version(path: str) -> EngineStatus:
         argv = [path, "--version"]
         done = subprocess.run(argv, env={}, capture_output=True, text=True, timeout=VERSION_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
+        raise_shortage(error)
         return _lacks(f"{path} does not run: {error}", "Install runc again")
     first = done.stdout.partition("\n")[0]
     if done.returncode != 0 or not first.startswith("runc version "):

@@ -1,4 +1,4 @@
-"""The root file system of a sandbox: the host's own programs, read-only, or an image.
+"""The root file system of a sandbox: an image, or the host's own programs, read-only, if the user chose these.
 
 For the host's programs, a skeleton folder holds links, mount points and a minimal ``/etc``; the folders mounted
 over it are in ``binds``. Every mount point is created here: the runtime would create a missing one in the skeleton,
@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from toolc.sandbox.base import ImageUsed
+from toolc.sandbox.base import HOST_PROGRAMS, ImageUsed
 from toolc.sandbox.common_config import FILES
+from toolc.sandbox.images.metadata import Unpacked
 from toolc.sandbox.oci.user_namespace import SandboxUser
 
 LINKS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
@@ -29,24 +30,9 @@ ETC_COPIES: Final = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/openssl.c
 
 MOUNT_POINTS: Final = ("usr", "proc", "dev", "tmp", "tool", "workspace", "home", "run", "var", "opt/toolc/site")
 
-NO_HOST_PYTHON: Final = "the oci engine needs Python 3.9 or later in /usr; install it: apt-get install python3"
-
-
-@dataclass(frozen=True, slots=True)
-class Unpacked:
-    """The root folder of an image; ``search_path`` is its ``PATH``, ``volumes`` are its ``VOLUME`` paths."""
-
-    name: str
-    digest: str
-    root: Path
-    search_path: str | None
-    volumes: tuple[str, ...]
-    names: tuple[str, ...] = ()
-
-    @property
-    def used(self) -> ImageUsed:
-        """The image as shown in ``details``."""
-        return ImageUsed(self.name, self.digest, self.names)
+NO_HOST_PYTHON: Final = (
+    "host_programs: true in your configuration needs Python 3.9 or later in /usr; install it: apt-get install python3"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +91,11 @@ class RootSpec:
     command: tuple[str, ...] = ()
     binds: tuple[tuple[str, str], ...] = ()
     packages: Callable[[], tuple[str, ...]] = field(default=tuple, compare=False)
+
+    @property
+    def used(self) -> ImageUsed:
+        """The image as shown in ``details``."""
+        return self.image.used if self.image else HOST_PROGRAMS
 
     def on_host(self, python: Interpreter) -> "RootSpec":
         """Return this root with the host's own programs bound, and the host's Python to start the guest."""

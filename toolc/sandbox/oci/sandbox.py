@@ -20,11 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from toolc.model.errors import InfrastructureError, NoPythonError
+from toolc.model.errors import InfrastructureError, NoPythonError, raise_shortage
 from toolc.sandbox.base import NO_PYTHON, ImageUsed, SocketStream
 from toolc.sandbox.host import cgroups
 from toolc.sandbox.host.janitor_process import remove_tree
 from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE, kernel_kills, oom_kill_possible
+from toolc.sandbox.oci.hidden_paths import NOTHING, HiddenPaths
 from toolc.sandbox.oci.sweep import sweep, sweep_until_gone
 
 STREAM: Final = 3
@@ -33,7 +34,10 @@ STREAM: Final = 3
 RUN_OPTIONS: Final = ("--preserve-fds", "1")
 """The options that make the runtime pass it on."""
 
-_SET_STREAM: Final = "import os\nos.dup2(3, 0)\nos.dup2(3, 1)\nos.close(3)\n"
+STARTED: Final = b"."
+"""The first byte on the stream: process 1 runs."""
+
+_SET_STREAM: Final = f"import os\nos.dup2(3, 0)\nos.dup2(3, 1)\nos.close(3)\nos.write(1, {STARTED!r})\n"
 
 START_SECONDS: Final = 30.0
 """How long the runtime may take to start process 1, in seconds."""
@@ -48,13 +52,17 @@ GIVE_UP_SECONDS: Final = 10.0
 """How long killed processes may take to end and release their control groups, in seconds."""
 
 POLL_MS: Final = 2
+"""The wait between checks, in milliseconds: for a file of the runtime, or for its end if it has no descriptor."""
 
 ERROR_BYTES: Final = 4096
 KILLED: Final = 128 + signal.SIGKILL
 
 
 def with_stream_setup(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return Python's ``arguments`` with a program (after ``-c``) that first makes the stream its stdin and stdout."""
+    """Return Python's ``arguments`` with a program (after ``-c``) that first makes the stream its stdin and stdout.
+
+    It then reports that it has started.
+    """
     program = arguments.index("-c") + 1
     # Run as a separate program: its first statements may have to be the first ones of a program.
     wrapped = f"{_SET_STREAM}exec({arguments[program]!r})"
@@ -70,12 +78,19 @@ class RuntimeProcess:
         In a new session, signals of a terminal or supervisor to this process group do not reach it.
         """
         self.returncode: int | None = None
-        # Move them away from the descriptor numbers that are assigned below.
-        stream, errors = (fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, STREAM + 1) for each in (stream, errors))
-        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        places = ((null, 0), (null, 1), (errors, 2), (stream, STREAM))
-        actions = [(os.POSIX_SPAWN_DUP2, each, number) for each, number in places]
-        try:
+        with contextlib.ExitStack() as opened:
+
+            def opening(descriptor: int) -> int:
+                opened.callback(os.close, descriptor)
+                return descriptor
+
+            # Move them away from the descriptor numbers that are assigned below.
+            stream, errors = (
+                opening(fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, STREAM + 1)) for each in (stream, errors)
+            )
+            null = opening(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC))
+            places = ((null, 0), (null, 1), (errors, 2), (stream, STREAM))
+            actions = [(os.POSIX_SPAWN_DUP2, each, number) for each, number in places]
             self.pid = os.posix_spawn(
                 command[0],
                 [*command],
@@ -84,21 +99,21 @@ class RuntimeProcess:
                 setsid=True,
                 setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),
             )
-        finally:
-            for each in (stream, errors, null):
-                os.close(each)
 
-    def wait(self) -> None:
-        """Wait until the process ends."""
+    def wait(self, options: int = 0) -> bool:
+        """Wait until the process ends; with ``os.WNOHANG`` do not wait. Return whether it has ended."""
         if self.returncode is None:
-            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+            pid, status = os.waitpid(self.pid, options)
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode is not None
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxPaths:
     """The name of one sandbox, and the paths of its files.
 
-    ``memory_events`` is the kernel's file of counters for it, None if its memory is not limited.
+    ``memory_events`` is the kernel's file of counters for it, None if its memory is not limited. ``hidden`` is what
+    must be mounted before it starts.
     """
 
     name: str
@@ -108,11 +123,13 @@ class SandboxPaths:
     pid_file: Path
     memory_events: Path | None
     image: ImageUsed | None = None
+    hidden: HiddenPaths = NOTHING
 
     def command(self) -> list[str]:
         """Return the command that runs the sandbox until it ends."""
         options = ["--bundle", str(self.bundle), "--pid-file", str(self.pid_file), *RUN_OPTIONS]
-        return [self.runtime, "--root", str(self.state), "run", *options, self.name]
+        before = [] if os.geteuid() == 0 else self.hidden.words()
+        return [*before, self.runtime, "--root", str(self.state), "run", *options, self.name]
 
 
 def _inheritable() -> Iterator[int]:
@@ -137,28 +154,50 @@ class OciSandbox(SocketStream):
         self.image = paths.image
         self._paths = paths
         self._lock = threading.Lock()
-        self._closed = False
+        self._closed = self._ended = False
         self._killed = False
         self._out_of_memory = False
         self._memory_events = paths.memory_events
         self._kernel_kills = kernel_kills()
+        self._runtime_fd = self._init_fd = -1
         self.created = time.perf_counter()
-        ours, theirs = socket.socketpair()
-        super().__init__(ours)
-        read, write = os.pipe()
-        self._errors = _BoundedPipe(read)
         try:
-            self._runtime = launch(lambda: RuntimeProcess(paths.command(), theirs.fileno(), write))
+            self._launch(launch)
+            self._await_start()
         except OSError as error:
-            super().close()
-            self._errors.close()
+            raise_shortage(error)
             raise InfrastructureError(f"the oci engine cannot start {paths.runtime}: {error}") from error
-        finally:
-            theirs.close()
-            os.close(write)
-        self._runtime_fd = os.pidfd_open(self._runtime.pid)
-        self._init_fd = -1
-        self._await_start()
+
+    def _launch(self, launch: Launch) -> None:
+        """Start the runtime. Raises ``OSError``; then nothing is left."""
+        with contextlib.ExitStack() as undo, contextlib.ExitStack() as theirs:
+            ours, stream = socket.socketpair()
+            theirs.callback(stream.close)
+            super().__init__(ours)
+            undo.callback(super().close)
+            read, write = os.pipe()
+            theirs.callback(os.close, write)
+            self._errors = _BoundedPipe(read)
+            undo.callback(self._errors.close)
+            self._runtime = launch(lambda: RuntimeProcess(self._paths.command(), stream.fileno(), write))
+            undo.pop_all()
+
+    @property
+    def process(self) -> int:
+        """A descriptor of process 1 (pidfd_open(2)); -1 before ``await_process``, or if the process has ended."""
+        return self._init_fd
+
+    def await_process(self) -> int:
+        """Wait until the runtime has written the number of process 1, and return ``process``.
+
+        Process 1 may report that it runs before that.
+        """
+        deadline = time.monotonic() + START_SECONDS
+        while self._init_fd < 0 and time.monotonic() < deadline:
+            self._open_init()
+            if self._init_fd < 0 and self._wait_for_exit(POLL_MS / 1000):
+                break
+        return self._init_fd
 
     def out_of_memory(self) -> bool:
         """Return whether the kernel killed a process in the sandbox because memory ran out."""
@@ -174,30 +213,73 @@ class OciSandbox(SocketStream):
         return output
 
     def close(self) -> None:
-        """Stop the sandbox and wait until it has exited. Raises ``InfrastructureError`` if it cannot be stopped."""
+        """Stop the sandbox and wait until it has exited. Raises ``InfrastructureError`` if it cannot be stopped.
+
+        Calling it again then tries that again.
+        """
         with self._lock:
-            if self._closed:
+            if self._ended:
                 return
-            self._closed = True
-            self._out_of_memory = self._ran_out_of_memory()
-            super().close()
-            self._end()
+            is_first, self._closed = not self._closed, True
+            try:
+                if is_first:
+                    self._out_of_memory = self._ran_out_of_memory()
+            finally:
+                super().close()
+                self._end()
+                self._ended = True
+
+    def stop(self) -> None:
+        """Stop the sandbox as ``close`` does, but leave the descriptors open: its owner may use them.
+
+        The owner finds that its stream has ended, and still must call ``close``. Raises ``InfrastructureError``.
+        """
+        with self._lock:
+            if not self._closed:
+                self.shut_down()
+                if not self._wait_for_exit(CLOSE_SECONDS):
+                    self._kill()
 
     def _await_start(self) -> None:
-        deadline = time.monotonic() + START_SECONDS
-        while not self._paths.pid_file.exists() and time.monotonic() < deadline:
-            if self._wait_for_exit(POLL_MS / 1000):
-                break
-        if self._paths.pid_file.exists():
-            with contextlib.suppress(ProcessLookupError):
-                self._init_fd = os.pidfd_open(int(self._paths.pid_file.read_text(encoding="utf-8")))
-            return
+        """Wait until process 1 runs. Raises ``InfrastructureError`` or ``OSError``; then nothing is left."""
+        try:
+            self._runtime_fd = os.pidfd_open(self._runtime.pid)
+            if self._has_started():
+                self._open_init()
+                return
+        except OSError:
+            self.close()
+            raise
         late = self._runtime.returncode is None
         self.close()
         if not late and re.search(NO_PYTHON, self.error_output()):
             raise NoPythonError("the image has no python3 that can be started")
         reason = f"nothing happened for {START_SECONDS:.0f} s" if late else self.error_output() or "it gave no reason"
         raise InfrastructureError(f"the oci engine could not start a sandbox: {reason}")
+
+    def _has_started(self) -> bool:
+        """Wait for the first byte of process 1. Return False if the runtime ends first, or takes too long."""
+        deadline = time.monotonic() + START_SECONDS
+        poller = select.poll()
+        for fd in (self.fileno(), self._runtime_fd, self._errors.fd):
+            poller.register(fd, select.POLLIN)
+        while (left := deadline - time.monotonic()) > 0:
+            ready = dict(poller.poll(left * 1000))
+            if self._errors.fd in ready and not self._errors.drain():
+                poller.unregister(self._errors.fd)
+            if self.fileno() in ready:
+                if self._socket.recv(len(STARTED)):
+                    return True
+                poller.unregister(self.fileno())
+            if self._runtime_fd in ready and self._runtime.wait(os.WNOHANG):
+                self._errors.drain()
+                return False
+        return False
+
+    def _open_init(self) -> None:
+        """Get a descriptor of process 1, if the runtime has written its number."""
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError, ValueError):
+            self._init_fd = os.pidfd_open(int(self._paths.pid_file.read_text(encoding="utf-8")))
 
     def _ran_out_of_memory(self) -> bool:
         if self._memory_events is not None:
@@ -219,14 +301,16 @@ class OciSandbox(SocketStream):
         groups = self._memory_events.parent if self._memory_events else None
         if (self._paths.state / self._paths.name).exists() or (groups and groups.exists()):
             self._sweep()
-        os.close(self._runtime_fd)
-        if self._init_fd >= 0:
-            os.close(self._init_fd)
+        for each in (self._runtime_fd, self._init_fd):
+            if each >= 0:
+                os.close(each)
         self._errors.close()
         self._paths.pid_file.unlink(missing_ok=True)
 
     def _kill(self) -> None:
         self._killed = True
+        if self._init_fd < 0:
+            self._open_init()
         if self._init_fd >= 0:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._init_fd, signal.SIGKILL)
@@ -247,14 +331,16 @@ class OciSandbox(SocketStream):
         """Return whether the runtime exited within this time. Read its error stream so that it does not block."""
         deadline = time.monotonic() + seconds
         poller = select.poll()
-        poller.register(self._runtime_fd, select.POLLIN)
+        if self._runtime_fd >= 0:
+            poller.register(self._runtime_fd, select.POLLIN)
         poller.register(self._errors.fd, select.POLLIN)
         while True:
-            ready = dict(poller.poll(max(deadline - time.monotonic(), 0) * 1000))
+            left_ms = max(deadline - time.monotonic(), 0) * 1000
+            # There may be no descriptor left to wait for the runtime.
+            ready = dict(poller.poll(left_ms if self._runtime_fd >= 0 else min(left_ms, POLL_MS)))
             if self._errors.fd in ready and not self._errors.drain():
                 poller.unregister(self._errors.fd)
-            if self._runtime_fd in ready:
-                self._runtime.wait()
+            if (self._runtime_fd in ready or self._runtime_fd < 0) and self._runtime.wait(os.WNOHANG):
                 self._errors.drain()
                 return True
             if time.monotonic() >= deadline:

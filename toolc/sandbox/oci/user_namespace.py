@@ -1,21 +1,18 @@
-"""The user of a sandbox, and idmapped mounts: a folder of root is shown to a sandbox as an unused user's.
+"""The user of a sandbox, and the user namespace of an idmapped mount: it shows a folder of root as an unused user's.
 
 What the sandbox's user creates there belongs to root on disk, and that user owns nothing elsewhere. The mount is in
-a separate mount namespace that only the sandbox's processes hold, so it is never visible on the host, and ends with
-them. This needs Linux 5.12, root, and a file system that supports it. See mount_setattr(2) and user_namespaces(7);
-glibc has no names for these calls yet.
+a mount namespace that only the sandbox's processes hold, so it is never visible on the host, and ends with them. This
+needs Linux 5.12, root, and a file system that supports it. See ``toolc.sandbox.host.mounts`` and user_namespaces(7).
 """
 
-import ctypes
 import errno
+import functools
 import os
 import shutil
 import subprocess
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from toolc.model.plan import Mount
 
@@ -26,21 +23,8 @@ NOBODY: Final = 65534
 TOOL: Final = 1000
 """The uid of a tool inside if its workspace belongs to root outside."""
 
-# The numbers are the same on every architecture.
-SYS_OPEN_TREE: Final = 428
-SYS_MOVE_MOUNT: Final = 429
-SYS_MOUNT_SETATTR: Final = 442
-
-AT_FDCWD: Final = -100
-AT_EMPTY_PATH: Final = 0x1000
-AT_RECURSIVE: Final = 0x8000
-OPEN_TREE_CLONE: Final = 1
-MOVE_MOUNT_F_EMPTY_PATH: Final = 4
-MOUNT_ATTR_IDMAP: Final = 0x0010_0000
-MS_REC_PRIVATE: Final = 0x4000 | 0x4_0000
-CLONE_NEWNS: Final = 0x0002_0000
-
-Result = TypeVar("Result")
+MOUNT_SECONDS: Final = 30.0
+"""How long it may take to find out whether an ordinary user may mount something, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +82,6 @@ def sandbox_user(workspace: Mount | None, *, euid: int, egid: int) -> SandboxUse
     )
 
 
-class _MountAttr(ctypes.Structure):
-    """``struct mount_attr``."""
-
-    _fields_ = (
-        ("attr_set", ctypes.c_uint64),
-        ("attr_clr", ctypes.c_uint64),
-        ("propagation", ctypes.c_uint64),
-        ("userns_fd", ctypes.c_uint64),
-    )
-
-
 def open_user_namespace(uid: IdMapping, gid: IdMapping) -> int:
     """Return a descriptor of a new user namespace that maps only these two ids. Raises ``OSError``."""
     unshare = shutil.which("unshare", path=os.defpath)
@@ -135,60 +108,18 @@ def open_user_namespace(uid: IdMapping, gid: IdMapping) -> int:
             process.kill()
 
 
-def open_tree(source: str) -> int:
-    """Return a descriptor of a detached mount of ``source``. Raises ``OSError``."""
-    return _syscall(SYS_OPEN_TREE, AT_FDCWD, os.fsencode(source), OPEN_TREE_CLONE | os.O_CLOEXEC | AT_RECURSIVE)
+def enter_words() -> list[str]:
+    """Return the arguments to put before a command to run it as root of new user and mount namespaces."""
+    unshare = shutil.which("unshare", path=os.defpath) or "unshare"
+    return [unshare, "--user", "--map-root-user", "--mount", "--propagation", "private", "--"]
 
 
-def open_mapped_tree(source: str, user_namespace: int) -> int:
-    """Return a descriptor of a detached mount of ``source`` with mapped ids. Raises ``OSError``."""
-    tree = open_tree(source)
+@functools.cache
+def may_mount(place: str) -> bool:
+    """Return whether an ordinary user may mount something at ``place`` in namespaces of their own."""
+    argv = [*enter_words(), "mount", "-t", "tmpfs", "tmpfs", place]
     try:
-        attributes = _MountAttr(attr_set=MOUNT_ATTR_IDMAP, userns_fd=user_namespace)
-        size = ctypes.c_size_t(ctypes.sizeof(attributes))
-        _syscall(SYS_MOUNT_SETATTR, tree, b"", AT_EMPTY_PATH | AT_RECURSIVE, ctypes.byref(attributes), size)
-    except OSError:
-        os.close(tree)
-        raise
-    return tree
-
-
-def with_mount(tree: int, target: Path, launch: Callable[[], Result]) -> Result:
-    """Return the result of ``launch``, run in a new mount namespace where ``tree`` is mounted at ``target``.
-
-    A process that ``launch`` starts remains in that namespace. Raises ``OSError``, and what ``launch`` raises.
-    """
-    results: list[Result] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            _check(_libc().unshare(CLONE_NEWNS))
-            _check(_libc().mount(None, b"/", None, ctypes.c_ulong(MS_REC_PRIVATE), None))
-            _syscall(SYS_MOVE_MOUNT, tree, b"", AT_FDCWD, os.fsencode(target), MOVE_MOUNT_F_EMPTY_PATH)
-            results.append(launch())
-        except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
-            errors.append(error)
-
-    # Namespaces belong to threads: this one ends with its thread, and no other thread ever sees it.
-    thread = threading.Thread(target=run, name="toolc-mount")
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
-
-
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
-
-
-def _syscall(number: int, *arguments: object) -> int:
-    return _check(_libc().syscall(ctypes.c_long(number), *arguments))
-
-
-def _check(result: int) -> int:
-    if result < 0:
-        error = ctypes.get_errno()
-        raise OSError(error, os.strerror(error))
-    return result
+        done = subprocess.run(argv, env={"PATH": os.defpath}, capture_output=True, timeout=MOUNT_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0

@@ -18,18 +18,15 @@ from typing import Final, TypeAlias
 from toolc.model.errors import InfrastructureError, NoPythonError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.sandbox.base import EngineSandbox
+from toolc.sandbox.common_config import PYTHONS, RUNTIME
 from toolc.sandbox.host import store
 from toolc.sandbox.images.unpack import LayerReader, UnpackBudget, unpack
 from toolc.sandbox.python import portable
 
-RUNTIME: Final = "/.toolc"
-"""The mount point of the portable Python in a sandbox."""
-
-IMAGE_COMMAND: Final = ("python3",)
 PORTABLE_COMMAND: Final = (
     f"{RUNTIME}/ld.so", "--inhibit-cache", "--library-path", f"{RUNTIME}/so", f"{RUNTIME}/bin/python3",
 )  # fmt: skip
-"""The commands of the image's Python and of the portable one."""
+"""The command of the portable Python."""
 
 MIN_VERSION: Final = (3, 9)
 RUNTIME_BYTES: Final = 256 * 1024 * 1024
@@ -59,14 +56,14 @@ def python_info(digest: str, start: Start) -> PythonInfo | None:
 
     The first call runs this Python and stores the result. Raises ``InfrastructureError`` if it cannot be run.
     """
-    known = store.read_note("pythons", digest)
+    known = next(store.read_notes(PYTHONS, digest), None)
     if known is None:
         try:
             output = _output(start(("-I", "-S", "-c", _PROBE)), 4096)
         except NoPythonError:
             output = b""
         known = _parse(output)
-        store.write_note("pythons", digest, known)
+        store.write_note(PYTHONS, digest, known)
     return _python_info(known)
 
 

@@ -19,13 +19,12 @@ from pathlib import Path
 from typing import Final
 
 from toolc.model.errors import InfrastructureError
+from toolc.sandbox.common_config import IMAGE_COMMAND, RUNTIME, SITE
 from toolc.sandbox.host import store
 from toolc.sandbox.python import wheels_only
 from toolc.sandbox.python.interpreter import (
-    IMAGE_COMMAND,
     MIN_VERSION,
     PORTABLE_COMMAND,
-    RUNTIME,
     PythonInfo,
     Start,
     portable_python,
@@ -39,9 +38,6 @@ KIND: Final = "site"
 
 UNUSED_DAYS: Final = 30
 """A folder is unused after this many days without a call: which specs on this host need it is unknown."""
-
-SITE: Final = "/opt/toolc/site"
-"""The mount point of the packages in a sandbox."""
 
 _LIST: Final = ".toolc-packages"
 """The file in the package folder that lists the packages."""
@@ -61,9 +57,6 @@ _ENVIRONMENT: Final = re.compile(
     r"(?:PIP_|SSL_|XDG_)\w+|(?:https?|all|no)_proxy|PATH|HOME|REQUESTS_CA_BUNDLE", re.IGNORECASE
 )
 """The environment variables that are passed to pip: for its index, proxies and certificates."""
-
-PLACES = (RUNTIME, SITE)
-"""The mount points of host folders, bound read-only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

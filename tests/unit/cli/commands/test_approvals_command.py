@@ -99,7 +99,7 @@ def test_failures_are_errors(
     monkeypatch.delenv("GH_TOKEN")
     monkeypatch.delenv("GITHUB_TOKEN", raising=False)
     assert run(*command, "5") == 2
-    assert "there is no token for GitHub's API in GH_TOKEN" in capsys.readouterr().err
+    assert "set GH_TOKEN to a token for GitHub's API" in capsys.readouterr().err
     monkeypatch.setenv("GITHUB_TOKEN", "t")
     assert run(*command, "5") == 0
     assert capsys.readouterr().out == "bob\n"

@@ -59,4 +59,4 @@ def test_the_base_can_let_the_head_decide(repository: Repository, review: str, a
 def test_fixes_are_applied_without_base(repository: Repository) -> None:
     base = repository.commit({"a.yaml": PLAIN})
     status, _, error = check("--fix", "--base", base)
-    assert (status, error) == (2, "toolc: --base: run --fix, --unsafe-fixes or --diff without it\n")
+    assert (status, error) == (2, "toolc: --base cannot be used with --fix, --unsafe-fixes or --diff\n")

@@ -109,7 +109,7 @@ def test_the_head_cannot_let_itself_decide(repository: Repository) -> None:
     found = diff(base, head, "--approved-by", "alice", "--format", "json", "--fail-on", "critical")
     assert found.exit_code == 1
     assert {"critical RSK16", "high RSK01", "high RSK14"} <= changes(found).keys()
-    assert "later changes of all specs may accept themselves: review.accept_from is head" in found.stdout
+    assert "later pull requests may accept their own changes to all specs: review.accept_from is head" in found.stdout
 
 
 @pytest.mark.parametrize(
@@ -167,6 +167,15 @@ def test_a_base_that_uses_toolc_is_not_a_first_adoption(repository: Repository, 
     found = diff(base, "--path", "specs", "--format", "json", "--fail-on", "medium")
     assert found.exit_code == 1
     assert "low RSK17" not in changes(found)
+
+
+def test_a_link_to_a_device_in_the_repository_is_not_a_file_of_accepted_changes(repository: Repository) -> None:
+    arguments = accept_in_head(repository, BASE, is_committed=False)
+    Path("toolc.accepted.yaml").unlink()
+    Path("toolc.accepted.yaml").symlink_to("/dev/zero")
+    found = diff(*arguments, *GATE)
+    assert found.exit_code == 1
+    assert "toolc.accepted.yaml" not in found.stderr
 
 
 def test_a_linked_file_of_accepted_changes_in_the_repository_has_no_effect(

@@ -79,7 +79,7 @@ def test_build_uses_the_out_folder_of_the_project(
     Path("toolc.yaml").write_text("out: made/tools\n", encoding="utf-8")
     monkeypatch.chdir("specs")
     assert run("build", ".") == 0
-    assert capsys.readouterr().out == "built 1 tool for 5 providers into ../made/tools\n"
+    assert capsys.readouterr().out == "built 1 tool for 9 providers into ../made/tools\n"
     assert Path("../made/tools/registry.json").is_file()
     assert run("build", ".", "--out", "../other") == 0
     assert Path("../other/registry.json").is_file()
@@ -112,11 +112,11 @@ def test_effective_values_have_an_origin(capsys: pytest.CaptureFixture[str]) -> 
         (["x", "specs", "--effective"], "there is no tool 'x' in specs; the tools are 'hello'"),
         (
             ["hello", "specs"],
-            "--effective reads specs and cannot be used with --registry; run: toolc show NAME --effective [PATHS...]",
+            "--effective reads specs and cannot be used with --registry or --builtin; PATHS need --effective or --as; ",
         ),
         (
             ["hello", "--effective", "--registry", "r"],
-            "--effective reads specs and cannot be used with --registry; run: ",
+            "--effective reads specs and cannot be used with --registry or --builtin; ",
         ),
     ],
 )

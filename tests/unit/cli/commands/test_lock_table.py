@@ -24,6 +24,9 @@ parameters:
 backend: {composite: {strategy: sequential, steps: [{id: one, tool: look, args: {name: "{{ name }}"}}]}}
 """
 NOTE = "toolc: approve {} with: toolc lock\n"
+ANY_BASE = (
+    "toolc: toolc.lock says base=any: tools without an image may run in any base image; to pin it: toolc lock --base\n"
+)
 
 
 def lock(*arguments: str) -> tuple[int, str, str]:
@@ -45,9 +48,18 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
 
 
 def test_an_up_to_date_lock_file_has_no_changes(repository: Repository) -> None:
-    assert lock("--check") == (0, "", "toolc: toolc.lock approves all 2 tools\n")
+    assert lock("--check") == (0, "", f"toolc: toolc.lock approves all 2 tools\n{ANY_BASE}")
     assert json.loads(lock("--check", "--format", "json")[1]) == {"lock": "toolc.lock", "changes": []}
     assert lock() == (0, "", "toolc: toolc.lock approves 2 tools: have the change reviewed\n")
+
+
+def test_a_pinned_base_image_stays_pinned_if_the_notes_are_followed(repository: Repository) -> None:
+    pinned = Path("toolc.lock").read_text(encoding="utf-8").replace("base=any", f"base=sha256:{'0' * 64}")
+    repository.write({"toolc.lock": pinned, "b.yaml": OTHER.replace("name: other", "name: third")})
+    assert lock("--check")[2] == "toolc: approve these 2 changes with: toolc lock --base\n"
+    _, text, notes = lock()
+    assert f"*      base     sha256:{'0' * 12} to any\n" in text
+    assert notes.startswith("toolc: the base image is no longer pinned; to pin it again: toolc lock --base\n")
 
 
 def test_a_table_shows_what_changed(repository: Repository) -> None:

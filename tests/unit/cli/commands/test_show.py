@@ -8,6 +8,9 @@ from project_cases import expected
 
 from toolc.cli.main import main
 from toolc.client.build import build
+from toolc.model.json_schema import JsonObject
+from toolc.model.names import PROVIDER_NAMES
+from toolc.model.registry_io import canonical
 
 SPECS = """\
 toolc: 1
@@ -76,3 +79,100 @@ def test_changed_step_changes_the_effect_of_the_composite(capsys: pytest.Capture
     Path("s.yaml").write_text(SPECS.replace("writes: [a]", "writes: [a, b]"), encoding="utf-8")
     now = json.loads(show(capsys, "s.yaml#mirror", "--json"))["digests"]
     assert (now["surface"], now["effect"] != was["effect"]) == (was["surface"], True)
+
+
+def entries(provider: str) -> dict[str, JsonObject]:
+    """Return the entries of a provider's file in the folder ``build``, by the names of their tools."""
+    value = json.loads(Path(f"build/providers/{provider}.json").read_bytes())
+    if provider == "gemini":
+        value = value[0]["functionDeclarations"]
+    named = {name_of(each): each for each in value}
+    assert len(named) == 3
+    return named
+
+
+def name_of(definition: JsonObject) -> str:
+    inner = definition.get("function") or definition.get("toolSpec") or definition
+    assert isinstance(inner, dict)
+    return str(inner["name"])
+
+
+@pytest.mark.parametrize("provider", PROVIDER_NAMES)
+def test_a_definition_is_the_entry_of_a_build(provider: str, capsys: pytest.CaptureFixture[str]) -> None:
+    build("s.yaml", "build")
+    expected = entries(provider)["fetch"]
+    in_registry = ("fetch", "--registry", "build/registry.json")
+    for arguments in (("s.yaml#fetch",), ("fetch", "s.yaml"), ("fetch",), in_registry):
+        shown = show(capsys, *arguments, "--as", provider)
+        assert canonical(json.loads(shown)) == canonical(expected)
+        assert shown == json.dumps(json.loads(shown), indent=2, ensure_ascii=False) + "\n"
+
+
+def test_openapi_is_a_document_with_the_tool(capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(show(capsys, "fetch", "--as", "openapi"))
+    build("s.yaml", "build")
+    built = json.loads(Path("build/openapi.json").read_bytes())
+    assert list(document["paths"]) == ["/tools/fetch"]
+    assert document["paths"]["/tools/fetch"] == built["paths"]["/tools/fetch"]
+    assert document["components"]["schemas"].items() <= built["components"]["schemas"].items()
+
+
+def test_a_definition_is_that_of_a_request_with_all_tools(capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"tool{at:02}" for at in range(21)]
+    tool = "  - {name: NAME, description: Count the lines of a file., backend: {shell: {argv: [wc, -l]}}}\n"
+    specs = "toolc: 1\ndefaults: {providers: {anthropic: {strict: true}}}\ntools:\n"
+    Path("many.yaml").write_text(specs + "".join(tool.replace("NAME", name) for name in names), encoding="utf-8")
+    shown = [json.loads(show(capsys, f"many.yaml#{name}", "--as", "anthropic")) for name in names]
+    assert ["strict" in each for each in shown] == [True] * 20 + [False]
+
+
+def test_characters_that_cannot_be_seen_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.yaml").write_text(
+        'toolc: 1\nname: look\ndescription: "Größe of a\\u00a0file"\nbackend: {shell: {argv: [ls]}}\n', "utf-8"
+    )
+    assert '"Größe of a\\u00a0file"' in show(capsys, "a.yaml", "--as", "mcp")
+
+
+@pytest.mark.parametrize("option", ["--json", "--effective"])
+def test_a_definition_excludes_other_forms(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        main(("show", "fetch", "--as", "mcp", option))
+    assert raised.value.code == 2
+    assert "--as prints a definition; remove" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_builtin_tool_is_shown_by_its_name_or_alias(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("bash", "shell_exec"):
+        with pytest.raises(SystemExit) as end:
+            main(["show", name, "--builtin", "coding"])
+        assert not end.value.code
+        assert capsys.readouterr().out.startswith("bash (shell): Run a command\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show", "bash", "--builtin", "all", "--effective"], "--effective reads specs and cannot be used with"),
+        (["show", "bash", "--builtin", "all", "--registry", "a.json"], "--builtin and --registry cannot be combined"),
+        (["run", "bash", "--builtin", "readonly"], "there is no tool 'bash'; the tools are: file_info"),
+        (["run", "bash", "--builtin", "bash"], "'bash' is a tool, not a toolset"),
+    ],
+)
+def test_wrong_uses_of_builtin_toolsets_are_refused(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--effective", "--as=mcp", "--json"])
+def test_warnings_are_for_check_and_build(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("toolc.yaml").write_text("lint: {max_tokens: {tool: 10}}\n", encoding="utf-8")
+    with pytest.raises(SystemExit) as raised:
+        main(["show", "s.yaml#fetch", option])
+    assert raised.value.code == 0
+    assert capsys.readouterr().err == ""

@@ -3,6 +3,7 @@
 import contextlib
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,7 +18,7 @@ from toolc.compiler import build_output
 from toolc.compiler.build_output import Built, RenderedTool
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.errors import SpecError, UsageError
-from toolc.providers import anthropic
+from toolc.providers.limits import limits_of
 
 SPEC = """\
 toolc: 1
@@ -26,7 +27,7 @@ description: Count the words of one file of the workspace and say how many there
 parameters: {path: {type: string, description: The file to read}}
 backend: {shell: {argv: [wc, "{{ path }}"]}}
 """
-BUILT = "built 1 tool for 5 providers into build\n"
+BUILT = "built 1 tool for 9 providers into build\n"
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_each_folder_and_selection_has_a_separate_build(folder: Path, writes: li
     assert files(folder / "other") == files(folder / "build")
 
 
-@pytest.mark.parametrize("edit", [lambda text: f"# a comment\n{text}", lambda text: text.replace("[wc,", "[ wc,")])
+@pytest.mark.parametrize("edit", [lambda text: f"{text}# a comment\n", lambda text: text.replace("[wc,", "[ wc,")])
 def test_edit_without_effect_on_the_build_writes_nothing(
     folder: Path, writes: list[str], edit: Callable[[str], str]
 ) -> None:
@@ -159,6 +160,7 @@ def test_unwritable_cache_is_ignored(folder: Path, writes: list[str], monkeypatc
 
 
 STRICT = "providers: {anthropic: {strict: true}}\n"
+STRICT_FOR_COHERE = "providers: {cohere: {strict: true}}\n"
 SPECS = {
     "specs/alpha.yaml": SPEC,
     "specs/beta.yaml": SPEC.replace("alpha", "beta").replace("[wc,", "[wc, --,") + STRICT,
@@ -235,8 +237,10 @@ def build_without_cache() -> tuple[object, dict[str, bytes]]:
 )
 @given(st.lists(file_edits(SPECS | OTHERS, EDITS), min_size=1, max_size=6))
 @example([("specs/alpha.yaml", SPEC + STRICT), ("specs/alpha.yaml", SPEC)])
+@example([("specs/alpha.yaml", SPEC + STRICT_FOR_COHERE)])
 def test_any_edits_give_the_same_build(monkeypatch: pytest.MonkeyPatch, edits: list[tuple[str, str | None]]) -> None:
-    monkeypatch.setattr(anthropic, "MAX_TOOLS", 1)
+    known = limits_of("anthropic")
+    monkeypatch.setitem(known, "strict_tools", replace(known["strict_tools"], value=1))
     with TemporaryDirectory() as folder, contextlib.chdir(folder):
         monkeypatch.setenv("XDG_CACHE_HOME", f"{folder}/cache")
         Path(".git").mkdir()

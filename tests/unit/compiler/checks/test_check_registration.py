@@ -48,5 +48,5 @@ def test_a_bug_in_one_check_is_a_finding_and_hides_no_other(tmp_path: Path) -> N
 
     assert internal.code is codes.INTERNAL_ERROR
     assert (internal.span.path, internal.span.start.line) == (located[0].path, 2)
-    assert internal.message.startswith("toolc failed here: IndexError: list index out of range (test_check_reg")
+    assert internal.message.startswith("internal error in toolc: IndexError: list index out of range (test_check_reg")
     assert label.code is codes.LABEL

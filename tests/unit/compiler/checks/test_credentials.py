@@ -312,3 +312,100 @@ def test_another_credential_is_hidden_in_all_files(tmp_path: Path, value: str) -
     (tmp_path / "other.yaml").write_text(other)
     (tmp_path / "tool.yaml").write_text(text)
     assert value not in CliRunner().invoke(cli, ["check", str(tmp_path)]).output
+
+
+SCRIPTS = [
+    f"curl -H 'Authorization: Bearer {VALUE}' a.example.com | cat", f'curl -H "X-API-Key: {VALUE}" a.example.com | cat',
+    f"curl -u me:{VALUE} a.example.com | cat", f"mycli --token={VALUE} | cat",
+    "export API_TOKEN=Zq7pL2vXw9Kd4TnB8sYr3HgM6cJf1AeU; mycli", "API_KEY=Zq7pL2vXw9Kd4TnB8sYr3HgM6cJf1AeU mycli | cat",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", SCRIPTS)
+def test_a_credential_in_a_command_of_a_script_is_an_error(tmp_path: Path, line: str) -> None:
+    text = HEAD + f"backend:\n  shell:\n    script: |\n      {line}\n"
+    assert len(found(tmp_path, text)) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "date -u +%H:%M | cat", "sort -u a:b | cat", "docker run -u 1000:1000 alpine | cat", "token=next; mycli",
+        'curl -H "Authorization: Bearer $TOKEN" a.example.com | cat', "gh auth token | cat", "PASSWORD= mycli | cat",
+        "KEY=value env | cat",
+    ],
+)  # fmt: skip
+def test_a_script_without_a_credential_has_no_error(tmp_path: Path, line: str) -> None:
+    assert found(tmp_path, HEAD + f"backend:\n  shell:\n    script: |\n      {line}\n") == []
+
+
+@pytest.mark.parametrize("argv", ["[date, -u, '+%H:%M']", "[docker, run, -u, 'app:staff', alpine]"])
+def test_an_option_u_of_another_program_has_no_error(tmp_path: Path, argv: str) -> None:
+    assert found(tmp_path, HEAD + f"backend: {{shell: {{argv: {argv}}}}}\n") == []
+
+
+IMAGE = SHELL + "sandbox: {build: image}\n"
+TOKEN = "ghp_a8Fk2LmQ9zXc4Vb7Nn1Rt6Yw3Pd5Sg0HjKe2"
+
+
+def findings_in_dockerfile(folder: Path, *lines: str) -> list[str]:
+    (folder / "image").mkdir()
+    (folder / "image/Dockerfile").write_text("\n".join(["ARG BASE", "FROM ${BASE}", *lines]) + "\n", encoding="utf-8")
+    (folder / "tool.yaml").write_text(IMAGE, encoding="utf-8")
+    found = compile_specs([folder / "tool.yaml"]).diagnostics.sorted()
+    return [
+        f"{each.code.number} {each.span.start.line}:{each.span.start.column}"
+        for each in found
+        if each.code.number[:3] == "TC6"
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [f"ENV TOKEN={TOKEN}", f"ARG TOKEN={TOKEN}", f'env A=b \\\n  DB_PASSWORD="{VALUE}"', f"ENV DB_PASSWORD {VALUE}"],
+)
+def test_a_credential_in_a_variable_of_a_dockerfile_is_an_error_at_its_place(tmp_path: Path, line: str) -> None:
+    (found,) = findings_in_dockerfile(tmp_path, line)
+    at = (line.rindex(TOKEN if TOKEN in line else VALUE) - (line.rfind("\n") + 1)) + 1
+    assert found == f"TC605 {3 + line.count(chr(10))}:{at}"
+
+
+def test_a_text_that_looks_like_a_token_elsewhere_in_an_image_is_a_warning(tmp_path: Path) -> None:
+    assert findings_in_dockerfile(tmp_path, f"RUN echo {TOKEN} > /x") == ["TC601 3:10"]
+
+
+@pytest.mark.parametrize(
+    "line", ["ARG TOKEN", "ENV TOKEN=$BASE", "ENV TOKEN_FILE=/run/a", "ENV PATH=/a:$PATH A=b", "# ENV PASSWORD=x"]
+)
+def test_other_variables_of_a_dockerfile_are_not_reported(tmp_path: Path, line: str) -> None:
+    assert findings_in_dockerfile(tmp_path, line) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"mysql, -uroot, -p{VALUE}",
+        f"/usr/bin/mysqldump, -p{VALUE}, db",
+        f"redis-cli, -a, {VALUE}",
+        f"sshpass, -p, {VALUE}, ssh, a",
+    ],
+)
+def test_passwords_in_short_options_of_known_programs_are_found(tmp_path: Path, words: str) -> None:
+    assert found(tmp_path, HEAD + f"backend: {{shell: {{argv: [{words}]}}}}\n") == [
+        "an item of argv is a literal credential"
+    ]
+    script = words.replace(",", "") + "; true"
+    assert found(tmp_path, HEAD + f'backend: {{shell: {{script: "{script}"}}}}\n') == [
+        "a word of the script is a literal credential"
+    ]
+    output = CliRunner().invoke(cli, ["check", str(tmp_path)]).output
+    assert "TC605" in output
+    assert VALUE not in output
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["mysql, -p, db", "mkdir, -p, some/folder", "mysql, -P, '3306'", "redis-cli, -h, example.org", "cp, -pRx1y2z3, a"],
+)
+def test_other_short_options_are_not_passwords(tmp_path: Path, words: str) -> None:
+    assert found(tmp_path, HEAD + f"backend: {{shell: {{argv: [{words}]}}}}\n") == []

@@ -52,6 +52,11 @@ def fixed(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
         ('echo "{{ arguments.name }}"', 'echo "$ARG_name"'), ('echo "${{ inputs.name }}"', 'echo "$ARG_name"'),
         ('echo "${name}"', 'echo "$ARG_name"'), ('echo "$name"', 'echo "$ARG_name"'),
         ("echo $name", 'echo "$ARG_name"'),
+        ('echo "$name.txt"', 'echo "$ARG_name.txt"'), ('echo "${name:-Ada}"', 'echo "${ARG_name:-Ada}"'),
+        ('echo "${name##*/}"', 'echo "${ARG_name##*/}"'), ('echo "$NAME"', 'echo "$ARG_name"'),
+        ('echo "${NAME:-a}"', 'echo "${ARG_name:-a}"'), ('echo "$(name)"', 'echo "$ARG_name"'),
+        ('echo "#{name}"', 'echo "$ARG_name"'), ('echo "<%= name %>"', 'echo "$ARG_name"'),
+        ('echo "${var.name}"', 'echo "$ARG_name"'), ('echo "${{ github.event.inputs.name }}"', 'echo "$ARG_name"'),
         ('echo "$ARG_NAME"', 'echo "$ARG_name"'), ('echo "$args.name"', 'echo "$ARG_name"'),
         ('echo "{name}"', 'echo "$ARG_name"'), ('echo "<name>"', 'echo "$ARG_name"'),
         ('echo "%(name)s"', 'echo "$ARG_name"'), ("cat <<E\n{{ name }}\nE", "cat <<E\n$ARG_name\nE"),
@@ -245,3 +250,58 @@ def test_argument_variable_that_is_set_or_not_read_is_allowed(tmp_path: Path, wr
 )  # fmt: skip
 def test_ordinary_text_is_not_a_loose_placeholder(tmp_path: Path, text: str) -> None:
     assert errors(tmp_path, script(text)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        shell('argv: [echo, "$NAME"]'), shell('argv: [echo, "$(name)"]'), shell('argv: [echo, "#{name}"]'),
+        shell('argv: [echo, "<%= name %>"]'), shell('argv: [echo, "${name:-Ada}"]'),
+        shell('argv: [echo, "${var.name}"]'),
+        http("method: GET", "https://a.example.com/${var.name}"),
+        http("method: GET", "https://a.example.com/$(name)"),
+        http("body: {text: '{\"title\": \"$name\"}'}\n    method: POST"),
+        http("body: {text: '{\"query\": \"query($name: ID!) {a}\", \"b\": {\"a\": \"$name\"}}'}\n    method: POST"),
+    ],
+)  # fmt: skip
+def test_spellings_of_more_languages_are_errors_for_unused_parameters(tmp_path: Path, text: str) -> None:
+    assert [each.hint for each in errors(tmp_path, text)] == ["write {{ name }}"]
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("ls {% if name %}-a{% endif %}", 'write e.g. if [ "$ARG_name" = true ]; then ...; fi'),
+        ("{% for x in name %}echo{% endfor %}", "read the items of $ARG_name, which is JSON, e.g. with jq"),
+    ],
+)
+def test_a_statement_of_jinja_in_a_script_is_an_error(tmp_path: Path, line: str, hint: str) -> None:
+    assert [each.hint for each in errors(tmp_path, script(line))] == [f"a script is not a template: {hint}"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'NAME=x\necho "$NAME"',
+        'echo "$NAME" "$ARG_name"',
+        "echo '$NAME'",
+        "cat <<'E'\n$(name) {% if name %}\nE",
+        'name=x\necho "${name:-y}"',
+        'echo "$HOME$PATH"',
+        'echo "$(name)" "$ARG_name"',
+        "echo \\$NAME",
+    ],
+)
+def test_variables_that_the_script_sets_or_that_are_text_have_no_finding(tmp_path: Path, line: str) -> None:
+    assert errors(tmp_path, script(line)) == []
+
+
+@pytest.mark.parametrize("name", ["date", "hostname", "pwd"])
+def test_a_command_with_the_name_of_a_parameter_has_no_error(tmp_path: Path, name: str) -> None:
+    assert errors(tmp_path, script(f"echo $({name}); true").replace("{name:", f"{{{name}:")) == []
+
+
+@pytest.mark.parametrize("name", ["home", "path", "user"])
+def test_a_variable_of_the_system_has_no_error(tmp_path: Path, name: str) -> None:
+    text = script(f'echo "${name.upper()}" | cat').replace("{name:", f"{{{name}:")
+    assert errors(tmp_path, text) == []

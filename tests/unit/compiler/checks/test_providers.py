@@ -1,4 +1,4 @@
-"""Checks of what providers accept: TC701 (Gemini), TC702 (strict mode), TC703 (choices), TC705 (losses)."""
+"""Checks of what providers accept: TC701 (Gemini), TC702 (strict modes), TC703, TC705 (losses), TC708 (headers)."""
 
 import json
 from pathlib import Path
@@ -10,9 +10,10 @@ from toolc.client.build import write_build
 from toolc.compiler.checks.providers import REJECTED_AT_ROOT, UNSUPPORTED_BY_GEMINI
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.json_schema import JsonObject
-from toolc.providers.gemini_schema import lower_schema
+from toolc.providers.gemini import TARGET
 from toolc.providers.json_schema.lowering import REJECTED_AT_ROOT as REJECTED_BY_PROVIDERS
 from toolc.providers.json_schema.lowering import LossLog
+from toolc.providers.json_schema.target import lower_schema
 
 ARGV = '{argv: [a, {when: x, argv: ["{{ x }}"]}]}'
 
@@ -31,7 +32,7 @@ def write(folder: Path, text: str) -> bytes:
 def test_optional_parameters_are_reported_in_strict_mode(tmp_path: Path) -> None:
     text = spec("{x: {type: string, optional: true}}", "{openai_chat: {strict: true}}")
     assert findings(tmp_path, "TC702", text) == [
-        "tool.yaml:4:14 'x' is optional, and strict mode requires every parameter"
+        "tool.yaml:4:14 'x' is optional, and OpenAI's strict mode requires every parameter"
     ]
 
 
@@ -65,8 +66,30 @@ def test_unsupported_in_strict_mode_is_reported_like_in_the_build(tmp_path: Path
     assert [each["message"] for each in loss if "strict" in each["message"]] == [expected.partition(" ")[2]]
 
 
+@pytest.mark.parametrize(
+    ("provider", "name"),
+    [
+        ("anthropic", "Anthropic's"), ("bedrock", "Bedrock's"), ("mistral", "Mistral's"), ("cohere", "Cohere's"),
+        ("openai_chat", "OpenAI's"),
+    ],
+)  # fmt: skip
+def test_the_strict_mode_of_each_provider_is_checked(tmp_path: Path, provider: str, name: str) -> None:
+    parameters = "{type: object, properties: {x: {patternProperties: {a: {type: string}}}}, required: [x]}"
+    assert findings(tmp_path, "TC702", spec(parameters, f"{{{provider}: {{strict: true}}}}")) == [
+        f"tool.yaml:4:45 {name} strict mode does not support patternProperties; the definition is not strict"
+    ]
+
+
+def test_an_open_object_is_reported_once_for_several_strict_modes(tmp_path: Path) -> None:
+    parameters = "{x: {type: object, properties: {y: {type: string}}}}"
+    text = spec(parameters, "{openai_chat: {strict: true}, anthropic: {strict: true}, cohere: {strict: true}}")
+    assert findings(tmp_path, "TC702", text) == [
+        "tool.yaml:4:18 this object is open, but strict mode requires closed objects"
+    ]
+
+
 @pytest.mark.parametrize("providers", ["{}", "{openai_chat: {strict: false}}", "{anthropic: {strict: true}}"])
-def test_strict_mode_is_checked_only_if_requested(tmp_path: Path, providers: str) -> None:
+def test_optional_parameters_are_reported_only_for_openai(tmp_path: Path, providers: str) -> None:
     assert findings(tmp_path, "TC702", spec("{x: {type: string, optional: true}}", providers)) == []
 
 
@@ -111,7 +134,7 @@ def test_keywords_supported_by_gemini_are_not_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize("keyword", sorted(UNSUPPORTED_BY_GEMINI))
 def test_the_provider_reports_each_keyword(keyword: str) -> None:
     log = LossLog("tool")
-    lower_schema({"type": "object", "properties": {"x": {keyword: 1}}}, log)
+    lower_schema({"type": "object", "properties": {"x": {keyword: 1}}}, TARGET, log)
     assert [loss.pointer for loss in log.losses] == [f"/parameters/properties/x/{keyword}"]
 
 
@@ -136,5 +159,42 @@ def test_lossless_schemas_are_not_reported(tmp_path: Path, schema: str) -> None:
 )
 def test_the_provider_reports_the_same_losses(schema: JsonObject) -> None:
     log = LossLog("tool")
-    lower_schema({"type": "object", "properties": {"x": schema}}, log)
+    lower_schema({"type": "object", "properties": {"x": schema}}, TARGET, log)
     assert log.losses
+
+
+@pytest.mark.parametrize(
+    ("parameters", "found"),
+    [
+        ("{x: {type: string, x-mcp-header: 'a b'}}", "4:32 this x-mcp-header is not the name of a header"),
+        ("{x: {type: string, x-mcp-header: ''}}", "4:32 this x-mcp-header is not the name of a header"),
+        ("{x: {type: string, x-mcp-header: 1}}", "4:32 this x-mcp-header is not the name of a header"),
+        ("{x: {type: number, x-mcp-header: A}}", "4:32 this x-mcp-header is not for a string, an integer or a boolean"),
+        (
+            "{x: {type: [string, 'null'], x-mcp-header: A}}",
+            "4:42 this x-mcp-header is not for a string, an integer or a boolean",
+        ),
+        (
+            "{x: {type: array, items: {type: string, x-mcp-header: A}}}",
+            "4:53 this x-mcp-header is not in the schema of a parameter or a property of one",
+        ),
+        (
+            "{x: {type: string, x-mcp-header: A}, y: {type: string, x-mcp-header: a}}",
+            "4:68 this x-mcp-header repeats the header 'a'",
+        ),
+        (
+            "{type: object, properties: {x: {$ref: '#/$defs/d'}}, $defs: {d: {type: string, x-mcp-header: A}}}",
+            "4:92 this x-mcp-header is not in the schema of a parameter or a property of one",
+        ),
+    ],
+)
+def test_a_header_that_clients_refuse_is_reported(tmp_path: Path, parameters: str, found: str) -> None:
+    assert findings(tmp_path, "TC708", shell(parameters, ARGV)) == [
+        f"tool.yaml:{found}, so MCP clients refuse the tool"
+    ]
+
+
+def test_headers_of_parameters_and_their_properties(tmp_path: Path) -> None:
+    inner = "{type: object, properties: {y: {type: integer, x-mcp-header: Y-1}}}"
+    parameters = f"{{x: {{type: boolean, x-mcp-header: X}}, z: {inner}}}"
+    assert findings(tmp_path, "TC708", shell(parameters, ARGV)) == []

@@ -5,9 +5,6 @@ from pathlib import Path
 import pytest
 from check_cases import HEAD, findings, messages, shell
 
-IN_ARGV = "a secret is written literally in a command line"
-IN_URL = "a secret is written literally in a URL"
-
 
 @pytest.mark.parametrize(
     "more",
@@ -50,17 +47,20 @@ def test_other_parameters_are_not_reported(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "expected"),
+    "command",
     [
-        ("{script: 'psql --password=hunter2 | cat'}", [IN_ARGV]),
-        ("{script: 'curl https://me:hunter2@a.example.com/ | cat'}", [IN_URL]),
-        ("{script: 'psql --password=$PASSWORD | cat'}", []), ("{argv: [a, --password=/run/secrets/db]}", []),
-        ("{argv: [a, --password-file=db]}", []), ("{script: 'curl https://me:$PASSWORD@a.example.com/ | cat'}", []),
-        ('{argv: [a, "https://a.example.com:8080/@me"]}', []),
+        "{script: 'psql --password=$PASSWORD | cat'}", "{argv: [a, --password=/run/secrets/db]}",
+        "{argv: [a, --password-file=db]}", "{script: 'curl https://me:$PASSWORD@a.example.com/ | cat'}",
+        '{argv: [a, "https://a.example.com:8080/@me"]}',
     ],
 )  # fmt: skip
-def test_literal_secrets_in_scripts_are_reported(tmp_path: Path, command: str, expected: list[str]) -> None:
-    assert messages(tmp_path, "TC602", shell("{}", command)) == expected
+def test_variables_and_paths_are_not_literal_secrets(tmp_path: Path, command: str) -> None:
+    assert messages(tmp_path, "TC602", shell("{}", command)) == []
+
+
+def test_a_literal_before_a_variable_is_reported(tmp_path: Path) -> None:
+    text = shell("{}", """{script: 'psql --password=hunter2"$X" | cat'}""")
+    assert messages(tmp_path, "TC602", text) == ["a secret is written literally in a command line"]
 
 
 def http(token: str, secrets: str) -> str:

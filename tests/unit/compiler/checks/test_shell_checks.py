@@ -29,7 +29,7 @@ def test_one_command_needs_no_shell(tmp_path: Path, script: str) -> None:
 @pytest.mark.parametrize(
     "script",
     [
-        "wc -l $ARG_x", 'wc -l "$ARG_y"', 'wc -l "$HOME"', 'wc -l "$(pwd)"', "wc -l *.txt", "wc -l ~/a",
+        "wc -l $ARG_x", 'wc -l "${ARG_y:-}"', 'wc -l "$HOME"', 'wc -l "$(pwd)"', "wc -l *.txt", "wc -l ~/a",
         "wc -l a | cat", "wc -l a > b", "wc -l a; ls", "wc -l a\nls", "wc -l a && ls", "A=b wc -l a", 'cd "$ARG_x"',
         "set -x", "if true", "read -r line", "exit 1", "test -f a", ". ./vars",
         "bash -c 'wc -l'", "echo 'a $HOME'", "echo '{{ .Names }}'", "echo a\\ b", "echo 'open",

@@ -185,6 +185,32 @@ def test_ineffective_hashes_are_rejected(tmp_path: Path, lines: list[str], found
     assert found in problem
 
 
+def preloading(modules: str) -> str:
+    return f"{HEAD}backend: {{python: {{code: 'def hello(): pass', preload: {modules}}}}}\n"
+
+
+def test_preloaded_modules_keep_their_order(tmp_path: Path) -> None:
+    tool = tool_of(tmp_path, preloading("[xml.dom, json]"))
+
+    assert isinstance(tool.backend, PythonBackend)
+    assert tool.backend.preload == ("xml.dom", "json")
+
+
+@pytest.mark.parametrize(
+    ("modules", "found"),
+    [
+        ("json", "must be a list"),
+        ("[json, json]", "TC108 the module 'json' is listed twice"),
+        ("['a b']", "TC108 'preload'[0] is not the name of a module: 'a b'"),
+        ("[hello]", "TC108 'hello' is a file of the tool, which a sandbox receives with the call"),
+        ("[numpy.linalg]", "TC415 'numpy' is not in the standard library, and the tool installs no packages"),
+    ],
+)
+def test_modules_that_do_not_exist_before_the_call_are_rejected(tmp_path: Path, modules: str, found: str) -> None:
+    (problem,) = found_in(tmp_path, preloading(modules))
+    assert found in problem
+
+
 @pytest.mark.parametrize("idempotent", ["true", "false"])
 def test_only_idempotent_tools_can_have_retries(tmp_path: Path, idempotent: str) -> None:
     annotations = f"annotations: {{idempotent: {idempotent}}}\n"

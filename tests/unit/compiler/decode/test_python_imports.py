@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from toolc.cli.main import cli
-from toolc.compiler.decode.newer_python import in_older_syntax
-from toolc.compiler.decode.python_function import syntax_tree
 from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.text_analysis.python_syntax import TooManyStepsError, in_older_syntax, steps_to_parse, syntax_tree
 from toolc.data.python_modules import STANDARD_LIBRARY, package_name, provides
+from toolc.model.diagnostics import step_budget
 
 HEAD = "toolc: 1\nname: hello\ndescription: Say hello to the whole world, in a friendly way.\nparameters: {}\n"
 FUNCTION = "\ndef hello():\n    pass\n"
@@ -196,6 +196,13 @@ def test_packages_named_differently_from_their_modules_are_known(module: str, pa
     assert not provides(["another"], module)
 
 
+def test_the_requirement_yaml_is_not_pyyaml(tmp_path: Path) -> None:
+    (message,) = found(tmp_path, "import yaml\n", more="    requirements: [yaml==6.0]\n")
+    assert message.startswith("warning: no package in 'requirements' is known to provide 'yaml'")
+    assert "add pyyaml==VERSION" in message
+    assert provides(["bs4"], "bs4")
+
+
 NEWER = [
     "type Point = tuple[int, int]\nimport yaml\n",
     "def first[T](items: list[T]) -> T:\n    import yaml\n",
@@ -236,3 +243,20 @@ def test_long_code_is_rewritten_in_linear_time(text: str) -> None:
     start = time.process_time()
     in_older_syntax(text)
     assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize("field", ["{x}", "a{x:b}", '{f"{x}"}'])
+def test_an_f_string_with_too_many_fields_is_not_parsed(tmp_path: Path, field: str) -> None:
+    quotes = "'''"
+    code = f"x = f{quotes}{field * (640_000 // len(field))}{quotes}\n"
+    with step_budget(len(code)) as budget:
+        for _ in range(2):
+            with pytest.raises(TooManyStepsError):
+                syntax_tree(code)
+    assert [*budget.unfinished] == ["the syntax tree of Python code"]
+    assert found(tmp_path, code) == ["TC016"]
+
+
+def test_many_f_strings_need_no_steps() -> None:
+    assert steps_to_parse("x = f'{a} {b}'\n" * 40_000) == 0
+    assert steps_to_parse("x = '" + "{x}" * 100_000 + "'") == 0

@@ -6,10 +6,12 @@ import pytest
 
 from toolc.compiler.project.baseline import nearest, stricter
 from toolc.compiler.project.project import Project
-from toolc.compiler.project.settings import Settings, severity_of
+from toolc.compiler.project.settings import Settings, TokenBudget, severity_of
 from toolc.model import codes
 from toolc.model.diagnostics import Severity
+from toolc.model.source import start_of_file
 
+PLACE = start_of_file("toolc.yaml")
 LEVELS = {None: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 SETTINGS = [
     Settings(),
@@ -32,6 +34,15 @@ def test_no_finding_is_reported_less_severely(one: Settings, other: Settings) ->
 def test_only_hosts_that_both_list_are_allowed() -> None:
     one, other = Settings(hosts=("example.com", "a.example.org")), Settings(hosts=("docs.example.com", "example.org"))
     assert sorted(stricter(one, other).hosts) == ["a.example.org", "docs.example.com"]
+
+
+def test_the_smaller_token_budget_applies_at_the_place_in_the_head() -> None:
+    head = {"tool": TokenBudget(300, PLACE), "toolset": TokenBudget(10, PLACE)}
+    base = {"tool": TokenBudget(200, None), "registry": TokenBudget(900, None)}
+    found = stricter(Settings(max_tokens=head), Settings(max_tokens=base)).max_tokens
+    assert {scope: (budget.tokens, budget.span) for scope, budget in found.items()} == {
+        "tool": (200, PLACE), "toolset": (10, PLACE), "registry": (900, None),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

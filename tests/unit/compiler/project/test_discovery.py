@@ -43,8 +43,8 @@ def test_each_file_has_the_path_that_found_it(tmp_path: Path) -> None:
     )
 
 
-def test_hidden_generated_and_linked_files_are_skipped() -> None:
-    make(Path("specs"), "a.yaml", ".hidden.yaml", ".git/b.yaml", "__pycache__/c.yaml")
+def test_hidden_generated_and_linked_files_and_accepted_changes_are_skipped() -> None:
+    make(Path("specs"), "a.yaml", "toolc.accepted.yaml", ".hidden.yaml", ".git/b.yaml", "__pycache__/c.yaml")
     make(Path("elsewhere"), "d.yaml")
     Path("specs/link.yaml").symlink_to("a.yaml")
     Path("specs/linked").symlink_to(Path("elsewhere").resolve())

@@ -36,6 +36,14 @@ REPORTED: Final = {
         PLAIN, PLAIN + "sandbox: {limits: {output: 1KiB}}\n", "CON308 breaking: the output limit is lower",
     ),
     "a hint": (PLAIN, PLAIN + "annotations: {read_only: true}\n", "CON309 warning: the annotation read_only changed"),
+    "a hint that is the default": (
+        PLAIN, PLAIN + "annotations: {destructive: true}\n",
+        "CON309 compatible: the annotation destructive changed, but not its meaning",
+    ),
+    "a hint without a meaning": (
+        PLAIN + "annotations: {read_only: true}\n", PLAIN + "annotations: {read_only: true, idempotent: true}\n",
+        "CON309 compatible: the annotation idempotent changed, but not its meaning",
+    ),
     "an end in sight": (PLAIN, PLAIN + "deprecated: Use find instead.\n", "CON310 warning: the tool is deprecated"),
     "no schema any more": (
         PLAIN + RESULT, PLAIN + "result: {format: json}\n", "CON311 breaking: the result schema was removed",

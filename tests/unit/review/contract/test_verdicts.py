@@ -65,6 +65,10 @@ a: {anyOf: [{type: string}, {type: integer}]} -> {anyOf: [{type: string}, {type:
 {type: object, properties: {a: {$ref: '#/$defs/t'}}, $defs: {t: {type: object, properties: {v: {type: string}, \
 c: {type: array, items: {$ref: '#/$defs/t'}}}}}} -> {type: object, properties: {a: {$ref: '#/$defs/t'}}, \
 $defs: {t: {type: object, properties: {v: {type: string}, c: {type: array, maxItems: 2, items: {$ref: '#/$defs/t'}}}}}}
+{type: object, allOf: [{$ref: '#/$defs/x'}], properties: {a: {type: string}}, unevaluatedProperties: false, \
+$defs: {x: {properties: {id: {type: integer}}, required: [id]}}} -> {type: object, \
+allOf: [{$ref: '#/$defs/x'}], properties: {a: {type: string, maxLength: 3}}, unevaluatedProperties: false, \
+$defs: {x: {properties: {id: {type: integer}}, required: [id]}}}
 """
 """Changes that refuse a call: each has a witness."""
 
@@ -120,6 +124,20 @@ a: {type: object, minProperties: 1, required: [x]} -> {type: object, required: [
 {properties: {a: {$ref: '#/$defs/x'}}, $defs: {x: {type: string}}} -> {properties: {a: {type: string}}}
 {properties: {a: {$ref: '#/$defs/x'}}, $defs: {x: {type: string}}} -> \
 {properties: {a: {$ref: '#/$defs/y'}}, $defs: {y: {type: string, description: D.}}}
+{type: object, properties: {a: {}, b: {type: string}}, required: [a, b]} -> \
+{allOf: [{$ref: '#/$defs/x'}], properties: {b: {type: string}}, required: [b], \
+$defs: {x: {type: object, properties: {a: {}}, required: [a]}}}
+{type: object, properties: {a: {type: string}, b: {type: string}}} -> \
+{type: object, properties: {a: {type: string}}, anyOf: [{properties: {b: {type: string}}}, {required: [a]}]}
+{type: object, properties: {a: {type: string}}, required: [a]} -> \
+{type: object, properties: {a: {type: string, default: x}}}
+a: {type: string} -> {anyOf: [{type: string}, {type: 'null'}], default: null}
+a: {type: object, properties: {x: {}}} -> {not: {not: {type: object, properties: {x: {}}}}}
+a: {type: object, properties: {x: {}}} -> {if: true, then: {type: object, properties: {x: {}}}}
+a: {type: object, properties: {x: {}}} -> {if: false, else: {type: object, properties: {x: {}}}}
+a: {type: string, default: x} -> {anyOf: [{type: string, default: x}, false]}
+a: {type: string, default: x} -> {anyOf: [{type: string, default: x}, {type: string, default: x}]}
+a: {enum: [x, y]} -> {oneOf: [{const: x, title: X}, {const: y, title: Y}]}
 """
 """Changes that refuse nothing: none of them is breaking or a warning."""
 
@@ -140,6 +158,44 @@ def test_a_change_that_refuses_a_call_is_breaking_and_has_a_witness(text: str) -
     reverse = [each.witness for each in verdicts(new, old, "output") if each.grade == "breaking"]
     assert reverse
     assert all(reverse)
+
+
+PROVED: Final = """
+a: {type: string, format: uuid, pattern: '[^a]'} -> {type: string, format: uuid, pattern: '^[a-c]{1,2}$'}
+a: {type: string, format: date, pattern: '^X'} -> {type: string, pattern: '^Y'}
+a: {type: string, format: date-time} -> {type: string, pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}'}
+a: {type: string, format: time} -> {type: string, pattern: '^[0-9]{2}:'}
+a: {type: string, format: email} -> {type: string, pattern: '@'}
+a: {type: string, format: uri} -> {type: string, pattern: '^[A-Za-z].*:'}
+a: {type: string, format: hostname} -> {type: string, minLength: 1}
+a: {type: string, format: ipv6} -> {type: string, pattern: ':'}
+a: {type: string, format: duration} -> {type: string, minLength: 2}
+a: {type: string, format: json-pointer} -> {type: string, not: {pattern: '^[a-z]'}}
+"""
+"""Changes that refuse nothing because of the shape that each text of a format has, on one side at least."""
+
+
+@pytest.mark.parametrize("text", cases(PROVED))
+def test_the_shape_of_a_format_proves_that_nothing_is_refused(text: str) -> None:
+    old, new = schemas(text)
+    found = [each for side in ("input", "output") for each in verdicts(old, new, side) if each.grade == "breaking"]
+    assert all(each.witness for each in found)
+
+
+def test_a_change_of_anyof_to_oneof_is_named() -> None:
+    old, new = schemas("a: {anyOf: [{type: string}, {maxLength: 3}]} -> {oneOf: [{type: string}, {maxLength: 3}]}")
+    (found,) = verdicts(old, new, "input")
+    message = "'a' must now match exactly one of several schemas (oneOf instead of anyOf)"
+    assert (found.grade, found.change.message) == ("breaking", message)
+    (found,) = verdicts(new, old, "input")
+    message = "'a' may now match more than one of several schemas (anyOf instead of oneOf)"
+    assert (found.grade, found.change.message) == ("compatible", message)
+
+
+def test_keywords_of_a_type_that_one_schema_does_not_allow_are_not_changes() -> None:
+    old, new = schemas("a: {type: string, maxLength: 3} -> {type: array, items: {type: string}}")
+    found = [each.change.message for each in verdicts(old, new, "input")]
+    assert found == ["'a' no longer allows string", "'a' now allows array"]
 
 
 @pytest.mark.parametrize("text", cases(COMPATIBLE))
@@ -243,6 +299,22 @@ def test_a_schema_that_is_nested_too_deeply_is_breaking() -> None:
 
     (found,) = verdicts(nested({"type": "string"}), nested({"type": "integer"}), "input")
     assert (found.grade, found.witness, bool(found.no_witness)) == ("breaking", None, True)
+
+
+def test_many_values_are_compared_in_little_time() -> None:
+    old: JsonObject = {"oneOf": [{"const": f"v{number}"} for number in range(700)]}
+    found = verdicts(old, {"enum": [f"v{number}" for number in range(1, 700)]}, "input")
+    assert [each.witness.value for each in found if each.witness] == ["v0"]
+
+
+def test_deeply_nested_alternatives_are_decided() -> None:
+    def nested(schema: JsonObject) -> JsonObject:
+        for _ in range(24):
+            schema = {"anyOf": [schema, {"type": "null"}]}
+        return schema
+
+    found = verdicts(nested({"type": "string"}), nested({"type": "string", "maxLength": 3}), "input")
+    assert [(each.grade, each.witness is not None) for each in found] == [("breaking", True)]
 
 
 @pytest.mark.parametrize("place", ["anyOf", "then", "else"])

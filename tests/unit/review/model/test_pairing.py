@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from toolc.model.json_schema import Schema
-from toolc.model.spec.code_backends import Argv, PluginBackend, ShellBackend
+from toolc.model.spec.code_backends import Argv, PluginBackend, Script, ShellBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Template
 from toolc.review.model.pairing import pairs
@@ -51,6 +51,15 @@ def test_same_name_is_the_same_tool() -> None:
 )
 def test_renamed_tools_are_paired(new: ToolSpec, why: str) -> None:
     assert paired(state(tool("a")), state(new)) == [("renamed", "a", "b", why)]
+
+
+def test_of_two_tools_with_the_same_description_the_one_that_runs_the_same_is_the_renamed_one() -> None:
+    def fetching(name: str, path: str) -> ToolSpec:
+        script = f"fetch {name} from the server: http://example.com/{path} and print the answer"
+        return replace(tool(name), backend=ShellBackend(command=Script(text=script)))
+
+    old, new = state(fetching("fetch_one", "a")), state(fetching("fetch_two", "b"), fetching("item", "a"))
+    assert ("renamed", "fetch_one", "item", "the descriptions are 100% alike") in paired(old, new)
 
 
 def served(name: str, description: str, own: str | None = None) -> ToolSpec:

@@ -52,6 +52,16 @@ def test_a_copy_names_the_original_and_what_differs(repository: Repository) -> N
     ]
 
 
+@pytest.mark.parametrize(("limits", "more"), [(7, ""), (8, " and 1 more")])
+def test_a_link_names_at_most_eight_differences(repository: Repository, limits: int, more: str) -> None:
+    keys = "timeout: 9s, memory: 99MiB, cpus: 2, pids: 99, output: 9KiB, tmp: 9MiB, files: 99, file_size: 9MiB"
+    changed = ", ".join(keys.split(", ")[:limits])
+    copy = PLAIN.replace("name: look", "name: look_fast") + f"sandbox: {{limits: {{{changed}}}}}\n"
+    (link,) = links(repository, {"copy.yaml": copy})
+    assert link.partition(" more")[0].endswith(" and 1") == bool(more)
+    assert ("more" in link) == bool(more)
+
+
 def test_a_copy_is_linked_by_its_effect(repository: Repository) -> None:
     copy = PLAIN.replace("name: look", "name: find").replace(
         DESCRIPTION, "Search everything, whatever the question is."
@@ -126,3 +136,40 @@ def test_two_renamed_tools_are_paired_by_name(repository: Repository) -> None:
     repository.commit(new)
     tools = json.loads(diff("HEAD~1", "HEAD", "--format", "json").stdout)["tools"]
     assert {each["name"]: each["from"] for each in tools} == {"read-notes": "read_notes", "read-tasks": "read_tasks"}
+
+
+CODE = """\
+toolc: 1
+name: look
+description: Look a thing up by its name. Use it for names of things, not for their numbers.
+parameters:
+  name: {type: string, description: "The name of the thing, as 'lamp'"}
+backend:
+  python:
+    code: |
+      def look(name):
+          return f"things/{name}"
+"""
+
+
+def test_a_new_tool_is_linked_to_a_renamed_one(repository: Repository) -> None:
+    """Of two new tools with the description of the old one, the renamed one is the one that runs the same."""
+    repository.commit({"look.yaml": CODE})
+    renamed = CODE.replace("look(", "name_it(").replace("name: look", "name: name_it")
+    other = CODE.replace("look(", "look_at(").replace("name: look", "name: look_at").replace("things/", "offers/")
+    repository.git("rm", "--quiet", "look.yaml")
+    repository.commit({"it.yaml": renamed, "at.yaml": other})
+    tools = {each["name"]: each for each in json.loads(diff("HEAD~1", "HEAD", "--format", "json").stdout)["tools"]}
+    assert (tools["name_it"]["from"], tools["look_at"]["status"]) == ("look", "added")
+    (link,) = _links("HEAD~1", "HEAD")
+    assert link.startswith("look_at: the tool is similar to name_it: the descriptions are 100% alike")
+
+
+def test_the_program_of_a_renamed_tool_is_shown_as_one_change(repository: Repository) -> None:
+    repository.commit({"look.yaml": CODE})
+    repository.commit({"look.yaml": CODE.replace("look(", "name_it(").replace("name: look", "name: name_it")})
+    (tool,) = json.loads(diff("HEAD~1", "HEAD", "--format", "json").stdout)["tools"]
+    messages = [each["message"] for each in tool["changes"] if each["rule"] == "RSK07"]
+    assert messages == [
+        "the program look.py is now name_it.py, with changes", "the effect of a call changed: backend.python.function",
+    ]  # fmt: skip

@@ -99,13 +99,13 @@ def test_removed_and_renamed_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "### toolc: old to new",
         "- tools: 1 removed, 1 probably renamed",
         "- changes: 2 breaking",
-        "- tokens of these definitions, about: 152 before, 75 after \\(\\-77\\)",
+        "- tokens of these definitions, about: 147 before, 73 after \\(\\-74\\)",
         "#### `find`: probably renamed from look \\(calls have the same effect\\)",
         (
             "- **breaking** CON302: probably renamed from look \\(calls have the same effect\\); "
             "calls of look fail: add it to aliases at `new/a.yaml:2` (4adb2f20ecfa)"
         ),
-        "#### `put`: removed, about 77 tokens before, 0 after",
+        "#### `put`: removed, about 74 tokens before, 0 after",
         "- **breaking** CON301: the tool was removed: calls fail at `old/b.yaml:2` (6aba3d2bc90a)",
     ]
 

@@ -104,6 +104,21 @@ def test_redirected_alias_is_reported_for_the_caller(tmp_path: Path) -> None:
     assert found["both"] == ["RSK07 high: the name finder now refers to another tool"]
 
 
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        ("[echo", "RSK07 low: the called tool finder has a new name and the same effect"),
+        ("[cat", "RSK07 high: the name finder now refers to another tool"),
+    ],
+)
+def test_a_renamed_tool_that_keeps_its_name_as_an_alias_is_low(tmp_path: Path, argv: str, expected: str) -> None:
+    files = {"both.yaml": COMPOSITE}
+    before = edited(PLAIN, {"name: look": "name: finder"})
+    after = edited(before, {"name: finder": "name: seeker\naliases: [finder]", "[echo": argv})
+    found = difference(tmp_path, files | {"a.yaml": before}, files | {"a.yaml": after}).tools
+    assert expected in {tool.name: change_lines(tool.changes) for tool in found}["both"]
+
+
 def test_a_changed_tool_is_reported_for_its_callers(tmp_path: Path) -> None:
     files = {"both.yaml": COMPOSITE.replace("tool: finder", "tool: look")}
     changed = f"{PLAIN}sandbox: {{workspace: ro}}\n"
@@ -143,7 +158,7 @@ LOOKS_AWAY: Final = {
         "lint: {hosts: [evil.example.com]}\n",
         ["RSK12 critical: descriptions may now name the host evil.example.com"],
     ),
-    "files left out": ("exclude: ['old/**']\n", ["RSK12 high: files are no longer checked: old/**"]),
+    "files of no tool left out": ("exclude: ['old/**']\n", ["RSK12 low: files are no longer checked: old/**"]),
     "a finding that is an error now": ("lint: {severity: {TC501: error}}\n", []),
 }
 

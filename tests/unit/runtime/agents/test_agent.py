@@ -20,7 +20,7 @@ from toolc.model.events import Event, ToolConnect, ToolDenied, ToolEnd, ToolStar
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Plan
 from toolc.model.result import Outcome, Text, ToolFailure
-from toolc.providers.base import members
+from toolc.providers.calls import members
 from toolc.runtime.agents.agent import MAX_CALLS, MAX_PARALLEL
 
 OPENAI = OpenAISpeech()

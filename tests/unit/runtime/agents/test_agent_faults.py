@@ -26,6 +26,7 @@ from toolc.runtime.agents.model import MAX_QUOTED
 from toolc.runtime.agents.network import MAX_RESPONSE
 from toolc.runtime.agents.turns import ATTEMPTS, MAX_ANSWERED
 from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.composed_backends import MODEL_APIS
 
 OPENAI = OpenAISpeech()
 both_formats = pytest.mark.parametrize("speech", SPEECHES, ids=lambda speech: str(speech.provider))
@@ -335,7 +336,7 @@ def test_a_missing_sdk_is_reported_with_the_package_to_install(
     speech: Speech, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sdk = speech.provider.partition("_")[0]
-    for name in (sdk, *(f"toolc.runtime.agents.{module}" for module in ("agent", "model_apis", "turns"))):
+    for name in (sdk, *(module for module, _ in MODEL_APIS.values())):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, sdk, None)
     with ScriptedModel(speech=speech) as model, pytest.raises(MissingExtraError) as raised:

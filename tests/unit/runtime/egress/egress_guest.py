@@ -4,6 +4,7 @@ import json
 import select
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from time import monotonic
 from typing import Self
 
@@ -23,11 +24,17 @@ TIMEOUT = 60.0
 class ScriptedGuest:
     """Sends single frames to a broker. ``received`` holds its frames by stream, as (type, payload)."""
 
-    def __init__(self, *allow: str, requests: RequestHandler | None = None, redactor: Redactor | None = None) -> None:
+    def __init__(
+        self,
+        *allow: str,
+        any_host: bool = False,
+        requests: RequestHandler | None = None,
+        redactor: Redactor | None = None,
+    ) -> None:
         self.out = bytearray()
         self.attempts: list[ConnectionAttempt] = []
         self.broker = Broker(
-            [parse_destination(each) for each in allow],
+            [replace(parse_destination(each), any_host=any_host) for each in allow],
             self.out,
             Egress(on_attempt=self.attempts.append, requests=requests, redactor=redactor or Redactor()),
         )

@@ -27,7 +27,7 @@ class Weak(FakeEngine):
         )
 
     def unsupported_reason(self, profile: Profile) -> str | None:
-        return unenforced_reason(self.capabilities()[0], profile.accept_unenforced)
+        return unenforced_reason(self.capabilities()[0], profile)
 
 
 def nothing(_: Plan) -> Outcome:

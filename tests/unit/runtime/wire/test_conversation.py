@@ -1,6 +1,8 @@
 import json
+import marshal
 from contextlib import suppress
 from dataclasses import replace
+from enum import IntEnum, StrEnum
 
 import pytest
 from hypothesis import given
@@ -24,6 +26,7 @@ from toolc.guest.frames import (
     encode,
 )
 from toolc.model.http_plan import HttpCall
+from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, Profile, PythonCall
 from toolc.model.result import Image
 from toolc.model.spec.code_backends import File
@@ -76,8 +79,24 @@ def test_the_bundle_is_sent_first_and_the_call_after_ready() -> None:
     assert sent == [(frames.CALL, 0, call_message(EXEC, 1000)), (END, STDIN, b"")]
 
 
+def test_arguments_of_other_types_reach_the_guest_as_json() -> None:
+    class Color(StrEnum):
+        RED = "red"
+
+    class Size(IntEnum):
+        LARGE = 3
+
+    class Number(float):
+        pass
+
+    arguments: JsonObject = {"color": Color.RED, "size": Size.LARGE, "number": Number(1.5)}
+    plan = replace(PYTHON, invocation=PythonCall(entry="t.py", function="run", arguments=arguments, files=()))
+    call = marshal.loads(call_message(plan, 1000))
+    assert call["python"]["arguments"] == {"color": "red", "size": 3, "number": 1.5}
+
+
 def test_details_describe_the_call() -> None:
-    assert json.loads(call_message(EXEC, 1000)) == {
+    assert marshal.loads(call_message(EXEC, 1000)) == {
         "call_id": "c-1",
         "timeout_ms": 1000,
         "directory": "/tmp",
@@ -87,7 +106,7 @@ def test_details_describe_the_call() -> None:
         "file_size_bytes": 1024**3,
         "argv": ["wc", "-w"],
     }
-    call = json.loads(call_message(PYTHON, 1000))
+    call = marshal.loads(call_message(PYTHON, 1000))
     assert call["python"] == {"entry": "t.py", "function": "run", "arguments": {"n": 1}}
     assert "argv" not in call
 
@@ -103,7 +122,7 @@ def test_details_describe_the_call() -> None:
 )
 def test_a_guest_is_notified_if_its_request_was_sent(call: HttpCall, is_begun: bool) -> None:
     plan = Plan(profile=Profile(), invocation=call, call_id="c")
-    assert json.loads(call_message(plan, 1000))["http"]["is_begun"] is is_begun
+    assert marshal.loads(call_message(plan, 1000))["http"]["is_begun"] is is_begun
     assert Conversation(plan, 1000, lambda *_: None).sends_request_first is is_begun
 
 
@@ -336,3 +355,13 @@ def test_no_frame_raises_anything_but_protocol_error(sent: list[frames.Frame]) -
     conversation = started(PYTHON)
     with suppress(ProtocolError):
         conversation.receive(b"".join(encode(*frame) for frame in sent))
+
+
+@pytest.mark.parametrize(
+    ("reported", "ended"), [(True, True), (False, False), (1, False), ("true", False), (None, False)]
+)
+def test_only_a_clear_report_says_that_all_processes_have_ended(reported: object, ended: bool) -> None:
+    conversation = started()
+    assert not conversation.outcome("cancelled").processes_ended
+    conversation.receive(exit_frame(processes_ended=reported))
+    assert conversation.outcome("exited").processes_ended is (reported is True)

@@ -57,7 +57,10 @@ class ScriptedSandbox:
             return None
 
     def write(self, data: bytes | memoryview) -> int:
-        return self._socket.send(data)
+        try:
+            return self._socket.send(data)
+        except BlockingIOError:
+            return 0
 
     def out_of_memory(self) -> bool:
         return False
@@ -109,13 +112,21 @@ def test_output_after_the_answer_belongs_to_the_same_call() -> None:
         ("[]", "its report about the program is not a JSON object"),
         ("{}", "its report about the program is invalid"),
         (ENDED.replace('"exited"', '"cancelled"'), "its report about the program is invalid"),
+        (ENDED.replace('"exited"', "[]"), "its report about the program is invalid"),
         (ENDED.replace('"status": 0', '"status": "0"'), "its report about the program is invalid"),
+        (ENDED.replace('"status": 0', '"status": 256'), "its report about the program is invalid"),
     ],
 )
 def test_an_invalid_answer_ends_the_session(verdict: str, reason: str) -> None:
     with session(lambda mark: [reply(mark, verdict), *marks(mark)]) as wire, pytest.raises(EndedError) as raised:
         run_program(wire, PLAN, Exec(argv=("true",)))
     assert (raised.value.outcome.ending, raised.value.outcome.reason) == ("broken", reason)
+
+
+def test_a_long_reason_is_cut() -> None:
+    verdict = json.dumps({"ending": "not_started", "status": 127, "reason": "x" * 5000})
+    with session(lambda mark: [reply(mark, verdict), *marks(mark)]) as wire:
+        assert run_program(wire, PLAN, Exec(argv=("true",))).reason == "x" * 1000
 
 
 def test_a_missing_delimiter_is_a_timeout() -> None:

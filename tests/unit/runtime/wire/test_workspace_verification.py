@@ -1,3 +1,4 @@
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,6 +55,16 @@ def test_on_another_kernel_the_time_of_the_last_change_decides(folder: Mount, ot
     for wrong in (own + 5000, own + 1_000_000_000, None, "now"):
         with pytest.raises(InfrastructureError, match="or the daemon runs on another machine"):
             verify_workspace_mount(folder, seen(folder, kernel=other, changed_ns=wrong))
+
+
+def test_a_folder_that_other_calls_change_may_have_any_time_since_it_was_mounted(folder: Mount) -> None:
+    before = Path(folder.source).stat().st_mtime_ns
+    os.utime(folder.source, ns=(before + 3_000_000, before + 3_000_000))
+    for changed_ns in (before, before + 1_000_000, before + 3_000_000):
+        verify_workspace_mount(folder, seen(folder, kernel="another kernel", changed_ns=changed_ns))
+    for wrong in (before - 1_000_000, before + 4_000_000):
+        with pytest.raises(InfrastructureError, match="another folder than"):
+            verify_workspace_mount(folder, seen(folder, kernel="another kernel", changed_ns=wrong))
 
 
 def test_a_replaced_folder_is_not_compared(folder: Mount) -> None:

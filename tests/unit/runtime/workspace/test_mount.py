@@ -124,3 +124,12 @@ def test_the_caller_needs_access_to_the_workspace() -> None:
                 mount(theirs, "rw")
         finally:
             os.seteuid(0)
+
+
+def test_a_user_without_a_home_directory_has_workspaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An arbitrary uid in a container."""
+    for name in ("HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("getuid", "geteuid"):
+        monkeypatch.setattr(os, name, lambda: 54321)
+    assert mount(tmp_path, "ro").source == str(tmp_path)

@@ -29,3 +29,30 @@ def test_folders_that_another_sweep_has_moved_up_are_not_overwritten(tmp_path: P
         (tmp_path / f"5.{number}" / "full").mkdir(parents=True)
     scratch_sweep.remove_tree(tmp_path / "5")
     assert not (tmp_path / "5").exists()
+
+
+def copy_in(scratch: Path, folder: Path) -> None:
+    """Create a scratch folder that records a copy in ``folder``, with a subfolder that cannot be entered."""
+    scratch.mkdir(parents=True)
+    (scratch / "copy").symlink_to(folder)
+    (folder / "workspace/sub").mkdir(parents=True)
+    (folder / "workspace/sub/file").write_text("", encoding="ascii")
+    (folder / "workspace/sub").chmod(0)
+
+
+def test_a_copy_of_the_workspace_is_removed_with_its_scratch_folder(tmp_path: Path) -> None:
+    copy_in(tmp_path / "owner/1", tmp_path / "copy")
+    (tmp_path / "owner/2").mkdir()
+    (tmp_path / "owner/2/copy").symlink_to(tmp_path / "never-created")
+    assert scratch_sweep.sweep(tmp_path / "owner").removed
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_link_that_a_tool_made_is_not_followed(tmp_path: Path) -> None:
+    """A folder with another name was moved up from what a tool wrote."""
+    (tmp_path / "other/sub").mkdir(parents=True)
+    (tmp_path / "owner/1.99.3").mkdir(parents=True)
+    (tmp_path / "owner/1.99.3/copy").symlink_to(tmp_path / "other")
+    scratch_sweep.sweep(tmp_path / "owner")
+    assert [each.name for each in tmp_path.iterdir()] == ["other"]
+    assert (tmp_path / "other/sub").is_dir()

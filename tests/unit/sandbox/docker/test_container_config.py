@@ -3,6 +3,8 @@
 import json
 import os
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,8 +16,16 @@ from toolc.sandbox import seccomp
 from toolc.sandbox.common_config import MASKED_PATHS, READONLY_PATHS
 from toolc.sandbox.docker import container_config
 from toolc.sandbox.docker.api_client import Client
-from toolc.sandbox.docker.container_config import LocalImage, User, create_config, unsupported_reason, user_of
+from toolc.sandbox.docker.container_config import (
+    LocalImage,
+    User,
+    can_mount_later,
+    create_config,
+    unsupported_reason,
+    user_of,
+)
 from toolc.sandbox.docker.daemon import Daemon, Runtime
+from toolc.sandbox.host.neutral_folder import NeutralFolder
 
 DAEMON = Daemon(client=Client("/run/docker.sock", "/v1.41"), cpus=2, architecture="x86_64")
 ROOTLESS = replace(DAEMON, rootless=True)
@@ -106,7 +116,7 @@ def test_the_configuration_is_complete() -> None:
             "MaskedPaths": [
                 *MASKED_PATHS, "/dev/mqueue", "/sys/firmware", "/sys/devices/virtual/powercap", "/sys/kernel",
             ],
-            "ReadonlyPaths": [*READONLY_PATHS],
+            "ReadonlyPaths": [*READONLY_PATHS, "/sys/fs/cgroup"],
             "LogConfig": {"Type": "none"},
             "RestartPolicy": {"Name": "no"},
             "Memory": 64 * MIB, "MemorySwap": 64 * MIB, "NanoCpus": 1_500_000_000, "PidsLimit": 32,
@@ -143,8 +153,96 @@ def test_an_overlay_needs_dockers_own_daemon_and_has_no_devices() -> None:
     podman = replace(DAEMON, podman=True)
     cases = ((Profile(), DAEMON), (Profile(), ROOTLESS), (Profile(), podman), (IN_GVISOR, WITH_GVISOR))
     assert [container_config.overlay_obstacle(*each) is None for each in cases] == [True, False, False, False]
-    volume: Any = container_config.overlay_volume(replace(mount(1000, 0), mode="overlay", pinned="/proc/1/fd/7"))
-    assert volume["VolumeOptions"]["DriverConfig"]["Options"]["o"].startswith("nosuid,nodev,lowerdir=/proc/1/fd/7,")
+
+
+def options_of(volume: Any) -> str:
+    assert volume["VolumeOptions"]["Labels"] == {"toolc.owner": "me"}
+    return str(volume["VolumeOptions"]["DriverConfig"]["Options"]["o"])
+
+
+def test_the_options_of_an_overlay_name_only_links_of_a_neutral_folder(tmp_path: Path) -> None:
+    folder = NeutralFolder(tmp_path / "record", tmp_path)
+    workspace = replace(mount(1000, 0), mode="overlay", pinned="/proc/1/fd/7", scratch="/state/1.2.3/1")
+    options = options_of(container_config.overlay_volume(workspace, folder, "me"))
+    scratch, lower = tmp_path / "1", tmp_path / "2"
+    assert options == (f"nosuid,nodev,lowerdir={lower},upperdir={scratch}/upper,workdir={scratch}/work,userxattr")
+    assert [str(each.readlink()) for each in (scratch, lower)] == ["/state/1.2.3/1", "/proc/1/fd/7"]
+
+
+LOCAL_DOCKER = replace(DAEMON, kernel=os.uname().release)
+PACKAGES = LocalImage("x", (), binds=(("/store/site", "/opt/toolc/site"),), plain_binds=(("/run/wire", "/wire"),))
+
+
+def test_packages_are_an_overlay_that_does_not_name_them(tmp_path: Path) -> None:
+    folder = NeutralFolder(tmp_path / "record", tmp_path)
+    assert container_config.needs_folder(Profile(), LOCAL_DOCKER, PACKAGES)
+    body: Any = create_config(Profile(), [], daemon=LOCAL_DOCKER, image=PACKAGES, owner="me", folder=folder)
+    packages, wire = body["HostConfig"]["Mounts"]
+    assert options_of(packages) == f"ro,nosuid,nodev,lowerdir={tmp_path}/1:{tmp_path}/2,redirect_dir=nofollow"
+    assert packages["Target"] == "/opt/toolc/site"
+    assert (tmp_path / "1").readlink() == Path("/store/site")
+    assert not [*(tmp_path / "2").iterdir()]
+    assert (wire["Type"], wire["Source"]) == ("bind", "/run/wire")
+
+
+@pytest.mark.parametrize(
+    ("profile", "daemon"),
+    [
+        (Profile(), DAEMON),  # on another machine, by its kernel
+        (Profile(), replace(LOCAL_DOCKER, rootless=True)),
+        (Profile(), replace(LOCAL_DOCKER, podman=True)),
+        (Profile(), replace(LOCAL_DOCKER, has_selinux=True)),
+        (IN_GVISOR, replace(WITH_GVISOR, kernel=os.uname().release)),
+    ],
+)
+def test_other_daemons_bind_packages(profile: Profile, daemon: Daemon, tmp_path: Path) -> None:
+    folder = NeutralFolder(tmp_path / "record", tmp_path)
+    for image in (PACKAGES, PACKAGES.without_overlays()):
+        body: Any = create_config(profile, [], daemon=daemon, image=image, owner="me", folder=folder)
+        sources = [
+            each["Source"] for each in body["HostConfig"]["Mounts"] if each["Target"] in {"/wire", "/opt/toolc/site"}
+        ]
+        assert sources == ["/run/wire", "/store/site"]
+
+
+def test_a_workspace_is_mounted_later_only_by_root_on_the_same_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = replace(DAEMON, kernel=os.uname().release)
+    workspace = mount(0, 0)
+    profile = Profile(workspace=workspace)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert can_mount_later(profile, here)
+    with_gvisor = replace(here, runtimes=(Runtime("runc"), Runtime("runsc", "gvisor")))
+    assert can_mount_later(profile, with_gvisor)
+    assert not can_mount_later(replace(profile, min_isolation="gvisor"), with_gvisor)
+    others = (
+        replace(here, podman=True),
+        replace(here, rootless=True),
+        replace(here, remaps_users=True),
+        replace(here, has_selinux=True),
+        replace(here, kernel="6.1.0-in-a-virtual-machine"),
+    )
+    assert [each for each in others if can_mount_later(profile, each)] == []
+    assert not can_mount_later(Profile(), here)
+    read_only = Profile(workspace=replace(workspace, mode="ro"))
+    for flags, expected in ((0, True), (os.ST_RDONLY, True), (os.ST_NOSUID, False), (os.ST_NODEV, False)):
+        monkeypatch.setattr(os, "statvfs", lambda _, flags=flags: SimpleNamespace(f_flag=flags))
+        assert can_mount_later(profile, here)
+        assert can_mount_later(read_only, here) is expected
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert not can_mount_later(profile, here)
+
+
+def test_a_workspace_that_is_mounted_later_has_an_empty_folder_in_its_place() -> None:
+    later = Profile(workspace=mount(1000, 1000).without_source())
+    user = User("1000:1000", "1000:1000")
+    assert user_of(later, DAEMON) == user
+    image = LocalImage("sha256:1", ("/workspace", "/data"))
+    body = create_config(later, ["-I"], daemon=DAEMON, image=image, owner="owner")
+    host = body["HostConfig"]
+    assert isinstance(host, dict)
+    assert isinstance(host["Tmpfs"], dict)
+    assert host["Tmpfs"]["/workspace"] == "ro,nosuid,nodev,noexec,size=4096"
+    assert host["Mounts"] == []
 
 
 def body_of(profile: Profile, daemon: Daemon) -> tuple[JsonValue, JsonObject]:

@@ -14,7 +14,7 @@ from toolc.sandbox.docker.api_client import ApiError, Client, _Connection
 
 NOT_HTTP = "the server at this socket does not speak HTTP"
 NOT_JSON = "the daemon's response is not JSON"
-INCOMPLETE = "the daemon closed the connection before its response was complete"
+INCOMPLETE = "the daemon closed the connection before its response was complete, as if it was stopped or killed"
 OK = b"HTTP/1.1 200 OK\r\n"
 
 
@@ -101,7 +101,9 @@ def test_a_silent_daemon_times_out(path: Path) -> None:
 
 
 def test_a_missing_server_is_an_error(path: Path) -> None:
-    with pytest.raises(ApiError, match=f"cannot connect to {path}: No such file or directory"):
+    with pytest.raises(
+        ApiError, match=rf"the daemon at {path} is gone \(no such file or directory\): it was stopped or killed"
+    ):
         Client(str(path)).call("GET", "/x", timeout=60)
 
 

@@ -1,12 +1,15 @@
-"""A runtime that does not start is tried again only once it has changed."""
+"""A runtime that does not start is tried again only once it has changed. Too many open files leak nothing."""
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
+from toolc.model.errors import InfrastructureError
 from toolc.sandbox.docker import limits
 from toolc.sandbox.docker.api_client import Client
+from toolc.sandbox.docker.container import open_process
 from toolc.sandbox.docker.daemon import Daemon, Runtime
 from toolc.sandbox.docker.limits import is_runtime_failure, record_failure, recorded_failure
 
@@ -72,3 +75,15 @@ def test_a_changed_runtime_or_daemon_is_tried_again(tmp_path: Path) -> None:
 )
 def test_runtime_failures(message: str, own: bool) -> None:
     assert is_runtime_failure(message) == own
+
+
+def test_too_many_open_files_leave_no_descriptor_of_process_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(_: Path, **__: object) -> str:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(Client, "call", lambda *_, **__: {"State": {"Pid": os.getpid()}})
+    monkeypatch.setattr(Path, "read_text", read)
+    before = sorted(each.name for each in Path("/proc/self/fd").iterdir())
+    with pytest.raises(InfrastructureError, match="too many open files"):
+        open_process(DAEMON.client, "0123456789ab")
+    assert sorted(each.name for each in Path("/proc/self/fd").iterdir()) == before

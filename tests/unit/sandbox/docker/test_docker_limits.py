@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from toolc.model.plan import Profile
 from toolc.sandbox.base import Enforcement, unenforced_reason
 from toolc.sandbox.docker import limits
 from toolc.sandbox.docker.api_client import Client
@@ -73,7 +74,7 @@ def test_remapped_users_cannot_use_a_workspace() -> None:
 
 def test_the_message_names_unenforced_limits_and_how_to_accept_them() -> None:
     (found,) = capabilities(replace(DAEMON, limits_cpu=False, limits_pids=False))
-    assert unenforced_reason(found, ()) == (
+    assert unenforced_reason(found, Profile()) == (
         "it cannot enforce limits.cpus and limits.pids here. This Docker daemon cannot limit cpus. "
         f"This Docker daemon cannot limit pids. {REMEDY} "
         "To run without full enforcement (limited instead: cpus: nothing; pids: the processes of the tool's user), "

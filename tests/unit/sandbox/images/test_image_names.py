@@ -117,6 +117,17 @@ def test_names_that_cannot_be_compared() -> None:
     )
 
 
+@pytest.mark.parametrize(("name", "exported"), [(None, "base"), ("own/base:1", "own/base:1")])
+def test_a_lock_with_another_base_image_names_the_one_to_import(name: str | None, exported: str) -> None:
+    lock = Lock("toolc.lock", {}, f"sha256:{OTHER[-1] * 64}")
+    with pytest.raises(LockError) as caught:
+        approve_image(LOOK, Profile(base_image=name), Knowing(ANSWERS["Podman, pulled"][0]), lock)
+    there, here = f"export {exported} --output base.tar", f"import base.tar{f' {name}' if name else ''}"
+    assert str(caught.value).endswith(
+        f"there, run toolc image {there}; here, toolc image {here}; or approve the one found: toolc lock --base"
+    )
+
+
 def test_a_bare_digest_is_the_engines_digest() -> None:
     assert pin_error(CONFIG, "the classic store, pulled") == ""
     assert pin_error(INDEX, "the classic store, pulled") != ""

@@ -14,9 +14,10 @@ from toolc.sandbox import seccomp
 from toolc.sandbox.base import SocketStream
 from toolc.sandbox.common_config import MASKED_PATHS, READONLY_PATHS
 from toolc.sandbox.host import cgroups
+from toolc.sandbox.images.metadata import Unpacked
 from toolc.sandbox.oci import root as oci_root
 from toolc.sandbox.oci.config import ENVIRONMENT, config, resources
-from toolc.sandbox.oci.root import Interpreter, RootSpec, Unpacked
+from toolc.sandbox.oci.root import Interpreter, RootSpec
 from toolc.sandbox.oci.user_namespace import UNUSED, IdMapping, SandboxUser, sandbox_user
 
 SYSTEM = Interpreter(path="/usr/bin/python3.11", prefix=None)
@@ -53,7 +54,7 @@ def test_a_tool_has_the_expected_user(mount: Mount | None, euid: int, expected: 
 def configured(profile: Profile, root_spec: RootSpec = HOST_ROOT, *, source: str = "") -> Any:
     return config(
         profile, sandbox_user(profile.workspace, euid=0, egid=0), root=Path("/root-folder"),
-        workspace=source or (profile.workspace.source if profile.workspace else None), root_spec=root_spec,
+        workspace=source or (profile.workspace.source if profile.workspace else ""), root_spec=root_spec,
         arguments=["-c", "pass"], resources=resources(profile.limits, swap={"swap": profile.limits.memory_bytes}),
     )  # fmt: skip
 

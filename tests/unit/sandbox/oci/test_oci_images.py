@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from image_cases import archive
 
-from toolc.sandbox.oci import images
+from toolc.sandbox.images import unpacked
 
 
 def layer_of_links(links: dict[str, str]) -> bytes:
@@ -21,14 +21,14 @@ def layer_of_links(links: dict[str, str]) -> bytes:
     return data.getvalue()
 
 
-@pytest.mark.parametrize("name", images.MOUNT_POINTS)
+@pytest.mark.parametrize("name", unpacked.MOUNT_POINTS)
 def test_links_at_mount_points_are_replaced(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLC_STORE", str(tmp_path / "store"))
     outside = tmp_path / "outside"
     outside.mkdir()
     first = name.split("/", maxsplit=1)[0]
 
-    image = images.import_archive(
+    image = unpacked.import_archive(
         "links:1", archive(tmp_path / "image.tar", "links:1", layer_of_links({first: str(outside)}))
     )
 

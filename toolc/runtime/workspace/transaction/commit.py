@@ -1,12 +1,12 @@
 """Write the changes of a call to the real files; at every moment each file is either the old or the new one.
 
-How it works: the new files and folders are first created in a staging folder in the workspace. This can fail
-because the disk is full, and then nothing has changed. Then the plan of all steps is written to the scratch folder.
-Each step is one rename: a new file moves to its path, never over another; a changed file is exchanged with the old
-one; a deleted file moves to the staging folder. The file that was moved out is compared with the one that was
-present when the changes were listed. If it differs, or anything fails, everything is rolled back by the plan. After
-the last step the plan is removed, then the staging folder with the old files. A process that finds the plan of a
-killed process rolls it back (see ``recovery``).
+How it works: the new files and folders are first created in a staging folder that no tool sees. This can fail because
+the disk is full, and then nothing has changed. Then the plan of all steps is written to the scratch folder. Each step
+is one rename: a new file moves to its path, never over another; a changed file is exchanged with the old one; a
+deleted file moves to the staging folder. When all are done, the files that were moved out are compared, by content,
+with those that were present when the changes were listed. If one differs, or anything fails, everything is rolled
+back by the plan. Then the plan is removed, and the staging folder with the old files. A process that finds the plan
+of a killed process rolls it back (see ``recovery``).
 """
 
 import contextlib
@@ -15,34 +15,47 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from toolc.model.call import FileChange
 from toolc.model.plan import Mount
-from toolc.runtime.workspace.dir_handle import FOLDER, RENAME_EXCHANGE, RENAME_NOREPLACE, DirHandle, rename, write_all
-from toolc.runtime.workspace.transaction.diff import Differences
+from toolc.runtime.workspace.dir_handle import (
+    FOLDER,
+    RENAME_EXCHANGE,
+    RENAME_NOREPLACE,
+    DirHandle,
+    has_entries,
+    is_same_mount,
+    rename,
+)
+from toolc.runtime.workspace.transaction.diff import MAX_READ_BYTES, ConcurrentChange, Differences, parents
+from toolc.runtime.workspace.transaction.file_state import MAX_BYTES, FileState, copy_content, read_state, state_at
 from toolc.runtime.workspace.transaction.journal import (
+    STAGED,
     ChmodStep,
     CommitPlan,
-    FileIdentity,
+    NewFile,
     RenameStep,
     StagingArea,
     has_plan,
     locked_journal,
-    locked_workspace,
     remove_plan,
 )
-from toolc.runtime.workspace.transaction.recovery import format_conflicts, has_entries, remove_staging, roll_back
+from toolc.runtime.workspace.transaction.lock import locked_workspace
+from toolc.runtime.workspace.transaction.recovery import format_conflicts, remove_staging, roll_back
 
 PREFIX: Final = ".toolc-"
-_PIECE: Final = 1 << 20
 _ACCESS_LIST: Final = "system.posix_acl_access"
 
 
 class ConflictError(Exception):
-    """A real file was changed at the last moment; ``str(error)`` is its path. Everything was rolled back."""
+    """Real files were changed at the last moment: ``conflicts``. Everything was rolled back."""
+
+    def __init__(self, *conflicts: ConcurrentChange) -> None:
+        super().__init__(", ".join(each.path for each in conflicts))
+        self.conflicts = conflicts
 
 
 class RollbackFailedError(Exception):
@@ -55,7 +68,7 @@ class _Commit:
     view: DirHandle
     mount: Mount
     staging: int
-    expected: dict[str, os.stat_result]
+    differences: Differences
 
 
 def commit(real: DirHandle, view: DirHandle, differences: Differences, mount: Mount, scratch: Path) -> None:
@@ -63,55 +76,118 @@ def commit(real: DirHandle, view: DirHandle, differences: Differences, mount: Mo
 
     Raises ``ConflictError`` or ``OSError`` if nothing was changed, ``RollbackFailedError`` if something was.
     """
-    name = f"{PREFIX}{secrets.token_hex(8)}"
     with locked_journal(scratch), locked_workspace(real.descriptor):
-        for change in differences.changes:
-            _check_unchanged(real, change, differences.before.get(change.path))
-        # Before the folder exists: if the process is killed in between, the journal describes nothing.
-        StagingArea(mount.source, real.status.st_ino, name).write(scratch)
-        os.mkdir(name, 0o700, dir_fd=real.descriptor)
-        staging = os.open(name, FOLDER, dir_fd=real.descriptor)
-        try:
-            # A process that may write to the workspace could have replaced the folder immediately.
-            if os.fstat(staging).st_uid != os.geteuid() or has_entries(staging, b"."):
-                raise ConflictError(name)
-            _execute(_Commit(real, view, mount, staging, differences.before), differences.changes, scratch)
-        except RollbackFailedError as error:
-            raise RollbackFailedError(f"{error}, in {name}") from error.__cause__
-        finally:
-            os.close(staging)
-            # As long as the plan exists, the old files are needed.
-            if not has_plan(scratch):
-                with contextlib.suppress(OSError):
-                    remove_staging(real.descriptor, name)
+        if conflicts := _conflicts(real, differences):
+            raise ConflictError(*conflicts)
+        *folders, last = _staging_folders(scratch, real, mount)
+        for folder in folders:
+            try:
+                return _commit_through(folder, real, view, differences, mount, scratch)
+            except OSError as error:
+                # A project quota, for example, does not let files be renamed from one folder to the other.
+                if error.errno != errno.EXDEV:
+                    raise
+        return _commit_through(last, real, view, differences, mount, scratch)
 
 
-def _execute(work: _Commit, changes: tuple[FileChange, ...], scratch: Path) -> None:
+def _staging_folders(scratch: Path, real: DirHandle, mount: Mount) -> list[Path]:
+    """Return where files can be staged, best first; relative to ``scratch``, which no tool sees.
+
+    Only if the workspace is a file system of its own, the workspace itself is the only place.
+    """
+    name = f"{PREFIX}{secrets.token_hex(8)}"
+    above = [folder / name for folder in reversed(Path(mount.source).parents)]
+    return [
+        *(path for path in (Path(STAGED), *above) if _can_stage((scratch / path).parent, real.descriptor)),
+        Path(mount.source, name),
+    ]
+
+
+def _can_stage(folder: Path, workspace: int) -> bool:
+    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
+        return False
+    with contextlib.suppress(OSError), DirHandle.open(str(folder)) as opened:
+        return is_same_mount(opened.descriptor, workspace)
+    return False
+
+
+def _commit_through(
+    place: Path, real: DirHandle, view: DirHandle, differences: Differences, mount: Mount, scratch: Path
+) -> None:
+    """Commit with the staging folder ``place``. Raises what ``commit`` does, EXDEV if files cannot be moved from it."""
+    # Before the folder exists: if the process is killed in between, the journal describes nothing.
+    StagingArea(mount.source, real.status.st_ino, str(place)).write(scratch)
+    path = scratch / place
+    path.mkdir(mode=0o700)
+    staging = os.open(path, FOLDER)
+    try:
+        # A process that may write to the folder above could have replaced the folder immediately.
+        if os.fstat(staging).st_uid != os.geteuid() or has_entries(staging, b"."):
+            raise ConflictError(ConcurrentChange(str(path)))
+        _execute(_Commit(real, view, mount, staging, differences), scratch)
+    except RollbackFailedError as error:
+        raise RollbackFailedError(f"{error}, in {path}") from error.__cause__
+    finally:
+        os.close(staging)
+        # As long as the plan exists, the old files are needed.
+        if not has_plan(scratch):
+            with contextlib.suppress(OSError):
+                remove_staging(path)
+
+
+def _execute(work: _Commit, scratch: Path) -> None:
     """Stage everything, then rename everything; if one step fails, change nothing."""
-    plan = _stage_all(work, changes)
+    plan = _stage_all(work, work.differences.changes)
     os.fsync(work.staging)
     plan.write(scratch)
+    begun: list[ChmodStep] = []
     try:
-        _apply(work, plan)
+        _apply(work, plan, begun)
         remove_plan(scratch, work.staging)
     except BaseException as error:
-        if conflicts := roll_back(work.real, work.staging, plan):
+        # Another process may have given a folder the same mode as a step that was not begun.
+        if conflicts := roll_back(work.real, work.staging, replace(plan, modes=tuple(begun))):
             raise RollbackFailedError(format_conflicts(conflicts)) from error
         remove_plan(scratch, work.staging)
         raise
 
 
-def _check_unchanged(real: DirHandle, change: FileChange, before: os.stat_result | None) -> None:
-    """Check that a path is unchanged since the changes were listed: the approval may have taken long."""
-    now = real.status_of(change.raw_path)
-    if before is None or now is None:
-        is_same = before is now
-    else:
-        is_same = _stamp(before) == _stamp(now) and (
-            stat.S_ISDIR(before.st_mode) or before.st_ctime_ns == now.st_ctime_ns
-        )
-    if not is_same:
-        raise ConflictError(change.display_path)
+def _conflicts(real: DirHandle, differences: Differences) -> list[ConcurrentChange]:
+    """Return the paths that were changed since the changes were listed: the approval may have taken long."""
+    replaced = {change.path for change in differences.changes if change.action == "deleted"}
+    found = [
+        ConcurrentChange(change.path)
+        for change in differences.changes
+        if not (change.action == "added" and change.path in replaced) and not _is_expected(real, change, differences)
+    ]
+    return found + _without_folder(real, differences)
+
+
+def _is_expected(real: DirHandle, change: FileChange, differences: Differences) -> bool:
+    expected = differences.expected.get(change.raw_path)
+    now = read_state(real, change.raw_path, _limit(expected))
+    if expected is None or now is None or expected.is_known:
+        return now == expected
+    return (now, now.changed_ns) == (expected, expected.changed_ns)
+
+
+def _limit(expected: FileState | None) -> int:
+    return MAX_BYTES if expected is None or expected.is_known else MAX_READ_BYTES
+
+
+def _without_folder(real: DirHandle, differences: Differences) -> list[ConcurrentChange]:
+    """Return the paths whose folders are no longer those that were there when the changes were listed."""
+    gone = set()
+    for path, identity in differences.folders.items():
+        now = read_state(real, path)
+        if now is None or not now.is_folder or now.content != identity:
+            gone.add(path.decode("utf-8", "surrogateescape"))
+    return [
+        ConcurrentChange(change.path, f"its folder {folder} was removed or replaced by another process")
+        for change in differences.changes
+        for folder in parents(change.path)
+        if folder in gone
+    ]
 
 
 def _stage_all(work: _Commit, changes: tuple[FileChange, ...]) -> CommitPlan:
@@ -126,20 +202,27 @@ def _stage_all(work: _Commit, changes: tuple[FileChange, ...]) -> CommitPlan:
     for number, change in numbered:
         if change.action == "deleted":
             continue
-        name, old = f"new.{number}", work.expected.get(change.path)
+        name = f"new.{number}"
         if change.kind == "directory" and change.action == "changed":
-            assert old is not None
-            bits = stat.S_IMODE(old.st_mode)
-            modes.append(ChmodStep(change.path, old.st_ino, bits, change.mode & 0o777 | bits & stat.S_ISGID))
+            modes.append(_mode_step(work, change))
             continue
-        staged = _stage(work, change, os.fsencode(name))
-        moves.append(RenameStep(change.path, name, FileIdentity.of(staged), replaces=change.action == "changed"))
+        _stage(work, change, os.fsencode(name))
+        staged = os.stat(name, dir_fd=work.staging, follow_symlinks=False)
+        new = NewFile(staged.st_ino, state_at(work.staging, os.fsencode(name)))
+        moves.append(RenameStep(change.path, name, new, replaces=change.action == "changed"))
         if change.kind == "directory":
             inherited[change.path] = _set_group_id(work.real, change, inherited)
-            new = change.mode & 0o777 | inherited[change.path]
-            modes.append(ChmodStep(change.path, staged.st_ino, stat.S_IMODE(staged.st_mode), new))
+            mode = change.mode & 0o777 | inherited[change.path]
+            modes.append(ChmodStep(change.path, staged.st_ino, stat.S_IMODE(staged.st_mode), mode))
     # Modes last, and innermost first: a folder's mode may deny access to its owner too.
     return CommitPlan(os.fstat(work.staging).st_ino, tuple(moves), tuple(reversed(modes)))
+
+
+def _mode_step(work: _Commit, change: FileChange) -> ChmodStep:
+    with work.real.folder(change.raw_path) as folder:
+        inode = os.fstat(folder).st_ino
+    old = work.differences.expected[change.raw_path].mode
+    return ChmodStep(change.path, inode, old, change.mode & 0o777 | old & stat.S_ISGID)
 
 
 def _set_group_id(real: DirHandle, change: FileChange, inherited: dict[str, int]) -> int:
@@ -151,17 +234,19 @@ def _set_group_id(real: DirHandle, change: FileChange, inherited: dict[str, int]
     return 0 if status is None else status.st_mode & stat.S_ISGID
 
 
-def _apply(work: _Commit, plan: CommitPlan) -> None:
+def _apply(work: _Commit, plan: CommitPlan, begun: list[ChmodStep]) -> None:
     for move in plan.moves:
         if move.new is None:
             _move_out(work, move)
         else:
             _move_in(work, move)
+    _check(work, plan)
     for mode in plan.modes:
+        begun.append(mode)
         _set_mode(work, mode)
 
 
-def _stage(work: _Commit, change: FileChange, name: bytes) -> os.stat_result:
+def _stage(work: _Commit, change: FileChange, name: bytes) -> None:
     """Create a new file, link or folder with its final attributes in the staging folder, and sync it to disk."""
     if change.kind == "directory":
         os.mkdir(name, 0o700, dir_fd=work.staging)
@@ -169,25 +254,23 @@ def _stage(work: _Commit, change: FileChange, name: bytes) -> os.stat_result:
         try:
             _set_owner(work, change, lambda uid, gid: os.fchown(folder, uid, gid))
             os.fchmod(folder, 0o700)
-            return os.fstat(folder)
         finally:
             os.close(folder)
+        return
     if change.kind == "symlink":
         os.symlink(work.view.read_link(change.raw_path), name, dir_fd=work.staging)
         _set_owner(work, change, lambda uid, gid: os.chown(name, uid, gid, dir_fd=work.staging, follow_symlinks=False))
-        return os.stat(name, dir_fd=work.staging, follow_symlinks=False)
+        return
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     target = os.open(name, flags, 0o600, dir_fd=work.staging)
     try:
         with work.view.file(change.raw_path) as source:
-            while piece := os.read(source, _PIECE):
-                write_all(target, piece)
+            copy_content(source, target, change.size_bytes)
             _copy_attributes(source, target)
         _copy_access_list(work, change, target)
         _set_owner(work, change, lambda uid, gid: os.fchown(target, uid, gid))
         os.fchmod(target, change.mode & 0o777)
         os.fsync(target)
-        return os.fstat(target)
     finally:
         os.close(target)
 
@@ -202,7 +285,7 @@ def _copy_attributes(source: int, target: int) -> None:
 
 def _copy_access_list(work: _Commit, change: FileChange, target: int) -> None:
     """Copy the access control list of a changed file, without which its group would get the rights of the mask."""
-    if change.path not in work.expected or change.action != "changed":
+    if change.action != "changed":
         return
     with contextlib.suppress(OSError), _parent(work.real, change) as (folder, name):
         # A path to a file that the caller may not be able to open.
@@ -212,9 +295,9 @@ def _copy_access_list(work: _Commit, change: FileChange, target: int) -> None:
 
 def _set_owner(work: _Commit, change: FileChange, chown: Callable[[int, int], None]) -> None:
     """Give a file that a tool created to the owner of the workspace."""
-    old = work.expected.get(change.path)
+    old = work.differences.expected.get(change.raw_path)
     uid = work.mount.owner
-    gid = old.st_gid if old is not None and old.st_uid == uid else work.mount.group
+    gid = old.gid if old is not None and old.uid == uid else work.mount.group
     if os.geteuid() == 0:
         chown(uid, gid)
     else:
@@ -227,39 +310,33 @@ def _move_out(work: _Commit, move: RenameStep) -> None:
     aside = os.fsencode(move.name)
     with _parent(work.real, move) as (folder, name):
         rename(folder, name, work.staging, aside, RENAME_NOREPLACE)
-        status = _check(work, move)
-        if stat.S_ISDIR(status.st_mode) and has_entries(work.staging, aside):
-            raise ConflictError(move.display_path)
 
 
 def _move_in(work: _Commit, move: RenameStep) -> None:
     flags = RENAME_EXCHANGE if move.replaces else RENAME_NOREPLACE
     with _parent(work.real, move) as (folder, name):
         rename(work.staging, os.fsencode(move.name), folder, name, flags)
-        if move.replaces:
-            _check(work, move)
 
 
 def _set_mode(work: _Commit, mode: ChmodStep) -> None:
     with work.real.folder(mode.path.encode("utf-8", "surrogateescape")) as folder:
-        if os.fstat(folder).st_ino != mode.inode:
-            raise ConflictError(mode.path)
+        status = os.fstat(folder)
+        if status.st_ino != mode.inode or stat.S_IMODE(status.st_mode) not in {mode.old, mode.new}:
+            raise ConflictError(ConcurrentChange(mode.path))
         os.fchmod(folder, mode.new)
 
 
-def _check(work: _Commit, move: RenameStep) -> os.stat_result:
-    """Check that the file moved out is the one listed before; a rename changes only its ctime."""
-    before = work.expected.get(move.path)
-    status = os.stat(move.name, dir_fd=work.staging, follow_symlinks=False)
-    if before is None or _stamp(before) != _stamp(status):
-        raise ConflictError(move.display_path)
-    return status
-
-
-def _stamp(status: os.stat_result) -> tuple[int, ...]:
-    # Moving something out of a folder changes the times of that folder.
-    times = () if stat.S_ISDIR(status.st_mode) else (status.st_mtime_ns, status.st_size)
-    return (status.st_dev, status.st_ino, status.st_mode, *times)
+def _check(work: _Commit, plan: CommitPlan) -> None:
+    """Check that the files moved out are those listed before, and that all folders are where they were."""
+    found = _without_folder(work.real, work.differences)
+    for move in plan.moves:
+        if move.new is None or move.replaces:
+            expected, name = work.differences.expected.get(move.raw_path), os.fsencode(move.name)
+            state = state_at(work.staging, name, _limit(expected))
+            if state != expected or (state.is_folder and has_entries(work.staging, name)):
+                found.append(ConcurrentChange(move.path))
+    if found:
+        raise ConflictError(*found)
 
 
 @contextlib.contextmanager
@@ -269,5 +346,5 @@ def _parent(real: DirHandle, step: FileChange | RenameStep) -> Iterator[tuple[in
             yield folder, name
     except OSError as error:
         if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.ENOTEMPTY}:
-            raise ConflictError(step.display_path) from error
+            raise ConflictError(ConcurrentChange(step.path)) from error
         raise

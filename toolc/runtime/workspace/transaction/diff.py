@@ -1,7 +1,11 @@
-"""Compare the view of a call with the real files, and decide for each difference whether it may be committed."""
+"""Compare the view of a call with the real files, and decide for each difference whether it may be committed.
+
+For each path there are three states: what the tool left, the base (what was there when the call began), and what is
+there now. If the tool left the base, or what is there now, nothing is to be done. Otherwise its change is committed
+if the base is still there, and a conflict if another process has changed it. What the tool only read is not compared.
+"""
 
 import errno
-import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -10,43 +14,48 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from toolc.model.call import Action, FileChange
-from toolc.model.spec.sandbox import MIB
 from toolc.runtime.workspace.dir_handle import DirHandle
 from toolc.runtime.workspace.transaction.allowed_changes import kind_of, refusal_reason
-from toolc.runtime.workspace.transaction.view import MAX_ENTRIES, TooManyChangesError, View, ViewEntry, check_depth
+from toolc.runtime.workspace.transaction.file_state import MAX_BYTES, MIB, FileState, read_state
+from toolc.runtime.workspace.transaction.view import MAX_ENTRIES, TooManyChangesError, View
 
 _PARTS: Final = ({"objects", "refs"}, {"commondir"})
 """What must be next to ``HEAD``: all names of one of these sets."""
 
-MAX_BYTES: Final = 1024 * MIB
-"""The total size of a call's new files, in bytes."""
+MAX_READ_BYTES: Final = 64 * MIB
+"""The maximum size of a deleted file whose content is compared; a larger one is recognized by inode, size and times."""
 
-_PIECE: Final = 1 << 20
 _RAW: Final = ("utf-8", "surrogateescape")
 
-_Comparison: TypeAlias = tuple[FileChange, bool, os.stat_result | None]
-"""A change, whether the real file is as the tool saw it, and the status of the real file."""
+_Comparison: TypeAlias = tuple[FileChange, FileState | None, bool]
+"""A change, the state of the real path, and whether another process has changed it."""
 
 
-def repositories(real: DirHandle, changes: Iterable[FileChange]) -> frozenset[str]:
-    """Return the folders above ``changes`` that git would recognize as a repository after the commit."""
-    added: dict[str, set[str]] = {}
-    folders: set[str] = set()
-    for change in changes:
-        folder, _, name = change.path.rpartition("/")
-        folders.update(_parents(change.path))
-        # A folder is not a HEAD file, and many folders have that name.
-        if change.action != "deleted" and not (change.kind == "directory" and name.casefold() == "head"):
-            added.setdefault(folder, set()).add(name.casefold())
-    return frozenset(folder for folder in folders if _is_repository(real, folder, added.get(folder, set())))
+@dataclass(frozen=True, slots=True)
+class ConcurrentChange:
+    """A path that the call changes and that another process has changed since the call began."""
+
+    path: str
+    reason: str = "it was changed by another process while the tool ran"
+
+    @property
+    def display_path(self) -> str:
+        """The path for display."""
+        return self.path.encode(*_RAW).decode("utf-8", "backslashreplace")
 
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """The changes of a call, sorted by path; ``before`` holds the status of their paths when they were listed."""
+    """The changes of a call, sorted by path, and the conflicts among them.
+
+    ``expected`` has the real state of each changed or deleted path, ``folders`` what identifies each folder that a
+    change needs.
+    """
 
     changes: tuple[FileChange, ...] = ()
-    before: dict[str, os.stat_result] = field(default_factory=dict)
+    conflicts: tuple[ConcurrentChange, ...] = ()
+    expected: dict[bytes, FileState] = field(default_factory=dict)
+    folders: dict[bytes, str] = field(default_factory=dict)
 
 
 def find_differences(real: DirHandle, view: View, writes: tuple[str, ...]) -> Differences:
@@ -55,26 +64,97 @@ def find_differences(real: DirHandle, view: View, writes: tuple[str, ...]) -> Di
     A file with the same content and permissions counts as unchanged, whatever else was done to it.
     """
     changes: dict[tuple[str, Action], FileChange] = {}
-    before: dict[str, os.stat_result] = {}
+    expected: dict[bytes, FileState] = {}
+    folders: dict[bytes, str] = {}
+    conflicts: dict[str, ConcurrentChange] = {}
     total = 0
-    for entry in view.scan():
-        for change, seen, old in _changes(real, view, entry):
-            if old is not None:
-                before[change.path] = old
+    for path, mine in view.scan():
+        for change, now, is_conflict in _changes(real, view, path, mine):
             total += change.size_bytes
             if total > MAX_BYTES or len(changes) >= MAX_ENTRIES:
                 raise TooManyChangesError(f"the call changes more than {MAX_ENTRIES} files, or {MAX_BYTES // MIB} MiB")
-            changes[change.path, change.action] = _checked(view, change, writes, seen=seen)
-    folders = repositories(real, changes.values())
-    for key, change in changes.items():
-        if not change.refused and folders and not folders.isdisjoint(_parents(change.path)):
-            changes[key] = replace(change, refused="it is in a folder that git would treat as a repository")
+            changes[change.path, change.action] = _checked(view, change, writes)
+            if now is not None:
+                expected[path] = now
+            if is_conflict:
+                conflicts[change.path] = ConcurrentChange(change.path)
+    _refuse_repositories(real, changes)
+    for each in (*_conflicts_of_parents(real, view, changes, folders), *_conflicts_of_folders(real, changes)):
+        conflicts.setdefault(each.path, each)
     # A deletion comes before the file that replaces it.
     order = sorted(changes, key=lambda key: (key[0].encode(*_RAW), key[1] != "deleted"))
-    return Differences(tuple(changes[key] for key in order), before)
+    listed = tuple(changes[key] for key in order)
+    return Differences(listed, tuple(conflicts[key] for key in sorted(conflicts)), expected, folders)
 
 
-def _parents(path: str) -> Iterator[str]:
+def repositories(real: DirHandle, changes: Iterable[FileChange]) -> frozenset[str]:
+    """Return the folders above ``changes`` that git would recognize as a repository after the commit."""
+    added: dict[str, set[str]] = {}
+    folders: set[str] = set()
+    for change in changes:
+        folder, _, name = change.path.rpartition("/")
+        folders.update(parents(change.path))
+        # A folder is not a HEAD file, and many folders have that name.
+        if change.action != "deleted" and not (change.kind == "directory" and name.casefold() == "head"):
+            added.setdefault(folder, set()).add(name.casefold())
+    return frozenset(folder for folder in folders if _is_repository(real, folder, added.get(folder, set())))
+
+
+def _refuse_repositories(real: DirHandle, changes: dict[tuple[str, Action], FileChange]) -> None:
+    folders = repositories(real, changes.values())
+    for key, change in changes.items():
+        if not change.refused and folders and not folders.isdisjoint(parents(change.path)):
+            changes[key] = replace(change, refused="it is in a folder that git would treat as a repository")
+
+
+def _conflicts_of_parents(
+    real: DirHandle, view: View, changes: dict[tuple[str, Action], FileChange], folders: dict[bytes, str]
+) -> Iterator[ConcurrentChange]:
+    """Yield the changes whose folder was removed or replaced; add the others to ``folders``."""
+    seen: dict[str, str] = {}
+    for change in changes.values():
+        for folder in parents(change.path):
+            if not folder or (folder, "added") in changes:
+                break  # what is above a new folder is checked with that folder
+            if folder not in seen:
+                seen[folder] = _identity(real, view, folder.encode(*_RAW))
+            if not seen[folder]:
+                yield ConcurrentChange(change.path, f"its folder {folder} was removed or replaced by another process")
+                break
+            if (folder, "deleted") not in changes:  # otherwise it is checked itself
+                folders[folder.encode(*_RAW)] = seen[folder]
+
+
+def _identity(real: DirHandle, view: View, folder: bytes) -> str:
+    """Return what identifies a real folder; an empty string if it is not the one that the call began with."""
+    now = _state_if_known(real, folder)
+    if now is None or not now.is_folder:
+        return ""
+    base = view.base(folder, now)
+    # Without a folder in the base, the tool and another process have both created it.
+    return now.content if base is None or not base.is_folder or base.content == now.content else ""
+
+
+def _conflicts_of_folders(real: DirHandle, changes: dict[tuple[str, Action], FileChange]) -> Iterator[ConcurrentChange]:
+    """Yield the folders that the tool deleted, and that have entries which it did not delete."""
+    for (path, action), change in changes.items():
+        if action == "deleted" and change.kind == "directory":
+            with suppress(FileNotFoundError):  # then the commit detects it
+                for name, _ in real.entries(change.raw_path, MAX_ENTRIES + 1):
+                    inner = f"{path}/{name.decode(*_RAW)}"
+                    if (inner, "deleted") not in changes:
+                        yield ConcurrentChange(path, f"another process added {inner} to it while the tool ran")
+
+
+def _state_if_known(real: DirHandle, path: bytes) -> FileState | None:
+    # What cannot be inspected is checked as a separate change.
+    with suppress(OSError):
+        return read_state(real, path, 0)
+    return None
+
+
+def parents(path: str) -> Iterator[str]:
+    """Yield the folders above ``path``, innermost first; the last is the workspace, as an empty string."""
     while path:
         path = path.rpartition("/")[0]
         yield path
@@ -82,138 +162,66 @@ def _parents(path: str) -> Iterator[str]:
 
 def _is_repository(real: DirHandle, folder: str, added: set[str]) -> bool:
     def has(name: str) -> bool:
-        return name.casefold() in added or _mode(real, f"{folder}/{name}".lstrip("/")) is not None
+        return name.casefold() in added or _state_if_known(real, _raw(folder, name)) is not None
 
-    head = _mode(real, f"{folder}/HEAD".lstrip("/"))
-    has_head = "head" in added or (head is not None and not stat.S_ISDIR(head))
+    head = _state_if_known(real, _raw(folder, "HEAD"))
+    has_head = "head" in added or (head is not None and not head.is_folder)
     return has_head and any(all(map(has, parts)) for parts in _PARTS)
 
 
-def _mode(real: DirHandle, path: str) -> int | None:
-    # What cannot be inspected is checked as a separate change.
-    with suppress(OSError):
-        status = real.status_of(path.encode("utf-8", "surrogateescape"))
-        return None if status is None else status.st_mode
-    return None
+def _raw(folder: str, name: str) -> bytes:
+    return f"{folder}/{name}".lstrip("/").encode(*_RAW)
 
 
-def _changes(real: DirHandle, view: View, entry: ViewEntry) -> Iterator[_Comparison]:
+def _changes(real: DirHandle, view: View, path: bytes, mine: FileState | None) -> Iterator[_Comparison]:
     try:
-        yield from _compare(real, view, entry)
+        yield from _compare(real, view, path, mine)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
         reason = "another file system is mounted there, which the tool did not see"
-        yield (FileChange(path=entry.path.decode(*_RAW), action="changed", kind="special", refused=reason), True, None)
+        yield FileChange(path=path.decode(*_RAW), action="changed", kind="special", refused=reason), None, False
 
 
-def _checked(view: View, change: FileChange, writes: tuple[str, ...], *, seen: bool) -> FileChange:
+def _compare(real: DirHandle, view: View, path: bytes, mine: FileState | None) -> Iterator[_Comparison]:
+    """Yield the changes of one path: a folder and a file replace each other in two steps."""
+    now = read_state(real, path, MAX_READ_BYTES if mine is None else MAX_BYTES)
+    base = view.base(path, now)
+    if base and now and base.is_known and not now.is_known:
+        now = read_state(real, path)
+    if _is_left(mine, base) or _is_left(mine, now):
+        return
+    is_conflict = base != now
+    if now is not None and (mine is None or mine.is_folder != now.is_folder):
+        yield FileChange(path=path.decode(*_RAW), action="deleted", kind=kind_of(now.kind)), now, is_conflict
+    if mine is not None:
+        is_replaced = now is not None and mine.is_folder == now.is_folder
+        yield _change(view, path, "changed" if is_replaced else "added", mine), now, is_conflict
+
+
+def _is_left(mine: FileState | None, other: FileState | None) -> bool:
+    """Return whether the tool left ``other``. It has no other owner, and set-id bits never leave a sandbox."""
+    if mine is None or other is None:
+        return mine is other
+    if mine.kind != other.kind or (mine.kind != stat.S_IFLNK and (mine.mode ^ other.mode) & 0o777):
+        return False
+    return mine.is_folder or (mine.content == other.content and mine.is_known)
+
+
+def _checked(view: View, change: FileChange, writes: tuple[str, ...]) -> FileChange:
     is_new_link = change.kind == "symlink" and change.action != "deleted"
     target = view.root.read_link(change.raw_path) if is_new_link else None
-    reason = change.refused or refusal_reason(change, writes, target)
-    if not reason and not seen:
-        reason = "it was changed by another process while the tool ran"
-    return replace(change, refused=reason) if reason else change
+    return replace(change, refused=change.refused or refusal_reason(change, writes, target))
 
 
-def _compare(real: DirHandle, view: View, entry: ViewEntry) -> Iterator[_Comparison]:
-    """Yield the changes that an entry of the view represents."""
-    path = entry.path
-    old = real.status_of(path)
-    seen = view.is_as_seen(path, old, entry)
-    if entry.status is None:
-        if old is not None:
-            yield from _deletions(real, view, path, old)
-        return
-    new = entry.status
-    if stat.S_ISDIR(new.st_mode):
-        yield from _compare_folder(real, view, entry, old, seen=seen)
-    elif old is None:
-        yield _change(view, path, "added", new), seen, None
-    elif stat.S_ISDIR(old.st_mode):
-        yield from _deletions(real, view, path, old)
-        yield _change(view, path, "added", new), True, old
-    elif not _is_same(real, view, path, old, new):
-        yield _change(view, path, "changed", new), seen, old
-
-
-def _compare_folder(
-    real: DirHandle, view: View, entry: ViewEntry, old: os.stat_result | None, *, seen: bool
-) -> Iterator[_Comparison]:
-    assert entry.status is not None
-    path, new = entry.path, entry.status
-    if old is None:
-        yield _change(view, path, "added", new), seen, None
-        return
-    if not stat.S_ISDIR(old.st_mode):
-        yield _deleted(path, old), seen, old
-        yield _change(view, path, "added", new), True, old
-        return
-    if old.st_mode & 0o777 != new.st_mode & 0o777:
-        yield _change(view, path, "changed", new), seen, old
-    if entry.hides_real:
-        # Enough to include everything that the view may hide, and one more to detect an excess.
-        for name, status in real.entries(path, 2 * MAX_ENTRIES + 1):
-            if view.root.status_of(path + b"/" + name) is None:
-                yield from _deletions(real, view, path + b"/" + name, status)
-
-
-def _deletions(real: DirHandle, view: View, top: bytes, status: os.stat_result) -> Iterator[_Comparison]:
-    """Yield the deletions of ``top`` and of everything that the real folder has below it."""
-    pending = [(top, status)]
-    while pending:
-        path, old = pending.pop()
-        check_depth(path)
-        yield _deleted(path, old), view.is_as_seen(path, old, None), old
-        if stat.S_ISDIR(old.st_mode):
-            pending += [(path + b"/" + name, inner) for name, inner in real.entries(path, MAX_ENTRIES + 1)]
-
-
-def _deleted(path: bytes, status: os.stat_result) -> FileChange:
-    return FileChange(path=path.decode(*_RAW), action="deleted", kind=kind_of(status.st_mode))
-
-
-def _change(view: View, path: bytes, action: Action, status: os.stat_result) -> FileChange:
-    kind = kind_of(status.st_mode)
-    is_file = kind == "file"
-    if is_file and status.st_size > MAX_BYTES:
-        raise TooManyChangesError(f"the call writes a file of {status.st_size} bytes")
-    return FileChange(
-        path=path.decode(*_RAW),
-        action=action,
-        kind=kind,
-        size_bytes=status.st_size if is_file else 0,
-        # A link does not have permissions; set-id bits never leave a sandbox.
-        mode=0o777 if kind == "symlink" else status.st_mode & 0o777,
-        digest=_digest(view.root, path) if is_file else None,
-    )
-
-
-def _digest(root: DirHandle, path: bytes) -> str:
-    digest = hashlib.sha256()
-    with root.file(path) as descriptor:
-        while piece := os.read(descriptor, _PIECE):
-            digest.update(piece)
-    return f"sha256:{digest.hexdigest()}"
-
-
-def _is_same(real: DirHandle, view: View, path: bytes, old: os.stat_result, new: os.stat_result) -> bool:
-    if kind_of(old.st_mode) != kind_of(new.st_mode):
-        return False
-    if stat.S_ISLNK(new.st_mode):
-        return real.read_link(path) == view.root.read_link(path)
-    if not stat.S_ISREG(new.st_mode):
-        # A copy has new fifos and sockets; devices are never copied.
-        return old.st_rdev == new.st_rdev
-    if (old.st_size, old.st_mode & 0o777) != (new.st_size, new.st_mode & 0o777):
-        return False
-    try:
-        with real.file(path) as before, view.root.file(path) as after:
-            while True:
-                piece = os.read(before, _PIECE)
-                if piece != os.read(after, _PIECE):
-                    return False
-                if not piece:
-                    return True
-    except PermissionError:
-        return False
+def _change(view: View, path: bytes, action: Action, mine: FileState) -> FileChange:
+    kind, size = kind_of(mine.kind), 0
+    if kind == "file":
+        with view.root.file(path) as descriptor:
+            size = os.fstat(descriptor).st_size
+        if size > MAX_BYTES:
+            raise TooManyChangesError(f"the call writes a file of {size} bytes")
+    # A link does not have permissions; set-id bits never leave a sandbox.
+    mode = 0o777 if kind == "symlink" else mine.mode & 0o777
+    digest = mine.content if kind == "file" else None
+    return FileChange(path=path.decode(*_RAW), action=action, kind=kind, size_bytes=size, mode=mode, digest=digest)

@@ -1,50 +1,47 @@
 """Write the steps of a commit to disk before they are carried out, so that another process can undo them.
 
-There are two files in the transaction's scratch folder, which no tool sees. ``StagingArea`` is written before
-anything is created in the workspace. ``CommitPlan`` lists every step and exists from before the first to after the
-last: while it exists, the commit can be rolled back; once it is removed, it cannot. A process that commits or rolls
-back holds the lock of the folder, which the kernel releases when the last thread of the holder exits.
+There are two files in the transaction's scratch folder, which no tool sees. ``StagingArea`` is written before the
+staging folder is created. ``CommitPlan`` lists every step and exists from before the first to after the last: while
+it exists, the commit can be rolled back; once it is removed, it cannot. A process that commits or rolls back holds
+the lock of the scratch folder, which the kernel releases when the last thread of the holder exits.
 
 The janitor uses this module too, so it imports only the standard library and ``dir_handle``.
 """
 
-import errno
-import fcntl
 import json
 import os
-import stat
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from toolc.runtime.workspace.dir_handle import FOLDER
+from toolc.runtime.workspace.dir_handle import FOLDER, has_entries
+from toolc.runtime.workspace.transaction.file_state import FileState, state_at
+from toolc.runtime.workspace.transaction.lock import lock_file
 
 STAGING: Final = "journal.json"
 PLAN: Final = "plan.json"
 _DRAFT: Final = "draft.json"
-NAMES: Final = frozenset({STAGING, PLAN, _DRAFT})
-"""The names of the files that this module writes to a scratch folder."""
+STAGED: Final = "staged"
+NAMES: Final = frozenset({STAGING, PLAN, _DRAFT, STAGED})
+"""The names of the journal's files, and of the staging folder, in a scratch folder."""
 
 LOCK_SECONDS: Final = 10.0
 """How long to wait for another process that holds the same journal, in seconds."""
 
-WORKSPACE_SECONDS: Final = 60.0
-"""How long a commit waits for others in the same workspace, in seconds. One commit takes milliseconds."""
-
 
 @dataclass(frozen=True, slots=True)
 class StagingArea:
-    """Where a commit keeps new and old files: the folder ``name`` in a workspace with this ``inode``.
+    """Where a commit of the ``workspace`` with this ``inode`` keeps new and old files: in the folder ``path``.
 
-    The device number is not stored: it may change with a reboot.
+    The path may be relative to the scratch folder. The device number is not stored: it may change with a reboot.
     """
 
     workspace: str
     inode: int
-    name: str
+    path: str
 
     def write(self, scratch: Path) -> None:
         """Write it to ``scratch``. Raises ``OSError``."""
@@ -56,27 +53,30 @@ class StagingArea:
         match _read(scratch, STAGING):
             case None:
                 return None
-            case {"workspace": str(workspace), "inode": int(inode), "name": str(name)}:
-                return StagingArea(workspace, inode, name)
+            case {"workspace": str(workspace), "inode": int(inode), "path": str(path)}:
+                return StagingArea(workspace, inode, path)
             case _:
                 raise ValueError(STAGING)
 
 
 @dataclass(frozen=True, slots=True)
-class FileIdentity:
-    """What identifies a new file. For a folder, whose times and mode change, only the inode."""
+class NewFile:
+    """What identifies a new file of a commit: while it is the same inode in the same state, it is unchanged."""
 
     inode: int
-    mode: int
-    size: int
-    changed_ns: int
+    state: FileState
 
-    @staticmethod
-    def of(status: os.stat_result) -> "FileIdentity":
-        """Return the identity of a file as it is now; a rename does not change it."""
-        if stat.S_ISDIR(status.st_mode):
-            return FileIdentity(status.st_ino, stat.S_IFDIR, 0, 0)
-        return FileIdentity(status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns)
+    def is_at(self, folder: int, name: bytes) -> bool:
+        """Return whether it is at ``name`` in an open folder; if it is a folder, whether it is empty too.
+
+        The mode of a folder is set by a later step. Raises ``OSError``, ENOENT if nothing is there.
+        """
+        if os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino != self.inode:
+            return False
+        state = state_at(folder, name)
+        if self.state.is_folder and state.content == self.state.content:
+            return state.is_folder and not has_entries(folder, name)
+        return state == self.state
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class RenameStep:
 
     path: str
     name: str
-    new: FileIdentity | None = None
+    new: NewFile | None = None
     replaces: bool = False
 
     @property
@@ -157,48 +157,22 @@ def remove_plan(scratch: Path, staging: int) -> None:
     _sync(scratch)
 
 
-def locked_journal(scratch: Path) -> AbstractContextManager[None]:
-    """Hold the lock of this journal. Raises ``OSError``: ETIMEDOUT if another process keeps it too long."""
-    return _locked(os.open(scratch, FOLDER), LOCK_SECONDS)
-
-
-def locked_workspace(workspace: int) -> AbstractContextManager[None]:
-    """Hold the lock for commits and rollbacks in the open folder ``workspace``, on this host.
-
-    Two concurrent commits of the same files would each encounter the incomplete steps of the other. Raise
-    ``OSError`` as ``locked_journal`` does. A file system without locks admits every process: a conflict is then
-    still detected, but later.
-    """
-    return _locked(os.open(".", FOLDER, dir_fd=workspace), WORKSPACE_SECONDS)
-
-
 @contextmanager
-def _locked(descriptor: int, seconds: float) -> Iterator[None]:
-    deadline = time.monotonic() + seconds
+def locked_journal(scratch: Path) -> Iterator[None]:
+    """Hold the lock of this journal. Raises ``OSError``: ETIMEDOUT if another process keeps it too long."""
+    descriptor = os.open(scratch, FOLDER)
     try:
-        while not _try_lock(descriptor):
-            if time.monotonic() > deadline:
-                raise OSError(errno.ETIMEDOUT, "another process still holds the lock")
-            time.sleep(0.02)
+        lock_file(descriptor, time.monotonic() + LOCK_SECONDS)
         yield
     finally:
         os.close(descriptor)
 
 
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno not in {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS}:
-            raise
-    return True
-
-
 def _rename_step(fields: dict[str, Any]) -> RenameStep:
     new = fields["new"]
-    return RenameStep(**fields | {"new": None if new is None else FileIdentity(**new)})
+    if new is not None:
+        new = NewFile(new["inode"], FileState(**new["state"]))
+    return RenameStep(**fields | {"new": new})
 
 
 def _read(scratch: Path, name: str) -> object:

@@ -22,13 +22,12 @@ from toolc.runtime.workspace.dir_handle import FOLDER, RENAME_EXCHANGE, RENAME_N
 from toolc.runtime.workspace.transaction.journal import (
     ChmodStep,
     CommitPlan,
-    FileIdentity,
     RenameStep,
     StagingArea,
     locked_journal,
-    locked_workspace,
     remove_plan,
 )
+from toolc.runtime.workspace.transaction.lock import locked_workspace
 
 ASIDE: Final = ".aside"
 """What ``dir_handle.rename`` appends to a name during an exchange on a file system without atomic exchange."""
@@ -97,12 +96,12 @@ def roll_back(workspace: DirHandle, staging: int, plan: CommitPlan) -> list[Conf
     return sorted(conflicts, key=lambda conflict: conflict.path)
 
 
-def remove_staging(workspace: int, name: str) -> None:
-    """Remove our folder ``name`` in the open folder ``workspace``, and only what a commit puts there.
+def remove_staging(path: Path) -> None:
+    """Remove our staging folder, and only what a commit puts there.
 
     Raises ``OSError``, ENOTEMPTY if it contains anything else.
     """
-    with _opened(workspace, name) as staging:
+    with _opened(path) as staging:
         with os.scandir(staging) as entries:
             names = [entry.name for entry in entries]
         for each in filter(_STAGED_NAME.fullmatch, names):
@@ -110,7 +109,7 @@ def remove_staging(workspace: int, name: str) -> None:
                 os.rmdir(each, dir_fd=staging)
             else:
                 os.unlink(each, dir_fd=staging)
-    os.rmdir(name, dir_fd=workspace)
+    path.rmdir()
 
 
 def format_conflicts(conflicts: list[Conflict]) -> str:
@@ -124,39 +123,39 @@ def _recover(scratch: Path) -> Unfinished | None:
     area, plan = StagingArea.read(scratch), CommitPlan.read(scratch)
     if area is None:
         return None
+    if plan is not None and (unfinished := _roll_back_plan(area, plan, scratch)):
+        return unfinished
+    with contextlib.suppress(OSError):
+        remove_staging(scratch / area.path)
+    return None
+
+
+def _roll_back_plan(area: StagingArea, plan: CommitPlan, scratch: Path) -> Unfinished | None:
     try:
         workspace = DirHandle(os.open(area.workspace, FOLDER))
     except OSError:
-        return _missing_workspace(area, scratch) if plan else None
+        return _missing_workspace(area, scratch)
     with workspace:
         if workspace.status.st_ino != area.inode:
-            return _missing_workspace(area, scratch) if plan else None
-        with locked_workspace(workspace.descriptor):
-            if plan is not None and (unfinished := _roll_back_plan(workspace, area, plan, scratch)):
-                return unfinished
-            with contextlib.suppress(OSError):
-                remove_staging(workspace.descriptor, area.name)
-    return None
-
-
-def _roll_back_plan(workspace: DirHandle, area: StagingArea, plan: CommitPlan, scratch: Path) -> Unfinished | None:
-    try:
-        with _opened(workspace.descriptor, area.name) as staging:
-            if os.fstat(staging).st_ino != plan.staging:
-                raise FileNotFoundError
-            if conflicts := roll_back(workspace, staging, plan):
-                return Unfinished(
-                    area.workspace,
-                    f"a call was killed while it wrote its changes to {area.workspace}, and some cannot be undone "
-                    "because another process has changed the same files since: "
-                    f"{format_conflicts(conflicts)}; restore what you need from {area.workspace}/{area.name}, "
-                    "then remove that folder",
-                )
-            remove_plan(scratch, staging)
-    except FileNotFoundError:
-        # The user was informed of the conflicts, resolved them, and removed the folder.
+            return _missing_workspace(area, scratch)
+        try:
+            with locked_workspace(workspace.descriptor), _opened(scratch / area.path) as staging:
+                if os.fstat(staging).st_ino != plan.staging:
+                    raise FileNotFoundError
+                conflicts = roll_back(workspace, staging, plan)
+                if not conflicts:
+                    remove_plan(scratch, staging)
+        except FileNotFoundError:
+            # The user was informed of the conflicts, resolved them, and removed the folder.
+            return None
+    if not conflicts:
         return None
-    return None
+    return Unfinished(
+        area.workspace,
+        f"a call was killed while it wrote its changes to {area.workspace}, and some cannot be undone because another "
+        f"process has changed the same files since: {format_conflicts(conflicts)}; restore what you need from "
+        f"{scratch / area.path}, then remove that folder",
+    )
 
 
 def _missing_workspace(area: StagingArea, scratch: Path) -> Unfinished:
@@ -174,7 +173,7 @@ def _undo(workspace: DirHandle, staging: int, move: RenameStep, old_name: str | 
     try:
         with _parent(workspace, move) as (folder, name):
             present = _status(folder, name)
-            is_ours = present is not None and _is_new(folder, name, move)
+            is_ours = present is not None and _is_ours(move, folder, name)
             if old_name is not None and present is None:
                 rename(staging, os.fsencode(old_name), folder, name, RENAME_NOREPLACE)
             elif old_name is not None and is_ours:
@@ -192,7 +191,7 @@ def _undo(workspace: DirHandle, staging: int, move: RenameStep, old_name: str | 
 
 def _exchange(staging: int, folder: int, name: bytes, move: RenameStep, old_name: str) -> None:
     rename(staging, os.fsencode(old_name), folder, name, RENAME_EXCHANGE)
-    if not _is_new(staging, os.fsencode(old_name), move):
+    if not _is_ours(move, staging, os.fsencode(old_name)):
         rename(staging, os.fsencode(old_name), folder, name, RENAME_EXCHANGE)
         raise _ConcurrentChangeError
 
@@ -200,25 +199,13 @@ def _exchange(staging: int, folder: int, name: bytes, move: RenameStep, old_name
 def _move_out(staging: int, folder: int, name: bytes, move: RenameStep) -> None:
     staged_name = os.fsencode(move.name)
     rename(folder, name, staging, staged_name, RENAME_NOREPLACE)
-    if not _is_new(staging, staged_name, move):
+    if not _is_ours(move, staging, staged_name):
         rename(staging, staged_name, folder, name, RENAME_NOREPLACE)
         raise _ConcurrentChangeError
 
 
-def _is_new(folder: int, name: bytes, move: RenameStep) -> bool:
-    """Return whether this is the file that the commit created; a folder must also be empty."""
-    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    return FileIdentity.of(status) == move.new and not (stat.S_ISDIR(status.st_mode) and has_entries(folder, name))
-
-
-def has_entries(folder: int, name: bytes) -> bool:
-    """Return whether the folder ``name`` of an open folder contains anything. Raises ``OSError``."""
-    opened = os.open(name, FOLDER, dir_fd=folder)
-    try:
-        with os.scandir(opened) as entries:
-            return any(entries)
-    finally:
-        os.close(opened)
+def _is_ours(move: RenameStep, folder: int, name: bytes) -> bool:
+    return move.new is not None and move.new.is_at(folder, name)
 
 
 def _find_old_file(staging: int, move: RenameStep) -> str | None:
@@ -254,9 +241,9 @@ def _parent(workspace: DirHandle, move: RenameStep) -> Iterator[tuple[int, bytes
 
 
 @contextmanager
-def _opened(workspace: int, name: str) -> Iterator[int]:
+def _opened(path: Path) -> Iterator[int]:
     """Yield a descriptor of the staging folder. Raises ``OSError``, ENOENT if it is a folder of another process."""
-    staging = os.open(name, FOLDER, dir_fd=workspace)
+    staging = os.open(path, FOLDER)
     try:
         if os.fstat(staging).st_uid != os.geteuid():
             raise FileNotFoundError

@@ -3,7 +3,7 @@
 How it works: ``Transaction.start`` gives the sandbox a view, which is an overlay over the real folder, or a full
 copy if the engine or the file system does not support overlays. When the sandbox has exited, ``finish`` compares
 the view with the real files (see ``diff``), and the spec's ``commit`` decides. It is all or nothing: one refused
-change, or one file that another process changed concurrently, keeps all changes from the real files, because
+change, or one path that the tool changed and another process too, keeps all changes from the real files, because
 half of the changes of a tool may not work without the other half. The view is removed with the transaction.
 """
 
@@ -11,14 +11,13 @@ import contextlib
 import errno
 import os
 import stat
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from toolc.model.call import NO_APPROVER, ApproveChanges, FileChange, Proposal, changes_to_json
-from toolc.model.errors import InfrastructureError, UsageError
+from toolc.model.call import NO_APPROVER, ApproveChanges, Proposal, changes_to_json
+from toolc.model.errors import InfrastructureError, UsageError, raise_shortage
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Profile
 from toolc.model.result import Ending, Text, ToolFailure, ToolResult
@@ -27,44 +26,19 @@ from toolc.model.spec.sandbox import TransactionSpec
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.workspace.dir_handle import DirHandle
 from toolc.runtime.workspace.result_folder import FolderError, RealFolder, ResultFolder, read_beneath
-from toolc.runtime.workspace.scratch import make_scratch, remove_stale
+from toolc.runtime.workspace.scratch import make_copy_folder, make_scratch, remove_stale
 from toolc.runtime.workspace.scratch_sweep import discard
+from toolc.runtime.workspace.transaction.baseline import ChangeClock, record
 from toolc.runtime.workspace.transaction.commit import ConflictError, RollbackFailedError, commit
-from toolc.runtime.workspace.transaction.diff import Differences, find_differences
+from toolc.runtime.workspace.transaction.diff import ConcurrentChange, Differences, find_differences
 from toolc.runtime.workspace.transaction.view import Overlay, TooManyChangesError, View, copy_tree
 from toolc.sandbox.base import Engine, EngineSandbox
-
-_COARSE: Final = 5
-"""CLOCK_REALTIME_COARSE of clock_gettime(2), the clock of file timestamps."""
-
-_TOLERANCE_NS: Final = 50_000_000
 
 LOCAL: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "bcachefs", "zfs"})
 """File systems whose timestamps come from this kernel, which the commit of an overlay relies on."""
 
 MAX_NAMED: Final = 5
 """The maximum number of refused changes that are listed for the model."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeClock:
-    """A time of the file clock. Earlier changes have a timestamp before ``stamp_ns``; later ones do not."""
-
-    stamp_ns: int
-    running_ns: int
-
-    @staticmethod
-    def now() -> "ChangeClock":
-        """Return the current time after the next tick of the file clock, which takes a few milliseconds."""
-        before = time.clock_gettime_ns(time.CLOCK_REALTIME)
-        while (clock := _read(_COARSE)).stamp_ns <= before:
-            time.sleep(0.0005)
-        return clock
-
-    def clock_was_set_back(self) -> bool:
-        """Return whether later changes may have a timestamp before this one."""
-        now = _read(time.CLOCK_REALTIME)
-        return now.stamp_ns - self.stamp_ns < now.running_ns - self.running_ns - _TOLERANCE_NS
 
 
 def final_view(view: View) -> ResultFolder:
@@ -86,7 +60,6 @@ class Transaction:
         self._spec: TransactionSpec = tool.sandbox.transaction
         self._call_id = call_id
         self._mount = mount
-        self._started: ChangeClock | None = None
         self._view: View | None = None
         self._note = ""
         self._scratch = make_scratch(mount.source)
@@ -94,6 +67,7 @@ class Transaction:
             self._real = DirHandle.open(mount.source)
         except OSError as error:
             discard(self._scratch)
+            raise_shortage(error)
             raise UsageError(f"the workspace {mount.source} cannot be used: {error.strerror}") from None
         if mount.inode and (self._real.status.st_dev, self._real.status.st_ino) != (mount.device, mount.inode):
             self.close()
@@ -123,7 +97,7 @@ class Transaction:
         if file_system in LOCAL:
             obstacle = engine.overlay_obstacle(replace(profile, workspace=overlay))
         if obstacle is None:
-            self._started = ChangeClock.now()
+            baseline = record(self._real, ChangeClock.now())
             try:
                 sandbox = engine.start(replace(profile, workspace=overlay), arguments)
             except InfrastructureError as error:
@@ -134,7 +108,7 @@ class Transaction:
                     undo.callback(sandbox.close)
                     upper = DirHandle.open(str(self._scratch / "upper"))
                     undo.pop_all()
-                self._view = Overlay(upper, self._real, self._started.stamp_ns)
+                self._view = Overlay(upper, self._real, baseline)
                 return sandbox, replace(profile, workspace=overlay)
         self._note = obstacle
         profile = replace(profile, workspace=self._make_copy(obstacle))
@@ -146,6 +120,7 @@ class Transaction:
         try:
             return final_view(self._view)
         except (OSError, TooManyChangesError) as error:
+            raise_shortage(error)
             raise FolderError("file", f"the workspace cannot be read: {error}") from None
 
     def finish(self, result: ToolResult, ending: Ending, approve: ApproveChanges | None) -> ToolResult:
@@ -159,8 +134,10 @@ class Transaction:
         except TooManyChangesError as error:
             discarded = _Discarded("file", str(error))
         except OSError as error:
+            raise_shortage(error)
             discarded = _Discarded("file", f"the changes cannot be read: {error.strerror}")
-        details: JsonObject = changes_to_json(differences.changes) | {
+        conflicts = tuple(each.display_path for each in discarded.conflicts) if discarded else ()
+        details: JsonObject = changes_to_json(differences.changes, conflicts) | {
             "committed": discarded is None,
             "view": "overlay" if isinstance(self._view, Overlay) else "copy",
         }
@@ -184,14 +161,14 @@ class Transaction:
             return _Discarded(None, "the spec says commit: never")
         if ending == "cancelled":
             return _Discarded(None, "the call was cancelled")
+        if ending == "workspace_limit":
+            return _Discarded("denied", "the call wrote more than it may")
         if self._spec.commit != "always" and result.is_error:
             return _Discarded("denied", f"the tool failed, and the spec says commit: {self._spec.commit}")
-        if refused := [change for change in changes if change.refused]:
-            return _Discarded("denied", _named(refused))
-        if self._started is not None and self._started.clock_was_set_back():
-            return _Discarded(
-                "file", "the clock was set back during the call, so changes by other processes cannot be detected"
-            )
+        if refused := [(change.display_path, change.refused) for change in changes if change.refused]:
+            return _Discarded("denied", f"these changes are not allowed:{_named(refused)}")
+        if differences.conflicts:
+            return _conflicting(differences.conflicts)
         if self._spec.commit == "ask":
             if approve is None:
                 return _Discarded("denied", NO_APPROVER)
@@ -210,42 +187,39 @@ class Transaction:
                 f"changed the same files: {error}; restore what you need from that folder, then remove it"
             ) from error
         except ConflictError as error:
-            return _Discarded("file", f"{error} was changed by another process while the tool ran")
+            return _conflicting(error.conflicts)
+        except TimeoutError:
+            return _Discarded("file", "another call still writes its changes to it; call the tool again later")
         except OSError as error:
+            raise_shortage(error)
             return _Discarded("file", f"the changes cannot be written: {error.strerror}")
         return None
 
     def _make_copy(self, obstacle: str) -> Mount:
         """Return the mount of a full copy. Raises ``InfrastructureError`` if it cannot be created either."""
-        folder = self._scratch / "copy"
+        target = None
         try:
+            private = make_copy_folder(self._scratch)
+            folder = private / "workspace"
             folder.mkdir(mode=0o700)
             target = DirHandle.open(str(folder))
             self._view = copy_tree(self._real, target)
         except (OSError, TooManyChangesError) as error:
+            if target:
+                target.close()
+            raise_shortage(error)
             raise InfrastructureError(
                 f"the workspace {self._mount.source} cannot be used in a transaction: no overlay ({obstacle}) and no "
                 f"copy ({error}); use a smaller folder, or set workspace: rw in the spec"
             ) from error
-        self._started = None
         return replace(
             self._mount,
             source=str(folder),
             mode="rw",
             device=target.status.st_dev,
             inode=target.status.st_ino,
-            scratch=str(self._scratch),
+            scratch=str(private),
         )
-
-
-def _read(clock: int) -> ChangeClock:
-    """Read ``clock`` together with CLOCK_BOOTTIME, which cannot be set; repeat if the reads were delayed."""
-    while True:
-        before = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-        stamp = time.clock_gettime_ns(clock)
-        after = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-        if after - before < _TOLERANCE_NS // 2:
-            return ChangeClock(stamp, after)
 
 
 class _Overlaid:
@@ -254,7 +228,7 @@ class _Overlaid:
     def __init__(self, overlay: Overlay) -> None:
         self._upper = overlay.root
         self._real = overlay.real
-        self._changed = {entry.path: entry for entry in overlay.scan()}
+        self._changed = {entry.path: entry for entry in overlay.entries()}
 
     def status_of(self, path: bytes) -> os.stat_result | None:
         """Implement ``ResultFolder.status_of``."""
@@ -301,12 +275,18 @@ class _Discarded(NamedTuple):
 
     kind: ErrorKind | None
     reason: str
+    conflicts: tuple[ConcurrentChange, ...] = ()
 
 
-def _named(refused: list[FileChange]) -> str:
-    named = "".join(f"\n- {change.display_path}: {change.refused}" for change in refused[:MAX_NAMED])
-    more = f"\n- and {len(refused) - MAX_NAMED} more" if len(refused) > MAX_NAMED else ""
-    return f"these changes are not allowed:{named}{more}"
+def _conflicting(conflicts: tuple[ConcurrentChange, ...]) -> _Discarded:
+    named = _named([(each.display_path, each.reason) for each in conflicts])
+    reason = f"another process changed the same files; call the tool again:{named}"
+    return _Discarded("conflict", reason, conflicts)
+
+
+def _named(refused: list[tuple[str, str]]) -> str:
+    named = "".join(f"\n- {path}: {reason}" for path, reason in refused[:MAX_NAMED])
+    return named + (f"\n- and {len(refused) - MAX_NAMED} more" if len(refused) > MAX_NAMED else "")
 
 
 def _with_note(result: ToolResult, kind: ErrorKind, reason: str) -> ToolResult:

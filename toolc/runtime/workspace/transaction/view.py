@@ -1,7 +1,7 @@
 """Scan what a tool has changed in its view: the upper directory of an overlay, or a full copy.
 
-Both kinds list what may have changed (``scan``) and check whether a real file is still what the tool saw
-(``is_as_seen``). The contents were created by the tool and are read by descriptor only.
+Both kinds list what may have changed (``scan``) and tell what the real folder had when the call began (``base``). The
+contents were created by the tool and are read by descriptor only.
 """
 
 import errno
@@ -12,8 +12,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
-from toolc.model.spec.sandbox import MIB
-from toolc.runtime.workspace.dir_handle import FOLDER, READ, DirHandle, openat2_beneath, write_all
+from toolc.runtime.workspace.dir_handle import READ, DirHandle, openat2_beneath
+from toolc.runtime.workspace.transaction.baseline import Baseline
+from toolc.runtime.workspace.transaction.file_state import (
+    MAX_BYTES,
+    MIB,
+    FileState,
+    copy_content,
+    read_state,
+    state_at,
+    state_of,
+)
 
 MAX_ENTRIES: Final = 20_000
 """The number of paths that a call may change, and that a copy may have."""
@@ -21,12 +30,10 @@ MAX_ENTRIES: Final = 20_000
 MAX_DEPTH: Final = 100
 """The number of folder levels: every part of a path is opened separately."""
 
+CHANGED: Final = FileState(0, 0, 0, 0, "")
+"""The base of a path that may have been changed since the call began: no file is like this."""
+
 _WHITEOUT: Final = os.makedev(0, 0)
-
-MAX_BYTES: Final = 1024 * MIB
-"""The maximum size of a workspace that is copied, in bytes."""
-
-_PIECE: Final = 1 << 20
 
 
 class TooManyChangesError(Exception):
@@ -35,16 +42,14 @@ class TooManyChangesError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ViewEntry:
-    """A path in a view that may differ from the real file; ``status`` is None if it was deleted.
+    """An entry of the upper directory of an overlay; ``status`` is None if the path was deleted.
 
-    ``hides_real``: a folder that hides the real one at its path. ``has_origin``: it originates from a file of the real
-    folder, at this path or, except for folders, at another.
+    ``hides_real``: a folder that hides the real one at its path.
     """
 
     path: bytes
     status: os.stat_result | None
     hides_real: bool = False
-    has_origin: bool = False
 
 
 class View(Protocol):
@@ -54,73 +59,114 @@ class View(Protocol):
     def root(self) -> DirHandle:
         """The folder from which the new files are read."""
 
-    def scan(self) -> Iterator[ViewEntry]:
-        """Yield each path that may differ, folders first. Raises ``OSError`` or ``TooManyChangesError``."""
+    def scan(self) -> Iterator[tuple[bytes, FileState | None]]:
+        """Yield each path that may differ from the base, and what the tool left there.
 
-    def is_as_seen(self, path: bytes, status: os.stat_result | None, entry: ViewEntry | None) -> bool:
-        """Return whether the real file (None if there is none now) is what was at ``path`` when the tool started.
+        Raises ``OSError`` or ``TooManyChangesError``.
+        """
 
-        ``entry`` is the entry of ``scan`` for this path, None if there was only one for a folder above it.
+    def base(self, path: bytes, now: FileState | None) -> FileState | None:
+        """Return what the real folder had at ``path`` when the call began: None for nothing.
+
+        Return ``CHANGED`` if that is unknown and others may have changed it; ``now`` is what is there now.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """The upper directory of an overlay; its markers are documented in the kernel's filesystems/overlayfs.rst.
-
-    ``since_ns`` is a time of the kernel's file clock before the sandbox started: the tool may not have seen later
-    changes. The ctime of a file cannot be set by any process. Inspecting every file beforehand would take longer
-    than most calls.
-    """
+    """The upper directory of an overlay; its markers are documented in the kernel's filesystems/overlayfs.rst."""
 
     root: DirHandle
     real: DirHandle
-    since_ns: int
+    baseline: Baseline
 
-    def scan(self) -> Iterator[ViewEntry]:
-        """Yield everything in the upper directory."""
+    def entries(self) -> Iterator[ViewEntry]:
+        """Yield everything in the upper directory, folders first. Raises ``OSError`` or ``TooManyChangesError``."""
         pending: list[tuple[bytes, bool]] = [(b"", False)]
         count = 0
         while pending:
             folder, is_opaque = pending.pop()
-            prefix = folder + b"/" if folder else b""
             for name, status in self.root.entries(folder, MAX_ENTRIES + 1):
                 count += 1
-                path = prefix + name
+                path = _join(folder, name)
                 _check(count, path)
                 if stat.S_ISCHR(status.st_mode) and status.st_rdev == _WHITEOUT:
                     yield ViewEntry(path, None)
                 elif stat.S_ISDIR(status.st_mode):
-                    with self.root.folder(path) as descriptor:
-                        hides = is_opaque or _marker(descriptor, "opaque") == b"y"
-                        has_origin = not hides and _marker(descriptor, "origin") is not None
-                    yield ViewEntry(path, status, hides_real=hides, has_origin=has_origin)
+                    hides = is_opaque or self._marker(path, "opaque") == b"y"
+                    yield ViewEntry(path, status, hides_real=hides)
                     pending.append((path, hides))
                 else:
-                    yield ViewEntry(path, status, has_origin=self._has_origin(path, status))
+                    yield ViewEntry(path, status)
 
-    def is_as_seen(self, path: bytes, status: os.stat_result | None, entry: ViewEntry | None) -> bool:
-        """Compare the time of the last change; if there is no file, that of the folder above."""
-        if status is not None:
-            return stat.S_ISDIR(status.st_mode) or status.st_ctime_ns < self.since_ns
-        if entry is None or entry.status is None or not entry.has_origin:
+    def scan(self) -> Iterator[tuple[bytes, FileState | None]]:
+        """Yield everything in the upper directory, and everything in real folders that it hides."""
+        for entry in self.entries():
+            mine = None if entry.status is None else read_state(self.root, entry.path)
+            yield entry.path, mine
+            if mine is None or not mine.is_folder:
+                yield from self._below(entry.path)
+            elif entry.hides_real:
+                for name in self._names(entry.path):
+                    path = _join(entry.path, name)
+                    if self.root.status_of(path) is None:
+                        yield path, None
+                        yield from self._below(path)
+
+    def base(self, path: bytes, now: FileState | None) -> FileState | None:
+        """Return what was recorded; otherwise judge by the time of the last change."""
+        recorded = self.baseline.states.get(path)
+        is_covered = self.baseline.covers(path)
+        if is_covered and (recorded is None or recorded.is_known):
+            return recorded
+        if now is None:
+            return CHANGED if is_covered or self._was_removed(path) else None
+        return CHANGED if self.baseline.clock.is_before(now.changed_ns) else now
+
+    def _below(self, top: bytes) -> Iterator[tuple[bytes, None]]:
+        """Yield the paths below a folder of the base; nothing if it had no folder there."""
+        pending = [top]
+        while pending:
+            folder = pending.pop()
+            for name in self._names(folder):
+                path = _join(folder, name)
+                check_depth(path)
+                yield path, None
+                pending.append(path)
+
+    def _names(self, path: bytes) -> tuple[bytes, ...]:
+        names = self.baseline.names(path)
+        if names is not None:
+            return names
+        status = self.real.status_of(path)
+        if status is None or not stat.S_ISDIR(status.st_mode):
+            return ()
+        return tuple(name for name, _ in self.real.entries(path, MAX_ENTRIES + 1))
+
+    def _was_removed(self, path: bytes) -> bool:
+        """Return whether others may have removed the unrecorded file from which the entry at ``path`` originates."""
+        status = self.root.status_of(path)
+        is_marked = status is not None and stat.S_IFMT(status.st_mode) in {stat.S_IFREG, stat.S_IFDIR}
+        if status is None or not is_marked or self._marker(path, "origin") is None:
+            return False
+        if stat.S_ISDIR(status.st_mode):
             return True
-        if stat.S_ISDIR(entry.status.st_mode):
-            return False
-        # The tool moved it here, or another process removed it: then its folder was changed.
+        # Otherwise the tool moved it here from another path.
         folder = self.real.status_of(path.rpartition(b"/")[0])
-        return folder is None or folder.st_ctime_ns < self.since_ns
+        return folder is not None and self.baseline.clock.is_before(folder.st_ctime_ns)
 
-    def _has_origin(self, path: bytes, status: os.stat_result) -> bool:
-        if not stat.S_ISREG(status.st_mode):
-            return False
-        with suppress(PermissionError), self.root.file(path) as descriptor:
-            return _marker(descriptor, "origin") is not None
-        return False
+    def _marker(self, path: bytes, name: str) -> bytes | None:
+        with suppress(OSError):
+            opened = openat2_beneath(self.root.descriptor, path, READ)
+            try:
+                return os.getxattr(opened, f"user.overlay.{name}")
+            finally:
+                os.close(opened)
+        return None
 
 
-class Stamp(NamedTuple):
-    """Attributes that distinguish two versions of a file without reading their content."""
+class _Stamp(NamedTuple):
+    """Attributes that distinguish two versions of a file of the copy; only the kernel can set its ctime."""
 
     inode: int
     size: int
@@ -130,42 +176,32 @@ class Stamp(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A full copy. ``originals`` and ``copies`` hold the stamps of both sides when it was made."""
+    """A full copy: what was copied, what it is not safe to copy (``left_out``), and stamps of the copies."""
 
     root: DirHandle
-    originals: dict[bytes, Stamp] = field(default_factory=dict)
-    copies: dict[bytes, Stamp] = field(default_factory=dict)
+    originals: dict[bytes, FileState] = field(default_factory=dict)
+    left_out: set[bytes] = field(default_factory=set)
+    copies: dict[bytes, _Stamp] = field(default_factory=dict)
 
-    def scan(self) -> Iterator[ViewEntry]:
+    def scan(self) -> Iterator[tuple[bytes, FileState | None]]:
         """Yield what was changed or added in the copy, and what was removed from it."""
         seen: set[bytes] = set()
-        folders: set[bytes] = {b""}
         pending = [b""]
         while pending:
             folder = pending.pop()
-            prefix = folder + b"/" if folder else b""
             for name, status in self.root.entries(folder, MAX_ENTRIES + 1):
-                path = prefix + name
+                path = _join(folder, name)
                 seen.add(path)
                 _check(len(seen), path)
                 if stat.S_ISDIR(status.st_mode):
-                    folders.add(path)
-                    yield ViewEntry(path, status)
                     pending.append(path)
-                elif self.copies.get(path) != _stamp(status):
-                    yield ViewEntry(path, status, has_origin=path in self.originals)
-        for path in sorted(self.originals):
-            if path not in seen and path.rpartition(b"/")[0] in folders:
-                yield ViewEntry(path, None, has_origin=True)
+                if stat.S_ISDIR(status.st_mode) or self.copies.get(path) != _stamp(status):
+                    yield path, read_state(self.root, path)
+        yield from ((path, None) for path in self.originals if path not in seen)
 
-    def is_as_seen(self, path: bytes, status: os.stat_result | None, entry: ViewEntry | None) -> bool:
-        """Compare the stamp of the original; for folders only that both are folders."""
-        original = self.originals.get(path)
-        if status is None or original is None:
-            return status is None and original is None
-        if stat.S_ISDIR(status.st_mode) and stat.S_ISDIR(original.mode):
-            return True
-        return original == _stamp(status)
+    def base(self, path: bytes, now: FileState | None) -> FileState | None:
+        """Return what was copied. What was left out cannot be compared, because the tool did not see it."""
+        return CHANGED if path in self.left_out else self.originals.get(path)
 
 
 def check_depth(path: bytes) -> None:
@@ -184,41 +220,39 @@ def copy_tree(real: DirHandle, target: DirHandle) -> Copy:
     folders: list[tuple[bytes, os.stat_result]] = [(b"", real.status)]
     total = 0
     for folder, _ in folders:
-        prefix = folder + b"/" if folder else b""
         with real.folder(folder) as source, target.folder(folder) as copy_folder:
             for name, status in _entries(real, folder):
-                path = prefix + name
+                path = _join(folder, name)
                 check_depth(path)
                 if len(view.originals) >= MAX_ENTRIES:
                     raise TooManyChangesError(f"it has more than {MAX_ENTRIES} files")
                 total += status.st_size if stat.S_ISREG(status.st_mode) else 0
                 if total > MAX_BYTES:
                     raise TooManyChangesError(f"it has more than {MAX_BYTES // MIB} MiB")
-                if status.st_dev == real.status.st_dev and _copy(source, copy_folder, name, status):
-                    view.originals[path] = _stamp(status)
-                    if stat.S_ISDIR(status.st_mode):
-                        folders.append((path, status))
+                original = _copy(source, copy_folder, name, status)
+                if original is None:
+                    view.left_out.add(path)
+                    continue
+                view.originals[path] = original
+                if original.is_folder:
+                    folders.append((path, status))
     # Innermost first, because creating the contents of a folder changes its times.
     for path, status in reversed(folders):
         with target.folder(path) as copy_folder:
             _copy_metadata(copy_folder, status)
     # The kernel's timestamps are complete only now.
     for folder, _ in folders:
-        prefix = folder + b"/" if folder else b""
         copies = target.entries(folder, MAX_ENTRIES)
-        view.copies.update({prefix + name: _stamp(status) for name, status in copies})
+        view.copies.update({_join(folder, name): _stamp(status) for name, status in copies})
     return view
 
 
-def _stamp(status: os.stat_result) -> Stamp:
-    return Stamp(status.st_ino, status.st_size, status.st_ctime_ns, status.st_mode)
+def _join(folder: bytes, name: bytes) -> bytes:
+    return folder + b"/" + name if folder else name
 
 
-def _marker(descriptor: int, name: str) -> bytes | None:
-    try:
-        return os.getxattr(descriptor, f"user.overlay.{name}")
-    except OSError:
-        return None
+def _stamp(status: os.stat_result) -> _Stamp:
+    return _Stamp(status.st_ino, status.st_size, status.st_ctime_ns, status.st_mode)
 
 
 def _check(count: int, path: bytes) -> None:
@@ -236,62 +270,45 @@ def _entries(real: DirHandle, folder: bytes) -> list[tuple[bytes, os.stat_result
         return []
 
 
-def _copy(source: int, target: int, name: bytes, status: os.stat_result) -> bool:
-    """Copy one entry of the folder ``source`` into ``target``; return False for a kind that is skipped."""
-    if stat.S_ISDIR(status.st_mode):
-        if _is_mounted(source, name):
-            return False
-        os.mkdir(name, 0o700, dir_fd=target)
-    elif stat.S_ISLNK(status.st_mode):
-        os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=target)
-        if os.geteuid() == 0:
-            os.chown(name, status.st_uid, status.st_gid, dir_fd=target, follow_symlinks=False)
-    elif stat.S_ISREG(status.st_mode):
-        return _copy_file(source, target, name, status)
-    else:
-        return False
-    return True
-
-
-def _is_mounted(source: int, name: bytes) -> bool:
-    """Return whether a folder is a mount of the same file system; others are detected by their device number."""
+def _copy(source: int, target: int, name: bytes, status: os.stat_result) -> FileState | None:
+    """Copy one entry of the folder ``source``; return what was copied, or None for a kind that is left out."""
     try:
-        os.close(openat2_beneath(source, name, FOLDER))
+        if stat.S_ISREG(status.st_mode):
+            return _copy_file(source, target, name, status)
+        if not (stat.S_ISDIR(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+            return None
+        original = state_at(source, name)
     except PermissionError:
-        return False
+        return None
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        return True
-    return False
+        return None  # another file system, or this one again, is mounted there
+    if original.is_folder:
+        os.mkdir(name, 0o700, dir_fd=target)
+    else:
+        os.symlink(os.fsencode(original.content), name, dir_fd=target)
+        if os.geteuid() == 0:
+            os.chown(name, status.st_uid, status.st_gid, dir_fd=target, follow_symlinks=False)
+    return original
 
 
-def _copy_file(source: int, target: int, name: bytes, status: os.stat_result) -> bool:
-    try:
-        original = openat2_beneath(source, name, READ)
-    except PermissionError:
-        return False
-    except OSError as error:
-        if error.errno == errno.EXDEV:
-            return False
-        raise
+def _copy_file(source: int, target: int, name: bytes, status: os.stat_result) -> FileState | None:
+    original = openat2_beneath(source, name, READ)
     try:
         if not stat.S_ISREG(os.fstat(original).st_mode):
-            return False
+            return None
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         copy = os.open(name, flags, 0o600, dir_fd=target)
         try:
-            left = status.st_size
             # Never more than was counted: the file may be growing.
-            while left > 0 and (piece := os.read(original, min(left, _PIECE))):
-                left -= len(piece)
-                write_all(copy, piece)
+            content = copy_content(original, copy, status.st_size)
             _copy_metadata(copy, status)
         finally:
             os.close(copy)
+        return state_of(status, content)
     finally:
         os.close(original)
-    return True
 
 
 def _copy_metadata(descriptor: int, status: os.stat_result) -> None:

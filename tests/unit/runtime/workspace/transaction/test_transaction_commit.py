@@ -19,7 +19,8 @@ from toolc.runtime.workspace import scratch_sweep
 from toolc.runtime.workspace.dir_handle import RENAME_EXCHANGE
 from toolc.runtime.workspace.dir_handle import rename as real_rename
 from toolc.runtime.workspace.transaction import commit
-from toolc.runtime.workspace.transaction.journal import PLAN, StagingArea, locked_workspace
+from toolc.runtime.workspace.transaction.journal import PLAN, STAGED, CommitPlan, StagingArea
+from toolc.runtime.workspace.transaction.lock import locked_workspace
 
 __all__ = ["workspace"]
 
@@ -36,7 +37,7 @@ def test_a_file_that_changes_during_the_commit_is_restored(workspace: Path, monk
     saved: list[bytes] = []
     monkeypatch.setattr(commit, "rename", rename)
     result = call(doing(edit), tool(), workspace)
-    assert "a was changed by another process while the tool ran" in result.text
+    assert "- a: it was changed by another process while the tool ran" in result.text
     assert tree(workspace) == BEFORE | {"a": "theirs\n"}
 
 
@@ -64,7 +65,7 @@ def test_a_full_disk_while_staging_changes_nothing(workspace: Path, monkeypatch:
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(commit, "write_all", full)
+    monkeypatch.setattr(commit, "copy_content", full)
     assert "the changes cannot be written" in call(doing(edit), tool(), workspace).text
     assert tree(workspace) == BEFORE
 
@@ -83,14 +84,15 @@ def test_a_changed_file_keeps_its_access_control_list(workspace: Path) -> None:
 
 
 def test_a_replaced_staging_folder_is_not_used(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def mkdir(name: str | Path, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
-        real_mkdir(name, mode, dir_fd=dir_fd)
-        if str(name).startswith(commit.PREFIX):
-            (workspace / name).rename(workspace.parent / "aside")
-            real_mkdir(workspace / name)
-            (workspace / name / "new.0").symlink_to("/etc/passwd")
+    def mkdir(path: str | Path, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+        real_mkdir(path, mode, dir_fd=dir_fd)
+        if commit.PREFIX in str(path):
+            Path(path).rename(workspace.parent / "aside")
+            real_mkdir(path)
+            (Path(path) / "new.0").symlink_to("/etc/passwd")
 
     real_mkdir = os.mkdir
+    monkeypatch.setattr(commit, "_can_stage", lambda folder, _: folder == workspace.parent)
     monkeypatch.setattr(os, "mkdir", mkdir)
     result = call(doing(lambda view: (view / "a").write_text("new\n")), tool(), workspace)
     assert "was changed by another process while the tool ran" in result.text
@@ -133,25 +135,28 @@ def _leftovers(workspace: Path, pid: int) -> list[str]:
 
 
 def test_a_sweep_does_not_change_a_folder_that_replaced_the_workspace(tmp_path: Path) -> None:
-    (tmp_path / "work" / ".toolc-1").mkdir(parents=True)
-    (tmp_path / "work" / ".toolc-1" / "new.0").write_text("theirs")
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a").write_text("theirs")
     scratch = tmp_path / "owner" / "1"
-    scratch.mkdir(parents=True)
-    StagingArea(str(tmp_path / "work"), 1, ".toolc-1").write(scratch)
-    assert scratch_sweep.sweep(tmp_path / "owner").removed
-    assert not scratch_sweep.sweep(tmp_path / "owner").removed
-    assert tree(tmp_path) == {"work": "folder", "work/.toolc-1": "folder", "work/.toolc-1/new.0": "theirs"}
+    (scratch / STAGED).mkdir(parents=True)
+    (scratch / STAGED / "old.0").write_text("old")
+    StagingArea(str(tmp_path / "work"), 1, str(scratch / STAGED)).write(scratch)
+    CommitPlan((scratch / STAGED).stat().st_ino, (), ()).write(scratch)
+    (unfinished,) = scratch_sweep.sweep(tmp_path / "owner").unfinished
+    assert "that folder was moved or removed" in unfinished.message
+    assert tree(tmp_path / "work") == {"a": "theirs"}
+    assert (scratch / STAGED / "old.0").read_text() == "old"
 
 
 def test_other_files_in_the_staging_folder_are_kept(tmp_path: Path) -> None:
-    work, scratch = tmp_path / "work", tmp_path / "owner" / "1"
+    staged, scratch = tmp_path / ".toolc-1", tmp_path / "owner" / "1"
+    staged.mkdir()
     for name in ("new.0", "theirs"):
-        (work / ".toolc-1" / name).parent.mkdir(parents=True, exist_ok=True)
-        (work / ".toolc-1" / name).touch()
+        (staged / name).touch()
     scratch.mkdir(parents=True)
-    StagingArea(str(work), work.stat().st_ino, ".toolc-1").write(scratch)
+    StagingArea(str(tmp_path / "work"), 1, str(staged)).write(scratch)
     assert scratch_sweep.discard(scratch) is None
-    assert tree(work) == {".toolc-1": "folder", ".toolc-1/theirs": ""}
+    assert tree(staged) == {"theirs": ""}
 
 
 def test_a_new_folder_inherits_the_set_group_id_bit(workspace: Path) -> None:
@@ -170,14 +175,14 @@ def test_a_failed_rollback_names_the_old_files(workspace: Path, monkeypatch: pyt
     monkeypatch.setattr(commit, "_set_mode", fail)
     with pytest.raises(InfrastructureError) as raised:
         call(doing(edit), tool(), workspace)
-    (staging,) = workspace.glob(".toolc-*")
+    (mine,) = [each for each in scratches() if (each / PLAN).exists()]
+    staging = mine / STAGED
     assert str(raised.value) == (
         f"the workspace {workspace} has only a part of the call's changes because another process changed the same "
-        f"files: a (the old file is new.0), b (the old file is old.1), in {staging.name}; restore what you need from "
-        "that folder, then remove it"
+        f"files: a (the old file is new.0), b (the old file is old.1), in {staging}; restore what you need from that "
+        "folder, then remove it"
     )
     assert sorted(path.read_text() for path in staging.iterdir() if path.name in {"new.0", "old.1"}) == ["a\n", "b\n"]
-    (mine,) = [each for each in scratches() if (each / PLAN).exists()]
     shutil.rmtree(staging)
     scratch_sweep.discard(mine)
 

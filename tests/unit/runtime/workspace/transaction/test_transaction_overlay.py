@@ -11,7 +11,8 @@ from transaction_cases import DONE, call, changes_of, doing, paths, tool, tree
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.workspace.transaction.transaction import ChangeClock
+from toolc.runtime.workspace.transaction import baseline
+from toolc.runtime.workspace.transaction.baseline import ChangeClock
 from toolc.testing.fake_engine import FakeEngine, FakeSandbox
 
 __all__ = ["workspace"]
@@ -42,7 +43,20 @@ def set_marker(path: Path, name: str) -> None:
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can create the marker of a deleted file")
 
 
+WORKSPACES = pytest.mark.parametrize(
+    "is_recorded", [True, False], ids=["recorded", "too large to record"], indirect=True
+)
+
+
+@pytest.fixture
+def is_recorded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not request.param:
+        monkeypatch.setattr(baseline, "MAX_ENTRIES", 0)
+
+
 @needs_root
+@WORKSPACES
+@pytest.mark.usefixtures("is_recorded")
 def test_markers_represent_deletions_and_opaque_folders(workspace: Path) -> None:
     def act(upper: Path) -> None:
         os.mknod(upper / "a", 0o020000, os.makedev(0, 0))
@@ -57,6 +71,8 @@ def test_markers_represent_deletions_and_opaque_folders(workspace: Path) -> None
     assert tree(workspace) == {"b": "b\n", "d": "folder", "d/sub": "folder", "d/x": "x\n"}
 
 
+@WORKSPACES
+@pytest.mark.usefixtures("is_recorded")
 def test_a_file_that_another_process_removed_is_not_created_again(workspace: Path) -> None:
     """An entry that originates from a real file was removed if its folder has changed since."""
 
@@ -71,12 +87,15 @@ def test_a_file_that_another_process_removed_is_not_created_again(workspace: Pat
 
     def act_while_removed(upper: Path) -> None:
         act(upper)
+        (upper / "a").write_text("newer\n")
         (workspace / "a").unlink()
 
     assert "- a: it was changed by another process" in call(OverlayEngine(act_while_removed), tool(), workspace).text
     assert not (workspace / "a").exists()
 
 
+@WORKSPACES
+@pytest.mark.usefixtures("is_recorded")
 def test_a_file_written_just_before_the_call_is_not_a_conflict(workspace: Path) -> None:
     for number in range(5):
         (workspace / "a").write_text(f"{number}\n")
@@ -84,18 +103,25 @@ def test_a_file_written_just_before_the_call_is_not_a_conflict(workspace: Path) 
         assert not result.is_error, result.text
 
 
-def test_changes_are_refused_if_the_clock_was_set_back(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ChangeClock, "clock_was_set_back", lambda _: True)
-    result = call(OverlayEngine(lambda upper: (upper / "a").write_text("new\n")), tool(), workspace)
-    assert "the clock was set back during the call" in result.text
+def test_unrecorded_files_count_as_changed_if_the_clock_was_set_back(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def act(upper: Path) -> None:
+        (upper / "a").write_text("new\n")
+
+    monkeypatch.setattr(ChangeClock, "was_set_back", lambda _: True)
+    assert not call(OverlayEngine(act), tool(), workspace).is_error
+    (workspace / "a").write_text("a\n")
+    monkeypatch.setattr(baseline, "MAX_ENTRIES", 0)
+    assert "- a: it was changed by another process" in call(OverlayEngine(act), tool(), workspace).text
     assert tree(workspace) == BEFORE
 
 
 def test_a_clock_that_was_set_back_is_detected() -> None:
     clock = ChangeClock.now()
     time.sleep(0.01)
-    assert not clock.clock_was_set_back()
-    assert ChangeClock(clock.stamp_ns + 10**9, clock.running_ns).clock_was_set_back()
+    assert not clock.was_set_back()
+    assert ChangeClock(clock.stamp_ns + 10**9, clock.running_ns).was_set_back()
 
 
 @pytest.mark.parametrize("reading", range(3))
@@ -110,7 +136,7 @@ def test_a_delay_while_the_clocks_are_read_is_not_a_change(monkeypatch: pytest.M
 
     real = time.clock_gettime_ns
     monkeypatch.setattr(time, "clock_gettime_ns", read)
-    assert not started.clock_was_set_back()
+    assert not started.was_set_back()
 
 
 def test_a_copy_is_used_if_the_overlay_cannot_be_mounted(workspace: Path) -> None:

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from edited_workspace import AFTER, BEFORE, edit, workspace
@@ -16,10 +17,36 @@ from toolc.model.errors import InfrastructureError
 from toolc.runtime.execution import leftovers
 from toolc.runtime.workspace import scratch, scratch_sweep
 from toolc.runtime.workspace.transaction import commit, journal, recovery
-from toolc.runtime.workspace.transaction.journal import PLAN, STAGING, CommitPlan
+from toolc.runtime.workspace.transaction.journal import PLAN, STAGED, STAGING, CommitPlan
 from toolc.sandbox.host import owner
 
 __all__ = ["workspace"]
+
+
+def killed_commits(folder: Path, way: str) -> list[dict[str, Any]]:
+    program = [sys.executable, str(SUPPORT / "killed_commits.py"), str(folder), way]
+    done = subprocess.run(program, env=os.environ | {"PYTHONPATH": str(SUPPORT)}, capture_output=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.integrations
+@pytest.mark.slow
+@pytest.mark.timeout(600)  # a process for each step
+def test_a_writer_after_a_kill_at_any_step_loses_nothing(tmp_path: Path) -> None:
+    rows = killed_commits(tmp_path, "writer")
+    old, new = (
+        rows[0]["before"],
+        {key: value for key, value in rows[-1]["after"].items() if key not in rows[-1]["kept"]},
+    )
+    for row in rows:
+        after, kept = row["after"], row["kept"]
+        assert {name: after.get(name) for name in kept} == kept, row
+        others = {name: value for name, value in after.items() if name not in kept}
+        assert others in ({name: value for name, value in old.items() if name not in kept}, new), row
+        assert row["left"] == [], row
+        # If the commit had replaced the file that the writer has changed, the old one is named and kept.
+        assert "a\n" in row.get("old", ["a\n"]), row
+    assert sum("old" in row for row in rows) > len(rows) // 6
 
 
 @pytest.mark.integrations
@@ -27,16 +54,14 @@ __all__ = ["workspace"]
 @pytest.mark.timeout(600)  # a process for each step
 @pytest.mark.parametrize("way", ["commit", "recovery", "steps"])
 def test_a_kill_at_any_step_leaves_the_old_or_the_new_state(tmp_path: Path, way: str) -> None:
-    program = [sys.executable, str(SUPPORT / "killed_commits.py"), str(tmp_path), way]
-    done = subprocess.run(program, env=os.environ | {"PYTHONPATH": str(SUPPORT)}, capture_output=True, check=True)
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    rows = killed_commits(tmp_path, way)
     old, new = rows[0]["before"], rows[-1]["after"]
     assert new["a"] == ["new\n", "0o100644"]
     for row in rows:
         assert row["after"] in (old, new), row
         assert row["left"] == [], row
     # Many of the states were neither, before the recovery.
-    assert sum(row["middle"] not in (old, new) for row in rows) > len(rows) // 3
+    assert sum(row["middle"] not in (old, new) for row in rows) > len(rows) // 6
     assert sum(row["after"] == new for row in rows) < len(rows) // 2
 
 
@@ -75,11 +100,6 @@ def discard(scratch_folder: Path) -> recovery.Unfinished:
     return unfinished
 
 
-def staging(workspace: Path) -> Path:
-    (found,) = workspace.glob(".toolc-*")
-    return found
-
-
 def test_a_complete_commit_that_was_not_reported_is_rolled_back(workspace: Path, interrupted: Interrupt) -> None:
     scratch_folder = interrupted()
     assert {**tree(workspace), **AFTER} == tree(workspace)
@@ -104,15 +124,14 @@ def test_a_file_changed_since_is_kept_and_the_old_file_is_named(
     scratch_folder = interrupted()
     change(workspace / "a")
     unfinished = discard(scratch_folder)
-    kept = staging(workspace)
+    kept = scratch_folder / STAGED
     (old,) = [path for path in kept.iterdir() if path.is_file() and path.read_text() == "a\n"]
     assert unfinished.message == (
         f"a call was killed while it wrote its changes to {workspace}, and some cannot be undone because another "
         f"process has changed the same files since: a (the old file is {old.name}); restore what you need from {kept}, "
         "then remove that folder"
     )
-    found = {path: text for path, text in tree(workspace).items() if not path.startswith(".toolc-")}
-    assert found == BEFORE | {"a": "theirs\n"}
+    assert tree(workspace) == BEFORE | {"a": "theirs\n"}
     # The message is repeated until the user has resolved the conflict.
     assert scratch_sweep.discard(scratch_folder) == unfinished
     assert (workspace / "a").read_text() == "theirs\n"
@@ -143,8 +162,7 @@ def test_changes_since_the_commit_are_kept(
     change(workspace)
     unfinished = discard(scratch_folder)
     assert f"another process has changed the same files since: {conflict}" in unfinished.message
-    found = {path: text for path, text in tree(workspace).items() if not path.startswith(".toolc-")}
-    assert found == {path: text for path, text in BEFORE.items() if not path.startswith(tuple(after))} | after
+    assert tree(workspace) == {path: text for path, text in BEFORE.items() if not path.startswith(tuple(after))} | after
 
 
 def test_files_removed_or_moved_since_are_not_a_conflict(workspace: Path, interrupted: Interrupt) -> None:
@@ -169,7 +187,7 @@ def test_calls_in_a_workspace_with_conflicts_are_refused(
     other = tmp_path / "other"
     other.mkdir()
     assert not call(doing(lambda view: (view / "x").touch()), tool(), other).is_error
-    shutil.rmtree(staging(workspace))
+    shutil.rmtree(dead / scratch_folder.name / STAGED)
     assert not call(doing(lambda view: (view / "x").touch()), tool(), workspace).is_error
     assert not dead.exists()
 
@@ -184,12 +202,12 @@ def test_leftovers_report_conflicts(
     (workspace / "a").write_text("theirs\n")
     dead = owner.Owner(machine="", boot=owner.Owner.current().boot, pidns=owner.Owner.current().pidns, pid=0, start=0)
     monkeypatch.setattr(owner.Owner, "reason_kept", lambda _: "")
-    scratch_folder.parent.rename(scratch._base() / dead.label())
+    moved = scratch_folder.parent.rename(scratch._base() / dead.label())
     (found,) = leftovers.survey().leftovers
     assert found.kept == ""
     with pytest.raises(InfrastructureError, match=r"a \(the old file is new.0\); restore what you need from"):
         found.remove()
-    shutil.rmtree(staging(workspace))
+    shutil.rmtree(moved / scratch_folder.name / STAGED)
     found.remove()
     assert leftovers.survey().leftovers == ()
 
@@ -211,8 +229,8 @@ def test_a_missing_workspace_is_reported_until_it_is_back(workspace: Path, inter
 
 def test_a_replaced_staging_folder_is_not_read(workspace: Path, interrupted: Interrupt) -> None:
     scratch_folder = interrupted()
-    kept = staging(workspace)
-    kept.rename(workspace / "aside")
+    kept = scratch_folder / STAGED
+    kept.rename(scratch_folder.parent / "aside")
     kept.mkdir()
     (kept / "new.0").symlink_to("/etc/passwd")
     assert scratch_sweep.discard(scratch_folder) is None
@@ -296,7 +314,8 @@ def test_a_journal_written_by_a_tool_is_ignored(tmp_path: Path) -> None:
     forged = tmp_path / "owner" / "1.1"
     forged.mkdir(parents=True)
     inode = victim.parent.stat().st_ino
-    (forged / STAGING).write_text(json.dumps({"workspace": f"{tmp_path}/work", "inode": inode, "name": ".toolc-1"}))
+    journal_of_tool = {"workspace": f"{tmp_path}/work", "inode": inode, "path": str(victim)}
+    (forged / STAGING).write_text(json.dumps(journal_of_tool))
     assert scratch_sweep.sweep(tmp_path / "owner").removed
     assert not scratch_sweep.sweep(tmp_path / "owner").removed
     assert tree(tmp_path / "work") == {".toolc-1": "folder", ".toolc-1/new.0": "theirs"}
@@ -308,7 +327,7 @@ def test_a_plan_of_another_release_is_not_removed(workspace: Path, interrupted: 
     (scratch_folder / PLAN).write_text(content)
     unfinished = discard(scratch_folder)
     assert "another release of toolc has written its journal" in unfinished.message
-    assert staging(workspace).is_dir()
+    assert (scratch_folder / STAGED).is_dir()
 
 
 def test_the_plan_is_synced_before_the_first_step_and_the_steps_before_its_removal(
@@ -333,10 +352,10 @@ def test_the_plan_is_synced_before_the_first_step_and_the_steps_before_its_remov
     call(doing(lambda view: (view / "a").write_text("new\n")), tool(), workspace)
     assert events == [
         "sync draft.j", "sync scratch",  # the journal
-        "sync new.0", "sync .toolc-",  # the staged files
+        "sync new.0", "sync staged",  # the staged files
         "sync draft.j", "sync scratch",  # the plan
         "rename",
-        "sync .toolc-", "sync scratch",  # the plan is removed
+        "sync staged", "sync scratch",  # the plan is removed
     ]  # fmt: skip
 
 

@@ -1,0 +1,162 @@
+"""The built-in tools that need no network: the tests of their specs on both engines, and more cases of file_edit."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+from image_cases import usable
+from paths import SPECS
+
+from toolc.cli.main import main
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.model.json_schema import JsonValue
+from toolc.model.result import ToolResult
+from toolc.reporters.text import render
+from toolc.sandbox.oci.engine import OciEngine
+
+Edit: TypeAlias = Callable[..., ToolResult]
+"""Writes ``before`` to ``a.txt``, calls ``file_edit`` with the other arguments, and returns the result."""
+
+
+def test_builtin_specs_have_no_findings() -> None:
+    assert render(compile_specs([SPECS, SPECS / "schedule_runner.yaml"]).diagnostics, color=False) == ""
+
+
+def run_tests_of_specs(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["test", str(SPECS), str(SPECS / "schedule_runner.yaml"), "--engine", engine, "-j", "2"])
+    assert end.value.code == 0, capsys.readouterr()
+
+
+@pytest.mark.timeout(600)
+def test_tests_of_the_builtin_specs_pass(engine: OciEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    run_tests_of_specs("oci", capsys)
+
+
+@pytest.mark.integrations
+@pytest.mark.timeout(600)
+def test_tests_of_the_builtin_specs_pass_with_docker(capsys: pytest.CaptureFixture[str]) -> None:
+    usable("docker")
+    run_tests_of_specs("docker", capsys)
+
+
+def test_builtin_tools_are_tested_by_toolset(engine: OciEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["test", "--builtin", "readonly", "--tool", "word_count", "--engine", "oci"])
+    assert (end.value.code, "3 passed" in capsys.readouterr().out) == (0, True)
+    with pytest.raises(SystemExit) as end:
+        main(["test", "--builtin", "readonly", "--update"])
+    assert (end.value.code, "cannot change built-in tools" in capsys.readouterr().err) == (2, True)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+@pytest.fixture
+def edit(engine: OciEngine, folder: Path) -> Iterator[Edit]:
+    with Executor(Registry.load(f"{SPECS}/files.yaml#file_edit"), workspace=folder, engine=engine) as executor:
+
+        def edit(before: str, **arguments: JsonValue) -> ToolResult:
+            (folder / "a.txt").write_bytes(before.encode())
+            return executor.run("file_edit", {"path": "a.txt", **arguments})
+
+        yield edit
+
+
+def after(folder: Path) -> str:
+    return (folder / "a.txt").read_bytes().decode()
+
+
+APPLIED = {
+    "two hunks with wrong counts": (
+        "1\n2\n3\n4\n5\n6\n",
+        "--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n 1\n-2\n+two\n@@ -9,7 +9,7 @@\n 5\n+five and a half\n",
+        "1\ntwo\n3\n4\n5\nfive and a half\n6\n",
+    ),
+    "headers without numbers, blank context lines without a space": (
+        "a\n\nb\n", "@@ ... @@\n a\n\n-b\n+c\n", "a\n\nc\n"
+    ),
+    "the stated one of two equal places": ("x\ny\nx\n", "@@ -3 +3 @@\n-x\n+z\n", "x\ny\nz\n"),
+    "lines added at the start": ("a\n", "@@ -0,0 +1,2 @@\n+1\n+2\n", "1\n2\na\n"),
+    "a line end added": ("a\nb", "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n", "a\nb\n"),
+    "a line end removed": ("a\nb\n", "@@ -2 +2 @@\n-b\n+b\n\\ No newline at end of file\n", "a\nb"),
+    "no line end before or after": (
+        "a\nb", "@@ -2 +2 @@\n-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n", "a\nc"
+    ),
+    "a removed line that begins with two dashes": ("-- a\nb\n", "@@ -1,2 +1 @@\n--- a\n b\n", "b\n"),
+    "everything removed": ("a\n", "@@ -1 +0,0 @@\n-a\n", ""),
+    "carriage returns in the file": ("a\r\nb\r\n", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n", "a\r\nc\r\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", APPLIED)
+def test_a_diff_is_applied(name: str, edit: Edit, folder: Path) -> None:
+    before, diff, expected = APPLIED[name]
+    result = edit(before, diff=diff)
+    assert (result.error, after(folder)) == (None, expected)
+
+
+REFUSED: dict[str, tuple[str, dict[str, JsonValue], str]] = {
+    "two files": ("a\n", {"diff": "--- a\n+++ a\n@@ -1 +1 @@\n-a\n+b\n--- c\n+++ c\n@@ -1 +1 @@\n-a\n+b\n"},
+                  "the diff changes 2 files; call file_edit once for each"),
+    "no hunk": ("a\n", {"diff": "-a\n+b\n"}, "diff has no hunk"),
+    "a line without a sign": ("a\n", {"diff": "@@ -1 +1 @@\na\n"}, "line 2 of the diff begins with 'a'"),
+    "hunks in the wrong order": (
+        "a\nb\n", {"diff": "@@ -2 +2 @@\n-b\n+c\n@@ -1 +1 @@\n-a\n+d\n"}, "hunk 2 of the diff expects do not occur"
+    ),
+    "only new lines without a place": ("a\n", {"diff": "@@ @@\n+b\n"}, "hunk 1 has only new lines"),
+    "no change": ("a\n", {"diff": "@@ -1 +1 @@\n a\n"}, "the diff changes nothing"),
+    "equal texts": ("a\n", {"old_text": "a", "new_text": "a"}, "are equal"),
+    "only old_text": ("a\n", {"old_text": "a"}, "give either old_text and new_text, or diff alone"),
+    "fewer places than expected": (
+        "tea\n", {"old_text": "tea", "new_text": "jam", "expected_count": 2}, "occurs once in a.txt, not 2 times"
+    ),
+    "a wrong letter": ("first\nsecond line\n", {"old_text": "second lime", "new_text": "x"}, "places:\n2: second line"),
+    "an unknown encoding": ("a\n", {"old_text": "a", "new_text": "b", "encoding": "klingon"}, "no encoding 'klingon'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_edit_that_does_not_fit_changes_nothing(name: str, edit: Edit, folder: Path) -> None:
+    before, arguments, message = REFUSED[name]
+    result = edit(before, **arguments)
+    assert result.error is not None
+    assert (result.error.kind, after(folder)) == ("invalid_args", before)
+    assert message in result.error.message
+
+
+def test_an_edit_keeps_the_mode_and_leaves_no_other_file(edit: Edit, folder: Path) -> None:
+    (folder / "a.txt").write_text("")
+    (folder / "a.txt").chmod(0o751)
+    assert edit("a\n", old_text="a", new_text="b").error is None
+    assert (folder / "a.txt").stat().st_mode & 0o777 == 0o751
+    assert [each.name for each in folder.iterdir()] == ["a.txt"]
+
+
+def test_near_misses_in_a_large_file_are_found_within_the_time_limit(edit: Edit) -> None:
+    lines = [f"value_{number} = compute({number}, {number % 7})" for number in range(20_000)]
+    result = edit("\n".join(lines), old_text="value_12345 = compute(12345,  4)\nvalue_12346", new_text="x")
+    assert result.error is not None
+    assert result.error.kind == "invalid_args"
+    assert "12346: value_12345 = compute(12345, 4)" in result.error.message
+
+
+def test_a_long_file_is_read_in_parts(engine: OciEngine, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("".join(f"{number:09}\n" for number in range(20_000)), encoding="utf-8")
+    (tmp_path / "b.txt").write_text("é" * 100_001, encoding="utf-8")
+    with Executor(Registry.load(f"{SPECS}/files.yaml#file_read"), workspace=tmp_path, engine=engine) as executor:
+        first = executor.run("file_read", {"path": "a.txt"})
+        assert isinstance(first.data, dict)
+        assert (len(str(first.data["content"])), first.data["truncated"]) == (100_000, True)
+        assert first.text.endswith("[cut after 100000 characters; read the rest with start_line and max_lines]")
+        rest = executor.run("file_read", {"path": "a.txt", "start_line": 10_001, "max_lines": 10_000})
+        assert isinstance(rest.data, dict)
+        assert (str(rest.data["content"])[:10], rest.data["truncated"]) == ("000010000\n", False)
+        line = executor.run("file_read", {"path": "b.txt"})
+        assert isinstance(line.data, dict)
+        assert (line.data["content"], line.data["truncated"]) == ("é" * 100_000, True)

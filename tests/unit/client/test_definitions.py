@@ -1,0 +1,159 @@
+"""Definitions within the limits of a provider, and what belongs to a request."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from provider_cases import parameters, tool
+
+from toolc import Executor, Registry, UsageError
+from toolc.client.definitions import definitions_for, limit_problem
+from toolc.model.names import PROVIDER_NAMES
+from toolc.model.spec.tool import ProviderChoice, ToolSpec
+from toolc.providers.json_schema.lowering import Loss
+from toolc.providers.limits import limits_of
+
+MANY = tuple(tool(f"tool_{number:03}") for number in range(130))
+
+
+def limited(monkeypatch: pytest.MonkeyPatch, provider: str, name: str, value: int) -> None:
+    monkeypatch.setitem(limits_of(provider), name, replace(limits_of(provider)[name], value=value))
+
+
+def test_too_many_tools_for_a_provider_are_an_error_that_says_how_to_split_them() -> None:
+    message = (
+        r"openai_chat does not accept 130 tools in one request \(at most 128, as of 2025-11-29\); "
+        r"define at least 2 toolsets of up to 65 tools in the project file, and use registry.toolset\(NAME\)"
+    )
+    with pytest.raises(UsageError, match=message):
+        definitions_for("openai_chat", MANY, {})
+
+
+def test_the_number_of_tools_per_toolset_is_enough_for_all_tools() -> None:
+    many = tuple(tool(f"tool_{number:03}") for number in range(257))
+    with pytest.raises(UsageError, match="define at least 3 toolsets of up to 86 tools"):
+        definitions_for("openai_chat", many, {})
+
+
+def test_the_error_names_the_toolsets_that_fit() -> None:
+    names = [each.name for each in MANY]
+    toolsets = {"most": names[:129], "some": names[:3], "one": names[-1:], "others": ["unknown"]}
+    with pytest.raises(UsageError, match=r"use a toolset that fits, .*: one \(tools: 1\), some \(tools: 3\)$"):
+        definitions_for("openai_chat", MANY, toolsets)
+
+
+def test_a_build_has_no_problem_if_every_toolset_fits() -> None:
+    names = [each.name for each in MANY]
+    assert limit_problem("openai_chat", MANY, 0, {"first": names[:100], "second": names[100:]}) == ""
+    assert limit_problem("openai_chat", MANY[:128], 0, {}) == ""
+    too_large = limit_problem("openai_chat", MANY, 0, {"first": names[:129], "second": names[129:]})
+    assert too_large.endswith("use a toolset that fits, with registry.toolset(NAME): second (tools: 1)")
+
+
+def test_a_limit_of_one_provider_does_not_affect_the_others() -> None:
+    for name in PROVIDER_NAMES:
+        if "tools" not in limits_of(name) or limits_of(name)["tools"].value >= len(MANY):
+            assert definitions_for(name, MANY, {})
+
+
+def test_a_long_name_and_a_large_request_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch, "gemini", "name_length", 7)
+    with pytest.raises(UsageError, match=r"8 characters in a tool's name .*; give the tool 'tool_000' a shorter name"):
+        definitions_for("gemini", MANY[:1], {})
+    limited(monkeypatch, "anthropic", "size", 1000)
+    with pytest.raises(UsageError, match=r"bytes of definitions in one request .*define at least 18 toolsets"):
+        definitions_for("anthropic", MANY, {})
+
+
+def test_an_executor_and_a_registry_apply_the_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    registry = Registry.builtin("coding")
+    limited(monkeypatch, "openai_responses", "tools", 1)
+    with pytest.raises(UsageError, match="openai_responses does not accept"):
+        registry.definitions("openai_responses")
+    with Executor(registry, workspace=tmp_path) as executor:
+        with pytest.raises(UsageError, match="openai_responses does not accept"):
+            executor.definitions("openai_responses")
+        assert executor.definitions("anthropic") == registry.definitions("anthropic")
+
+
+def strict(provider: str, name: str = "look") -> ToolSpec:
+    choices = (ProviderChoice(provider=provider, strict=True),)
+    return tool(name, parameters(at={"type": "string"}), providers=choices)
+
+
+@pytest.mark.parametrize(
+    ("provider", "all_strict", "some_strict"),
+    [
+        ("openai_chat", {"parallel_tool_calls": False}, {"parallel_tool_calls": False}),
+        ("openai_responses", {"parallel_tool_calls": False}, {"parallel_tool_calls": False}),
+        ("gemini", {"toolConfig": {"functionCallingConfig": {"mode": "VALIDATED"}}}, {}),
+        ("cohere", {"strict_tools": True}, {}),
+        ("anthropic", {}, {}), ("bedrock", {}, {}), ("mistral", {}, {}), ("ollama", {}, {}), ("mcp", {}, {}),
+    ],
+)  # fmt: skip
+def test_request_options_depend_on_the_strict_tools(
+    provider: str, all_strict: dict[str, object], some_strict: dict[str, object]
+) -> None:
+    from toolc.providers import load_provider
+
+    options = load_provider(provider).request_options
+    assert options([strict(provider), strict(provider, "see")]) == all_strict
+    assert options([strict(provider), tool("see")]) == some_strict
+    assert options(()) == {}
+
+
+def test_a_build_has_a_problem_if_its_definitions_are_too_large() -> None:
+    size = limits_of("anthropic")["size"].value
+    assert limit_problem("anthropic", MANY[:1], size, {}) == ""
+    assert "33554433 bytes of definitions" in limit_problem("anthropic", MANY[:1], size + 1, {})
+
+
+def test_openai_may_call_several_tools_without_strict_mode() -> None:
+    from toolc.providers import load_provider
+
+    assert load_provider("openai_chat").request_options([tool("see")]) == {"parallel_tool_calls": True}
+
+
+def test_cohere_is_not_strict_if_a_tool_cannot_be() -> None:
+    from toolc.providers import load_provider
+
+    choices = (ProviderChoice(provider="cohere", strict=True),)
+    optional = tool("see", parameters(at={"type": "string"}) | {"required": []}, providers=choices)
+    provider = load_provider("cohere")
+    assert provider.request_options([strict("cohere"), optional]) == {}
+    assert provider.request_options([strict("cohere"), strict("cohere", "see")]) == {"strict_tools": True}
+    assert [loss.message for loss in provider.lower([optional]).losses] == [
+        "Cohere's strict mode does not support parameters that are all optional; the definition is not strict"
+    ]
+
+
+def test_the_sdks_accept_the_options() -> None:
+    from google.genai import types
+
+    options = {"toolConfig": {"functionCallingConfig": {"mode": "VALIDATED"}}}
+    config = types.GenerateContentConfig.model_validate(options).tool_config
+    assert config
+    assert config.function_calling_config
+    assert config.function_calling_config.mode == "VALIDATED"
+
+
+def test_an_unknown_provider_is_an_error() -> None:
+    with pytest.raises(UsageError, match="there is no provider 'openai'"):
+        Registry().request_options("openai")
+
+
+def test_definitions_for_cohere_are_strict_only_if_all_are() -> None:
+    from toolc.providers import load_provider
+
+    bounded = parameters(at={"type": "string", "maxLength": 9})
+    choices = (ProviderChoice(provider="cohere", strict=True),)
+    tools = [tool("look", bounded, providers=choices), tool("see")]
+    lowering = load_provider("cohere").lower(tools)
+    assert [loss for loss in lowering.losses if "strict" in loss.message] == [
+        Loss(
+            "look", "/providers/cohere/strict", "Cohere's strict mode applies to all tools of a request, "
+            "and see is not strict; the definition is not strict",
+        )
+    ]  # fmt: skip
+    assert lowering.tools == load_provider("cohere").lower([tool("look", bounded), tool("see")]).tools
+    assert "maxLength" not in str(load_provider("cohere").lower(tools[:1]).tools).replace("(maxLength: 9)", "")

@@ -1,0 +1,291 @@
+"""Programs and files in a real guest, without an engine: what ``toolc.Sandbox`` is built on."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from namespace_sandbox import NamespaceSandbox
+
+from toolc.guest import frames
+from toolc.model.errors import SandboxDiedError, UsageError
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Plan, Profile, Programs
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.sandbox import EnvVar
+from toolc.runtime.call_details import Timing
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.egress.broker import Egress
+from toolc.runtime.pool.pool import Lease
+from toolc.runtime.sessions.programs import ProgramEnd, ProgramRequest, TerminalSize
+from toolc.runtime.sessions.sandbox import Program, SandboxSession
+
+PLAN = Plan(
+    profile=Profile(),
+    invocation=Programs(files=(File(path="note", text="from the tool"),)),
+    call_id="c-1",
+    env=(EnvVar(name="PATH", value="/usr/bin:/bin"), EnvVar(name="COLOR", value="red")),
+)
+LIMIT = 1_000_000
+
+
+@pytest.fixture
+def session(guest: object) -> Iterator[SandboxSession]:
+    opened = SandboxSession(PLAN, lambda profile: Lease(NamespaceSandbox(), profile), Egress(), Timing())
+    yield opened
+    opened.close()
+
+
+def shell(script: str) -> ProgramRequest:
+    return ProgramRequest(argv=("/bin/sh", "-c", script), timeout_ms=100_000, output_bytes=LIMIT)
+
+
+def run(session: SandboxSession, request: ProgramRequest | str, stdin: bytes = b"") -> ProgramEnd:
+    program = session.start(shell(request) if isinstance(request, str) else request)
+    program.write(stdin, is_last=True)
+    return program.wait()
+
+
+def access(session: SandboxSession, operation: JsonObject, stdin: bytes = b"") -> ProgramEnd:
+    return run(session, ProgramRequest(file=operation, timeout_ms=100_000, output_bytes=LIMIT), stdin)
+
+
+def processes(session: SandboxSession) -> list[str]:
+    """Return the command lines of all programs in the sandbox, without the server and this query."""
+    script = "for each in /proc/[0-9]*; do tr '\\0\\n' '  ' < $each/cmdline 2>/dev/null; echo; done"
+    lines = run(session, script).stdout.text().splitlines()
+    return [line for line in lines if line and "python3" not in line and "cmdline" not in line and " tr " not in line]
+
+
+def test_programs_share_the_sandbox_and_the_environment_of_the_tool(session: SandboxSession) -> None:
+    assert run(session, "echo one > /tmp/a; echo $COLOR; pwd; cat /tool/note").stdout.text() == (
+        "red\n/tmp\nfrom the tool"
+    )
+    changed = replace(shell("cat; echo $COLOR; pwd >&2"), environment=(("COLOR", "blue"),), directory="/usr")
+    end = run(session, changed, b"\0\xff")
+    assert (end.stdout.data(), end.stderr.text()) == (b"\0\xffblue\n", "/usr\n")
+    assert run(session, "cat a").stdout.text() == "one\n"
+
+
+def test_exit_codes_are_those_of_a_shell(session: SandboxSession) -> None:
+    def code(*argv: str) -> tuple[int, str]:
+        end = run(session, ProgramRequest(argv=argv, timeout_ms=100_000, output_bytes=LIMIT))
+        return end.exit_code, end.reason
+
+    assert code("/bin/sh", "-c", "exit 7") == (7, "")
+    assert code("/bin/sh", "-c", "kill -TERM $$") == (143, "")
+    assert code("missing") == (127, "command not found: missing")
+    assert code("/etc") == (126, "/etc: Permission denied")
+    # A whole script instead of its words is a likely mistake of a model.
+    assert code("é" * 30_000)[0] == 126
+    assert code("x/" * 30_000)[0] == 126
+    assert code("/bin/sh", "-c", "exit 7") == (7, "")
+
+
+def test_programs_run_at_the_same_time(session: SandboxSession) -> None:
+    run(session, "mkfifo to")
+    with ThreadPoolExecutor() as threads:
+        reader = threads.submit(run, session, "cat to")  # ends only if the next program runs meanwhile
+        writer = threads.submit(run, session, "echo met > to")
+        assert (writer.result().exit_code, reader.result().stdout.text()) == (0, "met\n")
+
+
+def test_many_programs_at_once_keep_their_streams_apart(session: SandboxSession) -> None:
+    data = {number: bytes([number]) * 300_000 for number in range(20)}
+    with ThreadPoolExecutor(20) as threads:
+        ends = {number: threads.submit(run, session, "cat; cat /dev/null", each) for number, each in data.items()}
+        assert {number: end.result().stdout.data() for number, end in ends.items()} == data
+
+
+def test_a_program_that_does_not_read_does_not_delay_others(session: SandboxSession) -> None:
+    blocked = session.start(shell("sleep 100"))
+    blocked.write(b"x" * 10_000_000)
+    assert run(session, "cat", b"y" * 3_000_000).stdout.total_bytes == 3_000_000
+    blocked.kill()
+    assert blocked.wait().exit_code == 137
+
+
+def test_huge_output_is_cut_in_the_middle(session: SandboxSession) -> None:
+    end = run(session, "echo begin; head -c 30000000 /dev/zero; echo end")
+    assert end.stdout.total_bytes == 30_000_010
+    assert (end.stdout.head[:6], end.stdout.tail[-4:], len(end.stdout.data())) == (b"begin\n", b"end\n", LIMIT)
+
+
+def test_all_output_is_passed_on_while_the_program_runs(session: SandboxSession) -> None:
+    program = session.start(
+        shell("echo first; read line; head -c 5000000 /dev/zero; echo $line >&2"), keeps_pieces=True
+    )
+    received = {"stdout": b"", "stderr": b""}
+
+    def on_output(stream: str, data: bytes) -> None:
+        if not received["stdout"]:
+            program.write(b"second\n", is_last=True)
+        received[stream] += data
+
+    assert program.wait(on_output).exit_code == 0
+    assert (received["stdout"], received["stderr"]) == (b"first\n" + bytes(5_000_000), b"second\n")
+
+
+def test_a_slow_listener_stops_the_program(session: SandboxSession) -> None:
+    program = session.start(shell("head -c 50000000 /dev/zero; echo done > /tmp/done"), keeps_pieces=True)
+    sizes: list[int] = []
+
+    def on_output(_: str, data: bytes) -> None:
+        if not sizes:
+            time.sleep(0.3)
+            assert run(session, "test -e done").exit_code == 1
+            assert sum(len(each) for _, each in program.state.pieces) <= frames.WINDOW_BYTES
+        sizes.append(len(data))
+
+    program.wait(on_output)
+    assert sum(sizes) == 50_000_000
+
+
+def test_an_exception_of_the_listener_kills_the_program(session: SandboxSession) -> None:
+    def on_output(*_: object) -> None:
+        raise ZeroDivisionError
+
+    program = session.start(shell("echo; sleep 1000"), keeps_pieces=True)
+    with pytest.raises(ZeroDivisionError):
+        program.wait(on_output)
+    assert processes(session) == []
+
+
+def test_the_time_limit_kills_all_descendants(session: SandboxSession) -> None:
+    script = "setsid sh -c 'setsid sleep 1001 & sleep 1002' & (sleep 1003 &); trap '' TERM; echo begun; sleep 1004"
+    end = run(session, replace(shell(script), timeout_ms=500))
+    assert (end.timed_out, end.exit_code, end.stdout.text()) == (True, 137, "begun\n")
+    assert processes(session) == []
+
+
+def test_the_end_of_one_program_does_not_affect_others(session: SandboxSession) -> None:
+    other = session.start(shell("sleep 1001 & wait"))
+    assert run(session, replace(shell("sleep 1002"), timeout_ms=300)).timed_out
+    assert processes(session) == ["/bin/sh -c sleep 1001 & wait ", "sleep 1001 "]
+    other.kill()
+    other.wait()
+
+
+def test_a_cancellation_kills_the_program(session: SandboxSession) -> None:
+    with Cancellation() as cancellation:
+        threading.Timer(0.2, cancellation.cancel).start()
+        program = session.start(shell("sleep 1000"))
+        assert program.wait(None, cancellation).exit_code == 137
+    assert processes(session) == []
+
+
+def test_a_process_left_in_the_background_keeps_running(session: SandboxSession) -> None:
+    started = time.monotonic()
+    assert run(session, "sleep 1000 & echo started").stdout.text() == "started\n"
+    assert time.monotonic() - started < 60
+    assert processes(session) == ["sleep 1000 "]
+
+
+def test_a_terminal_has_a_size_and_sends_ctrl_c(session: SandboxSession) -> None:
+    script = "trap 'echo interrupted; exit 5' INT; stty size; [ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo ready; read x"
+    program = session.start(replace(shell(script), terminal=TerminalSize(40, 100)), keeps_pieces=True)
+    printed = b""
+
+    def on_output(_: str, data: bytes) -> None:
+        nonlocal printed
+        printed += data
+        if printed.endswith(b"ready\r\n"):
+            program.write(b"\x03")
+
+    assert program.wait(on_output).exit_code == 5
+    assert printed.replace(b"^C", b"") == b"40 100\r\nready\r\ninterrupted\r\n"
+
+
+def test_the_size_of_a_terminal_can_change(session: SandboxSession) -> None:
+    script = "trap 'stty size; exit' WINCH; echo ready; while :; do sleep 0.01; done"
+    program = session.start(replace(shell(script), terminal=TerminalSize(40, 100)), keeps_pieces=True)
+    printed = b""
+
+    def on_output(_: str, data: bytes) -> None:
+        nonlocal printed
+        printed += data
+        if printed.endswith(b"ready\r\n"):
+            program.resize(TerminalSize(20, 50))
+
+    program.wait(on_output)
+    assert printed == b"ready\r\n20 50\r\n"
+
+
+def test_files_are_written_read_listed_and_removed(session: SandboxSession) -> None:
+    name = "odd \udcff\n'name"
+    assert access(session, {"operation": "write", "path": f"new/folder/{name}"}, b"\0\xff").exit_code == 0
+    assert access(session, {"operation": "read", "path": f"new/folder/{name}", "limit": 2}).stdout.data() == b"\0\xff"
+    run(session, "ln -s /tool/note new/folder/link; mkfifo new/folder/pipe; mkdir new/folder/below")
+    listed = json.loads(access(session, {"operation": "list", "path": "new/folder"}).stdout.data())
+    assert [each[:2] for each in listed] == [["below", "folder"], ["link", "link"], [name, "file"], ["pipe", "other"]]
+    assert access(session, {"operation": "remove", "path": "new/folder/link", "recursive": False}).exit_code == 0
+    assert access(session, {"operation": "remove", "path": "new", "recursive": True}).exit_code == 0
+    assert run(session, "ls; ls /tool").stdout.text() == "note\n"
+
+
+@pytest.mark.parametrize(
+    ("operation", "reason"),
+    [
+        ({"operation": "read", "path": "missing", "limit": 1}, "No such file or directory"),
+        ({"operation": "read", "path": "/usr", "limit": 1}, "Is a directory"),
+        ({"operation": "read", "path": "big", "limit": 10}, "File too large"),
+        ({"operation": "read", "path": "pipe", "limit": 10}, "Not a regular file"),
+        ({"operation": "write", "path": "/usr/x"}, "Permission denied"),
+        ({"operation": "write", "path": "/tmp"}, "Is a directory"),
+        ({"operation": "write", "path": "big/x"}, "Not a directory"),
+        ({"operation": "list", "path": "big"}, "Not a directory"),
+        ({"operation": "remove", "path": "full", "recursive": False}, "Directory not empty"),
+    ],
+)
+def test_an_operation_on_a_file_fails_with_its_error(
+    session: SandboxSession, operation: JsonObject, reason: str
+) -> None:
+    run(session, "printf 12345678901 > big; mkfifo pipe; mkdir full; touch full/x")
+    end = access(session, operation)
+    assert (end.reason.replace("File exists", "Not a directory"), end.errno is None) == (reason, False)
+
+
+def test_a_missing_folder_is_an_error_of_the_caller(session: SandboxSession) -> None:
+    end = run(session, replace(shell("true"), directory="missing"))
+    assert (end.ending, end.errno, end.reason) == ("not_started", 2, "No such file or directory")
+
+
+def test_a_program_that_kills_all_processes_ends_the_sandbox(session: SandboxSession) -> None:
+    with pytest.raises(SandboxDiedError, match="a program killed"):
+        run(session, "kill -9 -1; sleep 1000")
+    with pytest.raises(SandboxDiedError):
+        run(session, "true")
+
+
+def test_a_signal_to_all_processes_ends_only_programs(session: SandboxSession) -> None:
+    assert run(session, "trap '' TERM; kill -TERM -1; echo left").stdout.text() == "left\n"
+    assert run(session, "echo alive").stdout.text() == "alive\n"
+
+
+def first_output_or_end(program: Program) -> ProgramEnd | None:
+    """Return the end of a program; None if it has written something."""
+    while not program.state.pieces and program.state.end is None:
+        time.sleep(0.001)
+    return program.state.end
+
+
+def test_a_program_for_which_no_process_is_left_is_not_started(session: SandboxSession) -> None:
+    started = []
+    while (end := first_output_or_end(program := session.start(shell("echo; sleep 999"), keeps_pieces=True))) is None:
+        started.append(program)
+    assert (end.exit_code, end.reason) == (126, "Resource temporarily unavailable")
+    for each in started[:10]:
+        each.kill()
+        each.wait()
+    assert run(session, "echo alive").stdout.text() == "alive\n"
+
+
+def test_a_closed_sandbox_runs_nothing(session: SandboxSession) -> None:
+    threading.Timer(0.2, session.close).start()
+    with pytest.raises(SandboxDiedError, match="closed while a program was running"):
+        run(session, "sleep 1000")
+    with pytest.raises(UsageError, match="the sandbox is closed"):
+        session.start(shell("true"))

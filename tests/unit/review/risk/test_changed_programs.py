@@ -1,0 +1,32 @@
+"""A Python file that differs in comments and layout only is a low change, if that can be found out quickly (RSK07)."""
+
+from pathlib import Path
+
+import pytest
+from reviewing import change_lines, difference
+
+SPEC = "toolc: 1\nname: look\ndescription: Look at the moon.\nbackend: {python: {file: look.py}}\n"
+LONG = "X = 0\n" * 40_000
+SLOW = 'X = f"' + "{0}" * 6_000 + '"\n'
+
+
+def message(folder: Path, before: str, after: str) -> str:
+    program = "def look() -> str:\n    return 'full'\n"
+    states = ({"look.yaml": SPEC, "look.py": top + program} for top in (before, after))
+    (tool,) = difference(folder, *states).tools
+    (line,) = (each for each in change_lines(tool.changes) if each.startswith("RSK07"))
+    return line
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ("# Old.\n", "# New.\n\n", "RSK07 low: the program look.py changed in comments and layout only"),
+        ("X = 1\n", "X = 2\n", "RSK07 high: the program look.py changed"),
+        (LONG, f"# New.\n{LONG}", "RSK07 high: the program look.py changed"),
+        (SLOW, f"# New.\n{SLOW}", "RSK07 high: the program look.py changed"),
+    ],
+    ids=["comment", "code", "long", "slow"],
+)
+def test_what_changed_in_a_python_file(before: str, after: str, found: str, tmp_path: Path) -> None:
+    assert message(tmp_path, before, after) == found

@@ -1,0 +1,116 @@
+"""The import of what a sub-agent needs, which takes seconds on a busy machine: before the time of the call."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from agent_tools import SAY, agent_tool, executor_of, registry_of
+from scripted_model import OpenAISpeech, ScriptedModel
+from scripted_tools import error_kind
+
+from toolc.model.call import ToolCall
+from toolc.model.json_schema import JsonObject
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.composed_backends import MODEL_APIS
+
+MODULE = MODEL_APIS["openai"][0]
+COMPOSITE: JsonObject = {
+    "name": "outer",
+    "description": "Ask the helper. Use it for a question that takes some thought.",
+    "parameters": {},
+    "backend": {
+        "composite": {
+            "strategy": "sequential",
+            "steps": [{"id": "ask", "tool": "helper", "args": {"question": "why?"}}],
+        }
+    },
+}
+
+
+class SlowImport(MetaPathFinder):
+    """Delays the import of the module with the SDK until ``released``."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.released = threading.Event()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname == MODULE:
+            self.begun.set()
+            assert self.released.wait(60)
+        return None
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowImport]:
+    finder = SlowImport()
+    monkeypatch.delitem(sys.modules, MODULE, raising=False)
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
+    yield finder
+    finder.released.set()
+    while any(thread.name == "toolc import" for thread in threading.enumerate()):
+        time.sleep(0.01)
+
+
+@contextmanager
+def released_after(slow: SlowImport, seconds: float) -> Iterator[None]:
+    """Let the import end this many seconds after it has begun."""
+
+    def release() -> None:
+        slow.begun.wait(60)
+        time.sleep(seconds)
+        slow.released.set()
+
+    thread = threading.Thread(target=release)
+    thread.start()
+    yield
+    thread.join()
+
+
+@pytest.mark.parametrize("tool", ["helper", "outer"])
+def test_the_import_does_not_count_towards_the_time_limit_of_the_call(
+    tool: str, slow: SlowImport, tmp_path: Path
+) -> None:
+    with ScriptedModel(speech=OpenAISpeech(), script=[OpenAISpeech().text("Because.")]) as model:
+        registry = registry_of(tmp_path, agent_tool(model), SAY, COMPOSITE | {"sandbox": {"limits": {"timeout": "1s"}}})
+        with executor_of(registry) as executor, released_after(slow, 1.2):
+            result = executor.run(tool, {"question": "why?"} if tool == "helper" else {})
+    assert "Because." in result.text, result
+
+
+def test_a_batch_ends_at_its_deadline_while_the_import_continues(slow: SlowImport, tmp_path: Path) -> None:
+    call = ToolCall(name="helper", arguments={"question": "why?"})
+    with ScriptedModel(speech=OpenAISpeech(), script=[OpenAISpeech().text("Because.")]) as model:
+        registry = registry_of(tmp_path, agent_tool(model), SAY)
+        with executor_of(registry) as executor:
+            (late,) = executor.run_batch([call], timeout=0.2)
+            assert not slow.released.is_set()
+            slow.released.set()
+            (result,) = executor.run_batch([call])
+    assert (error_kind(late), result.text) == ("timeout", "Because.")
+
+
+def test_a_cancelled_call_does_not_wait_for_the_import(slow: SlowImport, tmp_path: Path) -> None:
+    with ScriptedModel(speech=OpenAISpeech()) as model, Cancellation() as cancellation:
+        registry = registry_of(tmp_path, agent_tool(model), SAY)
+
+        def cancel() -> None:
+            slow.begun.wait(60)
+            cancellation.cancel()
+
+        threading.Thread(target=cancel).start()
+        with executor_of(registry) as executor:
+            result = executor.run("helper", {"question": "why?"}, cancellation=cancellation)
+    assert not slow.released.is_set()
+    assert error_kind(result) == "cancelled"

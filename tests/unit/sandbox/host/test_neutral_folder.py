@@ -1,0 +1,81 @@
+"""A folder whose path says nothing about toolc, and its removal with its owner."""
+
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from toolc.model.errors import InfrastructureError
+from toolc.sandbox.host import neutral_folder, store
+from toolc.sandbox.host.janitor_process import neutral_folders, remove_owned
+from toolc.sandbox.host.neutral_folder import NeutralFolder
+from toolc.sandbox.host.owner import Owner
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Use this folder for temporary files, and its subfolder ``owner`` as the runtime folder."""
+    owner = tmp_path / "owner"
+    owner.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(Owner, "directory", lambda _: owner)
+    monkeypatch.setattr(neutral_folder, "directories", lambda: iter([(Owner.current(), owner)]))
+    return tmp_path
+
+
+def test_its_name_is_random_and_only_its_user_can_enter_it(place: Path) -> None:
+    folder = NeutralFolder.create()
+    (path,) = neutral_folders(place / "owner")
+    assert path.parent == place
+    assert re.fullmatch("[0-9a-f]{16}", path.name)
+    assert path.stat().st_mode & 0o777 == 0o700
+    names = [folder.link("/proc/1/fd/3"), folder.folder(), folder.file("text")]
+    assert names == [f"{path}/{number}" for number in (1, 2, 3)]
+    assert Path(names[0]).readlink() == Path("/proc/1/fd/3")
+    assert Path(names[2]).read_text(encoding="utf-8") == "text"
+
+
+def test_closing_it_removes_it_with_its_record_but_not_what_it_links_to(place: Path) -> None:
+    (place / "kept").mkdir()
+    folder = NeutralFolder.create()
+    folder.link(str(place / "kept"))
+    for _ in range(2):
+        folder.close()
+        assert sorted(each.name for each in place.iterdir()) == ["kept", "owner"]
+        assert not [*(place / "owner").iterdir()]
+
+
+def test_it_is_removed_with_the_runtime_folder_of_its_owner(place: Path) -> None:
+    NeutralFolder.create()
+    (place / "owner/neutral-0123456789abcdef").symlink_to(place / "0123456789abcdef")  # killed before it existed
+    assert remove_owned(place / "owner")
+    assert not [*place.iterdir()]
+
+
+def test_a_record_of_another_folder_removes_only_the_record(place: Path) -> None:
+    (place / "other").mkdir()
+    (place / "owner/neutral-0123456789abcdef").symlink_to(place / "other")
+    assert remove_owned(place / "owner")
+    assert [each.name for each in place.iterdir()] == ["other"]
+
+
+def test_packages_that_it_links_to_are_in_use(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(store.VARIABLE, str(place / "store"))
+    made = store.make("site", "aa11", lambda _: None)
+    folder = NeutralFolder.create()
+    folder.link(str(made))
+    with pytest.raises(InfrastructureError, match=r"^a call uses it; try again later$"):
+        store.remove("site", "aa11", made)
+    folder.close()
+    store.remove("site", "aa11", made)
+    assert not made.exists()
+
+
+def test_a_folder_that_cannot_be_created_is_reported_and_leaves_nothing(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(place / "missing"))
+    with pytest.raises(InfrastructureError, match=r"^cannot write to .*: No such file or directory; free space there"):
+        NeutralFolder.create()
+    assert not [*(place / "owner").iterdir()]

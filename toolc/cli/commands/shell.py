@@ -1,0 +1,78 @@
+"""``toolc shell``: an interactive shell, or one command, in the sandbox of a tool."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Final
+
+import click
+
+from toolc.cli.common import (
+    builtin_option,
+    central_policy,
+    engine_option,
+    lock_options,
+    note,
+    policy_option,
+    secrets_option,
+)
+from toolc.cli.inputs import approved, find_registry, secret_store, user_configuration
+from toolc.cli.output.prompts import Prompts, confirmation
+
+SHELL: Final = ("/bin/sh", "-c", "if command -v bash >/dev/null 2>&1; then exec bash; else exec /bin/sh; fi")
+"""Runs the best shell of the image."""
+
+
+@click.command("shell", context_settings={"ignore_unknown_options": True})
+@click.argument("target", metavar="TARGET")
+@click.argument("words", metavar="[COMMAND]...", nargs=-1, type=click.UNPROCESSED)
+@click.option("--registry", metavar="FILE", help="Interpret TARGET as the name of a tool in this registry.")
+@builtin_option
+@click.option("--workspace", metavar="DIR", default=".", help="The workspace.  [default: the current folder]")
+@engine_option
+@secrets_option
+@lock_options
+@policy_option
+@click.option("--yes", is_flag=True, help="Assume yes to all prompts.")
+def command(  # noqa: PLR0913, PLR0917  one parameter per option
+    target: str,
+    words: tuple[str, ...],
+    registry: str | None,
+    builtin: str | None,
+    workspace: str,
+    engine: str | None,
+    secrets: str | None,
+    locked: bool,
+    lock_file: str | None,
+    policy_file: str | None,
+    yes: bool,
+) -> None:
+    """Open a shell, or run COMMAND, in the sandbox of a tool.
+
+    TARGET is a spec file (SPEC#NAME if it has several tools) or, with --registry or --builtin, the name of a tool. The
+    sandbox is the one of the tool's calls: image, user, workspace, network, secrets and limits, except the timeout.
+    The files of the tool are in /tool. Write options before TARGET. Exits with the exit code of the shell.
+    """
+    from toolc.cli.terminal import attach  # start-up time
+    from toolc.client.executor import Executor
+
+    lock, policy = approved(lock_file, locked=locked), central_policy(policy_file)
+    tools = find_registry(target, registry, builtin)
+    (tool,) = tools
+    configuration = user_configuration()
+    executor = Executor(
+        tools, workspace=workspace, engine=engine, configuration=configuration,
+        secrets=secret_store(secrets, configuration), confirm=confirmation(Prompts(lambda: None), yes=yes), pool=None,
+        lock=lock, policy=policy,
+    )  # fmt: skip
+    with executor, executor.sandbox(tool.name) as sandbox:
+        if sys.stdin.isatty() and not words:
+            user, name = sandbox.details["user"], sandbox.details["engine"]
+            note(f"a shell in the sandbox of {tool.name} (engine {name}, user {user}); exit ends the sandbox")
+        environment = {"PS1": f"{tool.name} $ ", "TERM": os.environ.get("TERM", "dumb")}
+        end = attach(sandbox, words or SHELL, environment)
+    if end.reason:
+        note(end.reason)
+    if end.exit_code:
+        raise click.exceptions.Exit(end.exit_code)

@@ -1,0 +1,88 @@
+"""What providers cannot represent of the tools in a build, and whether they accept all of them, as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
+
+import click
+
+from toolc.cli.common import FINDINGS, note
+from toolc.client.definitions import limit_problem
+from toolc.compiler.build_output import REGISTRY_NAME, is_counted
+from toolc.model.names import PROVIDER_NAMES
+from toolc.model.registry_io import read_registry
+from toolc.providers.json_schema.lowering import Loss
+from toolc.providers.limits import exceeded_limits
+
+if TYPE_CHECKING:
+    from toolc.model.json_schema import JsonObject
+
+SMALL: Final = 20
+"""A number of tools that every provider accepts in one request."""
+
+
+class ListedLoss(NamedTuple):
+    """A line of the report, and whether a change of the spec can avoid the loss."""
+
+    line: str
+    is_counted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildReport:
+    """What is reported about the providers of a build that was written.
+
+    With ``providers``, only these matter, and it is an error if one does not accept all tools in one request.
+    """
+
+    providers: tuple[str, ...]
+    prints_losses: bool
+    fails_on_loss: bool
+
+    def of_new_build(self, out: str, tools: int, to: TextIO) -> None:
+        """Report about a build of ``tools`` tools in the folder ``out``. Raise ``Exit`` for a failure."""
+        providers = self.providers or PROVIDER_NAMES
+        is_checked = tools > SMALL or any(exceeded_limits(name, (), _size(out, name)) for name in providers)
+        self._report(_limit_problems(out, providers) if is_checked else [], out, to)
+
+    def of_unchanged_build(self, out: str, to: TextIO) -> None:
+        """Report as ``of_new_build``; without ``providers``, the limits were reported when it was written."""
+        self._report(_limit_problems(out, self.providers) if self.providers else [], out, to)
+
+    def _report(self, problems: Sequence[str], out: str, to: TextIO) -> None:
+        for problem in problems:
+            note(problem)
+        is_read = self.prints_losses or self.fails_on_loss
+        losses = _read_losses(out, self.providers or PROVIDER_NAMES) if is_read else []
+        for loss in losses if self.prints_losses else ():
+            print(loss.line, file=to)
+        if (problems and self.providers) or (self.fails_on_loss and any(loss.is_counted for loss in losses)):
+            raise click.exceptions.Exit(FINDINGS)
+
+
+def _limit_problems(out: str, providers: Sequence[str]) -> list[str]:
+    """Return why a provider does not accept all tools of the build ``out`` in one request."""
+    registry = read_registry(Path(out, REGISTRY_NAME))
+    specs = [tool.spec for tool in registry.tools]
+    problems = (limit_problem(name, specs, _size(out, name), registry.toolsets) for name in providers)
+    return [*filter(None, problems)]
+
+
+def _size(out: str, provider: str) -> int:
+    """Return the size in bytes of the definitions in the build ``out``."""
+    return Path(out, "providers", f"{provider}.json").stat().st_size
+
+
+def _read_losses(out: str, providers: Sequence[str]) -> list[ListedLoss]:
+    """Return the losses in the build ``out`` of these providers, in their order."""
+    found = json.loads(Path(out, "loss.json").read_bytes())
+    return [_listed(name, each) for name in providers for each in found[name]]
+
+
+def _listed(provider: str, entry: JsonObject) -> ListedLoss:
+    loss = Loss(**{key: str(entry[key]) for key in Loss._fields if key in entry})
+    return ListedLoss(f"{entry['position']}: {provider}: {loss.tool}: {loss.message}", is_counted(loss))

@@ -1,0 +1,80 @@
+"""Spec templates of ``toolc init --tool``: tools that need an address of the user's own, in ``vars`` of the project.
+
+A template is a folder in ``specs/templates``: the spec and its code, and ``vars.yaml``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from toolc.compiler.project.files import PROJECT_FILES
+from toolc.data.paths import packaged_path
+from toolc.model.errors import UsageError
+
+__all__ = ["ToolTemplate", "missing_variables", "project_file", "tool_template"]
+
+TOOLS: Final = ("embeddings", "postgres", "searxng", "tavily")
+"""The names of the templates."""
+
+_SHARED: Final[Mapping[str, tuple[str, ...]]] = {"embeddings": ("knowledge.py", "store.py")}
+"""Code of built-in tools that a template uses."""
+
+_VARIABLES: Final = "vars.yaml"
+"""The file of a template with the variables. It is not a project file, because that would apply to the template."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolTemplate:
+    """One template: its ``files`` by their path in the repository, and the lines of its ``variables`` by name."""
+
+    name: str
+    files: Mapping[str, str]
+    variables: Mapping[str, str]
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The names of the secrets that the spec needs, sorted."""
+        spec = self.files[f"specs/{self.name}.yaml"]
+        return tuple(sorted(set(re.findall(r"\b([A-Z][A-Z0-9_]*): \{hosts:", spec))))
+
+    def project_text(self) -> str:
+        """Return the project file for a repository without one."""
+        return "".join(["vars:\n", *self.variables.values()])
+
+
+def tool_template(name: str, modeline: str) -> ToolTemplate:
+    """Return the template ``name``; ``modeline`` is the first line of its spec."""
+    folder = packaged_path("specs") / "templates" / name
+    shared = [packaged_path("specs") / each for each in _SHARED.get(name, ())]
+    texts = {each.name: each.read_text(encoding="utf-8") for each in (*folder.iterdir(), *shared) if each.is_file()}
+    lines = texts.pop(_VARIABLES).splitlines(keepends=True)
+    texts[f"{name}.yaml"] = modeline + texts[f"{name}.yaml"]
+    return ToolTemplate(
+        name=name,
+        files={f"specs/{path}": text for path, text in sorted(texts.items())},
+        variables={line.strip().partition(":")[0]: line for line in lines[1:]},
+    )
+
+
+def project_file(folder: Path) -> Path | None:
+    """Return the project file that applies to the specs of a folder; None if there is none."""
+    real = folder.resolve()
+    for each in (real, *real.parents):
+        if found := next((each / name for name in PROJECT_FILES if (each / name).is_file()), None):
+            return found
+        if (each / ".git").exists():
+            return None
+    return None
+
+
+def missing_variables(template: ToolTemplate, path: Path) -> tuple[str, ...]:
+    """Return the lines of the variables that a project file does not contain. Raises ``UsageError``."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+    return tuple(line for name, line in template.variables.items() if not re.search(rf"\b{name}\b", text))

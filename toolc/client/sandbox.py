@@ -1,0 +1,334 @@
+"""``Sandbox``: an open sandbox in which a program runs commands and accesses files."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from json import loads
+from types import TracebackType
+from typing import Final, Literal, Self, TypeVar
+from weakref import finalize
+
+from toolc.model import argument_checks
+from toolc.model.errors import InfrastructureError, UsageError
+from toolc.model.json_schema import JsonObject
+from toolc.model.spec.sandbox import MIB
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.execution import async_calls
+from toolc.runtime.execution.open_sandbox import OpenSandbox
+from toolc.runtime.sessions.programs import ProgramEnd, ProgramRequest, TerminalSize
+from toolc.runtime.sessions.sandbox import LIFE_MS, OnOutput, Program
+
+__all__ = ["ExecResult", "FileEntry", "Sandbox"]
+
+T = TypeVar("T")
+
+MAX_FILE_BYTES: Final = 100 * MIB
+"""The maximum size of a file that ``read_file`` returns by default, in bytes."""
+
+MAX_LIST_BYTES: Final = 16 * MIB
+"""The maximum size of the list of a folder, as JSON, in bytes."""
+
+FileType = Literal["file", "folder", "link", "other"]
+_TYPES: Final[Mapping[object, FileType]] = {"file": "file", "folder": "folder", "link": "link", "other": "other"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecResult:
+    """The result of a program.
+
+    ``exit_code`` is as in a shell: 128 plus the signal number if a signal killed the program, 127 if it was not found,
+    126 if it could not be run. ``reason`` says why it did not start. If an output is longer than the limit, its middle
+    is missing and ``truncated`` is set. ``out_of_memory`` is set if a process of the sandbox was killed because of the
+    memory limit while the program ran.
+    """
+
+    stdout: bytes
+    stderr: bytes
+    exit_code: int
+    timed_out: bool = False
+    truncated: bool = False
+    out_of_memory: bool = False
+    reason: str = ""
+    cpu_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEntry:
+    """An entry of a folder. ``size`` is in bytes."""
+
+    name: str
+    type: FileType
+    size: int
+
+
+class Sandbox:
+    """An open sandbox, from ``Executor.sandbox``: commands run at the same time and share files and processes.
+
+    Safe to use from several threads. Close it, or use it in a ``with`` statement. Each method has an asynchronous
+    one, whose name begins with ``a``; cancelling its task kills the command. All paths are those of the sandbox, and
+    relative ones begin at its working directory: ``/workspace``, or ``/tmp`` if it has no workspace.
+    """
+
+    def __init__(self, opened: OpenSandbox) -> None:
+        self._opened = opened
+        self._session = opened.session
+        self._close = finalize(self, opened.session.close)
+
+    @property
+    def details(self) -> JsonObject:
+        """The engine, the user, the image and the connections of the sandbox.
+
+        ``reviewed`` is false if this program defines the profile or the tool.
+        """
+        return self._opened.details | self._session.details
+
+    def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes | str = b"",
+        cwd: str = "",
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        user: str | None = None,
+        on_output: OnOutput | None = None,
+    ) -> ExecResult:
+        """Run a command without a shell and return its result.
+
+        ``env`` is added to the variables of the sandbox. ``timeout`` is in seconds, and can only lower the limit of
+        the sandbox; when it expires, the command and all its descendants are killed. ``user`` can only be the user of
+        the sandbox. ``on_output`` is called on this thread with ``"stdout"`` or ``"stderr"`` and the next bytes; it
+        receives the complete output, also what exceeds the limit of the result. Raises ``OSError`` if ``cwd`` is not a
+        folder, ``UsageError`` and ``InfrastructureError``.
+        """
+        request = self._request(argv, cwd, env, timeout, user)
+        return self._exec(request, _bytes("stdin", stdin), on_output, None)
+
+    async def aexec(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes | str = b"",
+        cwd: str = "",
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        user: str | None = None,
+        on_output: OnOutput | None = None,
+    ) -> ExecResult:
+        """Do the same as ``exec`` for ``asyncio``. ``on_output`` is called on another thread."""
+        request, data = self._request(argv, cwd, env, timeout, user), _bytes("stdin", stdin)
+        return await async_calls.result(lambda _, cancel: self._exec(request, data, on_output, cancel), None)
+
+    def read_file(self, path: str, *, max_bytes: int = MAX_FILE_BYTES) -> bytes:
+        """Return the content of a file. Raises ``OSError`` as ``open`` does, EFBIG for more than ``max_bytes``."""
+        return self._read(_reading(path, max_bytes), max_bytes)
+
+    async def aread_file(self, path: str, *, max_bytes: int = MAX_FILE_BYTES) -> bytes:
+        """Do the same as ``read_file`` for ``asyncio``."""
+        request = _reading(path, max_bytes)
+        return await async_calls.result(lambda _, cancel: self._read(request, max_bytes, cancel), None)
+
+    def write_file(self, path: str, data: bytes | str) -> None:
+        """Write a file, and create the folders above it that are missing. Raises ``OSError`` as ``open`` does."""
+        self._file({"operation": "write", "path": _path(path)}, _bytes("data", data))
+
+    async def awrite_file(self, path: str, data: bytes | str) -> None:
+        """Do the same as ``write_file`` for ``asyncio``."""
+        request, content = {"operation": "write", "path": _path(path)}, _bytes("data", data)
+        await async_calls.result(lambda _, cancel: self._file({**request}, content, cancellation=cancel), None)
+
+    def list(self, path: str = ".") -> tuple[FileEntry, ...]:
+        """Return the entries of a folder, sorted by name. Raises ``OSError``."""
+        return _entries(self._read({"operation": "list", "path": _path(path)}, MAX_LIST_BYTES))
+
+    async def alist(self, path: str = ".") -> tuple[FileEntry, ...]:
+        """Do the same as ``list`` for ``asyncio``."""
+        request: JsonObject = {"operation": "list", "path": _path(path)}
+        return _entries(await async_calls.result(lambda _, cancel: self._read(request, MAX_LIST_BYTES, cancel), None))
+
+    def remove(self, path: str, *, recursive: bool = False) -> None:
+        """Remove a file, a link or an empty folder; with ``recursive`` a folder with its files. Raises ``OSError``."""
+        self._file({"operation": "remove", "path": _path(path), "recursive": recursive})
+
+    async def aremove(self, path: str, *, recursive: bool = False) -> None:
+        """Do the same as ``remove`` for ``asyncio``."""
+        request: JsonObject = {"operation": "remove", "path": _path(path), "recursive": recursive}
+        await async_calls.result(lambda _, cancel: self._file(request, cancellation=cancel), None)
+
+    def start(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str = "",
+        env: Mapping[str, str] | None = None,
+        terminal: TerminalSize | None = None,
+    ) -> Program:
+        """Start a command without a time limit and return it. Call its method ``wait`` to wait for its end.
+
+        With ``terminal`` it has a pseudo terminal. Raises ``UsageError`` and ``InfrastructureError``.
+        """
+        request = self._request(argv, cwd, env, None, None, terminal=terminal, timeout_ms=LIFE_MS)
+        return self._session.start(request, keeps_pieces=True)
+
+    def close(self) -> None:
+        """End the sandbox with everything that runs in it, and wait for its end. Further calls have no effect."""
+        self._close()
+
+    async def aclose(self) -> None:
+        """Do the same as ``close`` for ``asyncio``."""
+        await async_calls.result(lambda _, __: self.close(), None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def _request(
+        self,
+        argv: Sequence[str],
+        cwd: str,
+        env: Mapping[str, str] | None,
+        timeout: float | None,
+        user: str | None,
+        terminal: TerminalSize | None = None,
+        timeout_ms: int | None = None,
+    ) -> ProgramRequest:
+        words = tuple(_encodable(word) for word in argument_checks.sequence("argv", argv, "strings"))
+        if not words or not words[0]:
+            raise UsageError("argv must name a program; for example ['ls', '-l']")
+        self._check_user(user)
+        seconds = None if timeout is None else argument_checks.seconds("a timeout", timeout)
+        limit = self._opened.timeout_ms if timeout_ms is None else timeout_ms
+        return ProgramRequest(
+            argv=words,
+            directory=_encodable(cwd),
+            environment=_variables(env),
+            terminal=terminal,
+            timeout_ms=limit if seconds is None else min(limit, max(1, round(seconds * 1000))),
+            output_bytes=self._opened.limits.output_bytes,
+        )
+
+    def _check_user(self, user: str | None) -> None:
+        own = str(self._session.details["user"]).partition(" ")[0]
+        uid = own.partition(":")[0]
+        if user is not None and user not in {own, uid, *(("root",) if uid == "0" else ())}:
+            raise UsageError(f"commands of this sandbox run as the user {own}, not as {user!r:.60}; omit 'user'")
+
+    def _exec(
+        self, request: ProgramRequest, stdin: bytes, on_output: OnOutput | None, cancellation: Cancellation | None
+    ) -> ExecResult:
+        program = self._session.start(request, keeps_pieces=on_output is not None)
+        program.write(stdin, is_last=True)
+        end = program.wait(on_output, cancellation)
+        if end.errno is not None:
+            raise OSError(end.errno, end.reason, request.directory)
+        return _result(end)
+
+    def _read(self, request: JsonObject, limit: int, cancellation: Cancellation | None = None) -> bytes:
+        return self._file(request, limit=limit, cancellation=cancellation).stdout.data()
+
+    def _file(
+        self, operation: JsonObject, data: bytes = b"", *, limit: int = 0, cancellation: Cancellation | None = None
+    ) -> ProgramEnd:
+        """Do an operation on a file. Raises its ``OSError``."""
+        timeout_ms = self._opened.timeout_ms
+        request = ProgramRequest(file=operation, timeout_ms=timeout_ms, output_bytes=limit)
+        program = self._session.start(request)
+        program.write(data, is_last=True)
+        end = program.wait(None, cancellation)
+        path = str(operation["path"])
+        if end.errno is not None:
+            raise OSError(end.errno, end.reason, path)
+        if end.timed_out:
+            raise TimeoutError(errno.ETIMEDOUT, f"the operation did not end within {timeout_ms / 1000:g} s", path)
+        if end.stdout.truncated:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), path)
+        if end.ending != "exited" or end.status:
+            cause = "the memory limit was exceeded" if end.out_of_memory else end.reason or "its process was killed"
+            raise InfrastructureError(f"the operation on {path!r} in the sandbox failed: {cause}")
+        return end
+
+
+def _result(end: ProgramEnd) -> ExecResult:
+    return ExecResult(
+        stdout=end.stdout.data(),
+        stderr=end.stderr.data(),
+        exit_code=end.exit_code,
+        timed_out=end.timed_out,
+        truncated=end.stdout.truncated or end.stderr.truncated,
+        out_of_memory=end.out_of_memory is True,
+        reason=end.reason,
+        cpu_ms=end.cpu_ms,
+    )
+
+
+def _bytes(what: str, given: object) -> bytes:
+    if isinstance(given, str):
+        return given.encode("utf-8", "surrogateescape")
+    if isinstance(given, bytes | bytearray | memoryview):
+        return bytes(given)
+    raise UsageError(f"{what} must be bytes or a string, not {given!r:.60}")
+
+
+def _variables(given: object) -> tuple[tuple[str, str], ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping):
+        raise UsageError(f"env must be a dict, not {given!r:.60}")
+    return tuple((_encodable(name), _encodable(value)) for name, value in given.items())
+
+
+def _reading(path: str, max_bytes: int) -> JsonObject:
+    limit = argument_checks.of_type("max_bytes", max_bytes, int, "a whole number")
+    return {"operation": "read", "path": _path(path), "limit": limit}
+
+
+def _path(given: object) -> str:
+    if path := _encodable(given):
+        return path
+    raise UsageError("a path must not be empty; for the working directory, use '.'")
+
+
+def _encodable(given: object) -> str:
+    """Return a string that a program can receive. Raises ``UsageError`` for others.
+
+    A name that is not UTF-8 has surrogates, as in the result of ``os.listdir``.
+    """
+    text = argument_checks.of_type("an argument, variable or path", given, str, "a string")
+    try:
+        data = os.fsencode(text)
+    except UnicodeEncodeError:
+        raise UsageError(f"{text!r:.60} cannot be encoded in UTF-8") from None
+    if b"\0" in data:
+        raise UsageError(f"{text!r:.60} has a NUL character, which arguments, variables and paths cannot have")
+    return text
+
+
+def _entries(data: bytes) -> tuple[FileEntry, ...]:
+    """Parse the guest's list. Raises ``InfrastructureError``."""
+    try:
+        return tuple(_entry(each) for each in loads(data))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise InfrastructureError("the sandbox sent an invalid list of files") from None
+
+
+def _entry(value: tuple[object, object, object]) -> FileEntry:
+    """Return one entry. Raises ``ValueError``, ``TypeError`` or ``KeyError``."""
+    name, kind, size = value
+    if not isinstance(name, str) or not isinstance(size, int):
+        raise TypeError
+    return FileEntry(name=name, type=_TYPES[kind], size=size)

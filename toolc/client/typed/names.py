@@ -1,0 +1,46 @@
+"""Identifiers for generated code: valid in the language, and each used once."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+_SEPARATORS = re.compile(r"[^0-9A-Za-z]+")
+
+
+class Names:
+    """The identifiers of one generated module or of one scope in it."""
+
+    def __init__(self, reserved: Iterable[str]) -> None:
+        self._used = set(reserved)
+
+    def unique(self, name: str) -> str:
+        """Return ``name``, or if it is used ``name_2`` and so on, and reserve it."""
+        number, found = 2, name
+        while found in self._used:
+            found, number = f"{name}_{number}", number + 1
+        self._used.add(found)
+        return found
+
+
+def type_name(*words: str) -> str:
+    """Return a name such as ``CountWordsResult`` for ``count_words`` and ``Result``; ``_`` for no letters or digits."""
+    parts = [part for word in words for part in _SEPARATORS.split(_ascii(word)) if part]
+    name = "".join(part[:1].upper() + part[1:] for part in parts)
+    return f"Type{name}" if not name or name[0].isdigit() else name
+
+
+def variable_name(name: str) -> str:
+    """Return an ASCII identifier that resembles ``name`` and does not start with two underscores."""
+    if name.isascii() and name.isidentifier() and not name.startswith("__"):
+        return name
+    identifier = _SEPARATORS.sub("_", _ascii(name)).rstrip("_") or "value"
+    if identifier.startswith("_"):
+        identifier = "_" + identifier.lstrip("_")
+    return f"_{identifier}" if identifier[0].isdigit() else identifier
+
+
+def _ascii(text: str) -> str:
+    """Return ``text`` with accents removed; other letters outside ASCII stay, and are separators for the callers."""
+    return "".join(each for each in unicodedata.normalize("NFKD", text) if not unicodedata.combining(each))

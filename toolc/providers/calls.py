@@ -1,0 +1,88 @@
+"""Read the calls in a provider's response, also those that are broken or were cut off.
+
+The arguments of such a call are a text, and the call reports what is wrong with them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from toolc.model.call import ToolCall
+from toolc.model.json_schema import JsonObject, JsonValue
+
+__all__ = ["members", "parse_arguments"]
+
+INVALID_JSON = "INVALID_JSON"
+"""The key of arguments that are not valid JSON, where an API accepts only objects. Anthropic documents it."""
+
+UNNAMED: Final = "toolc_call_"
+"""The prefix of ids for calls without an id from the model. These ids are not sent to the model."""
+
+
+def choice_calls(response: JsonObject) -> tuple[ToolCall, ...]:
+    """Return the calls of the first choice of Chat Completions, or of a message."""
+    (choice,) = members(response, "choices")[:1] or [{"message": response}]
+    cut_off = choice.get("finish_reason", "stop") in (None, "length")
+    return function_calls(members(choice, "message", "tool_calls"), cut_off=cut_off)
+
+
+def function_calls(tool_calls: Sequence[JsonObject], *, cut_off: bool = False) -> tuple[ToolCall, ...]:
+    """Return the calls in the ``tool_calls`` of Chat Completions; one without an id has an empty ``call_id``.
+
+    ``cut_off``: the response ended before the last call was complete, or after it.
+    """
+    functions = [(each, each.get("function")) for each in tool_calls]
+    return tuple(
+        ToolCall(
+            name=str(function.get("name") or ""),
+            arguments=parse_arguments(function.get("arguments"), cut_off=cut_off and call is tool_calls[-1]),
+            call_id=str(call.get("id") or ""),
+        )
+        for call, function in functions
+        if isinstance(function, dict)
+    )
+
+
+def numbered(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+    """Return calls with an id for each that has none: its number in the response."""
+    return tuple(
+        call if call.call_id else replace(call, call_id=f"{UNNAMED}{index}") for index, call in enumerate(calls)
+    )
+
+
+def parse_arguments(text: JsonValue, *, cut_off: bool = False) -> JsonValue:
+    """Parse a provider's JSON text. If it is invalid, return the text, so that the call can report it.
+
+    An empty text means no arguments, unless the call was ``cut_off`` at the limit of a response.
+    """
+    if not isinstance(text, str) or (cut_off and not text):
+        return text
+    try:
+        value: JsonValue = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return text
+    return value
+
+
+def object_arguments(value: JsonValue, *, cut_off: bool = False) -> JsonValue:
+    """Return the arguments of a call that a provider sends as an object.
+
+    Arguments that are not JSON are their text. Those of a call that was ``cut_off`` at the limit of a response may be
+    a part of what the model wrote, so they are the text of an incomplete object, and the call reports that.
+    """
+    if isinstance(value, dict) and value.keys() == {INVALID_JSON}:
+        return value[INVALID_JSON]
+    return json.dumps(value, ensure_ascii=False)[:-1] if cut_off and isinstance(value, dict) else value
+
+
+def members(value: JsonValue, *path: str | int) -> list[JsonObject]:
+    """Return the objects in the list at ``path`` of a provider's response; empty if there is no such list."""
+    for step in path:
+        if isinstance(value, list) and isinstance(step, int):
+            value = value[step] if step < len(value) else None
+        else:
+            value = value.get(step) if isinstance(value, dict) and isinstance(step, str) else None
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

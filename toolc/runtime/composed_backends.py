@@ -1,0 +1,116 @@
+"""The backends whose calls make calls, and their import, which waits until a call needs them.
+
+The import of a model's SDK takes seconds on a busy machine and cannot be interrupted. It happens on a separate thread,
+before the time of the call begins; a caller whose time or patience ends does not wait for it.
+"""
+
+import sys
+import threading
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Final
+
+from toolc.model.call_graph import called_tools
+from toolc.model.errors import MissingExtraError
+from toolc.model.spec.composed_backends import AgentBackend, AgentProvider
+from toolc.model.spec.tool import ToolSpec
+from toolc.runtime.caller import Caller, ComposedBackend
+from toolc.runtime.cancellation import Deadline
+
+COMPOSED: Final[Mapping[str, tuple[str, str]]] = {
+    "agent": ("toolc.runtime.agents.agent", "Agent"),
+    "composite": ("toolc.runtime.composite.composite", "Composite"),
+    "function": ("toolc.runtime.host_function", "HostFunctionBackend"),
+}
+"""Module and class of each kind. Imported at the first call, because most registries do not use them."""
+
+MODEL_APIS: Final[Mapping[AgentProvider, tuple[str, str]]] = {
+    "anthropic": ("toolc.runtime.agents.anthropic_api", "AnthropicApi"),
+    "openai": ("toolc.runtime.agents.openai_api", "ChatApi"),
+    "openai_responses": ("toolc.runtime.agents.openai_api", "ResponsesApi"),
+}
+"""Module and class of the ``ModelApi`` of each provider. The module imports the provider's SDK."""
+
+AGENT_PACKAGES: Final = frozenset({"anthropic", "httpcore2", "httpx2", "openai"})
+"""The packages of the extra ``agent``."""
+
+PAUSE_SECONDS: Final = 0.01
+"""How long to wait between checks whether an import has ended, in seconds."""
+
+
+def prepare(tool: ToolSpec, caller: Caller, deadline: Deadline) -> None:
+    """Import the backends of ``tool`` and of the tools that it may call through ``caller``.
+
+    Raises ``InterruptedWaitError`` at the deadline or a cancellation; the import then continues, for later calls.
+    Raises ``MissingExtraError`` if ``tool`` is a sub-agent and its packages are not installed.
+    """
+    known: dict[str, ToolSpec] = {}
+    waiting = [tool]
+    while waiting:
+        each = waiting.pop()
+        if each.name not in known:
+            known[each.name] = each
+            waiting += caller.tools(called_tools(each))
+    for each in known.values():
+        _import(_modules(each), deadline)
+    if isinstance(tool.backend, AgentBackend):
+        composed(tool)
+
+
+def composed(tool: ToolSpec) -> ComposedBackend[Any] | None:  # Any: each takes the spec type of its tag
+    """Return the backend of ``tool``, or None for a backend that runs in a sandbox.
+
+    Raises ``MissingExtraError`` for a sub-agent if its packages are not installed.
+    """
+    if tool.backend.tag not in COMPOSED:
+        return None
+    try:
+        for module in _modules(tool):
+            import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in AGENT_PACKAGES:
+            raise
+        raise MissingExtraError(f"tool {tool.name!r}, a sub-agent,", "agent") from None
+    module, name = COMPOSED[tool.backend.tag]
+    backend: ComposedBackend[Any] = getattr(sys.modules[module], name)()
+    return backend
+
+
+def _modules(tool: ToolSpec) -> tuple[str, ...]:
+    """Return the modules that a call of ``tool`` needs besides those that every call needs."""
+    backend = tool.backend
+    if isinstance(backend, AgentBackend):
+        return COMPOSED[backend.tag][0], MODEL_APIS[backend.provider][0]
+    return (COMPOSED[backend.tag][0],) if backend.tag in COMPOSED else ()
+
+
+class _Import(threading.Thread):
+    """Imports modules. What fails is imported again by the call itself, which reports it."""
+
+    def __init__(self, modules: tuple[str, ...]) -> None:
+        super().__init__(name="toolc import", daemon=True)
+        self._modules = modules
+
+    def run(self) -> None:
+        """Import the modules."""
+        try:
+            for module in self._modules:
+                import_module(module)
+        except Exception:  # noqa: BLE001  a package may do anything when it is imported
+            return
+
+
+_LOCK: Final = threading.Lock()
+_RUNNING: Final[dict[tuple[str, ...], _Import]] = {}
+
+
+def _import(modules: tuple[str, ...], deadline: Deadline) -> None:
+    with _LOCK:
+        running = _RUNNING.get(modules)
+        if running is None or not running.is_alive():
+            if all(sys.modules.get(module) for module in modules):
+                return
+            running = _RUNNING[modules] = _Import(modules)
+            running.start()
+    while running.is_alive():
+        deadline.sleep(PAUSE_SECONDS)

@@ -1,0 +1,166 @@
+"""Open the sandbox of a tool, or one with a profile of the embedding program, for ``toolc.Sandbox``.
+
+The sandbox of a tool is admitted like a call of it: lock file, policy, deny list, image, and confirmation if its spec
+has ``confirm: true``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from toolc.backends.base import environment
+from toolc.model.call import Allow, BoundCall
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject, Schema
+from toolc.model.lock_file import LockError
+from toolc.model.plan import NO_LIMIT, Plan, Profile, Programs
+from toolc.model.registry import RegisteredTool
+from toolc.model.spec.code_backends import Argv, File, PluginBackend, PythonBackend, Script, ShellBackend
+from toolc.model.spec.sandbox import Limits, SandboxSpec
+from toolc.model.spec.tool import ToolSpec
+from toolc.policy.rules import enforce_policies
+from toolc.runtime.call_details import Timing, identity
+from toolc.runtime.egress.broker import Egress
+from toolc.runtime.execution.admission import check_admission
+from toolc.runtime.execution.batch import new_call_id
+from toolc.runtime.pool.pool import Lease
+from toolc.runtime.sandboxed.options import CallOptions, approve_image, guest_arguments, limit_ms, profile_of
+from toolc.runtime.secrets.redaction import Redactor, expose_secrets, secrets_of
+from toolc.runtime.sessions.sandbox import SandboxSession
+from toolc.runtime.workspace.busy import require_free
+from toolc.sandbox.selection import EngineSelection
+
+__all__ = ["OpenSandbox", "open_profile", "open_tool"]
+
+PROFILE_NAME: Final = "sandbox"
+"""The name of the tool in messages about a profile."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSandbox:
+    """An open sandbox with its limits. ``timeout_ms`` is the longest time of a program."""
+
+    session: SandboxSession
+    limits: Limits
+    timeout_ms: int
+    redactor: Redactor
+    details: JsonObject
+
+
+def open_tool(tool: RegisteredTool, find: Callable[[str], RegisteredTool], options: CallOptions) -> OpenSandbox:
+    """Open the sandbox of ``tool``. Raises ``UsageError``, ``LockError``, ``PolicyError``, ``InfrastructureError``."""
+    spec = tool.spec
+    check_admission(tool, find, options.lock, options.policy)
+    _enforce_policy(spec, options)
+    _refuse_denied(spec, options)
+    _check_kind(spec)
+    if spec.confirm:
+        _confirm(spec, options)
+        _refuse_denied(spec, options)
+    return _open(spec, options, identity(tool, new_call_id()) | {"reviewed": not tool.is_host_defined})
+
+
+def open_profile(profile: SandboxSpec, options: CallOptions) -> OpenSandbox:
+    """Open a sandbox that was not reviewed. Raises ``LockError`` if only approved tools may run; see ``open_tool``."""
+    if options.lock is not None:
+        raise LockError(
+            f"{options.lock.path} approves tools only, not a sandbox with a profile of this program; open the sandbox "
+            "of an approved tool, or run without a lock file"
+        )
+    # Running nothing itself, it needs a backend only for the policy: 'backends' there must allow programs.
+    backend = ShellBackend(command=Argv(elements=()))
+    spec = ToolSpec(
+        name=PROFILE_NAME, description="", parameters=Schema({"type": "object"}), backend=backend, sandbox=profile
+    )
+    _enforce_policy(spec, options)
+    _check_kind(spec)
+    return _open(spec, options, {"reviewed": False})
+
+
+def _enforce_policy(spec: ToolSpec, options: CallOptions) -> None:
+    """Raise ``PolicyError`` if the policy forbids the sandbox, which serves several programs as a session does."""
+    if options.policy is not None:
+        session = replace(spec, sandbox=replace(spec.sandbox, lifetime="session"))
+        enforce_policies(session, dict[str, ToolSpec](), (options.policy,))
+
+
+def _check_kind(spec: ToolSpec) -> None:
+    if not isinstance(spec.backend, ShellBackend | PythonBackend | PluginBackend):
+        raise UsageError(
+            f"tool {spec.name!r} has no sandbox for programs: its backend is {spec.backend.tag!r}; "
+            "name a tool with the backend shell, python or plugin"
+        )
+    if spec.sandbox.transaction is not None:
+        raise UsageError(
+            f"the sandbox of {spec.name!r} cannot stay open: its workspace is a transaction, which ends with a call; "
+            "name a tool with workspace: rw or ro"
+        )
+
+
+def _refuse_denied(spec: ToolSpec, options: CallOptions) -> None:
+    if reason := options.denied(spec):
+        raise UsageError(reason)
+
+
+def _confirm(spec: ToolSpec, options: CallOptions) -> None:
+    """Ask for confirmation, as before a call without arguments. Raises ``UsageError`` if it is denied."""
+    if options.confirm is None:
+        raise UsageError(
+            f"the sandbox of {spec.name!r} was not opened: it must be confirmed, and there is no way to ask; use "
+            "a terminal or --yes, or Executor(confirm=...) in a program"
+        )
+    decision = options.confirm(BoundCall(tool=spec, arguments={}, call_id=new_call_id()))
+    if not isinstance(decision, Allow):
+        reason = getattr(decision, "reason", "")
+        raise UsageError(f"opening the sandbox of {spec.name!r} was denied" + (f": {reason}" if reason else ""))
+
+
+def _open(spec: ToolSpec, options: CallOptions, details: JsonObject) -> OpenSandbox:
+    timing = Timing()
+    profile = profile_of(spec, options)
+    if profile.workspace is not None:
+        require_free(profile.workspace)
+    secrets = secrets_of(spec, options.reveal)
+    reviewed = profile.limits.workspace_bytes
+    plan = Plan(
+        profile=profile,
+        invocation=Programs(files=_files(spec)),
+        call_id=new_call_id(),
+        env=environment(spec.sandbox, ""),
+        allow=spec.sandbox.network.allow,
+        growth_bytes=min(options.workspace_growth_bytes, NO_LIMIT if reviewed is None else reviewed),
+    )
+    plan = expose_secrets(plan, spec, secrets)
+    timing.lap("plan")
+    selection = options.select_engine(profile)
+    if options.lock is not None:
+        approve_image(spec, profile, selection.engine, options.lock)
+    timing.lap("choose")
+    with secrets.redactor.errors():
+        words = guest_arguments(has_network=bool(plan.allow))
+        start = partial(_start, spec.name, selection, options, words)
+        session = SandboxSession(plan, start, Egress(redactor=secrets.redactor), timing)
+    details |= {"engine": selection.engine.name}
+    if selection.unenforced:
+        details["unenforced"] = [*selection.unenforced]
+    details["timing_ms"] = timing.to_json()
+    return OpenSandbox(session, profile.limits, limit_ms(spec, options), secrets.redactor, details)
+
+
+def _start(
+    name: str, selection: EngineSelection, options: CallOptions, words: tuple[str, ...], profile: Profile
+) -> Lease:
+    if options.pool is None:
+        return Lease(selection.engine.start(profile, words), profile)
+    return options.pool.lease(name, selection.engine, profile, words, None)
+
+
+def _files(spec: ToolSpec) -> tuple[File, ...]:
+    """Return the files of the tool, which its calls find in ``/tool``."""
+    backend = spec.backend
+    if isinstance(backend, PythonBackend | PluginBackend):
+        return backend.files
+    if isinstance(backend, ShellBackend) and isinstance(backend.command, Script):
+        return (File(path="script", text=backend.command.text),)
+    return ()

@@ -1,0 +1,49 @@
+"""Start the sandboxes of the tools that the user's configuration names under ``warm``, before any call."""
+
+import logging
+from collections.abc import Callable
+
+from toolc.model.errors import ToolcError, UsageError
+from toolc.model.registry import RegisteredTool
+from toolc.model.spec.code_backends import HostFunction
+from toolc.model.spec.http_backend import HttpBackend
+from toolc.runtime.composed_backends import composed
+from toolc.runtime.execution.admission import check_admission
+from toolc.runtime.pool.pool import ExecutorPool
+from toolc.runtime.sandboxed.options import CallOptions, approve_image, guest_arguments, preload_of, profile_of
+
+__all__ = ["start_ahead"]
+
+
+def start_ahead(pool: ExecutorPool, options: CallOptions, find: Callable[[str], RegisteredTool]) -> None:
+    """Begin to start sandboxes for each named tool, and return when the kind of each sandbox is known.
+
+    A tool that may not be called gets none: lock, policy and image are checked as before a call. Names of tools that
+    ``find`` does not know are ignored, because the configuration is for all registries.
+    """
+    for name, number in pool.numbers.items():
+        try:
+            tool = find(name)
+        except UsageError:
+            continue
+        if number and tool.spec.name == name and not options.denied(tool.spec):
+            try:
+                _start_ahead(tool, pool, options, find)
+            except ToolcError as error:
+                logging.getLogger("toolc").warning("no sandbox of the tool %r was started ahead: %s", name, error)
+
+
+def _start_ahead(
+    tool: RegisteredTool, pool: ExecutorPool, options: CallOptions, find: Callable[[str], RegisteredTool]
+) -> None:
+    spec = tool.spec
+    check_admission(tool, find, options.lock, options.policy)
+    if isinstance(spec.backend, HostFunction) or composed(spec):
+        return
+    profile = profile_of(spec, options)
+    engine = options.select_engine(profile).engine
+    if options.lock is not None:
+        approve_image(spec, profile, engine, options.lock)
+    has_network = isinstance(spec.backend, HttpBackend) or bool(spec.sandbox.network.allow)
+    words = guest_arguments(has_network=has_network, preload=preload_of(spec))
+    pool.keep(spec.name, engine, profile, words)

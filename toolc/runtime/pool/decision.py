@@ -1,0 +1,160 @@
+"""Decide which sandboxes to start ahead of their calls, and which to stop. Pure functions of a frozen state.
+
+A *kind* is what must be equal for a sandbox to serve a call: executor, engine, profile and arguments of the guest.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from toolc.model.spec.sandbox import MIB
+
+QUIET_SECONDS: Final = 0.05
+"""A replacement starts this long after its sandbox was taken, in seconds, or soon after the call if that is earlier.
+
+Starting it together with the call would slow the call down.
+"""
+
+UNUSED_SECONDS: Final = 10.0
+"""If there is no room, a sandbox is stopped in favor of another kind after this time without a call, in seconds.
+
+Otherwise calls of many tools in turn would stop sandboxes just before they are needed.
+"""
+
+MEMORY_SHARE: Final = 4
+"""A sandbox is started ahead only if it uses at most the available memory of the host, divided by this number."""
+
+ASSUMED_BYTES: Final = 6 * MIB
+"""What a waiting sandbox is assumed to use until it is measured, in bytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """One sandbox that waits for a call."""
+
+    number: int
+    since: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """The sandboxes of one kind. Times are of the monotonic clock. Its ``number`` is unique in a state.
+
+    One sandbox waits while calls use this kind, and ``kept`` of them also when none does. ``used`` is when a call used
+    it last. Until ``quiet_until`` none is started. ``starting`` counts those being started, of which
+    ``claimed`` will be given to calls that wait for them. One sandbox uses ``memory_bytes``. The ceilings of its
+    executor are for all waiting sandboxes of this process together.
+    """
+
+    number: int
+    kept: int
+    used: float
+    quiet_until: float
+    memory_bytes: int
+    idle_seconds: float
+    max_sandboxes: int
+    max_bytes: int
+    waiting: tuple[Waiting, ...] = ()
+    starting: int = 0
+    claimed: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many sandboxes wait, or will wait when they are started."""
+        return len(self.waiting) + self.starting - self.claimed
+
+    def goal(self, now: float) -> int:
+        """Return how many sandboxes should wait now."""
+        return self.kept if now - self.used >= self.idle_seconds else max(1, self.kept)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolState:
+    """Everything that a decision depends on. At most ``max_starting`` sandboxes are started at a time."""
+
+    now: float
+    kinds: tuple[Kind, ...]
+    available_bytes: int
+    max_starting: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The numbers of the kinds to start one sandbox of, of the sandboxes to stop, and of the kinds to forget.
+
+    ``next_time`` is when to decide again, of the monotonic clock, if nothing else happens; None if that is not needed.
+    """
+
+    start: tuple[int, ...] = ()
+    stop: tuple[int, ...] = ()
+    forget: tuple[int, ...] = ()
+    next_time: float | None = None
+
+
+def decide(state: PoolState) -> Decision:
+    """Return what to start and stop now."""
+    kinds = {each.number: each for each in state.kinds}
+    stop = [waiting.number for each in state.kinds for waiting in _surplus(each, state.now)]
+    kinds = {number: _without(each, stop) for number, each in kinds.items()}
+    start: list[int] = []
+    while sum(each.starting for each in kinds.values()) < state.max_starting:
+        eligible = [each for each in kinds.values() if _may_start(each, state.now)]
+        # The kind with the fewest sandboxes comes first, so that no tool takes all the room.
+        eligible.sort(key=lambda each: (each.count, -each.used))
+        chosen = next((each for each in eligible if _has_room(each, kinds.values(), state.available_bytes)), None)
+        if chosen is None:
+            victim = _victim(eligible, kinds.values(), state)
+            if victim is None:
+                break
+            stop.append(victim)
+            kinds = {number: _without(each, stop) for number, each in kinds.items()}
+            continue
+        start.append(chosen.number)
+        kinds[chosen.number] = replace(chosen, starting=chosen.starting + 1)
+    unneeded = (each for each in kinds.values() if not (each.waiting or each.starting or each.goal(state.now)))
+    return Decision(
+        start=tuple(start),
+        stop=tuple(stop),
+        forget=tuple(each.number for each in unneeded),
+        next_time=_next_time(kinds.values(), state.now),
+    )
+
+
+def _surplus(kind: Kind, now: float) -> tuple[Waiting, ...]:
+    """Return the oldest sandboxes that are more than should wait."""
+    return kind.waiting[: max(0, len(kind.waiting) - kind.goal(now))]
+
+
+def _without(kind: Kind, stopped: list[int]) -> Kind:
+    return replace(kind, waiting=tuple(each for each in kind.waiting if each.number not in stopped))
+
+
+def _may_start(kind: Kind, now: float) -> bool:
+    return kind.quiet_until <= now and kind.count < kind.goal(now)
+
+
+def _has_room(kind: Kind, kinds: Iterable[Kind], available_bytes: int) -> bool:
+    """Return whether one more sandbox of ``kind`` is within the ceilings of its executor."""
+    count = sum(each.count for each in kinds)
+    used = sum(each.count * each.memory_bytes for each in kinds)
+    is_affordable = kind.memory_bytes <= available_bytes // MEMORY_SHARE
+    return count < kind.max_sandboxes and used + kind.memory_bytes <= kind.max_bytes and is_affordable
+
+
+def _victim(eligible: list[Kind], kinds: Iterable[Kind], state: PoolState) -> int | None:
+    """Return the sandbox to stop in favor of a kind that has none and was used later; None if there is none to stop."""
+    entitled = [each.used for each in eligible if each.count == 0 and _has_room(each, (), state.available_bytes)]
+    before = min(max(entitled, default=-math.inf), state.now - UNUSED_SECONDS)
+    unused = [each for each in kinds if len(each.waiting) > each.kept and each.used <= before]
+    return min(unused, key=lambda each: each.used).waiting[0].number if unused else None
+
+
+def _next_time(kinds: Iterable[Kind], now: float) -> float | None:
+    times = []
+    for each in kinds:
+        if each.goal(now) > each.kept:
+            times.append(each.used + each.idle_seconds)
+        if each.quiet_until > now and each.count < each.goal(now):
+            times.append(each.quiet_until)
+    return min(times, default=None)

@@ -1,0 +1,114 @@
+"""What a pool knows about one kind of sandbox: those that wait, those that start, and calls that wait for one."""
+
+from __future__ import annotations
+
+import select
+import socket
+import statistics
+from collections import deque
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Final
+
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.pool.decision import ASSUMED_BYTES, Kind, Waiting
+from toolc.runtime.pool.pool_sandbox import PoolSandbox
+
+RETRY_SECONDS: Final = (1.0, 60.0)
+"""The wait after the first failed start, in seconds, and the longest one; each is twice as long as the one before."""
+
+MEASUREMENTS: Final = 5
+"""The memory of a waiting sandbox is the median of this many measurements."""
+
+LEAST_BYTES: Final = 512 * 1024
+"""A waiting sandbox uses at least this much memory; a smaller measurement was disturbed by other programs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceilings:
+    """How many sandboxes may wait in this process, how much memory they may use, and how long one may be unused."""
+
+    sandboxes: int
+    memory_bytes: int
+    idle_seconds: float
+
+
+class Claim:
+    """A call that waits for a sandbox that is being started."""
+
+    def __init__(self) -> None:
+        self._receiver, self._sender = socket.socketpair()
+        self.given: PoolSandbox | None = None
+
+    def give(self, sandbox: PoolSandbox | None) -> None:
+        """End the wait. None means that the start failed."""
+        self.given = sandbox
+        self._sender.close()
+
+    def wait(self, cancellation: Cancellation | None) -> None:
+        """Wait until ``give`` or a cancellation."""
+        poll = select.poll()
+        poll.register(self._receiver, select.POLLIN)
+        if cancellation is not None:
+            poll.register(cancellation.fileno(), select.POLLIN)
+        poll.poll()
+
+    def close(self) -> None:
+        """Close the descriptors."""
+        self._receiver.close()
+        self._sender.close()
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Entry:
+    """What is known about one kind. ``calls`` are running; ``used`` is when the last one ended.
+
+    ``is_closed`` is set once its executor is closed. ``closings`` is that of its engine when the last call began.
+    """
+
+    ceilings: Ceilings
+    used: float
+    closings: int
+    calls: int = 0
+    kept: int = 0
+    quiet_until: float = 0.0
+    retry_at: float = 0.0
+    failures: int = 0
+    waiting: deque[PoolSandbox] = field(default_factory=deque)
+    starting: int = 0
+    claims: deque[Claim] = field(default_factory=deque)
+    memory: deque[int] = field(default_factory=lambda: deque(maxlen=MEASUREMENTS))
+    is_closed: bool = False
+
+    @property
+    def memory_bytes(self) -> int:
+        """What one sandbox uses."""
+        return int(statistics.median(self.memory)) if self.memory else ASSUMED_BYTES
+
+    def started(self, memory_bytes: int | None) -> None:
+        """Record a start, and the memory that the sandbox uses if that was measured."""
+        self.failures, self.retry_at = 0, 0.0
+        if memory_bytes is not None:
+            self.memory.append(max(memory_bytes, LEAST_BYTES))
+
+    def failed(self) -> None:
+        """Record a failed start."""
+        first, longest = RETRY_SECONDS
+        self.retry_at = monotonic() + min(first * 2**self.failures, longest)
+        self.failures += 1
+
+    def facts(self, number: int) -> Kind:
+        """Return what a decision depends on."""
+        return Kind(
+            number=number,
+            kept=self.kept,
+            used=monotonic() if self.calls else self.used,
+            quiet_until=max(self.quiet_until, self.retry_at),
+            memory_bytes=self.memory_bytes,
+            idle_seconds=self.ceilings.idle_seconds,
+            max_sandboxes=self.ceilings.sandboxes,
+            max_bytes=self.ceilings.memory_bytes,
+            waiting=tuple(Waiting(number=id(each), since=each.since) for each in self.waiting),
+            starting=self.starting,
+            claimed=len(self.claims),
+        )

@@ -1,0 +1,365 @@
+"""The waiting sandboxes of this process: starts them ahead, leases them to calls, and stops them.
+
+One thread, which runs while there is something to keep, asks ``toolc.runtime.pool.decision`` what to do. Starts and
+stops run on short-lived threads, because they take long. The lock is never held during either.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import math
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from time import monotonic
+from typing import Final, TypeVar
+
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Profile
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.pool.control import EMPTY
+from toolc.runtime.pool.decision import QUIET_SECONDS, PoolState, decide
+from toolc.runtime.pool.entry import Ceilings, Claim, Entry
+from toolc.runtime.pool.loop import Loop, Next
+from toolc.runtime.pool.pool_sandbox import PoolSandbox, SandboxKind
+from toolc.sandbox.host.kernel import available_memory
+
+T = TypeVar("T")
+
+COLD_SECONDS: Final = 2.0
+"""After a call that found no waiting sandbox none is started for this long, in seconds, or until the call has ended."""
+
+MAX_USED: Final = 2 * (os.cpu_count() or 1)
+"""How many used sandboxes are stopped at the same time after their calls have ended; further calls stop their own."""
+
+REST_SECONDS: Final = 0.02
+"""How long after a call no replacement starts, in seconds.
+
+A program that closes its executor after a call must not wait for it, and it must not slow down the end of the call.
+"""
+
+_MAX_STARTING: Final = os.cpu_count() or 1
+"""More concurrent starts than this slow each other, and the calls, down."""
+
+_LOGGER: Final = logging.getLogger("toolc")
+
+
+class Keeper:
+    """The waiting sandboxes of all executors of this process. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._entries: dict[SandboxKind, Entry] = {}
+        self._loop: Loop | None = None
+        self._busy: dict[threading.Thread, object] = {}
+        self._used: list[PoolSandbox] = []
+        self._used_count = 0
+        self._dropped: deque[object] = deque()
+
+    def forget(self) -> None:
+        """Start empty in a forked child, without stopping anything: the sandboxes belong to its parent."""
+        if self._loop:
+            self._loop.forget()
+        self.__init__()  # type: ignore[misc]
+
+    def keep(self, kind: SandboxKind, ceilings: Ceilings, number: int) -> None:
+        """Keep ``number`` more sandboxes of ``kind`` waiting, also while no call uses them."""
+        with self._lock:
+            entry = self._entry(kind, ceilings, used=-math.inf)
+            entry.kept += number
+        self._notify()
+
+    def lease(
+        self, kind: SandboxKind, profile: Profile, ceilings: Ceilings, cancellation: Cancellation | None
+    ) -> tuple[PoolSandbox, JsonObject] | None:
+        """Return a waiting sandbox, or one that is being started, and what its guest reports.
+
+        ``profile`` is that of the call, whose workspace is mounted if ``kind`` has none.
+
+        Return None if there is none, or after a cancellation. In any case, ``kind`` is in use by a call until
+        ``call_ended`` or ``close_soon``.
+        """
+        self._begin(kind, ceilings)
+        try:
+            while found := self._found(kind, cancellation):
+                try:
+                    ready = found.confirm(profile)
+                except BaseException:
+                    self._stop(found)
+                    raise
+                if ready is not None:
+                    return found, ready
+                self._stop(found)
+        except BaseException:
+            self.call_ended(kind)
+            raise
+        return None
+
+    def _found(self, kind: SandboxKind, cancellation: Cancellation | None) -> PoolSandbox | None:
+        """Return a waiting sandbox, or wait for one that is being started; None if there is none."""
+        found = self._take(kind)
+        self._notify()
+        return self._claimed(kind, found, cancellation) if isinstance(found, Claim) else found
+
+    def call_ended(self, kind: SandboxKind) -> None:
+        """Allow the start of a replacement."""
+        with self._lock:
+            self._end(kind)
+        self._notify()
+
+    def close_soon(self, sandbox: PoolSandbox) -> bool:
+        """Stop the sandbox of a call that has ended, on another thread. The call is as in ``call_ended``.
+
+        Return False if so many sandboxes are being stopped that the caller must stop this one itself.
+        """
+        with self._lock:
+            if self._used_count >= MAX_USED:
+                return False
+            self._used_count += 1
+            self._used.append(sandbox)
+            self._end(sandbox.kind)
+            self._run_loop()
+        self._notify()
+        return True
+
+    def drop(self, owner: object) -> None:
+        """Stop all sandboxes of ``owner`` soon. Takes no lock, so that a garbage collection may call it anywhere."""
+        self._dropped.append(owner)
+        self._notify()
+
+    def close(self, owner: object | None = None) -> None:
+        """Stop all sandboxes, or those of ``owner``, and wait until they and their threads have ended."""
+        while True:
+            with self._lock:
+                sandboxes, used = self._removed(owner), self._used_by(owner)
+                busy = [each for each, whose in self._busy.items() if owner in (None, whose) and each.is_alive()]
+                loop = None if self._entries else self._loop
+            for sandbox in sandboxes:
+                _close(sandbox)
+            for sandbox in used:
+                self._close_used(sandbox)
+            for thread in busy:
+                thread.join()
+            if not busy:
+                break
+        if loop:
+            loop.notify()
+            loop.join()
+
+    def answer(self, request: bytes) -> JsonObject:
+        """Answer a request of another process (``toolc.runtime.pool.control``), on the thread of the loop."""
+        stopped: list[PoolSandbox] = []
+        with self._lock:
+            for entry in self._entries.values():
+                if request == EMPTY:
+                    stopped += _drained(entry.waiting)
+                    entry.used = -math.inf
+            waiting = sum(len(each.waiting) for each in self._entries.values())
+            memory = sum(len(each.waiting) * each.memory_bytes for each in self._entries.values())
+        for sandbox in stopped:
+            _close(sandbox)
+        return {"waiting": waiting, "memory_bytes": memory}
+
+    def is_busy(self) -> bool:
+        """Return whether sandboxes are being started or stopped."""
+        with self._lock:
+            return bool(self._used) or any(each.is_alive() for each in self._busy)
+
+    def counts(self, owner: object) -> tuple[int, int]:
+        """Return how many sandboxes of ``owner`` wait for calls, and how many are being started."""
+        with self._lock:
+            entries = [entry for kind, entry in self._entries.items() if kind.owner is owner]
+            return sum(len(each.waiting) for each in entries), sum(each.starting for each in entries)
+
+    def _entry(self, kind: SandboxKind, ceilings: Ceilings, used: float) -> Entry:
+        entry = self._entries.get(kind)
+        if entry is None:
+            # First, because it fails if there are too many open files.
+            self._run_loop()
+            entry = self._entries[kind] = Entry(ceilings=ceilings, used=used, closings=kind.engine.closings)
+        return entry
+
+    def _run_loop(self) -> None:
+        if self._loop is None or self._loop.is_over:
+            self._loop = Loop(self._step, self.answer, self._loop)
+
+    def _begin(self, kind: SandboxKind, ceilings: Ceilings) -> None:
+        with self._lock:
+            entry, now = self._entry(kind, ceilings, used=monotonic()), monotonic()
+            entry.calls += 1
+            entry.closings = kind.engine.closings
+            entry.quiet_until = now + COLD_SECONDS
+
+    def _end(self, kind: SandboxKind) -> None:
+        if entry := self._entries.get(kind):
+            entry.calls -= 1
+            entry.used = monotonic()
+            entry.quiet_until = entry.used + REST_SECONDS
+
+    def _take(self, kind: SandboxKind) -> PoolSandbox | Claim | None:
+        with self._lock:
+            entry = self._entries.get(kind)
+            if entry is None or not (entry.waiting or entry.starting > len(entry.claims)):
+                return None
+            entry.quiet_until = monotonic() + QUIET_SECONDS
+            if entry.waiting:
+                return entry.waiting.popleft()
+            entry.claims.append(Claim())
+            return entry.claims[-1]
+
+    def _claimed(self, kind: SandboxKind, claim: Claim, cancellation: Cancellation | None) -> PoolSandbox | None:
+        """Wait for the sandbox of ``claim``. One that arrives together with a cancellation is stopped."""
+        is_needed = False
+        try:
+            claim.wait(cancellation)
+            is_needed = cancellation is None or not cancellation.is_cancelled
+        finally:
+            with self._lock:
+                if (entry := self._entries.get(kind)) and claim in entry.claims:
+                    entry.claims.remove(claim)
+                sandbox = claim.given
+            claim.close()
+            if sandbox and not is_needed:
+                self._stop(sandbox)
+        return sandbox if is_needed else None
+
+    def _notify(self) -> None:
+        if loop := self._loop:
+            loop.notify()
+
+    def _step(self, loop: Loop) -> Next:
+        """Decide and act, and return what to wait for. The loop ends if there is nothing to keep."""
+        available = available_memory()
+        with self._lock:
+            stopped = [each for owner in _drained(self._dropped) for each in self._removed(owner)]
+            stopped += self._ended()
+            kinds = [*self._entries]
+            facts = tuple(self._entries[kind].facts(number) for number, kind in enumerate(kinds))
+            decision = decide(
+                PoolState(now=monotonic(), kinds=facts, available_bytes=available, max_starting=_MAX_STARTING)
+            )
+            stopped += self._popped(decision.stop)
+            work = [(each.kind.owner, partial(self._close_used, each)) for each in self._used_by(None)]
+            work += [(each.kind.owner, partial(_close, each)) for each in stopped]
+            for kind in (kinds[number] for number in decision.start):
+                entry = self._entries[kind]
+                entry.starting += 1
+                work.append((kind.owner, partial(self._start, kind, entry)))
+            for number in decision.forget:
+                del self._entries[kinds[number]]
+            watched = [each.fileno() for entry in self._entries.values() for each in entry.waiting]
+            loop.is_over = not self._entries
+            # Still with the lock: what is in no entry any more must be on a thread that ``close`` waits for.
+            left = [each for owner, each in work if not self._has_thread(owner, each)]
+        for each in left:
+            each()
+        return Next(watched, decision.next_time)
+
+    def _removed(self, owner: object | None) -> list[PoolSandbox]:
+        """Remove the entries of ``owner``, or all, and return their waiting sandboxes. Calls that wait get none."""
+        found = {kind: entry for kind, entry in self._entries.items() if owner in (None, kind.owner)}
+        for kind, entry in found.items():
+            del self._entries[kind]
+            entry.is_closed = True
+            for claim in _drained(entry.claims):
+                claim.give(None)
+        return [sandbox for entry in found.values() for sandbox in _drained(entry.waiting)]
+
+    def _used_by(self, owner: object | None) -> list[PoolSandbox]:
+        """Remove and return the used sandboxes of ``owner``, or all."""
+        found = [each for each in self._used if owner in (None, each.kind.owner)]
+        self._used = [each for each in self._used if each not in found]
+        return found
+
+    def _ended(self) -> list[PoolSandbox]:
+        """Remove and return the waiting sandboxes that have ended."""
+        waiting = (each for entry in self._entries.values() for each in entry.waiting)
+        return self._popped([id(each) for each in waiting if each.has_ended()])
+
+    def _popped(self, numbers: Sequence[int]) -> list[PoolSandbox]:
+        """Remove and return the waiting sandboxes with these numbers."""
+        found = []
+        for entry in self._entries.values():
+            found += [each for each in entry.waiting if id(each) in numbers]
+            entry.waiting = deque(each for each in entry.waiting if id(each) not in numbers)
+        return found
+
+    def _start(self, kind: SandboxKind, entry: Entry) -> None:
+        """Start one sandbox, and give it to a call that waits for it, or let it wait."""
+        sandbox, before, was_alone = None, available_memory(), self._is_alone()
+        try:
+            # Otherwise, an engine that was closed before its executor would be opened again.
+            if entry.closings == kind.engine.closings:
+                sandbox = PoolSandbox.ready(kind)
+        except Exception as error:  # noqa: BLE001  the call that needs the sandbox starts one itself, and reports why not
+            _LOGGER.debug("a sandbox could not be started ahead: %s", error)
+        used = before - available_memory()
+        with self._lock:
+            entry.starting -= 1
+            if sandbox is None:
+                entry.failed()
+            else:
+                entry.started(used if was_alone and self._is_alone() else None)
+            if entry.claims:
+                entry.claims.popleft().give(sandbox)
+                sandbox = None
+            elif sandbox and not entry.is_closed:
+                entry.waiting.append(sandbox)
+                sandbox = None
+        self._notify()
+        if sandbox:
+            _close(sandbox)
+
+    def _close_used(self, sandbox: PoolSandbox) -> None:
+        _close(sandbox)
+        with self._lock:
+            self._used_count -= 1
+
+    def _is_alone(self) -> bool:
+        """Return whether no other sandbox is being started or stopped, so that memory can be measured."""
+        return not any(each.is_alive() for each in [*self._busy] if each is not threading.current_thread())
+
+    def _stop(self, sandbox: PoolSandbox) -> None:
+        self.spawn(sandbox.kind.owner, partial(_close, sandbox))
+
+    def spawn(self, owner: object, work: Callable[[], None]) -> None:
+        """Run ``work`` on a thread that ``close`` waits for."""
+        with self._lock:
+            has_thread = self._has_thread(owner, work)
+        if not has_thread:
+            work()
+
+    def _has_thread(self, owner: object, work: Callable[[], None]) -> bool:
+        """Start a thread for ``work``. Return False if that is not possible."""
+        thread = threading.Thread(target=work, name="toolc pool", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            return False  # the interpreter is exiting, or there are too many threads
+        # A thread is only forgotten when it has ended, so that ``close`` can wait for its very end.
+        self._busy = {each: whose for each, whose in self._busy.items() if each.is_alive()} | {thread: owner}
+        return True
+
+
+def _drained(queue: deque[T]) -> Iterator[T]:
+    """Remove and yield all items; other threads may add more concurrently."""
+    while queue:
+        yield queue.popleft()
+
+
+def _close(sandbox: PoolSandbox) -> None:
+    try:
+        sandbox.close()
+    except InfrastructureError as error:
+        _LOGGER.warning("%s", error)
+
+
+KEEPER: Final = Keeper()
+"""The waiting sandboxes of this process."""
+
+atexit.register(KEEPER.close)
+os.register_at_fork(after_in_child=KEEPER.forget)

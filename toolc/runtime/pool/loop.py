@@ -1,0 +1,90 @@
+"""The thread of the pools of this process: it repeats one step whenever something has happened or a time has come."""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+from typing import NamedTuple
+
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject
+from toolc.runtime.cancellation import poll_ms
+from toolc.runtime.pool.control import ControlSocket
+
+
+class Next(NamedTuple):
+    """What a loop waits for: one of these descriptors to become readable, or this time of the monotonic clock."""
+
+    watched: list[int]
+    time: float | None
+
+
+class Loop:
+    """The thread that decides. It ends when ``step`` sets ``is_over``, and begins when ``previous`` has ended.
+
+    While sandboxes wait, ``answer`` answers the requests of other processes.
+    """
+
+    def __init__(
+        self, step: Callable[[Loop], Next], answer: Callable[[bytes], JsonObject], previous: Loop | None
+    ) -> None:
+        self.is_over = False
+        self._step = step
+        self._answer = answer
+        self._previous = previous
+        self._control: ControlSocket | None = None
+        self._receiver, self._sender = socket.socketpair()
+        self._sender.settimeout(0)
+        self._thread = threading.Thread(target=self._run, name="toolc pool", daemon=True)
+        self._thread.start()
+
+    def notify(self) -> None:
+        """Decide again soon. Takes no lock."""
+        # The buffer is full if the thread is about to read it; it is closed if the thread has ended.
+        with suppress(OSError):
+            self._sender.send(b"\0")
+
+    def join(self) -> None:
+        """Wait for the end of the thread."""
+        if self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def forget(self) -> None:
+        """Close the descriptors in a forked child, which has no such thread."""
+        self._receiver.close()
+        self._sender.close()
+        if self._control:
+            self._control.forget()
+
+    def _run(self) -> None:
+        if self._previous:
+            self._previous.join()
+            self._previous = None
+        wait = self._step(self)
+        while not self.is_over:
+            if wait.watched and self._control is None:
+                self._listen()
+            poll = select.poll()
+            for descriptor in (self._receiver.fileno(), *wait.watched):
+                poll.register(descriptor, select.POLLIN)
+            if self._control:
+                poll.register(self._control.fileno(), select.POLLIN)
+            poll.poll(None if wait.time is None else poll_ms(wait.time - monotonic()))
+            with suppress(BlockingIOError):
+                self._receiver.recv(4096, socket.MSG_DONTWAIT)
+            if self._control:
+                self._control.serve(self._answer)
+            wait = self._step(self)
+        self._receiver.close()
+        self._sender.close()
+        if self._control:
+            self._control.close()
+
+    def _listen(self) -> None:
+        # Without the socket, other processes cannot inspect the pool, but calls work.
+        with suppress(OSError, InfrastructureError):
+            self._control = ControlSocket()

@@ -1,0 +1,182 @@
+"""The pool of one executor: which sandboxes its calls may share, and the settings for starting them ahead."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from toolc.model import argument_checks
+from toolc.model.errors import InfrastructureError, UsageError
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Profile
+from toolc.model.spec.sandbox import MIB
+from toolc.runtime.call_details import Timing
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.pool.entry import Ceilings
+from toolc.runtime.pool.keeper import KEEPER
+from toolc.runtime.pool.pool_sandbox import PoolSandbox, SandboxKind
+from toolc.runtime.workspace.busy import NOT_ENDED, Removal
+from toolc.sandbox.base import Engine, EngineSandbox
+
+__all__ = ["STANDARD", "ExecutorPool", "Pool"]
+
+_PER_PROCESS: Final = 2 * (os.cpu_count() or 1)
+"""How many sandboxes may wait in a process by default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """Settings for sandboxes that an executor starts ahead of their calls.
+
+    After the first call of a tool, one sandbox waits for its next call, if that comes within ``idle`` seconds. In a
+    process at most ``sandboxes`` wait, by default two per processor, and they use at most ``memory_bytes``.
+    """
+
+    idle: float = 60.0
+    sandboxes: int | None = None
+    memory_bytes: int = 256 * MIB
+
+    def __post_init__(self) -> None:
+        """Check the values. Raises ``UsageError``."""
+        if self.idle != math.inf:
+            argument_checks.seconds("Pool(idle=)", self.idle)
+        for name, value in (("sandboxes", self.sandboxes or 0), ("memory_bytes", self.memory_bytes)):
+            if argument_checks.of_type(f"Pool({name}=)", value, int, "a whole number") < 0:
+                raise UsageError(f"Pool({name}=) must not be negative, but is {value}")
+
+
+STANDARD: Final = Pool()
+"""The settings of an executor by default."""
+
+
+class Lease:
+    """A sandbox of ``profile`` for one call or one session, which ``close`` stops.
+
+    ``ready`` is the guest's report if it waits for the call, None for a new sandbox.
+    """
+
+    def __init__(self, sandbox: EngineSandbox, profile: Profile, ready: JsonObject | None = None) -> None:
+        self.sandbox = sandbox
+        self.profile = profile
+        self.ready = ready
+
+    def record_start(self, timing: Timing) -> None:
+        """Record how long it took to get the sandbox."""
+        if self.ready is None:
+            timing.lap("create", until=self.sandbox.created)
+            timing.lap("start")
+        else:
+            timing.lap("lease")
+
+    def close(self) -> None:
+        """Stop the sandbox and wait for its end.
+
+        Raises ``InfrastructureError`` if it cannot be stopped; then the workspace is busy.
+        """
+        self._remove(self.sandbox.close)
+
+    def close_empty(self) -> None:
+        """Stop a sandbox in which no process of the call is left. It may be removed after this method returns."""
+        self.close()
+
+    def close_left(self) -> None:
+        """Stop a sandbox in which a killed process is left. Raises ``InfrastructureError`` always."""
+        self.close()
+        raise InfrastructureError(NOT_ENDED)
+
+    def _remove(self, close: Callable[[], None]) -> None:
+        removal = Removal(self.profile.workspace, close)
+        try:
+            removal.run()
+        except BaseException:
+            removal.mark()
+            raise
+
+
+class PoolLease(Lease):
+    """A sandbox of a pool."""
+
+    def __init__(self, sandbox: PoolSandbox, profile: Profile, ready: JsonObject | None = None) -> None:
+        super().__init__(sandbox.sandbox, profile, ready)
+        self._of_pool = sandbox
+
+    def close(self) -> None:
+        """See ``Lease``."""
+        try:
+            self._remove(self._of_pool.close)
+        finally:
+            KEEPER.call_ended(self._of_pool.kind)
+
+    def close_empty(self) -> None:
+        """See ``Lease``."""
+        if not KEEPER.close_soon(self._of_pool):
+            self.close()
+
+    def close_left(self) -> None:
+        """See ``Lease``. The sandbox is removed in the background, and until then its workspace is busy."""
+        removal = Removal(self.profile.workspace, self._of_pool.close)
+        removal.mark()
+        KEEPER.spawn(self._of_pool.kind.owner, removal.run_and_log)
+        KEEPER.call_ended(self._of_pool.kind)
+        raise InfrastructureError(NOT_ENDED)
+
+
+class ExecutorPool:
+    """The waiting sandboxes of one executor. ``numbers`` are the user's numbers of sandboxes per tool."""
+
+    def __init__(self, settings: Pool, numbers: Mapping[str, int]) -> None:
+        self.numbers = numbers
+        self._ceilings = Ceilings(
+            sandboxes=_PER_PROCESS if settings.sandboxes is None else settings.sandboxes,
+            memory_bytes=settings.memory_bytes,
+            idle_seconds=settings.idle,
+        )
+        self._owner = object()
+
+    def lease(
+        self, tool: str, engine: Engine, profile: Profile, arguments: tuple[str, ...], cancellation: Cancellation | None
+    ) -> Lease:
+        """Return a sandbox for a call of ``tool``, started ahead if possible. Raises ``InfrastructureError``."""
+        if not self._may_wait(tool, engine, profile):
+            return Lease(engine.start(profile, arguments), profile)
+        kind = self._kind(engine, profile, arguments)
+        if leased := KEEPER.lease(kind, profile, self._ceilings, cancellation):
+            return PoolLease(leased[0], profile, leased[1])
+        try:
+            return PoolLease(PoolSandbox(kind, profile), profile)
+        except BaseException:
+            KEEPER.call_ended(kind)
+            raise
+
+    def keep(self, tool: str, engine: Engine, profile: Profile, arguments: tuple[str, ...]) -> None:
+        """Keep the user's number of sandboxes for ``tool`` waiting until ``close``."""
+        if self._may_wait(tool, engine, profile):
+            KEEPER.keep(self._kind(engine, profile, arguments), self._ceilings, self.numbers[tool])
+
+    def run(self, work: Callable[[], None]) -> None:
+        """Run ``work`` on a thread that ``close`` waits for."""
+        KEEPER.spawn(self._owner, work)
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many sandboxes wait for calls, and how many are being started."""
+        return KEEPER.counts(self._owner)
+
+    def drop(self) -> None:
+        """Stop the waiting sandboxes soon. A garbage collection may call it anywhere."""
+        KEEPER.drop(self._owner)
+
+    def close(self) -> None:
+        """Stop the waiting sandboxes, and wait for their end. A later call starts them again."""
+        KEEPER.close(self._owner)
+
+    def _kind(self, engine: Engine, profile: Profile, arguments: tuple[str, ...]) -> SandboxKind:
+        profile = engine.profile_ahead(profile)
+        return SandboxKind(owner=self._owner, engine=engine, profile=profile, arguments=arguments)
+
+    def _may_wait(self, tool: str, engine: Engine, profile: Profile) -> bool:
+        """Return whether sandboxes for ``tool`` are started ahead: not if their workspace is a view for one call."""
+        is_view = profile.workspace is not None and profile.workspace.mode == "overlay"
+        return engine.starts_ahead and not is_view and self.numbers.get(tool, 1) > 0

@@ -1,0 +1,114 @@
+"""One sandbox of a pool: how it is started, and whether it can still be used after it has waited."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Self
+
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Profile
+from toolc.runtime.wire.readiness import confirm_ready, make_ready
+from toolc.sandbox.base import Engine
+from toolc.sandbox.selection import in_use
+
+JUMP_SECONDS: Final = 1.0
+"""A difference between clocks that changes by more than this, in seconds, is a jump: the host slept or was set."""
+
+_LOGGER: Final = logging.getLogger("toolc")
+
+_BOOT_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxKind:
+    """What must be equal for a sandbox to serve a call. ``owner`` is the pool of one executor.
+
+    ``profile`` is what the engine's ``profile_ahead`` returns for the profile of the call.
+    Nothing here belongs to a single call: no argument, variable, secret or allowed host of a call, only what the
+    profile has. All that arrives with the call itself.
+    """
+
+    owner: object
+    engine: Engine
+    profile: Profile
+    arguments: tuple[str, ...]
+
+
+class ClockOffsets(NamedTuple):
+    """How far the time of day, and the clock that also runs while the host sleeps, are ahead of the monotonic clock."""
+
+    wall: float
+    boot: float
+
+    @classmethod
+    def now(cls) -> ClockOffsets:
+        """Return the current differences."""
+        monotonic = time.monotonic()
+        return cls(time.time() - monotonic, time.clock_gettime(_BOOT_CLOCK) - monotonic)
+
+    def has_jumped(self, then: ClockOffsets) -> bool:
+        """Return whether a clock has jumped since ``then``."""
+        return any(abs(new - old) > JUMP_SECONDS for new, old in zip(self, then, strict=True))
+
+
+class PoolSandbox:
+    """A new sandbox of ``kind``, for one call. It keeps its engine open until ``close``."""
+
+    def __init__(self, kind: SandboxKind, profile: Profile) -> None:
+        """Start the sandbox with ``profile``, which is that of its call or of ``kind``.
+
+        Raises ``InfrastructureError``; then nothing is left.
+        """
+        self.kind = kind
+        self.clocks = ClockOffsets.now()
+        self.since = time.monotonic()
+        with ExitStack() as use:
+            use.enter_context(in_use())
+            self.sandbox = kind.engine.start(profile, kind.arguments)
+            self._use = use.pop_all()
+
+    @classmethod
+    def ready(cls, kind: SandboxKind) -> Self:
+        """Return a sandbox whose guest waits for a call. Raises ``InfrastructureError``; then nothing is left."""
+        made = cls(kind, kind.profile)
+        try:
+            make_ready(made.sandbox, kind.profile)
+        except BaseException:
+            made.close()
+            raise
+        made.since = time.monotonic()
+        return made
+
+    def fileno(self) -> int:
+        """Return the descriptor that becomes readable if the sandbox ends."""
+        return self.sandbox.fileno()
+
+    def has_ended(self) -> bool:
+        """Return whether a sandbox without a call has ended, or has sent something."""
+        return self.sandbox.read() is not None
+
+    def confirm(self, profile: Profile) -> JsonObject | None:
+        """Return the report of a guest that still waits; None if the sandbox must not be used for a call.
+
+        It must be what a new sandbox with ``profile`` would be now, after its workspace is mounted if it has none yet,
+        and its guest must answer.
+        """
+        if ClockOffsets.now().has_jumped(self.clocks) or self.has_ended():
+            return None
+        try:
+            if self.kind.engine.is_current(self.kind.profile, self.sandbox):
+                if profile != self.kind.profile:
+                    self.kind.engine.mount_workspace(profile, self.sandbox)
+                return confirm_ready(self.sandbox, profile)
+        except InfrastructureError as error:
+            _LOGGER.debug("a waiting sandbox cannot be used: %s", error)
+        return None
+
+    def close(self) -> None:
+        """Stop the sandbox and wait for its end. Raises ``InfrastructureError`` if it cannot be stopped."""
+        with self._use:
+            self.sandbox.close()

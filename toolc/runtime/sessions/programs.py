@@ -1,0 +1,267 @@
+"""The host's side of ``toolc.guest.programs.server``, without I/O: several programs over one stream of frames.
+
+It does not trust the guest: anything that the protocol does not allow raises ``ProtocolError``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, TypeAlias, get_args
+
+from toolc.guest import frames
+from toolc.guest.frames import FrameReader, ProtocolError
+from toolc.model.events import Stream
+from toolc.model.json_schema import JsonObject
+from toolc.model.result import Capture
+from toolc.runtime.output.guest_streams import ByteOutput
+from toolc.runtime.secrets.redaction import Redactor
+from toolc.runtime.wire.protocol import json_object
+
+__all__ = ["SIGNALED", "ProgramEnd", "ProgramRequest", "ProgramState", "ProgramTable", "TerminalSize"]
+
+MAX_CONTROL: Final = 64 * 1024
+"""The longest report about a program that a guest may send, in bytes."""
+
+NUMBERS: Final = 4
+"""The number of stream ids that belong to each program."""
+
+CANNOT_RUN: Final = 126
+NOT_FOUND: Final = 127
+SIGNALED: Final = 128
+"""A shell's exit codes if a program cannot be run, or is not found, and the offset of the number of a signal."""
+
+ProgramEnding: TypeAlias = Literal["exited", "signaled", "not_started"]
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalSize:
+    """The size of a terminal in characters."""
+
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramRequest:
+    """A program to run. ``file`` is an operation on a file (``toolc.guest.programs.files``) in place of ``argv``.
+
+    ``directory`` is relative to the working directory of the sandbox. ``output_bytes`` is the limit of each output.
+    """
+
+    argv: tuple[str, ...] = ()
+    file: JsonObject | None = None
+    directory: str = ""
+    environment: tuple[tuple[str, str], ...] = ()
+    terminal: TerminalSize | None = None
+    timeout_ms: int
+    output_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramEnd:
+    """How a program ended. ``status`` is the exit status or the number of the signal.
+
+    ``errno`` is the number of the error of a file or of the directory, and None for other reasons. ``out_of_memory`` is
+    None if the guest cannot know it.
+    """
+
+    ending: ProgramEnding
+    status: int
+    timed_out: bool
+    reason: str
+    errno: int | None
+    out_of_memory: bool | None
+    cpu_ms: float | None
+    stdout: Capture = field(default_factory=Capture)
+    stderr: Capture = field(default_factory=Capture)
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code that a shell would report."""
+        match self.ending:
+            case "exited":
+                return self.status
+            case "signaled":
+                return SIGNALED + self.status
+            case "not_started":
+                return NOT_FOUND if self.reason.startswith("command not found") else CANNOT_RUN
+
+
+@dataclass(slots=True)
+class ProgramState:
+    """A program of ``ProgramTable``. ``notify`` is called when ``pieces`` or ``end`` have changed.
+
+    With ``keeps_pieces``, output waits in ``pieces`` until ``ProgramTable.take`` is called, and the program waits too.
+    """
+
+    stream: int
+    outputs: dict[int, ByteOutput]
+    keeps_pieces: bool
+    notify: Callable[[], None]
+    pieces: deque[tuple[Stream, bytes]] = field(default_factory=deque)
+    end: ProgramEnd | None = None
+    stdin: bytearray = field(default_factory=bytearray)
+    stdin_window: int = frames.WINDOW_BYTES
+    stdin_is_complete: bool = False
+    stdin_ended: bool = False
+    consumed: dict[int, int] = field(default_factory=dict)
+
+
+class ProgramTable:
+    """The programs of one sandbox. ``send`` receives the bytes for the guest. Not thread-safe."""
+
+    def __init__(self, send: Callable[[bytes], None], redactor: Redactor) -> None:
+        self._send = send
+        self._redactor = redactor
+        self._reader = FrameReader(MAX_CONTROL)
+        self._running: dict[int, ProgramState] = {}
+        self._next = frames.FIRST_CONNECTION
+
+    def start(self, request: ProgramRequest, notify: Callable[[], None], *, keeps_pieces: bool) -> ProgramState:
+        """Start a program. ``notify`` is called by ``receive``."""
+        stream = self._next
+        self._next += NUMBERS
+        message: JsonObject = {
+            "stream": stream,
+            "timeout_ms": request.timeout_ms,
+            "directory": request.directory,
+            "environment": dict(request.environment),
+        }
+        if request.terminal is not None:
+            message["terminal"] = {"rows": request.terminal.rows, "columns": request.terminal.columns}
+        message |= {"argv": [*request.argv]} if request.file is None else {"file": request.file}
+        outputs = {stream + number: ByteOutput(request.output_bytes, self._redactor) for number in (1, 2)}
+        state = ProgramState(stream=stream, outputs=outputs, keeps_pieces=keeps_pieces, notify=notify)
+        self._running[stream] = state
+        self._send(frames.encode(frames.CALL, 0, json.dumps(message).encode("ascii")))
+        return state
+
+    def write(self, state: ProgramState, data: bytes, *, is_last: bool) -> None:
+        """Send more of a program's stdin, as far as its window allows."""
+        state.stdin += data
+        state.stdin_is_complete = state.stdin_is_complete or is_last
+        self._pump_stdin(state)
+
+    def resize(self, state: ProgramState, size: TerminalSize) -> None:
+        """Set the size of a program's terminal."""
+        if state.end is None:
+            message = json.dumps({"rows": size.rows, "columns": size.columns}).encode()
+            self._send(frames.encode(frames.REQUEST, state.stream, message))
+
+    def kill(self, state: ProgramState) -> None:
+        """Kill a program and its descendants. Its end is reported as usual."""
+        if state.end is None:
+            self._send(frames.encode(frames.CLOSE, state.stream))
+
+    def take(self, state: ProgramState) -> list[tuple[Stream, bytes]]:
+        """Return the output that has arrived since the last call, and let the program write more."""
+        pieces = [*state.pieces]
+        state.pieces.clear()
+        for stream in [*state.consumed]:
+            self._grant(state, stream)
+        return pieces
+
+    def receive(self, data: bytes) -> None:
+        """Process received bytes. Raises ``ProtocolError``."""
+        try:
+            for kind, stream, payload in self._reader.feed(data):
+                state = self._running.get(stream - stream % NUMBERS)
+                if state is None:
+                    raise ProtocolError(f"it sent a frame for the program {stream}, which does not exist")
+                if stream in state.outputs and kind in {frames.DATA, frames.END}:
+                    self._receive_output(state, kind, stream, payload)
+                elif (kind, stream) == (frames.WINDOW, state.stream):
+                    self._widen(state, payload)
+                elif (kind, stream) == (frames.CLOSE, state.stream):
+                    del self._running[state.stream]
+                    state.end = self._end(state, payload)
+                    state.notify()
+                else:
+                    raise ProtocolError(f"it sent a frame of type {kind} for the program {stream}")
+        except frames.FrameError as error:
+            raise ProtocolError(f"it sent an invalid frame ({error})") from None
+
+    def notify_all(self) -> None:
+        """Notify all running programs that the sandbox was closed or has failed, which ends all waits."""
+        for state in self._running.values():
+            state.notify()
+
+    def _pump_stdin(self, state: ProgramState) -> None:
+        if state.end is not None:
+            state.stdin.clear()
+            return
+        while state.stdin and state.stdin_window:
+            piece = bytes(state.stdin[: min(frames.MAX_PAYLOAD, state.stdin_window)])
+            del state.stdin[: len(piece)]
+            state.stdin_window -= len(piece)
+            self._send(frames.encode(frames.DATA, state.stream, piece))
+        if not state.stdin and state.stdin_is_complete and not state.stdin_ended:
+            state.stdin_ended = True
+            self._send(frames.encode(frames.END, state.stream))
+
+    def _widen(self, state: ProgramState, payload: bytes) -> None:
+        granted = payload.decode("ascii", "replace")
+        outstanding = frames.WINDOW_BYTES - state.stdin_window
+        if not (granted.isascii() and granted.isdigit() and len(granted) <= 10 and int(granted) <= outstanding):
+            raise ProtocolError("it acknowledged stdin that was not sent")
+        state.stdin_window += int(granted)
+        self._pump_stdin(state)
+        state.notify()
+
+    def _receive_output(self, state: ProgramState, kind: int, stream: int, payload: bytes) -> None:
+        output = state.outputs[stream]
+        if output.ended:
+            raise ProtocolError(f"it sent output on stream {stream}, which has ended")
+        if kind == frames.END:
+            output.ended = True
+            self._show(state, stream, output.finish())
+            return
+        output.window -= len(payload)
+        if output.window < 0:
+            raise ProtocolError(f"it sent more on stream {stream} than its window allows")
+        state.consumed[stream] = state.consumed.get(stream, 0) + len(payload)
+        self._show(state, stream, output.add(payload))
+        if not state.keeps_pieces:
+            self._grant(state, stream)
+
+    def _show(self, state: ProgramState, stream: int, data: bytes) -> None:
+        if state.keeps_pieces:
+            if data:
+                state.pieces.append(("stdout" if stream == state.stream + 1 else "stderr", data))
+            state.notify()
+
+    def _grant(self, state: ProgramState, stream: int) -> None:
+        """Acknowledge half a window at a time, so that there are few acknowledgements."""
+        consumed = state.consumed[stream]
+        if consumed >= frames.WINDOW_BYTES // 2 and state.end is None:
+            state.consumed[stream] = 0
+            state.outputs[stream].window += consumed
+            self._send(frames.encode(frames.WINDOW, stream, b"%d" % consumed))
+
+    def _end(self, state: ProgramState, payload: bytes) -> ProgramEnd:
+        end = _parse_end(payload)
+        stdout, stderr = state.outputs.values()
+        for output in (stdout, stderr):
+            output.finish()
+        return replace(end, stdout=stdout.capture(), stderr=stderr.capture(), reason=self._redactor.text(end.reason))
+
+
+def _parse_end(payload: bytes) -> ProgramEnd:
+    report = json_object(payload, "the report about a program")
+    ending = next((each for each in get_args(ProgramEnding) if each == report.get("ending")), None)
+    status, reason = report.get("status"), report.get("reason")
+    if ending is None or not isinstance(status, int) or not 0 <= status <= 255 or not isinstance(reason, str):
+        raise ProtocolError("its report about a program is invalid")
+    number, cpu_ms, kills = report.get("errno"), report.get("cpu_ms"), report.get("oom_kills")
+    return ProgramEnd(
+        ending=ending,
+        status=status,
+        timed_out=report.get("timed_out") is True,
+        reason=reason[:1000],
+        errno=number if isinstance(number, int) else None,
+        out_of_memory=kills > 0 if isinstance(kills, int) else None,
+        cpu_ms=cpu_ms if isinstance(cpu_ms, int | float) else None,
+    )

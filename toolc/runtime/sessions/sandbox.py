@@ -1,0 +1,359 @@
+"""One sandbox that stays open, in which callers run programs at the same time.
+
+One thread moves the bytes between the sandbox and its programs. A caller starts a program, writes to it and waits for
+its end on its own thread.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from time import monotonic
+from typing import Final, TypeAlias
+
+from toolc.guest.frames import ProtocolError
+from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError
+from toolc.model.events import Stream
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Plan
+from toolc.model.spec.sandbox import MIB
+from toolc.runtime.call_details import Timing, sandbox_details
+from toolc.runtime.cancellation import Cancellation, poll_ms
+from toolc.runtime.egress.broker import Broker, Egress
+from toolc.runtime.sessions.programs import (
+    SIGNALED,
+    ProgramEnd,
+    ProgramRequest,
+    ProgramState,
+    ProgramTable,
+    TerminalSize,
+)
+from toolc.runtime.sessions.server import Start
+from toolc.runtime.wire.call_loop import (
+    EXPIRY_SECONDS,
+    START_SECONDS,
+    ListenerTime,
+    StreamEndError,
+    WireLoop,
+    ignore_progress,
+    sandbox_died,
+    verify_workspace_mount,
+)
+from toolc.runtime.wire.protocol import CallTooLargeError, Conversation, ExitReport
+from toolc.runtime.wire.session import LIFE_MS
+from toolc.runtime.workspace.growth import INTERVAL_SECONDS, WorkspaceGrowth
+from toolc.sandbox.selection import in_use
+
+__all__ = ["LIFE_MS", "OnOutput", "Program", "SandboxSession"]
+
+OnOutput: TypeAlias = Callable[[Stream, bytes], None]
+"""Receives the next piece of a program's output."""
+
+GRACE_SECONDS: Final = 5.0
+"""How long to wait for the guest's report after the deadline of a program, in seconds."""
+
+OUT_OF_MEMORY: Final = "the sandbox exceeded its memory limit and ended; open another one"
+
+
+class SandboxSession:
+    """An open sandbox. Safe to use from several threads. It must be closed."""
+
+    def __init__(self, plan: Plan, start: Start, egress: Egress, timing: Timing) -> None:
+        """Start the sandbox and wait until it is ready. Raises ``InfrastructureError``."""
+        self._owner = os.getpid()
+        self._lock = threading.RLock()
+        self._failure: InfrastructureError | None = None
+        self._closing = False
+        self._cleanup = ExitStack()
+        with self._cleanup:
+            self._cleanup.enter_context(in_use())
+            lease = start(plan.profile)
+            self._cleanup.callback(lease.close)
+            lease.record_start(timing)
+            self._sandbox = lease.sandbox
+            plan = replace(plan, profile=lease.profile)
+            self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+            self._cleanup.callback(os.close, self._wake)
+            self._conversation = Conversation(
+                plan, LIFE_MS, ignore_progress, None, egress.redactor, session=True, ready=lease.ready
+            )
+            growth = WorkspaceGrowth.begin(plan.profile.workspace, plan.growth_bytes)
+            if growth is not None:
+                self._cleanup.callback(growth.close)
+            broker: Broker | None = None
+            if plan.allow:
+                broker = Broker(plan.allow, self._conversation.outgoing, egress)
+                self._cleanup.callback(broker.close)
+                self._conversation.connections = broker
+            self._loop = WireLoop(self._sandbox, self._conversation, None, ListenerTime(), broker, growth)
+            self._programs = ProgramTable(self._conversation.send, egress.redactor)
+            self._conversation.begin_programs(self._programs.receive)
+            self._call(plan)
+            timing.lap("ready")
+            self._thread = threading.Thread(target=self._run, name="toolc sandbox", daemon=True)
+            self._thread.start()
+            self._cleanup = self._cleanup.pop_all()
+
+    @property
+    def details(self) -> JsonObject:
+        """The user and the image of the sandbox, and the connections of its programs."""
+        details = sandbox_details(self._sandbox.user, self._sandbox.image)
+        if self._loop.broker is not None:
+            with self._lock:
+                details["network"] = [each.to_json() for each in self._loop.broker.attempts()]
+        return details
+
+    def start(self, request: ProgramRequest, *, keeps_pieces: bool = False) -> Program:
+        """Start a program. Raises ``UsageError`` if the sandbox is closed, and ``SandboxDiedError``."""
+        if os.getpid() != self._owner:
+            raise UsageError("this sandbox belongs to the process that opened it; open another one after a fork")
+        with self._lock:
+            self._check_open()
+            program = Program(self, request)
+            program.state = self._programs.start(request, program.notify, keeps_pieces=keeps_pieces)
+            self.send()
+            return program
+
+    def close(self) -> None:
+        """End the sandbox and all its programs, and wait for its end. Further calls have no effect."""
+        if os.getpid() != self._owner:
+            return
+        with self._lock:
+            if self._closing:
+                return
+            self._closing = True
+            self._programs.notify_all()
+        os.eventfd_write(self._wake, 1)
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+        self._cleanup.close()
+
+    # For programs, which hold the lock.
+
+    @property
+    def lock(self) -> threading.RLock:
+        """Held while programs are changed."""
+        return self._lock
+
+    @property
+    def programs(self) -> ProgramTable:
+        """The running programs."""
+        return self._programs
+
+    def send(self) -> None:
+        """Send what is waiting now, and leave the rest to the thread."""
+        if self._closing:
+            return
+        self._loop.send()
+        if self._conversation.outgoing:
+            os.eventfd_write(self._wake, 1)
+
+    def _check_open(self) -> None:
+        if self._closing:
+            raise UsageError("the sandbox is closed; open another one")
+        if self._failure is not None:
+            raise self._failure
+
+    def check_running(self) -> None:
+        """Raise the error of a sandbox that no longer runs."""
+        if self._failure is not None:
+            raise self._failure
+        if self._closing:
+            raise SandboxDiedError("the sandbox was closed while a program was running")
+
+    def fail(self, error: InfrastructureError) -> None:
+        """Let all programs, running and future ones, raise ``error``."""
+        with self._lock:
+            self._failure = self._failure or error
+            self._programs.notify_all()
+
+    def died(self, message: str) -> SandboxDiedError:
+        """Close the sandbox and return the error for its death."""
+        return sandbox_died(self._sandbox, message)
+
+    def with_memory(self, end: ProgramEnd) -> ProgramEnd:
+        """Return ``end`` with the engine's answer if the guest does not know whether memory ran out."""
+        if end.out_of_memory is not None:
+            return end
+        is_killed = end.exit_code == SIGNALED + signal.SIGKILL and not end.timed_out
+        return replace(end, out_of_memory=is_killed and self._sandbox.out_of_memory())
+
+    def _call(self, plan: Plan) -> None:
+        """Wait until the sandbox is ready, and start the server of its programs."""
+        conversation = self._conversation
+        try:
+            if not self._loop.run_until(monotonic() + START_SECONDS, lambda: conversation.is_ready):
+                raise self.died(f"the sandbox was not ready after {START_SECONDS:g} seconds")
+            verify_workspace_mount(plan.profile.workspace, conversation.ready)
+            if self._loop.growth is not None:
+                self._loop.growth.ready(conversation.ready)
+            conversation.call()
+            self._loop.send()
+        except CallTooLargeError as error:
+            raise UsageError(str(error)) from None
+        except (ProtocolError, StreamEndError) as error:
+            raise self._death(error) from None
+
+    def _run(self) -> None:
+        try:
+            while not self._closing:
+                self._serve()
+        except (ProtocolError, StreamEndError) as error:
+            if not self._closing:
+                self.fail(self._death(error))
+        except InfrastructureError as error:
+            self.fail(error)
+        except Exception as error:  # noqa: BLE001  callers wait for this thread
+            self.fail(InfrastructureError(f"the connection to the sandbox failed: {type(error).__name__}: {error}"))
+
+    def _serve(self) -> None:
+        """Move the bytes that are ready, and wait for more."""
+        loop = self._loop
+        with self._lock:
+            loop.send()
+            data = self._sandbox.read()
+            if data == b"":
+                raise StreamEndError
+            if data is not None:
+                self._conversation.receive(data)
+            if (report := self._conversation.exit_report) is not None:
+                raise self._ended(report)
+            if loop.broker is not None:
+                loop.broker.serve()
+            loop.send()
+        if loop.growth is not None and loop.growth.is_exceeded():
+            limit = f"{loop.growth.limit_bytes / MIB:g} MiB"
+            raise self.died(f"the sandbox was ended: its programs wrote more than {limit} to the workspace")
+        if data is None:
+            self._wait()
+
+    def _wait(self) -> None:
+        poll = select.poll()
+        poll.register(self._wake, select.POLLIN)
+        poll.register(self._sandbox.fileno(), select.POLLIN | (select.POLLOUT if self._conversation.outgoing else 0))
+        seconds = 3600.0
+        if self._loop.broker is not None:
+            if self._loop.broker.has_room:
+                poll.register(self._loop.broker.fileno(), select.POLLIN)
+            seconds = EXPIRY_SECONDS
+        if self._loop.growth is not None:
+            seconds = min(seconds, INTERVAL_SECONDS)
+        poll.poll(poll_ms(seconds))
+        with suppress(BlockingIOError):
+            os.eventfd_read(self._wake)
+
+    def _ended(self, report: ExitReport) -> InfrastructureError:
+        """Return the error for the end of the guest's server, which a program may have killed."""
+        if report.oom_kills or self._sandbox.out_of_memory():
+            return SandboxDiedError(OUT_OF_MEMORY)
+        return self.died(f"the sandbox ended: {report.reason or 'a program killed all processes'}; open another one")
+
+    def _death(self, error: ProtocolError | StreamEndError) -> InfrastructureError:
+        if isinstance(error, ProtocolError):
+            return self.died(f"the sandbox violated the wire protocol: {error}")
+        self._sandbox.close()
+        if self._sandbox.out_of_memory():
+            return SandboxDiedError(OUT_OF_MEMORY)
+        return self.died("the sandbox ended before it was closed; open another one")
+
+
+class Program:
+    """A running program of a ``SandboxSession``."""
+
+    state: ProgramState
+
+    def __init__(self, session: SandboxSession, request: ProgramRequest) -> None:
+        self._session = session
+        self._deadline = monotonic() + request.timeout_ms / 1000 + GRACE_SECONDS
+        self._changed = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+
+    def notify(self) -> None:
+        """Wake the thread that waits for this program."""
+        os.eventfd_write(self._changed, 1)
+
+    def write(self, data: bytes, *, is_last: bool = False) -> None:
+        """Write to stdin. What the program does not read yet waits in memory. ``is_last`` ends stdin."""
+        with self._session.lock:
+            self._session.programs.write(self.state, data, is_last=is_last)
+            self._session.send()
+
+    @property
+    def unsent_bytes(self) -> int:
+        """The size of the stdin that waits until the program reads more."""
+        return len(self.state.stdin)
+
+    def resize(self, size: TerminalSize) -> None:
+        """Set the size of the program's terminal."""
+        with self._session.lock:
+            self._session.programs.resize(self.state, size)
+            self._session.send()
+
+    def kill(self) -> None:
+        """Kill the program and all its descendants. ``wait`` returns its end."""
+        with self._session.lock:
+            self._session.programs.kill(self.state)
+            self._session.send()
+
+    def wait(self, on_output: OnOutput | None = None, cancellation: Cancellation | None = None) -> ProgramEnd:
+        """Return the end of the program. ``on_output`` is called on this thread with its output.
+
+        A cancellation, and an exception of ``on_output``, kill the program. Raises ``SandboxDiedError``.
+        """
+        try:
+            return self._wait(on_output, cancellation)
+        except BaseException:
+            self._kill_and_wait()
+            raise
+        finally:
+            with self._session.lock:
+                # The session may still notify a program that has not ended.
+                self.state.notify = _ignore
+            os.close(self._changed)
+
+    def _wait(self, on_output: OnOutput | None, cancellation: Cancellation | None) -> ProgramEnd:
+        poll = select.poll()
+        poll.register(self._changed, select.POLLIN)
+        if cancellation is not None:
+            poll.register(cancellation.fileno(), select.POLLIN)
+        was_cancelled = False
+        while True:
+            with self._session.lock:
+                pieces = self._session.programs.take(self.state)
+                self._session.send()
+                end = self.state.end
+                if end is None:
+                    self._session.check_running()
+            if on_output is not None:
+                started = monotonic()
+                for stream, data in pieces:
+                    on_output(stream, data)
+                self._deadline += monotonic() - started
+            if end is not None:
+                return self._session.with_memory(end)
+            if cancellation is not None and cancellation.is_cancelled and not was_cancelled:
+                was_cancelled = True
+                poll.unregister(cancellation.fileno())
+                self.kill()
+                self._deadline = min(self._deadline, monotonic() + GRACE_SECONDS)
+            if monotonic() >= self._deadline:
+                error = self._session.died("the sandbox did not end a program at its time limit; open another one")
+                self._session.fail(error)
+                raise error
+            poll.poll(poll_ms(self._deadline - monotonic()))
+            with suppress(BlockingIOError):
+                os.eventfd_read(self._changed)
+
+    def _kill_and_wait(self) -> None:
+        with suppress(InfrastructureError, OSError):
+            self.kill()
+            self._deadline = min(self._deadline, monotonic() + GRACE_SECONDS)
+            self._wait(None, None)
+
+
+def _ignore() -> None:
+    """Replace the notification of a program that no thread waits for."""

@@ -1,0 +1,121 @@
+"""Record what a folder contained when a call began, to distinguish changes of others from those of the tool.
+
+``record`` reads the folders and small files of a workspace, up to fixed limits, because reading all of a large one
+would take longer than most calls. For what it did not read, ``ChangeClock`` tells by its ctime, which no process can
+set, whether it was changed since. A file that was only touched then counts as changed.
+"""
+
+import os
+import stat
+import time
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from toolc.runtime.workspace.dir_handle import DirHandle
+from toolc.runtime.workspace.transaction.allowed_changes import PROTECTED
+from toolc.runtime.workspace.transaction.file_state import MIB, FileState, state_at
+
+MAX_ENTRIES: Final = 2_000
+"""The number of paths that are recorded, folders nearest to the workspace first."""
+
+MAX_BYTES: Final = 16 * MIB
+"""The total size of the files that are read, in bytes."""
+
+MAX_FILE_BYTES: Final = MIB
+"""The maximum size of a file that is read, in bytes."""
+
+_COARSE: Final = 5
+"""CLOCK_REALTIME_COARSE of clock_gettime(2), the clock of file timestamps."""
+
+_TOLERANCE_NS: Final = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeClock:
+    """A time of the file clock. Earlier changes have a timestamp before ``stamp_ns``; later ones do not."""
+
+    stamp_ns: int
+    running_ns: int
+
+    @staticmethod
+    def now() -> "ChangeClock":
+        """Return the current time after the next tick of the file clock, which takes a few milliseconds."""
+        before = time.clock_gettime_ns(time.CLOCK_REALTIME)
+        while (clock := _read(_COARSE)).stamp_ns <= before:
+            time.sleep(0.0005)
+        return clock
+
+    def was_set_back(self) -> bool:
+        """Return whether later changes may have a timestamp before this one."""
+        now = _read(time.CLOCK_REALTIME)
+        return now.stamp_ns - self.stamp_ns < now.running_ns - self.running_ns - _TOLERANCE_NS
+
+    def is_before(self, changed_ns: int) -> bool:
+        """Return whether a file with this ctime may have been changed after this time."""
+        return changed_ns >= self.stamp_ns or self.was_set_back()
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The recorded paths, and the names in each folder that was listed. A later change is later than ``clock``."""
+
+    clock: ChangeClock
+    states: dict[bytes, FileState] = field(default_factory=dict)
+    folders: dict[bytes, tuple[bytes, ...]] = field(default_factory=dict)
+
+    def names(self, folder: bytes) -> tuple[bytes, ...] | None:
+        """Return the names in a folder, none if there was no such folder; None if that was not recorded."""
+        if not folder or folder in self.folders:
+            return self.folders.get(folder)
+        if not self.covers(folder):
+            return None
+        state = self.states.get(folder)
+        return () if state is None or not state.is_folder else None
+
+    def covers(self, path: bytes) -> bool:
+        """Return whether it is known what was at ``path``, which may be nothing."""
+        return self.names(path.rpartition(b"/")[0]) is not None
+
+
+def record(real: DirHandle, clock: ChangeClock) -> Baseline:
+    """Return what is in the folder now. Nothing below protected names is recorded, because none of it can change."""
+    baseline = Baseline(clock)
+    pending, left_bytes = deque([b""]), MAX_BYTES
+    while pending:
+        path = pending.popleft()
+        left = MAX_ENTRIES - len(baseline.states)
+        # A folder that cannot be read was not seen by the tool either.
+        with suppress(OSError):
+            entries = real.entries(path, left + 1)
+            if len(entries) > left:
+                continue
+            with real.folder(path) as folder:
+                for name, status in entries:
+                    limit = min(left_bytes, MAX_FILE_BYTES) if stat.S_ISREG(status.st_mode) else 0
+                    left_bytes -= status.st_size if 0 < status.st_size <= limit else 0
+                    _add(baseline, folder, path, name, limit)
+                    if stat.S_ISDIR(status.st_mode) and os.fsdecode(name).casefold() not in PROTECTED:
+                        pending.append(_join(path, name))
+            baseline.folders[path] = tuple(name for name, _ in entries)
+    return baseline
+
+
+def _add(baseline: Baseline, folder: int, path: bytes, name: bytes, limit: int) -> None:
+    with suppress(OSError):
+        baseline.states[_join(path, name)] = state_at(folder, name, limit)
+
+
+def _join(folder: bytes, name: bytes) -> bytes:
+    return folder + b"/" + name if folder else name
+
+
+def _read(clock: int) -> ChangeClock:
+    """Read ``clock`` together with CLOCK_BOOTTIME, which cannot be set; repeat if the reads were delayed."""
+    while True:
+        before = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        stamp = time.clock_gettime_ns(clock)
+        after = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        if after - before < _TOLERANCE_NS // 2:
+            return ChangeClock(stamp, after)

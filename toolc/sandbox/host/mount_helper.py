@@ -1,0 +1,128 @@
+"""The mount helper: a small process that mounts workspaces in sandboxes that already run.
+
+Its program is ``mount_helper_process.py``, which says why it is a process. It starts with the first request, and ends
+with this process or ``close``.
+"""
+
+import array
+import contextlib
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from toolc.model.errors import InfrastructureError, raise_shortage
+from toolc.sandbox.host.mount_helper_process import OK
+
+SECONDS: Final = 5.0
+"""The maximum time of one request, including the start of the helper, in seconds."""
+
+_RESPONSE_BYTES: Final = 256
+
+
+class MountHelper:
+    """The mount helper of one engine. Its methods are thread-safe.
+
+    ``has_failed`` is True once a sandbox that still runs could not be entered or changed: all others would fail too.
+    """
+
+    def __init__(self) -> None:
+        self.has_failed = False
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._pid = -1
+        self._owner = -1
+
+    def prepare(self, process: int) -> None:
+        """Enter the sandbox of this process (a pidfd), and remove what is mounted at ``/workspace``.
+
+        Raises ``InfrastructureError``.
+        """
+        self._request([process])
+
+    def mount(self, process: int, tree: int) -> None:
+        """Mount the detached mount ``tree`` at ``/workspace`` in the prepared sandbox of this process.
+
+        Raises ``InfrastructureError``; then the sandbox must not be used.
+        """
+        self._request([process, tree])
+
+    def close(self) -> None:
+        """End the helper. The next request starts another one."""
+        with self._lock:
+            self._end()
+
+    def _request(self, descriptors: Sequence[int]) -> None:
+        if descriptors[0] < 0:
+            raise InfrastructureError("the workspace cannot be mounted in a sandbox that has ended")
+        try:
+            try:
+                response = self._ask(descriptors)
+            except ConnectionError:
+                # The helper was killed. If it had already mounted the workspace, the second request fails.
+                response = self._ask(descriptors)
+        except OSError as error:
+            raise_shortage(error)
+            response = f"the mount helper does not answer: {error}"
+        if response != OK:
+            self.has_failed = self.has_failed or not _has_ended(descriptors[0])
+            raise InfrastructureError(f"the workspace cannot be mounted in a waiting sandbox: {response}")
+
+    def _ask(self, descriptors: Sequence[int]) -> str:
+        """Return the response to a request. Raises ``OSError``."""
+        with self._lock, contextlib.ExitStack() as undo:
+            undo.callback(self._end)
+            connection = self._socket
+            if connection is None or self._owner != os.getpid():
+                connection = self._start()
+            sent = array.array("i", descriptors)
+            connection.sendmsg([b"\0"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, sent)])
+            response = connection.recv(_RESPONSE_BYTES)
+            if not response:
+                raise ConnectionResetError("it has ended")
+            undo.pop_all()
+        return response.decode("utf-8", "replace")
+
+    def _start(self) -> socket.socket:
+        """Start the helper and return the socket to it. Raises ``OSError``."""
+        self._end()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs, contextlib.ExitStack() as undo:
+            undo.callback(ours.close)
+            ours.settimeout(SECONDS)
+            script = Path(__file__).with_name("mount_helper_process.py")
+            self._pid = os.posix_spawn(
+                sys.executable,
+                [sys.executable, "-I", "-S", str(script), str(os.getpid())],
+                {},
+                file_actions=[
+                    (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
+                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                    (os.POSIX_SPAWN_DUP2, 1, 2),
+                ],
+                setsid=True,
+            )
+            undo.pop_all()
+        self._socket, self._owner = ours, os.getpid()
+        return ours
+
+    def _end(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+        if self._pid >= 0 and self._owner == os.getpid():
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(self._pid, signal.SIGKILL)
+                os.waitpid(self._pid, 0)
+        self._socket, self._pid = None, -1
+
+
+def _has_ended(process: int) -> bool:
+    """Return whether the process of a pidfd has ended."""
+    poll = select.poll()
+    poll.register(process, select.POLLIN)
+    return bool(poll.poll(0))
