@@ -81,15 +81,18 @@ if TYPE_CHECKING:
     from toolc.model.spec.tool import ToolSpec
     from toolc.runtime.cancellation import Cancellation
     from toolc.runtime.pool.pool import Pool
+    from toolc.runtime.sessions.programs import ProgramEnd, TerminalSize
+    from toolc.runtime.sessions.sandbox import Program
 
 __all__ = [
     "Allow", "ApproveChanges", "Audio", "BatchEnd", "BatchError", "BatchEvent", "Built", "Cancellation",
     "ComposedTool", "Configuration", "Confirm", "Content", "Deny", "Event", "ExecResult", "Executor", "FileChange",
     "FileEntry", "FunctionTool", "Image", "InfrastructureError", "MissingExtraError", "NoEngineError", "Pool",
-    "Proposal", "Registry", "RegistryError", "Resource", "Sandbox", "SandboxDiedError", "SpecError", "Text",
-    "ToolCall", "ToolConnect", "ToolDenied", "ToolEnd", "ToolFailure", "ToolResult", "ToolRetry", "ToolSpec",
-    "ToolStart", "ToolUpdate", "ToolcError", "UsageError", "__version__", "acollect_response", "build",
-    "collect_response", "define", "event_to_json", "result_to_json", "step", "tool", "tool_calls", "tool_messages",
+    "Program", "ProgramEnd", "Proposal", "Registry", "RegistryError", "Resource", "Sandbox", "SandboxDiedError",
+    "SpecError", "TerminalSize", "Text", "ToolCall", "ToolConnect", "ToolDenied", "ToolEnd", "ToolFailure",
+    "ToolResult", "ToolRetry", "ToolSpec", "ToolStart", "ToolUpdate", "ToolcError", "UsageError", "__version__",
+    "acollect_response", "build", "collect_response", "define", "event_to_json", "result_to_json", "step", "tool",
+    "tool_calls", "tool_messages",
 ]  # fmt: skip
 
 _NAMES: Final = {
@@ -112,6 +115,8 @@ _NAMES: Final = {
     "toolc.model.spec.tool": "ToolSpec",
     "toolc.runtime.cancellation": "Cancellation",
     "toolc.runtime.pool.pool": "Pool",
+    "toolc.runtime.sessions.programs": "ProgramEnd TerminalSize",
+    "toolc.runtime.sessions.sandbox": "Program",
 }
 """The public names of each module, which is imported when one of them is first used."""
 

@@ -171,7 +171,7 @@ class Sandbox:
         With ``terminal`` it has a pseudo terminal. Raises ``UsageError`` and ``InfrastructureError``.
         """
         request = self._request(argv, cwd, env, None, None, terminal=terminal, timeout_ms=LIFE_MS)
-        return self._session.start(request, keeps_pieces=True)
+        return self._session.start(request, buffers_output=True)
 
     def close(self) -> None:
         """End the sandbox with everything that runs in it, and wait for its end. Further calls have no effect."""
@@ -231,7 +231,7 @@ class Sandbox:
     def _exec(
         self, request: ProgramRequest, stdin: bytes, on_output: OnOutput | None, cancellation: Cancellation | None
     ) -> ExecResult:
-        program = self._session.start(request, keeps_pieces=on_output is not None)
+        program = self._session.start(request, buffers_output=on_output is not None)
         program.write(stdin, is_last=True)
         end = program.wait(on_output, cancellation)
         if end.errno is not None:

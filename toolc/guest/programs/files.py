@@ -25,6 +25,8 @@ __all__ = ["run"]
 
 PIECE = 256 * 1024
 
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+
 
 def run(request: dict) -> None:  # type: ignore[type-arg]
     """Perform the operation in ``request``. Raises ``OSError``."""
@@ -51,11 +53,19 @@ def _read(path: str, limit: int) -> None:
 
 
 def _write(path: str) -> None:
-    if folder := os.path.dirname(path):
-        os.makedirs(folder, exist_ok=True)
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        _make_folders(path)
     file = _regular(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK, 0o666), path)
     while piece := os.read(0, PIECE):
         write_all(file, piece)
+
+
+def _make_folders(path: str) -> None:
+    """Create the folders above a file. There may be more of them than calls of ``os.makedirs`` that can be nested."""
+    for index, character in enumerate(path):
+        if character == "/" and index > 0:
+            with suppress(FileExistsError):
+                os.mkdir(path[:index])
 
 
 def _regular(file: int, path: str) -> int:
@@ -95,12 +105,39 @@ def _remove(path: str, *, recursive: bool) -> None:
 
 
 def _empty(path: str) -> None:
-    """Remove everything in a folder, without ``shutil``, which is slow to import."""
+    """Remove everything in a folder, which may be nested deeper than a path or the stack of Python can be long."""
+    folder = os.open(path, FOLDER)
+    left = [_remove_files(folder)]
+    above = []
+    while left[0] or above:
+        if left[-1]:
+            above.append(_identity(folder))
+            child = os.open(left[-1][-1], FOLDER, dir_fd=folder)
+            left.append(_remove_files(child))
+        else:
+            child = os.open("..", FOLDER, dir_fd=folder)
+            if _identity(child) != above.pop():
+                raise OSError(errno.EBUSY, "A folder was moved while it was removed", path)
+            left.pop()
+            os.rmdir(left[-1].pop(), dir_fd=child)
+        os.close(folder)
+        folder = child
+    os.close(folder)
 
-    def fail(error: OSError) -> None:
-        raise error
 
-    for folder, folders, files in os.walk(path, topdown=False, onerror=fail):
-        for name in (*files, *folders):
-            found = os.path.join(folder, name)
-            (os.rmdir if stat.S_ISDIR(os.lstat(found).st_mode) else os.unlink)(found)
+def _remove_files(folder: int) -> list[str]:
+    """Remove everything but folders from the open ``folder``, and return the names of its folders."""
+    folders = []
+    with os.scandir(folder) as entries:
+        found = list(entries)
+    for entry in found:
+        if entry.is_dir(follow_symlinks=False):
+            folders.append(entry.name)
+        else:
+            os.unlink(entry.name, dir_fd=folder)
+    return folders
+
+
+def _identity(folder: int) -> tuple[int, int]:
+    found = os.fstat(folder)
+    return found.st_dev, found.st_ino

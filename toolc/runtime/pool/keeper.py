@@ -184,7 +184,7 @@ class Keeper:
         return entry
 
     def _run_loop(self) -> None:
-        if self._loop is None or self._loop.is_over:
+        if self._loop is None or self._loop.has_ended:
             self._loop = Loop(self._step, self.answer, self._loop)
 
     def _begin(self, kind: SandboxKind, ceilings: Ceilings) -> None:
@@ -252,7 +252,7 @@ class Keeper:
             for number in decision.forget:
                 del self._entries[kinds[number]]
             watched = [each.fileno() for entry in self._entries.values() for each in entry.waiting]
-            loop.is_over = not self._entries
+            loop.has_ended = not self._entries
             # Still with the lock: what is in no entry any more must be on a thread that ``close`` waits for.
             left = [each for owner, each in work if not self._has_thread(owner, each)]
         for each in left:

@@ -24,7 +24,7 @@ class Next(NamedTuple):
 
 
 class Loop:
-    """The thread that decides. It ends when ``step`` sets ``is_over``, and begins when ``previous`` has ended.
+    """The thread that decides. It ends when ``step`` sets ``has_ended``, and begins when ``previous`` has ended.
 
     While sandboxes wait, ``answer`` answers the requests of other processes.
     """
@@ -32,7 +32,7 @@ class Loop:
     def __init__(
         self, step: Callable[[Loop], Next], answer: Callable[[bytes], JsonObject], previous: Loop | None
     ) -> None:
-        self.is_over = False
+        self.has_ended = False
         self._step = step
         self._answer = answer
         self._previous = previous
@@ -65,7 +65,7 @@ class Loop:
             self._previous.join()
             self._previous = None
         wait = self._step(self)
-        while not self.is_over:
+        while not self.has_ended:
             if wait.watched and self._control is None:
                 self._listen()
             poll = select.poll()

@@ -92,16 +92,17 @@ class ProgramEnd:
 
 @dataclass(slots=True)
 class ProgramState:
-    """A program of ``ProgramTable``. ``notify`` is called when ``pieces`` or ``end`` have changed.
+    """A program of ``ProgramTable``. ``notify`` is called when ``unread`` or ``end`` have changed.
 
-    With ``keeps_pieces``, output waits in ``pieces`` until ``ProgramTable.take`` is called, and the program waits too.
+    With ``buffers_output``, output is kept in ``unread`` until ``ProgramTable.read_output`` returns it. A program whose
+    output is not read has to wait, so the memory that this takes is limited.
     """
 
     stream: int
     outputs: dict[int, ByteOutput]
-    keeps_pieces: bool
+    buffers_output: bool
     notify: Callable[[], None]
-    pieces: deque[tuple[Stream, bytes]] = field(default_factory=deque)
+    unread: deque[tuple[Stream, bytes]] = field(default_factory=deque)
     end: ProgramEnd | None = None
     stdin: bytearray = field(default_factory=bytearray)
     stdin_window: int = frames.WINDOW_BYTES
@@ -120,7 +121,7 @@ class ProgramTable:
         self._running: dict[int, ProgramState] = {}
         self._next = frames.FIRST_CONNECTION
 
-    def start(self, request: ProgramRequest, notify: Callable[[], None], *, keeps_pieces: bool) -> ProgramState:
+    def start(self, request: ProgramRequest, notify: Callable[[], None], *, buffers_output: bool) -> ProgramState:
         """Start a program. ``notify`` is called by ``receive``."""
         stream = self._next
         self._next += NUMBERS
@@ -134,7 +135,7 @@ class ProgramTable:
             message["terminal"] = {"rows": request.terminal.rows, "columns": request.terminal.columns}
         message |= {"argv": [*request.argv]} if request.file is None else {"file": request.file}
         outputs = {stream + number: ByteOutput(request.output_bytes, self._redactor) for number in (1, 2)}
-        state = ProgramState(stream=stream, outputs=outputs, keeps_pieces=keeps_pieces, notify=notify)
+        state = ProgramState(stream=stream, outputs=outputs, buffers_output=buffers_output, notify=notify)
         self._running[stream] = state
         self._send(frames.encode(frames.CALL, 0, json.dumps(message).encode("ascii")))
         return state
@@ -156,10 +157,10 @@ class ProgramTable:
         if state.end is None:
             self._send(frames.encode(frames.CLOSE, state.stream))
 
-    def take(self, state: ProgramState) -> list[tuple[Stream, bytes]]:
+    def read_output(self, state: ProgramState) -> list[tuple[Stream, bytes]]:
         """Return the output that has arrived since the last call, and let the program write more."""
-        pieces = [*state.pieces]
-        state.pieces.clear()
+        pieces = [*state.unread]
+        state.unread.clear()
         for stream in [*state.consumed]:
             self._grant(state, stream)
         return pieces
@@ -217,20 +218,20 @@ class ProgramTable:
             raise ProtocolError(f"it sent output on stream {stream}, which has ended")
         if kind == frames.END:
             output.ended = True
-            self._show(state, stream, output.finish())
+            self._buffer(state, stream, output.finish())
             return
         output.window -= len(payload)
         if output.window < 0:
             raise ProtocolError(f"it sent more on stream {stream} than its window allows")
         state.consumed[stream] = state.consumed.get(stream, 0) + len(payload)
-        self._show(state, stream, output.add(payload))
-        if not state.keeps_pieces:
+        self._buffer(state, stream, output.add(payload))
+        if not state.buffers_output:
             self._grant(state, stream)
 
-    def _show(self, state: ProgramState, stream: int, data: bytes) -> None:
-        if state.keeps_pieces:
+    def _buffer(self, state: ProgramState, stream: int, data: bytes) -> None:
+        if state.buffers_output:
             if data:
-                state.pieces.append(("stdout" if stream == state.stream + 1 else "stderr", data))
+                state.unread.append(("stdout" if stream == state.stream + 1 else "stderr", data))
             state.notify()
 
     def _grant(self, state: ProgramState, stream: int) -> None:

@@ -108,14 +108,13 @@ class SandboxSession:
                 details["network"] = [each.to_json() for each in self._loop.broker.attempts()]
         return details
 
-    def start(self, request: ProgramRequest, *, keeps_pieces: bool = False) -> Program:
+    def start(self, request: ProgramRequest, *, buffers_output: bool = False) -> Program:
         """Start a program. Raises ``UsageError`` if the sandbox is closed, and ``SandboxDiedError``."""
         if os.getpid() != self._owner:
             raise UsageError("this sandbox belongs to the process that opened it; open another one after a fork")
         with self._lock:
             self._check_open()
-            program = Program(self, request)
-            program.state = self._programs.start(request, program.notify, keeps_pieces=keeps_pieces)
+            program = Program(self, request, buffers_output=buffers_output)
             self.send()
             return program
 
@@ -263,16 +262,16 @@ class SandboxSession:
 
 
 class Program:
-    """A running program of a ``SandboxSession``."""
+    """A running program of an open sandbox. Safe to use from several threads. ``wait`` must be called once."""
 
-    state: ProgramState
-
-    def __init__(self, session: SandboxSession, request: ProgramRequest) -> None:
+    def __init__(self, session: SandboxSession, request: ProgramRequest, *, buffers_output: bool) -> None:
+        """Start the program. The caller holds the lock of ``session``."""
         self._session = session
         self._deadline = monotonic() + request.timeout_ms / 1000 + GRACE_SECONDS
         self._changed = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self.state: ProgramState = session.programs.start(request, self._notify, buffers_output=buffers_output)
 
-    def notify(self) -> None:
+    def _notify(self) -> None:
         """Wake the thread that waits for this program."""
         os.eventfd_write(self._changed, 1)
 
@@ -323,7 +322,7 @@ class Program:
         was_cancelled = False
         while True:
             with self._session.lock:
-                pieces = self._session.programs.take(self.state)
+                pieces = self._session.programs.read_output(self.state)
                 self._session.send()
                 end = self.state.end
                 if end is None:

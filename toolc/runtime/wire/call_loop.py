@@ -181,7 +181,7 @@ class WireLoop:
         try:
             start_deadline = started + START_SECONDS
             # A call that was cancelled before the guest is ready must not send its request.
-            if not self.run_until(start_deadline, lambda: conversation.is_ready) or self.is_over(start_deadline):
+            if not self.run_until(start_deadline, lambda: conversation.is_ready) or self.has_ended(start_deadline):
                 if self.cancelled:
                     return conversation.outcome("cancelled")
                 raise sandbox_died(sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
@@ -227,13 +227,13 @@ class WireLoop:
             if self.broker is not None:
                 self.broker.serve()
                 self.send()
-            if self.is_over(deadline):
+            if self.has_ended(deadline):
                 return False
             if data is None:
                 self._wait(deadline + self.listener_time.seconds - monotonic())
         return True
 
-    def is_over(self, deadline: float) -> bool:
+    def has_ended(self, deadline: float) -> bool:
         """Return whether ``deadline`` has passed, the call was cancelled, or its workspace has grown too much."""
         self.cancelled = self.cancellation is not None and self.cancellation.is_cancelled
         if self.cancelled or (self.growth is not None and self.growth.is_exceeded()):
@@ -241,7 +241,7 @@ class WireLoop:
         return deadline + self.listener_time.seconds <= monotonic()
 
     def interruption(self) -> Ending:
-        """Return why a call is over that has not ended itself."""
+        """Return why a call was ended before its guest reported an end."""
         if self.cancelled:
             return "cancelled"
         return "workspace_limit" if self.growth is not None and self.growth.exceeded else "timed_out"

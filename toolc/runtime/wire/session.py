@@ -132,7 +132,7 @@ class SessionWire:
 
         Needed for a process that always has output ready, because then no wait checks the deadline.
         """
-        if self._loop.is_over(self._deadline):
+        if self._loop.has_ended(self._deadline):
             raise EndedError(self.outcome(self._loop.interruption()))
 
     def listen(self, until: float) -> None:

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple, TypeVar
 from toolc.guest.launch_args import LOWER
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.sandbox.host.mounts import in_own_mount_namespace, mount
-from toolc.sandbox.oci.user_namespace import enter_words
+from toolc.sandbox.oci.user_namespace import unshare_command
 
 BASES: Final = ("/mnt", "/media", "/srv")
 """Folders that every system has and that no part of it needs."""
@@ -62,8 +62,8 @@ class HiddenPaths:
         """Return the result of ``launch``, run by root in a namespace with all these mounts and ``trees``."""
         return in_own_mount_namespace(self._mount, trees, launch)
 
-    def words(self) -> list[str]:
-        """Return the arguments to put before the command of an ordinary user's runtime: they mount all this."""
+    def command_prefix(self) -> list[str]:
+        """Return the arguments to put before the command of an ordinary user's runtime, which mount all this first."""
         if not self.base:
             return []
         script = [f"mount -t tmpfs -o {_TMPFS} tmpfs {self.base}", f"mkdir -m 755 {shlex.join(self._folders())}"]
@@ -72,7 +72,7 @@ class HiddenPaths:
         for each in self._overlaid():
             overlay = f"mount -t overlay -o ro,{each.options} overlay {each.place}"
             script.append(f"{overlay} 2>/dev/null || {shlex.join(['mount', '--bind', each.instead, each.place])}")
-        return [*enter_words(), "sh", "-ec", "\n".join([*script, 'exec "$@"']), "sh"]
+        return [*unshare_command(), "sh", "-ec", "\n".join([*script, 'exec "$@"']), "sh"]
 
     def _mount(self) -> None:
         if not self.base:

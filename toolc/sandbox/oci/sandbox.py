@@ -128,8 +128,8 @@ class SandboxPaths:
     def command(self) -> list[str]:
         """Return the command that runs the sandbox until it ends."""
         options = ["--bundle", str(self.bundle), "--pid-file", str(self.pid_file), *RUN_OPTIONS]
-        before = [] if os.geteuid() == 0 else self.hidden.words()
-        return [*before, self.runtime, "--root", str(self.state), "run", *options, self.name]
+        prefix = [] if os.geteuid() == 0 else self.hidden.command_prefix()
+        return [*prefix, self.runtime, "--root", str(self.state), "run", *options, self.name]
 
 
 def _inheritable() -> Iterator[int]:

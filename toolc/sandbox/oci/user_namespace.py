@@ -108,7 +108,7 @@ def open_user_namespace(uid: IdMapping, gid: IdMapping) -> int:
             process.kill()
 
 
-def enter_words() -> list[str]:
+def unshare_command() -> list[str]:
     """Return the arguments to put before a command to run it as root of new user and mount namespaces."""
     unshare = shutil.which("unshare", path=os.defpath) or "unshare"
     return [unshare, "--user", "--map-root-user", "--mount", "--propagation", "private", "--"]
@@ -117,7 +117,7 @@ def enter_words() -> list[str]:
 @functools.cache
 def may_mount(place: str) -> bool:
     """Return whether an ordinary user may mount something at ``place`` in namespaces of their own."""
-    argv = [*enter_words(), "mount", "-t", "tmpfs", "tmpfs", place]
+    argv = [*unshare_command(), "mount", "-t", "tmpfs", "tmpfs", place]
     try:
         done = subprocess.run(argv, env={"PATH": os.defpath}, capture_output=True, timeout=MOUNT_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -116,7 +116,7 @@ def test_huge_output_is_cut_in_the_middle(session: SandboxSession) -> None:
 
 def test_all_output_is_passed_on_while_the_program_runs(session: SandboxSession) -> None:
     program = session.start(
-        shell("echo first; read line; head -c 5000000 /dev/zero; echo $line >&2"), keeps_pieces=True
+        shell("echo first; read line; head -c 5000000 /dev/zero; echo $line >&2"), buffers_output=True
     )
     received = {"stdout": b"", "stderr": b""}
 
@@ -130,14 +130,14 @@ def test_all_output_is_passed_on_while_the_program_runs(session: SandboxSession)
 
 
 def test_a_slow_listener_stops_the_program(session: SandboxSession) -> None:
-    program = session.start(shell("head -c 50000000 /dev/zero; echo done > /tmp/done"), keeps_pieces=True)
+    program = session.start(shell("head -c 50000000 /dev/zero; echo done > /tmp/done"), buffers_output=True)
     sizes: list[int] = []
 
     def on_output(_: str, data: bytes) -> None:
         if not sizes:
             time.sleep(0.3)
             assert run(session, "test -e done").exit_code == 1
-            assert sum(len(each) for _, each in program.state.pieces) <= frames.WINDOW_BYTES
+            assert sum(len(each) for _, each in program.state.unread) <= frames.WINDOW_BYTES
         sizes.append(len(data))
 
     program.wait(on_output)
@@ -148,7 +148,7 @@ def test_an_exception_of_the_listener_kills_the_program(session: SandboxSession)
     def on_output(*_: object) -> None:
         raise ZeroDivisionError
 
-    program = session.start(shell("echo; sleep 1000"), keeps_pieces=True)
+    program = session.start(shell("echo; sleep 1000"), buffers_output=True)
     with pytest.raises(ZeroDivisionError):
         program.wait(on_output)
     assert processes(session) == []
@@ -184,33 +184,33 @@ def test_a_process_left_in_the_background_keeps_running(session: SandboxSession)
     assert processes(session) == ["sleep 1000 "]
 
 
-def test_a_terminal_has_a_size_and_sends_ctrl_c(session: SandboxSession) -> None:
-    script = "trap 'echo interrupted; exit 5' INT; stty size; [ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo ready; read x"
-    program = session.start(replace(shell(script), terminal=TerminalSize(40, 100)), keeps_pieces=True)
+def run_in_terminal(
+    session: SandboxSession, script: str, on_ready: Callable[[Program], None]
+) -> tuple[ProgramEnd, bytes]:
+    """Run a script in a terminal, call ``on_ready`` when it prints ``ready``, and return its end and its output."""
+    program = session.start(replace(shell(script), terminal=TerminalSize(40, 100)), buffers_output=True)
     printed = b""
 
     def on_output(_: str, data: bytes) -> None:
         nonlocal printed
         printed += data
         if printed.endswith(b"ready\r\n"):
-            program.write(b"\x03")
+            on_ready(program)
 
-    assert program.wait(on_output).exit_code == 5
+    end = program.wait(on_output)
+    return end, printed
+
+
+def test_a_terminal_has_a_size_and_sends_ctrl_c(session: SandboxSession) -> None:
+    script = "trap 'echo interrupted; exit 5' INT; stty size; [ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo ready; read x"
+    end, printed = run_in_terminal(session, script, lambda program: program.write(b"\x03"))
+    assert end.exit_code == 5
     assert printed.replace(b"^C", b"") == b"40 100\r\nready\r\ninterrupted\r\n"
 
 
 def test_the_size_of_a_terminal_can_change(session: SandboxSession) -> None:
     script = "trap 'stty size; exit' WINCH; echo ready; while :; do sleep 0.01; done"
-    program = session.start(replace(shell(script), terminal=TerminalSize(40, 100)), keeps_pieces=True)
-    printed = b""
-
-    def on_output(_: str, data: bytes) -> None:
-        nonlocal printed
-        printed += data
-        if printed.endswith(b"ready\r\n"):
-            program.resize(TerminalSize(20, 50))
-
-    program.wait(on_output)
+    _, printed = run_in_terminal(session, script, lambda program: program.resize(TerminalSize(20, 50)))
     assert printed == b"ready\r\n20 50\r\n"
 
 
@@ -224,6 +224,15 @@ def test_files_are_written_read_listed_and_removed(session: SandboxSession) -> N
     assert access(session, {"operation": "remove", "path": "new/folder/link", "recursive": False}).exit_code == 0
     assert access(session, {"operation": "remove", "path": "new", "recursive": True}).exit_code == 0
     assert run(session, "ls; ls /tool").stdout.text() == "note\n"
+
+
+def test_folders_can_be_nested_deeper_than_a_path_can_be_long(session: SandboxSession) -> None:
+    deep = "d/" * 1500
+    for top in ("one", "two"):
+        assert access(session, {"operation": "write", "path": f"{top}/{deep}file"}, b"text").reason == ""
+    assert run(session, f"mv two one/{deep}").stderr.text() == ""
+    assert access(session, {"operation": "remove", "path": "one", "recursive": True}).reason == ""
+    assert run(session, "ls").stdout.text() == ""
 
 
 @pytest.mark.parametrize(
@@ -267,14 +276,16 @@ def test_a_signal_to_all_processes_ends_only_programs(session: SandboxSession) -
 
 def first_output_or_end(program: Program) -> ProgramEnd | None:
     """Return the end of a program; None if it has written something."""
-    while not program.state.pieces and program.state.end is None:
+    while not program.state.unread and program.state.end is None:
         time.sleep(0.001)
     return program.state.end
 
 
 def test_a_program_for_which_no_process_is_left_is_not_started(session: SandboxSession) -> None:
     started = []
-    while (end := first_output_or_end(program := session.start(shell("echo; sleep 999"), keeps_pieces=True))) is None:
+    while (
+        end := first_output_or_end(program := session.start(shell("echo; exec sleep 999"), buffers_output=True))
+    ) is None:
         started.append(program)
     assert (end.exit_code, end.reason) == (126, "Resource temporarily unavailable")
     for each in started[:10]:

@@ -22,9 +22,9 @@ class Host:
         self.sent: list[tuple[int, int, bytes]] = []
         self.table = ProgramTable(lambda data: self.sent.extend(self._reader.feed(data)), redactor or Redactor())
 
-    def start(self, *, keeps_pieces: bool = False, output_bytes: int = 1000) -> ProgramState:
+    def start(self, *, buffers_output: bool = False, output_bytes: int = 1000) -> ProgramState:
         request = ProgramRequest(argv=("true",), timeout_ms=1000, output_bytes=output_bytes)
-        return self.table.start(request, lambda: None, keeps_pieces=keeps_pieces)
+        return self.table.start(request, lambda: None, buffers_output=buffers_output)
 
     def receive(self, kind: int, stream: int, payload: bytes = b"") -> None:
         self.table.receive(encode(kind, stream, payload))
@@ -39,7 +39,7 @@ def test_a_program_is_started_with_what_was_requested() -> None:
         argv=("ls", "\udcff"), directory="src", environment=(("A", "b"),), terminal=TerminalSize(2, 3), timeout_ms=5,
         output_bytes=10,
     )  # fmt: skip
-    host.table.start(request, lambda: None, keeps_pieces=False)
+    host.table.start(request, lambda: None, buffers_output=False)
     ((kind, stream, payload),) = host.sent
     assert (kind, stream) == (frames.CALL, 0)
     assert json.loads(payload) == {
@@ -61,14 +61,16 @@ def test_stdin_is_sent_within_the_window() -> None:
 
 
 def test_output_is_acknowledged_at_once_or_when_it_was_taken() -> None:
-    for keeps_pieces in (False, True):
+    for buffers_output in (False, True):
         host = Host()
-        state = host.start(keeps_pieces=keeps_pieces)
+        state = host.start(buffers_output=buffers_output)
         for _ in range(frames.WINDOW_BYTES // frames.MAX_PAYLOAD):
             host.receive(frames.DATA, state.stream + 1, bytes(frames.MAX_PAYLOAD))
         granted = [int(payload) for kind, _, payload in host.sent if kind == frames.WINDOW]
-        assert sum(granted) == (0 if keeps_pieces else frames.WINDOW_BYTES)
-        assert sum(len(data) for _, data in host.table.take(state)) == (frames.WINDOW_BYTES if keeps_pieces else 0)
+        assert sum(granted) == (0 if buffers_output else frames.WINDOW_BYTES)
+        assert sum(len(data) for _, data in host.table.read_output(state)) == (
+            frames.WINDOW_BYTES if buffers_output else 0
+        )
         assert sum(int(payload) for kind, _, payload in host.sent if kind == frames.WINDOW) == frames.WINDOW_BYTES
 
 
@@ -123,7 +125,7 @@ def test_violations_of_the_protocol(send: Callable[[Host], None], reason: str) -
 
 def test_output_beyond_the_window_or_the_end_is_refused() -> None:
     host = Host()
-    state = host.start(keeps_pieces=True)
+    state = host.start(buffers_output=True)
     for _ in range(frames.WINDOW_BYTES // frames.MAX_PAYLOAD):
         host.receive(frames.DATA, state.stream + 1, bytes(frames.MAX_PAYLOAD))
     with pytest.raises(ProtocolError, match="more on stream 17 than its window allows"):

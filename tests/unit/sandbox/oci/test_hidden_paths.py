@@ -83,7 +83,7 @@ def test_an_ordinary_users_overlay_keeps_the_bind_that_the_guest_compares(tmp_pa
 
 def test_an_ordinary_user_mounts_the_same_with_programs(base: Path) -> None:
     hidden = HiddenPaths(str(base), overlays={"root": ("/a b", "/root dir")}, binds={"scratch": "/it's"})
-    *enter, script, name = hidden.words()
+    *enter, script, name = hidden.command_prefix()
     assert (enter[1:], name) == (
         ["--user", "--map-root-user", "--mount", "--propagation", "private", "--", "sh", "-ec"],
         "sh",
@@ -98,7 +98,7 @@ def test_an_ordinary_user_mounts_the_same_with_programs(base: Path) -> None:
         f"{overlay} {base}/root 2>/dev/null || mount --bind '/root dir' {base}/root",
         'exec "$@"',
     ]
-    assert NOTHING.words() == []
+    assert NOTHING.command_prefix() == []
 
 
 def test_in_the_namespace_of_an_ordinary_user_this_user_is_root() -> None:
