@@ -15,7 +15,7 @@ from toolc.runtime.pool.decision import ASSUMED_BYTES, Kind, Waiting
 from toolc.runtime.pool.pool_sandbox import PoolSandbox
 
 RETRY_SECONDS: Final = (1.0, 60.0)
-"""The wait after the first failed start, in seconds, and the longest one; each is twice as long as the one before."""
+"""The wait after the first failure, in seconds, and the longest one; each is twice as long as the one before."""
 
 MEASUREMENTS: Final = 5
 """The memory of a waiting sandbox is the median of this many measurements."""
@@ -63,6 +63,7 @@ class Claim:
 class Entry:
     """What is known about one kind. ``calls`` are running; ``used`` is when the last one ended.
 
+    ``failures`` counts failed starts, and sandboxes that ended while they waited, since the last call.
     ``is_closed`` is set once its executor is closed. ``closings`` is that of its engine when the last call began.
     """
 
@@ -87,12 +88,11 @@ class Entry:
 
     def started(self, memory_bytes: int | None) -> None:
         """Record a start, and the memory that the sandbox uses if that was measured."""
-        self.failures, self.retry_at = 0, 0.0
         if memory_bytes is not None:
             self.memory.append(max(memory_bytes, LEAST_BYTES))
 
     def failed(self) -> None:
-        """Record a failed start."""
+        """Record a failed start, or the end of a sandbox that waited: the next one may end as soon as it is started."""
         first, longest = RETRY_SECONDS
         self.retry_at = monotonic() + min(first * 2**self.failures, longest)
         self.failures += 1

@@ -197,6 +197,7 @@ class Keeper:
     def _end(self, kind: SandboxKind) -> None:
         if entry := self._entries.get(kind):
             entry.calls -= 1
+            entry.failures = 0
             entry.used = monotonic()
             entry.quiet_until = entry.used + REST_SECONDS
 
@@ -277,8 +278,12 @@ class Keeper:
 
     def _ended(self) -> list[PoolSandbox]:
         """Remove and return the waiting sandboxes that have ended."""
-        waiting = (each for entry in self._entries.values() for each in entry.waiting)
-        return self._popped([id(each) for each in waiting if each.has_ended()])
+        found = []
+        for entry in self._entries.values():
+            if ended := [id(each) for each in entry.waiting if each.has_ended()]:
+                entry.failed()
+                found += ended
+        return self._popped(found)
 
     def _popped(self, numbers: Sequence[int]) -> list[PoolSandbox]:
         """Remove and return the waiting sandboxes with these numbers."""

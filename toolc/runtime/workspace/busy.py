@@ -1,12 +1,17 @@
 """Workspaces that a killed process may still change, because it has not ended: calls cannot use them until it has.
 
-That happens if a process hangs in the kernel, for example in a file system whose server does not respond. The marks
-apply to this process of toolc only.
+That happens if a process hangs in the kernel, for example in a file system whose server does not respond. A workspace is
+also busy if it contains such a folder, or is in one. The marks apply to this process of toolc only.
 """
 
+from __future__ import annotations
+
 import logging
+import os
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Final
 
 from toolc.model.errors import InfrastructureError
@@ -19,8 +24,6 @@ NOT_ENDED: Final = (
     "server does not respond; until it has ended, use another workspace"
 )
 """The message of a call that leaves such a process."""
-
-_LOCK: Final = threading.Lock()
 
 
 class Removal:
@@ -37,16 +40,16 @@ class Removal:
         """Remove the sandbox; then its workspace is free. Raises ``InfrastructureError`` if that fails."""
         with self._is_running:
             self._close()
-            with _LOCK:
+            with _MARKS.lock:
                 self._is_done = True
-                if self in _MARKED:
-                    _MARKED.remove(self)
+                if self in _MARKS.removals:
+                    _MARKS.removals.remove(self)
 
     def mark(self) -> None:
         """Mark the workspace as busy until the sandbox is removed, unless it is a view for one call only."""
-        with _LOCK:
+        with _MARKS.lock:
             if self.workspace is not None and not self.workspace.scratch and not self._is_done:
-                _MARKED.append(self)
+                _MARKS.removals.append(self)
 
     def run_again(self) -> str:
         """Remove the sandbox unless a thread does that now. Return why it is left; empty if it was removed."""
@@ -66,13 +69,27 @@ class Removal:
             logging.getLogger("toolc").warning("%s", error)
 
 
-_MARKED: Final = list[Removal]()
+@dataclass(slots=True)
+class _Marks:
+    """The removals whose workspaces are busy."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    removals: list[Removal] = field(default_factory=list)
+
+    def forget(self) -> None:
+        """Start anew in a forked child: it cannot end a removal, which runs on a thread of its parent."""
+        self.lock = threading.Lock()
+        self.removals = []
+
+
+_MARKS: Final = _Marks()
+os.register_at_fork(after_in_child=_MARKS.forget)
 
 
 def require_free(workspace: Mount) -> None:
     """Raise ``InfrastructureError`` if the workspace is busy. A removal that has failed is tried again first."""
-    with _LOCK:
-        marked = [each for each in _MARKED if _is_same(each.workspace, workspace)]
+    with _MARKS.lock:
+        marked = [each for each in _MARKS.removals if _overlaps(each.workspace, workspace)]
     for each in marked:
         if reason := each.run_again():
             raise InfrastructureError(
@@ -81,5 +98,10 @@ def require_free(workspace: Mount) -> None:
             )
 
 
-def _is_same(one: Mount | None, other: Mount) -> bool:
-    return one is not None and (one.device, one.inode) == (other.device, other.inode)
+def _overlaps(one: Mount | None, other: Mount) -> bool:
+    """Return whether the workspaces are the same folder, also at different paths, or one contains the other."""
+    if one is None:
+        return False
+    first, second = PurePosixPath(one.source), PurePosixPath(other.source)
+    is_same = (one.device, one.inode) == (other.device, other.inode)
+    return is_same or first.is_relative_to(second) or second.is_relative_to(first)

@@ -24,6 +24,7 @@ from toolc.runtime.pool import entry, keeper
 from toolc.runtime.pool.pool import Pool
 from toolc.runtime.pool.pool_sandbox import ClockOffsets, PoolSandbox
 from toolc.runtime.workspace import busy
+from toolc.runtime.workspace.mount import mount
 from toolc.sandbox.base import EngineSandbox
 from toolc.testing import fake_engine
 from toolc.testing.fake_engine import FakeEngine, FakeSandbox
@@ -280,7 +281,10 @@ def test_nothing_is_started_ahead_in_an_engine_that_was_closed_first(engine: Ahe
         until_waiting(executor)
 
 
-def test_a_sandbox_that_ended_while_it_waited_is_replaced_and_not_used(engine: AheadEngine) -> None:
+def test_a_sandbox_that_ended_while_it_waited_is_replaced_and_not_used(
+    engine: AheadEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entry, "RETRY_SECONDS", (0.02, 0.1))
     with opened(engine) as executor:
         executor.run("word", {})
         until_waiting(executor)
@@ -404,6 +408,22 @@ def test_failed_starts_are_repeated_ever_more_rarely(engine: AheadEngine, monkey
         assert was_leased(executor.run("word", {}))
 
 
+def test_sandboxes_that_end_while_they_wait_are_replaced_ever_more_rarely(
+    engine: AheadEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entry, "RETRY_SECONDS", (0.02, 0.1))
+    with opened(engine) as executor:
+        executor.run("word", {})
+        until_waiting(executor)
+        begun = time.monotonic()
+        for number in (1, 2, 3):
+            engine.sandboxes[number]._guest._wire.shutdown(socket.SHUT_RDWR)
+            while len(engine.sandboxes) < number + 2:
+                time.sleep(0.001)
+            until_waiting(executor)
+        assert time.monotonic() - begun >= 0.02 + 0.04 + 0.08
+
+
 def test_close_stops_what_is_being_started(engine: AheadEngine) -> None:
     engine.started.clear()
     executor = opened(engine)
@@ -501,13 +521,49 @@ def test_a_workspace_is_busy_until_the_last_process_of_a_call_has_ended(engine: 
         assert len(engine.profiles) == 1
         engine.may_close.set()
         until(lambda: engine.sandboxes[0].fileno() == -1)
-        until(lambda: not busy._MARKED)
+        until(lambda: not busy._MARKS.removals)
         with pytest.raises(InfrastructureError, match="was killed but has not ended"):
             another.run("reader", {})
         # Only a workspace can be busy.
         with pytest.raises(InfrastructureError, match="was killed but has not ended"):
             executor.run("word", {})
-    assert busy._MARKED == []
+    assert busy._MARKS.removals == []
+
+
+@pytest.mark.usefixtures("leaves_a_process")
+def test_folders_above_and_below_a_busy_workspace_are_busy_too(engine: AheadEngine, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("a", "a/b", "a/b/c", "a/other", "a/bc")]
+    for each in folders:
+        each.mkdir()
+    with opened(engine, workspace=folders[1]) as executor:
+        engine.may_close.clear()
+        with pytest.raises(InfrastructureError, match="was killed but has not ended"):
+            executor.run("reader", {})
+        for each in folders[:3]:
+            with pytest.raises(InfrastructureError, match=f"the workspace {each} is busy"):
+                busy.require_free(mount(each, "ro"))
+        for each in folders[3:]:
+            busy.require_free(mount(each, "ro"))
+        engine.may_close.set()
+
+
+@pytest.mark.usefixtures("leaves_a_process")
+def test_no_workspace_is_busy_in_a_forked_child(engine: AheadEngine, tmp_path: Path) -> None:
+    """The child has no thread that could end the removal."""
+    with opened(engine, workspace=tmp_path) as executor:
+        engine.may_close.clear()
+        with pytest.raises(InfrastructureError, match="was killed but has not ended"):
+            executor.run("reader", {})
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                busy.require_free(mount(tmp_path, "ro"))
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        engine.may_close.set()
 
 
 @pytest.mark.usefixtures("leaves_a_process")
@@ -538,7 +594,7 @@ def test_a_transaction_with_a_process_that_is_left_commits_nothing(engine: Ahead
     ):
         executor.run("change", {})
     assert engine.sandboxes[0].fileno() == -1
-    assert busy._MARKED == []
+    assert busy._MARKS.removals == []
 
 
 def test_so_many_sandboxes_are_closed_at_a_time_then_calls_wait(
