@@ -127,7 +127,8 @@ class ControlPipe:
     ``about`` is the last reported state of an HTTP call. ``done`` is the length of the reply of such a call and
     its resource usage. ``is_loaded``: the worker has imported all that it needs before its call; ``loading`` is the
     module that it imports. A Python tool can write to this pipe too, but only its progress reports have an effect: the
-    worker has already reported that it started, and the call is not an HTTP call.
+    worker has already reported that it started, and the call is not an HTTP call. What a module writes while it is
+    imported is ignored. If it writes later, from a thread, it can only make its own call fail.
     """
 
     def __init__(self, fd: int, *, is_loaded: bool = True) -> None:
@@ -174,6 +175,8 @@ class ControlPipe:
             self._handle_message(line, out)
 
     def _handle_message(self, line: bytes, out: bytearray) -> None:
+        if self.loading and not self.is_loaded:
+            return
         try:
             value = decode_json(line)
         except (ValueError, RecursionError):

@@ -247,7 +247,8 @@ class Supervisor:
             if output.may_send and output.fd in ready:
                 output.pump(self._out)
         if self._control.is_open and self._control.fd in ready:
-            self._control.pump(self._out)
+            # A module of preload may report progress before there is a call.
+            self._control.pump(self._out if self._deadline is not None else bytearray())
         if self._network is not None and self._network.fileno() in ready and not self._exited:
             self._network.serve(self._out, MAX_OUT)
 

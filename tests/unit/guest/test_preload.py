@@ -14,6 +14,7 @@ from toolc.backends.python import Python
 from toolc.guest.bundle import bundle
 from toolc.guest.frames import LENGTH
 from toolc.guest.launch_args import preload_argument
+from toolc.model.errors import SandboxDiedError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan, Profile, PythonCall
 from toolc.model.result import Outcome
@@ -125,6 +126,35 @@ def test_a_module_that_ends_its_process_is_the_error_of_the_call(site: Site, cod
     site.add("ends", code)
     outcome = site.call("ends", code="import os\ndef run():\n    os._exit(0)\n")
     assert message in error_message(outcome)
+
+
+FORGE = """
+import os, sys, threading
+frame = sys._getframe()
+while frame.f_code.co_name != "_import":
+    frame = frame.f_back
+control = frame.f_locals["control"]
+def forge(*lines):
+    os.write(control, b"".join(line + b"\\n" for line in lines))
+"""
+
+
+@pytest.mark.parametrize(
+    "line", [b'{"failed": "forged"}', b'{"not_started": "forged"}', b'{"message": "forged"}', b'{"done": {}}']
+)
+def test_what_a_module_writes_to_the_control_pipe_has_no_effect(site: Site, line: bytes) -> None:
+    site.add("forger", f"{FORGE}\nforge({line!r})")
+    assert reply(site.call("forger", code="def run():\n    return 'true'\n"))["content"] == [
+        {"type": "text", "text": "true"}
+    ]
+
+
+def test_a_module_can_only_make_its_own_call_fail(site: Site) -> None:
+    site.add(
+        "forger", f"""{FORGE}\nforge(b'{{"loaded": true}}', b'{{"message": "early"}}', b'{{"failed": "forged"}}')"""
+    )
+    with pytest.raises(SandboxDiedError, match=r"^the sandbox could not start the call: forged$"):
+        site.call("forger")
 
 
 def test_a_module_that_never_loads_takes_the_time_of_the_call(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

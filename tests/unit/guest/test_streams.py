@@ -115,6 +115,14 @@ def test_a_started_call_cannot_be_reported_as_not_started(pipe: tuple[int, int],
     assert (control.not_started, control.failed) == (None, None)
 
 
+@pytest.mark.parametrize("key", ["not_started", "failed", "message"])
+def test_a_module_that_is_imported_reports_nothing(pipe: tuple[int, int], key: str) -> None:
+    control, out = ControlPipe(pipe[0], is_loaded=False), bytearray()
+    os.write(pipe[1], b"loading mine\n" + json.dumps({key: "forged"}).encode() + b'\n{"loaded": true}\n')
+    control.pump(out)
+    assert (control.not_started, control.failed, out) == (None, None, b"")
+
+
 def test_progress_is_rate_limited_and_the_last_report_is_sent(
     pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

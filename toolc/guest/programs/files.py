@@ -108,7 +108,7 @@ def _empty(path: str) -> None:
     """Remove everything in a folder, which may be nested deeper than a path or the stack of Python can be long."""
     folder = os.open(path, FOLDER)
     left = [_remove_files(folder)]
-    above = []
+    above: list[tuple[int, int]] = []
     while left[0] or above:
         if left[-1]:
             above.append(_identity(folder))

@@ -216,7 +216,7 @@ class Conversation:
                 elif (kind, stream) == (frames.PROGRESS, 0) and self._max_reports:
                     self._receive_progress(payload)
                 elif (kind, stream) == (frames.EXIT, 0):
-                    self.exit_report = _exit_report(payload)
+                    self.exit_report = _exit_report(payload, self._redactor)
                 else:
                     raise ProtocolError(f"it sent a frame of type {kind} on stream {stream}, which it must not send")
                 if self.exit_report is not None:
@@ -356,7 +356,7 @@ def _file(file: File, *, executable: bool) -> JsonValue:
     return {"path": file.path, **content} | ({"executable": True} if executable else {})
 
 
-def _exit_report(payload: bytes) -> ExitReport:
+def _exit_report(payload: bytes, redactor: Redactor) -> ExitReport:
     message = json_object(payload, "the exit report")
     ending, status, reason = message.get("ending"), message.get("status"), message.get("reason")
     known: GuestEnding | None = next((each for each in get_args(GuestEnding) if each == ending), None)
@@ -367,7 +367,7 @@ def _exit_report(payload: bytes) -> ExitReport:
     return ExitReport(
         ending=known,
         status=status,
-        reason=reason[:MAX_MESSAGE],
+        reason=redactor.head(reason, MAX_MESSAGE),
         oom_kills=oom_kills if _is_count(oom_kills) else None,
         cpu_ms=cpu if _is_number(cpu) and 0 <= cpu < 1e15 else None,
         peak_memory_bytes=peak if _is_count(peak) else None,

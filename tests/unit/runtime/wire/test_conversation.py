@@ -31,6 +31,8 @@ from toolc.model.plan import Exec, Plan, Profile, PythonCall
 from toolc.model.result import Image
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar
+from toolc.runtime.secrets.redaction import Redactor
+from toolc.runtime.wire.call_loop import ignore_progress
 from toolc.runtime.wire.protocol import Conversation, ExitReport, call_message
 
 EXEC = Plan(
@@ -267,10 +269,11 @@ def test_unpaired_surrogates_in_progress_become_question_marks(plan: Plan) -> No
 
 
 def test_an_exit_report_contains_no_secret() -> None:
-    conversation = started()
-    conversation.receive(exit_frame(ending="not_started", reason="\ud800"))
+    conversation = Conversation(EXEC, 1000, ignore_progress, None, Redactor({"TOKEN": "s3cr3t-value"}), ready={})
+    conversation.call()
+    conversation.receive(exit_frame(ending="failed", reason="\ud800 s3cr3t-value"))
     assert conversation.exit_report
-    assert conversation.exit_report.reason == "?"
+    assert conversation.exit_report.reason == "? [secret TOKEN]"
 
 
 def test_output_and_progress_are_reported_in_order() -> None:
