@@ -181,6 +181,16 @@ def write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
+def write_available(fd: int, data: bytearray) -> None:
+    """Write as much of ``data`` as the non-blocking ``fd`` accepts, and remove it from ``data``."""
+    while data:
+        try:
+            sent = os.write(fd, data)
+        except BlockingIOError:
+            return
+        del data[:sent]
+
+
 def _candidates(command: str, search_path: str) -> list[str]:
     if "/" in command:
         return [command]

@@ -27,7 +27,16 @@ from toolc.guest.frames import FrameError, FrameReader, encode
 from toolc.guest.job import Job
 from toolc.guest.json_text import decode_json, encode_json
 from toolc.guest.launch_args import may_connect, preloaded_modules, require_separate_kernel
-from toolc.guest.processes import Children, Pipes, cpu_ms, forbid_inspection, kill_all, oom_kills, peak_memory_bytes
+from toolc.guest.processes import (
+    Children,
+    Pipes,
+    cpu_ms,
+    forbid_inspection,
+    kill_all,
+    oom_kills,
+    peak_memory_bytes,
+    write_available,
+)
 from toolc.guest.streams import ControlPipe, InputPipe, OutputPipe
 from toolc.guest.worker import IDLE_MS, fork
 
@@ -104,7 +113,7 @@ class Supervisor:
         """Serve until the host closes the stream. Raises ``FrameError`` if the host violates the protocol."""
         self._children.reap()
         self._check_loaded()
-        self._flush()
+        write_available(self._wire_out, self._out)
         while True:
             events = self._wait()
             if self._wire_in in events and not self._receive():
@@ -115,7 +124,7 @@ class Supervisor:
             self._pump(events)
             self._check_loaded()
             self._check_end()
-            self._flush()
+            write_available(self._wire_out, self._out)
 
     def _check_loaded(self) -> None:
         """Report READY when the worker waits for the call, has ended, or takes too long."""
@@ -348,14 +357,6 @@ class Supervisor:
         """Return what the worker imports instead of handling the call; empty if it has imported everything."""
         control = self._control
         return "" if control.is_loaded else "while it imported the module %r of preload" % control.loading
-
-    def _flush(self) -> None:
-        while self._out:
-            try:
-                sent = os.write(self._wire_out, self._out)
-            except BlockingIOError:
-                return
-            del self._out[:sent]
 
 
 def main() -> None:

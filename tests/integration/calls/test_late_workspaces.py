@@ -5,12 +5,13 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 import pytest
+from waiting_sandboxes import until, waiting
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -19,7 +20,6 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.names import ENGINES
 from toolc.model.plan import Profile
 from toolc.model.result import ToolResult
-from toolc.runtime.pool.keeper import KEEPER
 from toolc.runtime.pool.pool import Pool
 from toolc.runtime.wire.readiness import confirm_ready, make_ready
 from toolc.runtime.workspace.mount import mount
@@ -106,18 +106,6 @@ def made(folder: Path, owner: int) -> Path:
     return folder
 
 
-def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
-def waiting() -> list[EngineSandbox]:
-    with KEEPER._lock:
-        return [each.sandbox for entry in KEEPER._entries.values() for each in entry.waiting]
-
-
 def was_leased(result: ToolResult) -> bool:
     assert not result.is_error, result
     return "lease" in json.dumps(result.details["timing_ms"])
@@ -145,6 +133,14 @@ def seen(executor: Executor, tool: str, *, warm: bool) -> JsonObject:
     return found
 
 
+def seen_cold_and_warm(executor: Executor, workspace: Path, mode: str) -> tuple[JsonObject, JsonObject]:
+    """Return what a tool sees in a new sandbox, and in one that waited."""
+    cold = seen(executor, f"look_{mode}", warm=False)
+    (workspace / "new").unlink(missing_ok=True)
+    until(waiting)
+    return cold, seen(executor, f"look_{mode}", warm=True)
+
+
 @pytest.mark.parametrize("owner", [0, 1234])
 @pytest.mark.parametrize("mode", MODES)
 def test_a_tool_sees_the_same_as_in_a_new_sandbox(
@@ -152,10 +148,7 @@ def test_a_tool_sees_the_same_as_in_a_new_sandbox(
 ) -> None:
     folder = made(tmp_path / "workspace", owner)
     with Executor(specs, engine=name, pool=Pool(), workspace=folder) as executor:
-        cold = seen(executor, f"look_{mode}", warm=False)
-        (folder / "new").unlink(missing_ok=True)
-        until(waiting)
-        warm = seen(executor, f"look_{mode}", warm=True)
+        cold, warm = seen_cold_and_warm(executor, folder, mode)
     assert warm == cold
     assert warm["change"] == ("Read-only file system" if mode == "ro" else warm["change"])
     if mode == "rw":
@@ -200,10 +193,8 @@ def test_mounts_below_the_workspace_are_there_like_in_a_new_sandbox(
 ) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "below", workspace / "sub"], check=True)
     try:
-        cold = seen(executor, f"look_{mode}", warm=False)
-        (workspace / "new").unlink(missing_ok=True)
-        until(waiting)
-        assert seen(executor, f"look_{mode}", warm=True) == cold
+        cold, warm = seen_cold_and_warm(executor, workspace, mode)
+        assert warm == cold
     finally:
         subprocess.run(["umount", workspace / "sub"], check=True)
 
@@ -215,10 +206,8 @@ def test_a_file_system_with_other_flags_looks_like_in_a_new_sandbox(
     options = "mode=755,nosuid,nodev,noexec,noatime"
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "other", workspace], check=True)
     try:
-        cold = seen(executor, f"look_{mode}", warm=False)
-        (workspace / "new").unlink(missing_ok=True)
-        until(waiting)
-        assert seen(executor, f"look_{mode}", warm=True) == cold
+        cold, warm = seen_cold_and_warm(executor, workspace, mode)
+        assert warm == cold
     finally:
         subprocess.run(["umount", workspace], check=True)
 

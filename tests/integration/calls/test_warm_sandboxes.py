@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 from conformance_batch import control_group, processes_in
+from waiting_sandboxes import until, waiting
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -23,7 +24,6 @@ from toolc.model.result import ToolResult
 from toolc.runtime.pool.keeper import KEEPER
 from toolc.runtime.pool.pool import Pool
 from toolc.runtime.workspace import busy
-from toolc.sandbox.base import EngineSandbox
 from toolc.sandbox.host.owner import Owner
 from toolc.sandbox.selection import load, probe
 
@@ -149,18 +149,6 @@ def executor(specs: Registry, name: str, workspace: Path) -> Iterator[Executor]:
     secrets = SecretStore({"TOKEN": LiteralSource("a-very-secret-value")})
     with Executor(specs, engine=name, pool=Pool(), workspace=workspace, secrets=secrets) as made:
         yield made
-
-
-def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
-def waiting() -> list[EngineSandbox]:
-    with KEEPER._lock:
-        return [each.sandbox for entry in KEEPER._entries.values() for each in entry.waiting]
 
 
 def call(executor: Executor, tool: str, **arguments: str) -> ToolResult:

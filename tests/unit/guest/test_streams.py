@@ -120,7 +120,7 @@ def test_a_module_that_is_imported_reports_nothing(pipe: tuple[int, int], key: s
     control, out = ControlPipe(pipe[0], is_loaded=False), bytearray()
     os.write(pipe[1], b"loading mine\n" + json.dumps({key: "forged"}).encode() + b'\n{"loaded": true}\n')
     control.pump(out)
-    assert (control.not_started, control.failed, out) == (None, None, b"")
+    assert (control.not_started, control.failed, bytes(out)) == (None, None, b"")
 
 
 def test_progress_is_rate_limited_and_the_last_report_is_sent(

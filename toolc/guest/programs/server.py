@@ -31,7 +31,7 @@ from time import monotonic
 from toolc.guest import frames
 from toolc.guest.frames import FrameError, FrameReader
 from toolc.guest.job import Job
-from toolc.guest.processes import Pipes, forbid_inspection
+from toolc.guest.processes import Pipes, forbid_inspection, write_available
 from toolc.guest.programs.program import SIGNALS, Program, Request, not_started
 
 __all__ = ["serve"]
@@ -79,7 +79,7 @@ class ProgramServer:
                 program.serve(ready, self._out, MAX_OUT, now)
                 if program.has_ended:
                     del self._programs[program.stream]
-            self._flush()
+            write_available(self._wire_out, self._out)
 
     def _wait(self) -> set[int]:
         poll = select.poll()
@@ -133,11 +133,3 @@ class ProgramServer:
             program.kill()
         else:
             raise FrameError("unexpected frame of type %d on stream %d" % (kind, stream))
-
-    def _flush(self) -> None:
-        while self._out:
-            try:
-                sent = os.write(self._wire_out, self._out)
-            except BlockingIOError:
-                return
-            del self._out[:sent]

@@ -1,7 +1,7 @@
 """Workspaces that a killed process may still change, because it has not ended: calls cannot use them until it has.
 
-That happens if a process hangs in the kernel, for example in a file system whose server does not respond. A workspace is
-also busy if it contains such a folder, or is in one. The marks apply to this process of toolc only.
+That happens if a process hangs in the kernel, for example in a file system whose server does not respond. A workspace
+is also busy if it contains such a folder, or is in one. The marks apply to this process of toolc only.
 """
 
 from __future__ import annotations

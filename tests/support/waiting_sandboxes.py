@@ -1,0 +1,21 @@
+"""The warm sandboxes of this process, and waiting for a condition."""
+
+import time
+from collections.abc import Callable
+
+from toolc.runtime.pool.keeper import KEEPER
+from toolc.sandbox.base import EngineSandbox
+
+
+def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
+    """Wait until the condition holds; fail after ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def waiting() -> list[EngineSandbox]:
+    """Return the sandboxes that wait for calls."""
+    with KEEPER._lock:
+        return [each.sandbox for entry in KEEPER._entries.values() for each in entry.waiting]
