@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
     from toolc.compiler.project.baseline import Baseline
     from toolc.compiler.project.settings import Settings
+    from toolc.model.diagnostics import Diagnostics
 
 __all__ = ["compile_or_exit"]
 
@@ -319,7 +320,13 @@ def compiled_sources(sources: Sequence[Path]) -> Compilation:
     Warnings are not shown: they are for ``check`` and ``build``, and the user of a tool is often not its author.
     """
     compilation = compile_paths(sources)
-    if compilation.diagnostics.has_errors:
-        print_findings(compilation.diagnostics, sys.stderr)
-        raise click.exceptions.Exit(CANNOT)
+    exit_on_errors(compilation.diagnostics)
     return compilation
+
+
+def exit_on_errors(diagnostics: Diagnostics) -> None:
+    """Print the errors among ``diagnostics`` on stderr and exit, if there are any."""
+    errors = diagnostics.map(lambda finding: finding if finding.is_error else None)
+    if errors.has_errors:
+        print_findings(errors, sys.stderr)
+        raise click.exceptions.Exit(CANNOT)

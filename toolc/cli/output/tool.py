@@ -6,13 +6,14 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import fields
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from toolc.cli.inputs import compiled_sources, open_registry
-from toolc.client.build import split_target
+from toolc.cli.inputs import exit_on_errors, open_registry
+from toolc.client.build import compile_paths, split_target
 from toolc.client.registry import Registry
 from toolc.compiler.effective_values import ValueOrigin, effective
+from toolc.compiler.project.files import PROJECT_FILES
 from toolc.document.suggestions import quote_names, suggestion
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -26,6 +27,7 @@ from toolc.reporters.text import escape_for_terminal
 if TYPE_CHECKING:
     from toolc.compiler.located_tool import LocatedTool
     from toolc.compiler.pipeline.compile import Compilation
+    from toolc.model.diagnostics import Diagnostic
 
 
 _LABELS: Final = {
@@ -85,7 +87,8 @@ def _by(granted: Grant[object]) -> str:
 def find_located(target: str, paths: tuple[str, ...]) -> tuple[LocatedTool, Compilation]:
     """Return the tool ``target`` of a spec file, or of the specs at ``paths`` (default: the current folder).
 
-    The compilation has all tools of these specs.
+    The compilation has all tools of these specs. Errors in other files than that of a tool that is named do not
+    matter: a folder such as the root of a repository may contain specs of tests.
     """
     source, name = split_target(target)
     if not paths and source.exists():
@@ -94,16 +97,41 @@ def find_located(target: str, paths: tuple[str, ...]) -> tuple[LocatedTool, Comp
         name, paths = target, (".",)
     else:
         name = target
-    compilation = compiled_sources([Path(path) for path in paths])
-    named = [tool for tool in compilation.located if name in {tool.spec.name, *tool.spec.aliases}]
-    matching = compilation.local if name is None else named
-    if len(matching) == 1:
-        return matching[0], compilation
-    names = [tool.spec.name for tool in matching or compilation.located]
+    compilation = compile_paths([Path(path) for path in paths])
     if name is None:
-        raise UsageError(f"{target} has {len(matching)} tools; select one: {target}#{'|'.join(names)}")
-    hint = suggestion(name, names) or f"the tools are {quote_names(names)}"
-    raise UsageError(f"there is no tool {name!r} in {', '.join(map(str, map(Path, paths)))}; {hint}")
+        exit_on_errors(compilation.diagnostics)
+        if len(compilation.local) == 1:
+            return compilation.local[0], compilation
+        names = [tool.spec.name for tool in compilation.local]
+        raise UsageError(f"{target} has {len(names)} tools; select one: {target}#{'|'.join(names)}")
+    return _named(name, compilation, paths), compilation
+
+
+def _named(name: str, compilation: Compilation, paths: tuple[str, ...]) -> LocatedTool:
+    """Return the tool with this name or alias. Raises ``UsageError`` unless it is one; exits if its file has errors."""
+    named = [tool for tool in compilation.located if name in {tool.spec.name, *tool.spec.aliases}]
+    where = ", ".join(map(str, map(Path, paths)))
+    if len(named) > 1:
+        first, second, *_ = (tool.path for tool in named)
+        raise UsageError(
+            f"{len(named)} tools in {where} are called {name!r}: in {first}, {second}{' ...' * (len(named) > 2)}; "
+            f"name the file: {first}#{name}"
+        )
+    own = {named[0].path} if named else {each.span.path for each in compilation.diagnostics.sorted()}
+    exit_on_errors(
+        compilation.diagnostics.map(
+            lambda finding: finding if finding.span.path in own or _is_of_project(finding) else None
+        )
+    )
+    if not named:
+        names = [tool.spec.name for tool in compilation.located]
+        hint = suggestion(name, names) or f"the tools are {quote_names(names)}"
+        raise UsageError(f"there is no tool {name!r} in {where}; {hint}")
+    return named[0]
+
+
+def _is_of_project(finding: Diagnostic) -> bool:
+    return PurePosixPath(finding.span.path).name in PROJECT_FILES
 
 
 def effective_text(tool: LocatedTool) -> str:
@@ -120,7 +148,9 @@ def as_json(tool: LocatedTool) -> str:
     return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
 
 
-def find_in_set(target: str, paths: tuple[str, ...], registry: str | None, builtin: str | None) -> tuple[Registry, str]:
+def find_in_set(
+    target: str, paths: tuple[str, ...], registry: str | None, builtin: str | None
+) -> tuple[tuple[ToolSpec, ...], str]:
     """Return the tools that are declared together with the tool that ``target`` names, and its name.
 
     ``target`` is a spec, or the name of a tool of a registry, a toolset, or the specs at ``paths``. Raises
@@ -128,26 +158,26 @@ def find_in_set(target: str, paths: tuple[str, ...], registry: str | None, built
     """
     if registry is None and builtin is None:
         located, compilation = find_located(target, paths)
-        return Registry.compiled(compilation), located.spec.name
+        return compilation.tools, located.spec.name
     if paths:
         raise UsageError("PATHS are the specs of TARGET; remove them, or --registry and --builtin")
     if registry is not None and builtin is not None:
         raise UsageError("--builtin and --registry cannot be combined; each says where the tool TARGET is")
     tools = Registry.builtin(builtin) if builtin is not None else open_registry(str(registry))
-    return tools, tools.registered(target).spec.name
+    return tuple(tools), tools.registered(target).spec.name
 
 
-def definition_text(tools: Registry, name: str, provider: str) -> str:
+def definition_text(tools: tuple[ToolSpec, ...], name: str, provider: str) -> str:
     """Return the definition of a tool among ``tools`` as indented JSON; for ``openapi`` a document with this tool.
 
     Characters that cannot be seen are escaped.
     """
-    specs = tuple(tools)
     value: JsonValue
     if provider == "openapi":
-        value = openapi.document([tool for tool in specs if tool.name == name])
+        value = openapi.document([tool for tool in tools if tool.name == name])
     else:
-        value = load_provider(provider).lower(specs).definitions[tools.names.index(name)]
+        names = [tool.name for tool in tools]
+        value = load_provider(provider).lower(tools).definitions[names.index(name)]
     text = json.dumps(parse(canonical(value)), indent=2, ensure_ascii=False) + "\n"
     return _NOT_ASCII.sub(lambda match: match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1], text)
 

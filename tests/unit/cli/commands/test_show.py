@@ -108,6 +108,27 @@ def test_a_definition_is_the_entry_of_a_build(provider: str, capsys: pytest.Capt
         assert shown == json.dumps(json.loads(shown), indent=2, ensure_ascii=False) + "\n"
 
 
+@pytest.mark.parametrize("option", ["--as=mcp", "--effective"])
+def test_other_files_do_not_matter_for_a_tool_that_is_named(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("workflow.yml").write_text("on: push\n", "utf-8")
+    Path("broken.yaml").write_text("toolc: 1\nname: broken\nextra: 1\n", "utf-8")
+    with pytest.raises(SystemExit):
+        main(["show", "fetch", option])
+    printed = capsys.readouterr()
+    assert ("fetch" in printed.out, printed.err) == (True, "")
+    with pytest.raises(SystemExit):
+        main(["show", "broken", option])
+    assert {line.split(":")[0] for line in capsys.readouterr().err.splitlines() if " error " in line} == {"broken.yaml"}
+
+
+def test_a_name_of_two_tools_needs_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("z.yaml").write_text(Path("s.yaml").read_text("utf-8"), "utf-8")
+    with pytest.raises(SystemExit):
+        main(["show", "fetch", "--as", "mcp"])
+    message = "toolc: 2 tools in . are called 'fetch': in s.yaml, z.yaml; name the file: s.yaml#fetch\n"
+    assert capsys.readouterr().err == message
+
+
 def test_openapi_is_a_document_with_the_tool(capsys: pytest.CaptureFixture[str]) -> None:
     document = json.loads(show(capsys, "fetch", "--as", "openapi"))
     build("s.yaml", "build")
