@@ -66,6 +66,7 @@ def test_a_shell_on_a_terminal_receives_keys_and_ctrl_c(folder: Path, engine: st
     code, printed = on_terminal("--engine", engine, "lines.yaml", answers=answers)
     assert (code, (folder / "made").exists()) == (5, True)
     assert b"code 130" in printed
+    assert b"lines $ " in printed
 
 
 @pytest.mark.parametrize("engine", engines())

@@ -20,8 +20,8 @@ from toolc.cli.common import (
 from toolc.cli.inputs import approved, find_registry, secret_store, user_configuration
 from toolc.cli.output.prompts import Prompts, confirmation
 
-SHELL: Final = ("/bin/sh", "-c", "if command -v bash >/dev/null 2>&1; then exec bash; else exec /bin/sh; fi")
-"""Runs the best shell of the image."""
+SHELL: Final = ("/bin/sh", "-c", "if command -v bash >/dev/null 2>&1; then exec bash --norc; else exec /bin/sh; fi")
+"""Runs the best shell of the image; without bash's start files, whose prompt is "I have no name!" for many users."""
 
 
 @click.command("shell", context_settings={"ignore_unknown_options": True})

@@ -401,6 +401,11 @@ def _start_error(profile: Profile, name: str, error: ApiError) -> Infrastructure
             f"another machine or in another container; set {store.VARIABLE} to a folder that the daemon can access"
         )
     if "bind source path does not exist" in message and profile.workspace:
+        if profile.workspace.scratch and profile.workspace.mode == "rw":
+            return InfrastructureError(
+                f"the Docker daemon cannot find the copy of the workspace in {profile.workspace.source}: it runs on "
+                "another machine or in another container; set XDG_STATE_HOME to a folder that the daemon can access"
+            )
         return InfrastructureError(
             f"the Docker daemon cannot find the workspace {profile.workspace.source}: it was removed, or the daemon "
             "runs on another machine or in another container; use a workspace that the daemon can access"

@@ -5,6 +5,7 @@ it exists, so that it is removed with that folder after the owner has died (``ja
 """
 
 import contextlib
+import errno
 import itertools
 import os
 import tempfile
@@ -89,9 +90,16 @@ def _os_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise_shortage(error)
-        raise InfrastructureError(
-            f"cannot write to {path}: {error.strerror}; free space there, or set TMPDIR"
-        ) from error
+        raise InfrastructureError(f"cannot write to {path}: {error.strerror}; {_remedy(error, path.parent)}") from error
+
+
+def _remedy(error: OSError, parent: Path) -> str:
+    free = (
+        "free space there"
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}
+        else f"make {parent} a folder you can write to"
+    )
+    return f"{free}, or set TMPDIR to another folder"
 
 
 def _links(folder: Path) -> list[str]:

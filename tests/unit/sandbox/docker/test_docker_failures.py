@@ -2,15 +2,18 @@
 
 import errno
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from toolc.model.errors import InfrastructureError
+from toolc.model.plan import Mount, Profile
 from toolc.sandbox.docker import limits
-from toolc.sandbox.docker.api_client import Client
+from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.container import open_process
 from toolc.sandbox.docker.daemon import Daemon, Runtime
+from toolc.sandbox.docker.engine import _start_error
 from toolc.sandbox.docker.limits import is_runtime_failure, record_failure, recorded_failure
 
 DAEMON = Daemon(client=Client("/run/docker.sock"), version="28.3.0", id="ABCD")
@@ -87,3 +90,24 @@ def test_too_many_open_files_leave_no_descriptor_of_process_1(monkeypatch: pytes
     with pytest.raises(InfrastructureError, match="too many open files"):
         open_process(DAEMON.client, "0123456789ab")
     assert sorted(each.name for each in Path("/proc/self/fd").iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("scratch", "message"),
+    [
+        (
+            "",
+            "the workspace /var/tmp/f00d: it was removed, or the daemon runs .*; use a workspace that the daemon can ",
+        ),
+        (
+            "/var/lib/toolc/1",
+            "the copy of the workspace in /var/tmp/f00d: it runs on .*; set XDG_STATE_HOME to a folder ",
+        ),
+    ],
+)
+def test_a_workspace_that_the_daemon_cannot_find_has_a_remedy(scratch: str, message: str) -> None:
+    mount = Mount(source="/var/tmp/f00d", mode="rw", owner=1, group=1, scratch=scratch)
+    error = ApiError("invalid mount config for type bind: bind source path does not exist: /var/tmp/f00d", 400)
+    assert re.match(
+        f"the Docker daemon cannot find {message}", str(_start_error(Profile(workspace=mount), "python:3.13", error))
+    )

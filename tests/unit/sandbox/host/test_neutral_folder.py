@@ -1,5 +1,6 @@
 """A folder whose path says nothing about toolc, and its removal with its owner."""
 
+import errno
 import re
 import tempfile
 from pathlib import Path
@@ -75,7 +76,24 @@ def test_packages_that_it_links_to_are_in_use(place: Path, monkeypatch: pytest.M
 def test_a_folder_that_cannot_be_created_is_reported_and_leaves_nothing(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(place / "missing"))
-    with pytest.raises(InfrastructureError, match=r"^cannot write to .*: No such file or directory; free space there"):
+    missing = place / "missing"
+    monkeypatch.setattr(tempfile, "tempdir", str(missing))
+    remedy = f"make {missing} a folder you can write to, or set TMPDIR to another folder"
+    with pytest.raises(InfrastructureError, match=rf"^cannot write to .*: No such file or directory; {remedy}$"):
         NeutralFolder.create()
     assert not [*(place / "owner").iterdir()]
+
+
+def test_a_full_file_system_is_reported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = NeutralFolder.create()
+
+    def fail(path: Path, **_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr(Path, "mkdir", fail)
+    message = (
+        f"cannot write to {folder.path}: No space left on device; free space there, or set TMPDIR to another folder"
+    )
+    with pytest.raises(InfrastructureError, match=rf"^{message}$"):
+        folder.folder()
+    folder.close()
