@@ -134,11 +134,12 @@ def test_a_failure_of_the_sandbox_ends_the_run(tmp_path: Path) -> None:
 
 @pytest.mark.needs_engine
 def test_a_cancelled_task_ends_its_call(tmp_path: Path) -> None:
-    [tool] = langchain.tools(executor_of(tmp_path, tools=[WAIT]))
-    started = time.monotonic()
-    with pytest.raises(TimeoutError):
-        asyncio.run(asyncio.wait_for(tool.ainvoke({"seconds": "60"}), 3))
-    assert time.monotonic() - started < 30
+    with executor_of(tmp_path, tools=[WAIT]) as executor:
+        [tool] = langchain.tools(executor)
+        started = time.monotonic()
+        with pytest.raises(TimeoutError):
+            asyncio.run(asyncio.wait_for(tool.ainvoke({"seconds": "60"}), 3))
+        assert time.monotonic() - started < 30
 
 
 def test_a_graph_of_its_own_calls_tools(tmp_path: Path) -> None:
