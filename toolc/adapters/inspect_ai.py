@@ -116,7 +116,7 @@ class ToolcSandbox(SandboxEnvironment):
             if user is None:
                 raise
             return ExecResult(
-                success=False, returncode=NOT_EXECUTABLE, stdout=await self._about(user, error), stderr=""
+                success=False, returncode=NOT_EXECUTABLE, stdout=await self._reason_for(user, error), stderr=""
             )
         if result.timed_out:
             raise TimeoutError(f"the command did not finish in time: {cmd[0]}")
@@ -151,8 +151,8 @@ class ToolcSandbox(SandboxEnvironment):
             raise OutputLimitExceededError(limits.MAX_READ_FILE_SIZE_STR, None) from None
         return data.decode() if text else data
 
-    async def _about(self, user: str, error: UsageError) -> str:
-        """Return why a command cannot run as ``user``; for an unknown user, in the words that Inspect expects."""
+    async def _reason_for(self, user: str, error: UsageError) -> str:
+        """Return why a command cannot run as ``user``; for an unknown user, the text that Inspect expects."""
         lines = (await self._sandbox.aread_file("/etc/passwd")).decode("utf-8", "replace").splitlines()
         if any(user in line.split(":")[:3:2] for line in lines):
             return str(error)

@@ -169,7 +169,7 @@ class Executor:
         self._denials.deny((self._called(name).spec.name for name in names), tags)
 
     def allow(self, *names: str, tags: Iterable[str] = ()) -> None:
-        """Remove names and tags from the deny list; another denied tag still denies a tool. Raises as ``deny`` does."""
+        """Remove names and tags from the deny-list; another denied tag still denies a tool. Raises as ``deny`` does."""
         self._denials.allow((self._called(name).spec.name for name in names), tags)
 
     def definitions(self, provider: str) -> list[JsonValue]:
@@ -328,7 +328,7 @@ class Executor:
         """Open a sandbox in which the program itself runs commands and accesses files. ``close`` closes it too.
 
         ``profile`` is the name of a tool, whose sandbox it is, or a dict with the keys of ``sandbox`` in a spec. A
-        tool must be allowed to run: lock, policy, deny list and confirmation apply as to a call. A dict was not
+        tool must be allowed to run: lock, policy, deny-list and confirmation apply as to a call. A dict was not
         reviewed (``details["reviewed"]`` is false), and is refused if the executor has a lock. Raises ``UsageError``,
         ``SpecError`` (an invalid profile), ``LockError``, ``PolicyError`` and ``InfrastructureError``.
         """

@@ -1,7 +1,7 @@
 """The backends whose calls make calls, and their import, which waits until a call needs them.
 
-The import of a model's SDK takes seconds on a busy machine and cannot be interrupted. It happens on a separate thread,
-before the time of the call begins; a caller whose time or patience ends does not wait for it.
+The import of a model's SDK can take longer than a call and cannot be interrupted. It happens on a separate thread,
+before the time of the call begins; a caller whose deadline passes, or who cancels, does not wait for it.
 """
 
 import sys

@@ -37,7 +37,7 @@ from toolc.sandbox.images.stored import base_tag
 
 ENDED = f"the sandbox ended before its call did; its error output:\n{KILLED_BY_DAEMON}"
 NOT_REMOVED = r"the Docker daemon did not remove the sandbox \w{12}"
-GONE = r"the daemon at \S+ is gone \(.*\): it was stopped or killed"
+GONE = r"the daemon at \S+ cannot be reached \(.*\): it was stopped or killed"
 RESTART = "start the daemon again, then "
 REMEDY = r"remove it with: docker rm -f \w{12}"
 

@@ -5,7 +5,7 @@ reason the commands import most packages inside their functions. A new command i
 ``toolc.cli.main``. Options that several commands have are in ``toolc.cli.common``. Start reading in ``run``.
 
 - ``approvals``: ``toolc approvals``: who has approved a pull request on GitHub.
-- ``build``: ``toolc build``: write the registry and provider files; ``--target``.
+- ``build``: ``toolc build``: write the registry, provider files and typed clients; ``--losses``.
 - ``check``: ``toolc check``: report findings; ``--fix``, ``--select``, ``--ignore``.
 - ``diff``: ``toolc diff``: review the changes between two states; ``--fail-on``, accepted changes.
 - ``doctor``: ``toolc doctor``: engines, advisories and ``--probe``.

@@ -1,7 +1,7 @@
 """The pipeline of calls: lookup, admission, validation, hooks, retries and batches.
 
 Start reading in ``single_call``, then ``call_pipeline``. Whether a call may run is decided in this order: lock file,
-policy and called tools (``admission``), deny list (``single_call``), the image (``toolc.runtime.sandboxed.options``).
+policy and called tools (``admission``), deny-list (``single_call``), the image (``toolc.runtime.sandboxed.options``).
 Commands check the lock file first, in ``toolc.cli.inputs``.
 
 - ``admission``: ``DenyList``; lock file and policy; called tools must be the reviewed ones; features that this version
@@ -18,7 +18,7 @@ Commands check the lock file first, in ``toolc.cli.inputs``.
 - ``retry``: whether to repeat a failed call, and how long to wait.
 - ``started_ahead``: the sandboxes that the user's configuration asks for, before any call. Public:
   ``start_ahead``.
-- ``single_call``: one call: deny list, validation, confirmation, deadline, attempts.
+- ``single_call``: one call: deny-list, validation, confirmation, deadline, attempts.
 
 May import: every package of ``runtime``, and what it may import.
 """

@@ -1,4 +1,4 @@
-"""Decide whether a tool may be called: deny list, lock file, policy, reviewed callees, and supported features."""
+"""Decide whether a tool may be called: deny-list, lock file, policy, reviewed callees, and supported features."""
 
 import threading
 from collections.abc import Callable, Iterable

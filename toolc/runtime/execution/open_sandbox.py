@@ -1,6 +1,6 @@
 """Open the sandbox of a tool, or one with a profile of the embedding program, for ``toolc.Sandbox``.
 
-The sandbox of a tool is admitted like a call of it: lock file, policy, deny list, image, and confirmation if its spec
+The sandbox of a tool is admitted like a call of it: lock file, policy, deny-list, image, and confirmation if its spec
 has ``confirm: true``.
 """
 

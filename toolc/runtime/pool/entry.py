@@ -34,19 +34,19 @@ class Ceilings:
 
 
 class Claim:
-    """A call that waits for a sandbox that is being started."""
+    """A call that waits for a sandbox that is being started. ``sandbox`` is set when the wait ends."""
 
     def __init__(self) -> None:
         self._receiver, self._sender = socket.socketpair()
-        self.given: PoolSandbox | None = None
+        self.sandbox: PoolSandbox | None = None
 
-    def give(self, sandbox: PoolSandbox | None) -> None:
+    def resolve(self, sandbox: PoolSandbox | None) -> None:
         """End the wait. None means that the start failed."""
-        self.given = sandbox
+        self.sandbox = sandbox
         self._sender.close()
 
     def wait(self, cancellation: Cancellation | None) -> None:
-        """Wait until ``give`` or a cancellation."""
+        """Wait until ``resolve`` or a cancellation."""
         poll = select.poll()
         poll.register(self._receiver, select.POLLIN)
         if cancellation is not None:

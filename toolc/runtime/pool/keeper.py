@@ -24,7 +24,7 @@ from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.pool.control import EMPTY
 from toolc.runtime.pool.decision import QUIET_SECONDS, PoolState, decide
 from toolc.runtime.pool.entry import Ceilings, Claim, Entry
-from toolc.runtime.pool.loop import Loop, Next
+from toolc.runtime.pool.loop import LoopWait, PoolLoop
 from toolc.runtime.pool.pool_sandbox import PoolSandbox, SandboxKind
 from toolc.sandbox.host.kernel import available_memory
 
@@ -54,7 +54,7 @@ class Keeper:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._entries: dict[SandboxKind, Entry] = {}
-        self._loop: Loop | None = None
+        self._loop: PoolLoop | None = None
         self._busy: dict[threading.Thread, object] = {}
         self._used: list[PoolSandbox] = []
         self._used_count = 0
@@ -185,7 +185,7 @@ class Keeper:
 
     def _run_loop(self) -> None:
         if self._loop is None or self._loop.has_ended:
-            self._loop = Loop(self._step, self.answer, self._loop)
+            self._loop = PoolLoop(self._step, self.answer, self._loop)
 
     def _begin(self, kind: SandboxKind, ceilings: Ceilings) -> None:
         with self._lock:
@@ -222,7 +222,7 @@ class Keeper:
             with self._lock:
                 if (entry := self._entries.get(kind)) and claim in entry.claims:
                     entry.claims.remove(claim)
-                sandbox = claim.given
+                sandbox = claim.sandbox
             claim.close()
             if sandbox and not is_needed:
                 self._stop(sandbox)
@@ -232,7 +232,7 @@ class Keeper:
         if loop := self._loop:
             loop.notify()
 
-    def _step(self, loop: Loop) -> Next:
+    def _step(self, loop: PoolLoop) -> LoopWait:
         """Decide and act, and return what to wait for. The loop ends if there is nothing to keep."""
         available = available_memory()
         with self._lock:
@@ -258,7 +258,7 @@ class Keeper:
             left = [each for owner, each in work if not self._has_thread(owner, each)]
         for each in left:
             each()
-        return Next(watched, decision.next_time)
+        return LoopWait(watched, decision.next_time)
 
     def _removed(self, owner: object | None) -> list[PoolSandbox]:
         """Remove the entries of ``owner``, or all, and return their waiting sandboxes. Calls that wait get none."""
@@ -267,7 +267,7 @@ class Keeper:
             del self._entries[kind]
             entry.is_closed = True
             for claim in _drained(entry.claims):
-                claim.give(None)
+                claim.resolve(None)
         return [sandbox for entry in found.values() for sandbox in _drained(entry.waiting)]
 
     def _used_by(self, owner: object | None) -> list[PoolSandbox]:
@@ -310,7 +310,7 @@ class Keeper:
             else:
                 entry.started(used if was_alone and self._is_alone() else None)
             if entry.claims:
-                entry.claims.popleft().give(sandbox)
+                entry.claims.popleft().resolve(sandbox)
                 sandbox = None
             elif sandbox and not entry.is_closed:
                 entry.waiting.append(sandbox)

@@ -16,21 +16,21 @@ from toolc.runtime.cancellation import poll_ms
 from toolc.runtime.pool.control import ControlSocket
 
 
-class Next(NamedTuple):
+class LoopWait(NamedTuple):
     """What a loop waits for: one of these descriptors to become readable, or this time of the monotonic clock."""
 
     watched: list[int]
     time: float | None
 
 
-class Loop:
+class PoolLoop:
     """The thread that decides. It ends when ``step`` sets ``has_ended``, and begins when ``previous`` has ended.
 
     While sandboxes wait, ``answer`` answers the requests of other processes.
     """
 
     def __init__(
-        self, step: Callable[[Loop], Next], answer: Callable[[bytes], JsonObject], previous: Loop | None
+        self, step: Callable[[PoolLoop], LoopWait], answer: Callable[[bytes], JsonObject], previous: PoolLoop | None
     ) -> None:
         self.has_ended = False
         self._step = step

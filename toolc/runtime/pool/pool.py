@@ -101,26 +101,26 @@ class PoolLease(Lease):
 
     def __init__(self, sandbox: PoolSandbox, profile: Profile, ready: JsonObject | None = None) -> None:
         super().__init__(sandbox.sandbox, profile, ready)
-        self._of_pool = sandbox
+        self._pool_sandbox = sandbox
 
     def close(self) -> None:
         """See ``Lease``."""
         try:
-            self._remove(self._of_pool.close)
+            self._remove(self._pool_sandbox.close)
         finally:
-            KEEPER.call_ended(self._of_pool.kind)
+            KEEPER.call_ended(self._pool_sandbox.kind)
 
     def close_empty(self) -> None:
         """See ``Lease``."""
-        if not KEEPER.close_soon(self._of_pool):
+        if not KEEPER.close_soon(self._pool_sandbox):
             self.close()
 
     def close_left(self) -> None:
         """See ``Lease``. The sandbox is removed in the background, and until then its workspace is busy."""
-        removal = Removal(self.profile.workspace, self._of_pool.close)
+        removal = Removal(self.profile.workspace, self._pool_sandbox.close)
         removal.mark()
-        KEEPER.spawn(self._of_pool.kind.owner, removal.run_and_log)
-        KEEPER.call_ended(self._of_pool.kind)
+        KEEPER.spawn(self._pool_sandbox.kind.owner, removal.run_and_log)
+        KEEPER.call_ended(self._pool_sandbox.kind)
         raise InfrastructureError(NOT_ENDED)
 
 

@@ -190,7 +190,7 @@ class SandboxSession:
                 raise self.died(f"the sandbox was not ready after {START_SECONDS:g} seconds")
             verify_workspace_mount(plan.profile.workspace, conversation.ready)
             if self._loop.growth is not None:
-                self._loop.growth.ready(conversation.ready)
+                self._loop.growth.watch_processes(conversation.ready)
             conversation.call()
             self._loop.send()
         except CallTooLargeError as error:

@@ -187,7 +187,7 @@ class WireLoop:
                 raise sandbox_died(sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
             verify_workspace_mount(workspace, conversation.ready)
             if self.growth is not None:
-                self.growth.ready(conversation.ready)
+                self.growth.watch_processes(conversation.ready)
             started, self.waited = monotonic(), 0.0
             conversation.call()
             self.send()

@@ -90,7 +90,7 @@ class SessionWire:
         self._end_growth()
         self._growth = WorkspaceGrowth.begin(self._plan.profile.workspace, self._plan.growth_bytes)
         if self._growth is not None:
-            self._growth.ready(self._conversation.ready)
+            self._growth.watch_processes(self._conversation.ready)
         self._loop = WireLoop(
             self._sandbox, self._conversation, call.cancellation, listener_time, self._broker, self._growth
         )
@@ -199,7 +199,7 @@ class SessionWire:
         self._run_until(monotonic() + START_SECONDS, lambda: conversation.is_ready)
         verify_workspace_mount(self._plan.profile.workspace, conversation.ready)
         if self._growth is not None:
-            self._growth.ready(conversation.ready)
+            self._growth.watch_processes(conversation.ready)
         self._started = monotonic()
         try:
             conversation.call()

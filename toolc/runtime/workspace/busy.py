@@ -77,7 +77,7 @@ class _Marks:
     removals: list[Removal] = field(default_factory=list)
 
     def forget(self) -> None:
-        """Start anew in a forked child: it cannot end a removal, which runs on a thread of its parent."""
+        """Forget all in a forked child: it cannot end a removal, which runs on a thread of its parent."""
         self.lock = threading.Lock()
         self.removals = []
 

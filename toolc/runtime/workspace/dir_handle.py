@@ -137,7 +137,7 @@ class DirHandle:
 
 
 def folder_identity(descriptor: int) -> str:
-    """Return what identifies an open folder: its inode and, where the kernel tells, the generation of the inode.
+    """Return what identifies an open folder: its inode and, where the kernel reports it, the generation of the inode.
 
     A new folder often has the inode of one that was removed before, and then another generation.
     """

@@ -88,7 +88,7 @@ class WorkspaceGrowth:
             next_check=now + INTERVAL_SECONDS, next_scan=now + 1,
         )  # fmt: skip
 
-    def ready(self, ready: JsonObject) -> None:
+    def watch_processes(self, ready: JsonObject) -> None:
         """Read from the guest's READY which processes are the sandbox's, if they run on this kernel."""
         seen = ready.get("workspace")
         if isinstance(seen, dict) and seen.get("kernel") == boot_id() and isinstance(seen.get("pid_namespace"), int):
@@ -202,7 +202,7 @@ def _files(folder: DirHandle, until: float) -> Iterator[tuple[int, bytes, os.sta
 
 
 def _created_ns(folder: int, name: bytes) -> int:
-    """Return when a file was created; 0 if its file system or the C library does not tell."""
+    """Return when a file was created; 0 if its file system or the C library does not report it."""
     if _STATX is None:
         return 0
     buffer = ctypes.create_string_buffer(256)

@@ -171,7 +171,9 @@ class _Connection:
             sock.close()
             reason = f"{error.strerror or error}".lower()
             if isinstance(error, FileNotFoundError | ConnectionRefusedError):
-                raise ApiError(f"the daemon at {path} is gone ({reason}): it was stopped or killed") from error
+                raise ApiError(
+                    f"the daemon at {path} cannot be reached ({reason}): it was stopped or killed"
+                ) from error
             raise ApiError(f"cannot connect to {path}: {reason}") from error
         return connection
 

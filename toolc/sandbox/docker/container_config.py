@@ -400,7 +400,7 @@ def can_mount_later(profile: Profile, daemon: Daemon) -> bool:
     """Return whether a workspace can be mounted in a running container: this process is root on the same kernel.
 
     SELinux and Podman are excluded, because there a daemon labels what it mounts. So are read-only workspaces in a file
-    system with flags that only some runtimes keep in a read-only bind. Raises ``OSError`` if the workspace is gone.
+    system with flags that only some runtimes keep in a read-only bind. Raises ``OSError`` if the workspace was removed.
     """
     runtime = runtime_of(profile, daemon)
     is_on_this_kernel = runtime is not None and runtime.isolation == "namespace" and daemon.kernel == os.uname().release

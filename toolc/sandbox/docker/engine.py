@@ -121,7 +121,7 @@ class DockerEngine:
             except ApiError as error:
                 if error.status != 404 or profile.image or profile.build:
                     raise
-                # Somebody has removed the base image from the daemon: load it again.
+                # The base image was removed from the daemon: load it again.
                 self._images.forget(profile)
             image = self._images.resolve(profile, daemon.client, self._start_plain)
             return self._start(daemon, profile, arguments, image)

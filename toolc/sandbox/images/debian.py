@@ -96,7 +96,7 @@ def archive(name: str, labels: JsonObject, on_progress: Callable[[str], None]) -
     with store.scratch() as directory, _reachable(directory) as folder:
         layer, target = directory / "base.tar", directory / "image.tar"
         argv = ["mmdebstrap", "--variant=minbase", f"--include={PACKAGES}"]
-        # It is packed at once: nothing of the folder needs to survive a crash.
+        # Without syncing each file: the folder is packed immediately and need not survive a crash.
         argv += ["--dpkgopt=force-unsafe-io"]
         argv += [f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in FOLDERS_LEFT_OUT]
         argv += [f"--customize-hook={step}" for step in FINISH]

@@ -37,7 +37,7 @@ NAMES: Final = "images"
 """The kinds in the store: of unpacked images, and of the names that refer to them."""
 
 DESCRIPTION: Final = "image.json"
-"""The file beside an unpacked root with what its sandboxes need to know."""
+"""The file next to an unpacked root with what its sandboxes need to know."""
 
 
 def content_names(answer: JsonObject) -> tuple[str, ...]:

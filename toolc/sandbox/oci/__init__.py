@@ -3,7 +3,7 @@
 - ``bundles``: the runtime folder of a process: bundles, roots, names of sandboxes.
 - ``config``: ``config.json``: namespaces, mounts, limits, process.
 - ``engine``: ``OciEngine``: starts a sandbox, errors of starts, leftovers.
-- ``hidden_paths``: mounts that show no paths of the host, before a runtime of root starts.
+- ``hidden_paths``: mounts that show no paths of the host, made before the runtime starts.
 - ``images``: unpacks images from archives or a daemon; missing images. Public: ``export_image``,
   ``import_image``, ``save_image``.
 - ``probe``: what this host lacks, and remedies; versions, capabilities. Public: ``runtime``, ``NEEDED_SETTINGS``,

@@ -1,9 +1,10 @@
 """Hide the host's paths from proc_pid_mountinfo(5) in sandboxes.
 
 The kernel shows the source of every bind mount as a path inside its file system, and the options of an overlay as they
-were given. toolc's folders are named after its process. So the runtime runs in a mount namespace of its own where a
-tmpfs covers ``BASE``: what a sandbox needs is mounted below it, folders as overlays, whose source the kernel does not
-show. Their options name only the places below ``BASE``. The files that are bound one by one are a layer of the root.
+were given. toolc's folders are named after its process. So the runtime has its own mount namespace, in which a tmpfs
+covers the *base*, one of ``BASES``: what a sandbox needs is mounted below it, folders as overlays, whose source the
+kernel does not show. Their options name only places below the base. Files that are bound one by one are a layer of the
+root.
 
 Root mounts all this in a thread with a mount namespace. An ordinary user may only mount in a user namespace, which a
 process with threads cannot enter: there, unshare(1) and mount(8) do the same before the runtime. The workspace stays a

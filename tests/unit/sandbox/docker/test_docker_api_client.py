@@ -102,7 +102,8 @@ def test_a_silent_daemon_times_out(path: Path) -> None:
 
 def test_a_missing_server_is_an_error(path: Path) -> None:
     with pytest.raises(
-        ApiError, match=rf"the daemon at {path} is gone \(no such file or directory\): it was stopped or killed"
+        ApiError,
+        match=rf"the daemon at {path} cannot be reached \(no such file or directory\): it was stopped or killed",
     ):
         Client(str(path)).call("GET", "/x", timeout=60)
 

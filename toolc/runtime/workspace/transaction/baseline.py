@@ -1,8 +1,8 @@
 """Record what a folder contained when a call began, to distinguish changes of others from those of the tool.
 
 ``record`` reads the folders and small files of a workspace, up to fixed limits, because reading all of a large one
-would take longer than most calls. For what it did not read, ``ChangeClock`` tells by its ctime, which no process can
-set, whether it was changed since. A file that was only touched then counts as changed.
+would take longer than most calls. For what it did not read, ``ChangeClock`` compares the ctime, which no
+process can set, to find whether it was changed since. A file that was only touched then counts as changed.
 """
 
 import os
