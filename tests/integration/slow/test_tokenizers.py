@@ -71,4 +71,4 @@ def test_the_estimate_is_as_good_as_documented(count: object, texts: list[str]) 
 def test_the_documentation_states_these_errors() -> None:
     page = " ".join(Path(ROOT / "docs/guides/token-budgets.md").read_text(encoding="utf-8").split())
     assert f"at most {MAX_ERROR:.0%}" in page.replace(" %", "%")
-    assert f"less than {MEAN_ERROR:.0%} on average" in page.replace(" %", "%")
+    assert f"less than {MEAN_ERROR:.1%} on average" in page.replace(" %", "%")
