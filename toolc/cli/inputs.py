@@ -23,7 +23,7 @@ from toolc.data.paths import packaged_path
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.lock_file import Lock, LockError, changed_tools
-from toolc.model.names import LOCK_NAME
+from toolc.model.names import LOCK_NAME, TOOL_NAME
 from toolc.policy.policy import Policy, PolicyError
 from toolc.policy.rules import enforce_policies
 from toolc.reporters import FORMATS
@@ -162,8 +162,10 @@ def find_registry(target: str, registry: str | None, builtin: str | None = None)
         return open_registry(registry).only(target)
     source, name = split_target(target)
     if not source.exists():
+        is_name = TOOL_NAME.fullmatch(target) is not None
+        path = f"write the path of its spec, such as specs/{target}.yaml; " if is_name else ""
         raise UsageError(
-            f"there is no file or folder {str(Path(target))!r}; "
+            f"there is no file or folder {str(Path(target))!r}; {path}"
             "for a tool of a registry add: --registry build/registry.json; for a built-in tool: --builtin all"
         )
     if name is not None or source.suffix == ".json":

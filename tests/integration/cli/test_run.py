@@ -191,8 +191,9 @@ def test_a_tool_of_a_registry_is_run(capfdbinary: pytest.CaptureFixture[bytes]) 
         (["tools.yaml"], ("tools.yaml has 6 tools; select one: tools.yaml#fail "
                           "(or hello, picture, read, slow, talk)\n")),
         (["tools.yaml#helo"], "there is no tool 'helo'; did you mean 'hello'?\n"),
-        (["hello"], ("there is no file or folder 'hello'; for a tool of a registry add: "
-                     "--registry build/registry.json; for a built-in tool: --builtin all\n")),
+        (["hello"], ("there is no file or folder 'hello'; write the path of its spec, such as specs/hello.yaml; "
+                     "for a tool of a registry add: --registry build/registry.json; "
+                     "for a built-in tool: --builtin all\n")),
         (["hello", "--registry", "nope.json"], "there is no registry 'nope.json'; create it with: toolc build\n"),
         (["tools.yaml#hello", "--arg", "name"], "--arg 'name' is not an assignment; write --arg NAME=VALUE\n"),
         (["tools.yaml#hello", "--timeout", "1:30"], (
