@@ -10,7 +10,8 @@ CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau}
 FUNCTIONS = {
     "abs": abs, "ceil": math.ceil, "cos": math.cos, "exp": math.exp, "factorial": math.factorial,
     "floor": math.floor, "gcd": math.gcd, "log": math.log, "log10": math.log10, "log2": math.log2,
-    "max": max, "min": min, "round": round, "sin": math.sin, "sqrt": math.sqrt, "tan": math.tan,
+    "max": lambda *numbers: max(numbers), "min": lambda *numbers: min(numbers), "round": round,
+    "sin": math.sin, "sqrt": math.sqrt, "tan": math.tan,
 }  # fmt: skip
 HINTS = {ast.BitXor: "; write a power as **", ast.Tuple: "; write numbers without commas between digits"}
 UNARY = {ast.UAdd: operator.pos, ast.USub: operator.neg}
@@ -64,6 +65,8 @@ def evaluated(node):
             return COMPARISONS[type(op)](evaluate(left), evaluate(right))
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in FUNCTIONS:
             return call(name, [evaluate(argument) for argument in arguments])
+        case ast.Call(func=ast.Name(id=name)) if name not in FUNCTIONS:
+            raise RefusedError(f"there is no function {name!r}; the functions are {', '.join(FUNCTIONS)}")
         case _:
             hint = HINTS.get(type(getattr(node, "op", node)), "")
             message = f"only numbers, operators and known functions can be used, not {ast.unparse(node)!r}"
@@ -88,4 +91,7 @@ def bounded(operation, left, right):
 def call(name, arguments):
     if name == "factorial" and arguments and arguments[0] > 1000:
         raise RefusedError("the result is too large: factorial takes at most 1000")
-    return FUNCTIONS[name](*arguments)
+    try:
+        return FUNCTIONS[name](*arguments)
+    except (TypeError, ValueError) as error:
+        raise RefusedError(f"{name}({', '.join(map(str, arguments))}) has no value: {error}") from None

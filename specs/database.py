@@ -112,5 +112,9 @@ def explained(error, path, ctx, mode):
         return ctx.error("denied", f"{words}: {is_query if mode == 'ro' else 'the file cannot be written'}")
     if "locked" in words:
         return ctx.error("conflict", f"{path}: {words}: another call is changing it; try again")
+    if "no such table" in words or re.search(r'near "(\.|DESC|DESCRIBE|SHOW)"', words, re.IGNORECASE):
+        words += "; SELECT name, sql FROM sqlite_master lists the tables"
+    elif 'near "%"' in words:
+        words += "; parameters are written $1, $2 and so on"
     kind = "file" if isinstance(error, sqlite3.OperationalError) and "unable to open" in words else "invalid_args"
     return ctx.error(kind, f"{path}: {words}")

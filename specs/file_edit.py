@@ -1,12 +1,9 @@
 """The tool file_edit: replace exact text in a file, or apply a unified diff, and show near misses."""
 
 import difflib
-import os
 import re
-import tempfile
-from pathlib import Path
 
-from files import explained, inside
+from files import explained, inside, not_text, replace
 
 MAX_BYTES = 5 * 2**20
 MAX_PLACES = 5
@@ -125,7 +122,7 @@ class Hunk:
 
 def parsed(diff, ctx):
     """Return the hunks of a unified diff of one file. Their counts of lines are ignored: models often miscount."""
-    lines = diff.rstrip("\n").split("\n")
+    lines = [line for line in diff.rstrip("\n").split("\n") if not line.startswith("```")]
     hunks, sign, files = [], None, 0
     for index, line in enumerate(lines):
         header = HUNK.match(line)
@@ -225,26 +222,16 @@ def read_text(target, path, encoding, ctx):
     except LookupError:
         raise ctx.error("invalid_args", f"there is no encoding {encoding!r}") from None
     except UnicodeError as error:
-        raise ctx.error("serialization", f"{path} is not {encoding} text: {error}") from None
+        raise not_text(path, encoding, error, ctx) from None
     except OSError as error:
         raise explained(error, path, ctx) from None
 
 
 def write_text(target, text, path, encoding, ctx):
-    """Replace the file in one step, with its mode: a call that is stopped leaves the old file."""
+    """Replace the file with this text. If it cannot be encoded, the file does not change."""
     try:
-        data = text.encode(encoding)
+        replace(target, text.encode(encoding))
     except UnicodeError as error:
         raise ctx.error("serialization", f"the text cannot be written as {encoding}: {error}") from None
-    try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:
-        raise explained(error, path, ctx) from None
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            os.fchmod(file.fileno(), target.stat().st_mode & 0o777)
-        Path(temporary).replace(target)
-    except OSError as error:
-        Path(temporary).unlink()
         raise explained(error, path, ctx) from None

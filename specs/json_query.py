@@ -19,7 +19,7 @@ def json_query(query, ctx, path=None, json=None):
     data = from_file(path, ctx) if json is None else parsed(json, "json", ctx)
     try:
         result = jmespath.search(query, data)
-    except JMESPathError as error:
+    except (JMESPathError, TypeError, ValueError) as error:
         message = f"the query {query!r} cannot be used: {' '.join(str(error).split())}{hint_for(query)}"
         raise ctx.error("invalid_args", message) from None
     except RecursionError:
@@ -31,7 +31,9 @@ def json_query(query, ctx, path=None, json=None):
 
 
 def hint_for(query):
-    """Return a hint for constants and positions that are written as in other languages."""
+    """Return a hint for what is written as in other languages."""
+    if query.lstrip().startswith("$"):
+        return "; JMESPath has no $ for the whole value, so begin with a name, or with @"
     if re.search(r"\.[0-9]", query):
         return "; write a position in brackets, e.g. users[0].name"
     is_bare = re.search(r"[<>=]\s*(-?[0-9]|true|false|null)", query)

@@ -31,7 +31,7 @@ BEST = """
     SELECT facts.*, score FROM found JOIN facts ON facts.id = found.rowid
     WHERE ? IS NULL OR topic = ? ORDER BY score DESC, facts.id
 """
-DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
+DAYS = {"d": 1, "w": 7, "mo": 30, "y": 365}
 MAX_DAYS = 365 * 1000
 """A greater age has no date, and no fact is so old."""
 MAX_SHOWN = 50
@@ -53,7 +53,7 @@ def remember(text, topic, tags, ctx):
 
 def knowledge_search(query, limit, tags, ctx, topic=None):
     """Return the facts that share words with ``query``, the best match first."""
-    wanted = words_of(query, " OR ")
+    wanted, topic = words_of(query, " OR "), topic or None
     with STORE.reading(ctx) as store:
         if store is None or not wanted:
             return {"results": []}
@@ -77,18 +77,19 @@ def knowledge_update(id, ctx, text=None, topic=None, tags=None):  # noqa: A002  
 
 def forget(ctx, ids=None, older_than=None, query=None, tags=None, expected_count=None):
     """Remove facts by id, or those that match if their number is as expected; without a number, only return them."""
+    tags = tags or None  # every fact has all of no tags
     if (ids is None) == (older_than is None and query is None and tags is None):
         raise ctx.error("invalid_args", "give either ids, or one or more of older_than, query and tags")
     before = None if older_than is None else age(older_than, ctx)
     if ids is None and expected_count is None:
         with STORE.reading(ctx) as store:
-            found = [] if store is None else matching(store, before, query, tags or ())
+            found = [] if store is None else matching(store, before, query, tags)
         return {"removed": 0, "matching": len(found), "facts": found[:MAX_SHOWN]}
     with STORE.changing(ctx) as store:
         if ids is not None:
             found = [fact_of(store, number, ctx) for number in dict.fromkeys(ids)]
         else:
-            found = matching(store, before, query, tags or ())
+            found = matching(store, before, query, tags)
         if ids is None and len(found) != expected_count:
             message = f"{len(found)} facts match, not {expected_count}; nothing was removed"
             raise ctx.error("invalid_args", f"{message}. Call it without expected_count to see them")
@@ -106,7 +107,7 @@ def matching(store, before, query, tags):
         "AND (? IS NULL OR id IN (SELECT rowid FROM words WHERE words MATCH ?)) ORDER BY remembered, id",
         (before, before, wanted, wanted or '""'),
     )
-    return [fact for fact in map(as_fact, rows) if {*tags} <= {*fact["tags"]}]
+    return [fact for fact in map(as_fact, rows) if {*(tags or ())} <= {*fact["tags"]}]
 
 
 def words_of(query, operator):
@@ -116,9 +117,12 @@ def words_of(query, operator):
 
 def age(text, ctx):
     """Return the time before which a fact is older than ``text``."""
-    if not re.fullmatch("[1-9][0-9]{0,3}[dwmy]", text):
-        raise ctx.error("invalid_args", f"older_than: {text!r} is not an age such as 30d, 8w, 6m or 1y")
-    days = int(text[:-1]) * DAYS[text[-1]]
+    found = re.fullmatch("([1-9][0-9]{0,3})(d|w|mo|y)", text)
+    if not found:
+        message = f"older_than: {text!r} is not an age such as 30d, 8w, 6mo or 1y"
+        hint = "; m can be minutes or months: write mo for months" if text[-1:] == "m" else ""
+        raise ctx.error("invalid_args", message + hint)
+    days = int(found[1]) * DAYS[found[2]]
     return text_of(datetime.now(UTC) - timedelta(days=min(days, MAX_DAYS)))
 
 

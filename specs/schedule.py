@@ -3,7 +3,7 @@
 import json
 import re
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from cronsim import CronSim, CronSimError
 from store import Store
@@ -15,7 +15,10 @@ STORE = Store("schedule.sqlite", 0x746C_7363, 1, [
     )""",
     "CREATE INDEX due ON entries (at)",
 ])  # fmt: skip
-UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+UNITS = {"min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+INTERVAL = re.compile("([1-9][0-9]{0,5})(min|h|d|w)")
+DAMAGED = (ValueError, LookupError, TypeError, OverflowError, OSError, CronSimError)
+"""The errors of an entry that a program other than these tools has written."""
 MAX_MISSED = 1000
 """The maximum number of missed runs that are counted."""
 FIRST, LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9990, 1, 1, tzinfo=UTC)
@@ -51,11 +54,19 @@ def schedule_list(limit, done, ctx, after=None, before=None):
             "ORDER BY at, id LIMIT ?",
             (done, first, last, limit),
         )
-        return {"entries": [as_entry(row) for row in found]}
+        return {"entries": [undamaged(row, as_entry, ctx) for row in found]}
 
 
 def schedule_update(  # noqa: PLR0913, PLR0917  one argument per parameter
-    id, ctx, what=None, at=None, every=None, cron=None, time_zone=None, tool=None, arguments=None  # noqa: A002  its name for models
+    id,  # noqa: A002  its name for models
+    ctx,
+    what=None,
+    at=None,
+    every=None,
+    cron=None,
+    time_zone=None,
+    tool=None,
+    arguments=None,
 ):
     """Change an entry and return it. What is not given stays."""
     if all(each is None for each in (what, at, every, cron, time_zone, tool, arguments)):
@@ -75,11 +86,14 @@ def schedule_update(  # noqa: PLR0913, PLR0917  one argument per parameter
 
 
 def schedule_delete(id, ctx):  # noqa: A002  as above
-    """Remove an entry and return it."""
+    """Remove an entry and return it, without its arguments if these are damaged."""
     with STORE.changing(ctx) as store:
-        removed = entry(store, id, ctx)
+        removed = row_of(store, id, ctx)
         store.execute("DELETE FROM entries WHERE id = ?", (id,))
-        return removed
+    try:
+        return as_entry(removed)
+    except DAMAGED:
+        return {**dict(removed), "arguments": None}
 
 
 def schedule_due(limit, ctx, now=None):
@@ -106,17 +120,13 @@ def schedule_take(limit, ctx, now=None):
 def due_entries(store, present, limit, ctx):
     """Return entries with ``due`` and ``missed``, and the time of each after ``present``; None if it has none."""
     found = store.execute("SELECT * FROM entries WHERE at <= ? ORDER BY at, id LIMIT ?", (text_of(present), limit))
-    result = []
-    for row in found.fetchall():
-        try:
-            each = as_entry(row)
-            missed, following = later_runs(each, present)
-        except (ValueError, LookupError, TypeError, OverflowError, OSError, CronSimError) as error:
-            # A program that is not one of these tools may have written it.
-            message = f"entry {row['id']} is damaged: {error}; remove it with schedule_delete"
-            raise ctx.error("file", f"{STORE.name}: {message}") from None
-        result.append(({**each, "due": each["at"], "missed": missed}, following))
-    return result
+    return [undamaged(row, lambda row: due_entry(row, present), ctx) for row in found.fetchall()]
+
+
+def due_entry(row, present):
+    each = as_entry(row)
+    missed, following = later_runs(each, present)
+    return {**each, "due": each["at"], "missed": missed}, following
 
 
 def later_runs(each, present):
@@ -211,20 +221,28 @@ def first_of_cron(cron, zone, now, ctx):
 
 
 def interval(every, ctx):
-    if not re.fullmatch("[1-9][0-9]{0,5}[mhdw]", every):
-        raise ctx.error("invalid_args", f"every: {every!r} is not an interval such as 30m, 2h, 1d or 1w")
-    return step_of(every)
+    try:
+        return step_of(every)
+    except ValueError as error:
+        raise ctx.error("invalid_args", f"every: {error}") from None
 
 
 def step_of(every):
-    return int(every[:-1]) * UNITS[every[-1]]
+    found = INTERVAL.fullmatch(every)
+    if not found:
+        hint = "; m can be minutes or months: write min, or use cron for months" if every[-1:] == "m" else ""
+        raise ValueError(f"{every!r} is not an interval such as 30min, 2h, 1d or 1w{hint}")
+    return int(found[1]) * UNITS[found[2]]
 
 
 def zone_of(name, ctx):
     try:
         return ZoneInfo(name or "UTC")
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        message = f"time_zone: there is no time zone {name!r}; write a name such as 'Europe/Berlin'"
+        wanted = name.strip().replace(" ", "_").lower()
+        similar = [each for each in sorted(available_timezones()) if f"/{each}".lower().endswith(f"/{wanted}")]
+        example = (similar or ["Europe/Berlin"])[0]
+        message = f"time_zone: there is no time zone {name!r}; write a name such as {example!r}"
         raise ctx.error("invalid_args", message) from None
 
 
@@ -257,11 +275,28 @@ def parsed(text):
 
 
 def as_entry(row):
-    return {**dict(row), "arguments": json.loads(row["arguments"] or "null")}
+    """Return a row with its arguments as an object. Raises one of ``DAMAGED``."""
+    arguments = json.loads(row["arguments"] or "null")
+    if not isinstance(arguments, (dict, type(None))):
+        raise ValueError("its arguments are not an object")
+    return {**dict(row), "arguments": arguments}
+
+
+def undamaged(row, read, ctx):
+    """Return ``read(row)``. Raises an error with the id of an entry that another program damaged."""
+    try:
+        return read(row)
+    except DAMAGED as error:
+        message = f"entry {row['id']} is damaged: {error}; remove it with schedule_delete"
+        raise ctx.error("file", f"{STORE.name}: {message}") from None
 
 
 def entry(store, number, ctx):
+    return undamaged(row_of(store, number, ctx), as_entry, ctx)
+
+
+def row_of(store, number, ctx):
     row = store.execute("SELECT * FROM entries WHERE id = ?", (number,)).fetchone()
     if row is None:
         raise ctx.error("not_found", f"there is no entry {number} in the schedule; see schedule_list")
-    return as_entry(row)
+    return row

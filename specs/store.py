@@ -1,8 +1,10 @@
 """SQLite files of the workspace: stores that several tools share, and locks where the file system has none."""
 
+import shutil
 import sqlite3
+import tempfile
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 WORKSPACE = Path("/workspace")
@@ -49,11 +51,41 @@ class Store:
             yield store
 
     def _readable(self, ctx):
-        if has_shared_locks():
-            return self._connected("ro")
+        if not has_shared_locks():
+            return self._restored(ctx) if is_interrupted(self.path) else self._in_memory(ctx)
+        store = self._connected("ro")
+        try:
+            store.execute("SELECT count(*) FROM sqlite_master")
+        except sqlite3.Error as error:
+            store.close()
+            if "readonly" not in str(error):
+                raise
+            return self._restored(ctx)
+        return store
+
+    def _in_memory(self, ctx):
         data = unchanged(self.path, self.path.read_bytes, ctx)
         store = sqlite3.connect(":memory:", isolation_level=None)
         store.deserialize(data)
+        store.row_factory = sqlite3.Row
+        return store
+
+    def _restored(self, ctx):
+        """Open a copy, in which SQLite undoes the change of a killed call: the file itself may be read-only."""
+        copy = Path(tempfile.mkdtemp()) / self.name
+        end = time.monotonic() + WAIT_SECONDS
+        try:
+            before = None
+            while before is None or versions(self.path) != before:
+                if time.monotonic() > end:
+                    raise in_use(self.path, ctx)
+                before = versions(self.path)
+                for source in before:
+                    shutil.copyfile(source, copy.with_name(source.name))
+        except OSError as error:
+            hint = "a call that changed it was interrupted; the next change repairs it"
+            raise ctx.error("file", f"{self.name}: {hint} ({error.strerror or error})") from None
+        store = sqlite3.connect(copy, isolation_level=None)
         store.row_factory = sqlite3.Row
         return store
 
@@ -82,9 +114,7 @@ class Store:
             words = str(error)
             if "locked" in words:
                 raise in_use(self.path, ctx) from None
-            if "readonly" in words:
-                hint = "a call that changed it was interrupted; the next change repairs it"
-            elif "not a database" in words or "malformed" in words:
+            if "not a database" in words or "malformed" in words:
                 hint = f"it is damaged and was not changed; move it away, or try: sqlite3 {self.name} .recover"
             else:
                 hint = "nothing was changed"
@@ -103,7 +133,7 @@ def locked(path, ctx):
     if has_shared_locks() or not path.parent.is_dir():
         yield
         return
-    lock = path.with_name(f"{path.name}.lock")
+    lock = lock_of(path)
     end = time.monotonic() + WAIT_SECONDS
     while not created(lock):
         if time.monotonic() > end:
@@ -115,6 +145,10 @@ def locked(path, ctx):
         lock.rmdir()
 
 
+def lock_of(path):
+    return path.with_name(f"{path.name}.lock")
+
+
 def created(lock):
     """Create a folder and return True, or return False if it exists. One that a killed call left is removed."""
     try:
@@ -123,11 +157,16 @@ def created(lock):
     except FileExistsError:
         pass
     try:
-        if time.time() - lock.stat().st_mtime > STALE_SECONDS:
+        if is_stale(lock):
             lock.rmdir()
     except FileNotFoundError:
         pass  # the other call has just ended
     return False
+
+
+def is_stale(lock):
+    """Return whether a killed call left the lock. Raises ``FileNotFoundError`` if there is none."""
+    return time.time() - lock.stat().st_mtime > STALE_SECONDS
 
 
 def unchanged(path, read, ctx):
@@ -150,15 +189,41 @@ def unchanged(path, read, ctx):
 
 def state_of(path):
     """Return a value that is different after a change; None while a change is not complete."""
-    journal, log = (path.with_name(path.name + suffix) for suffix in ("-journal", "-wal"))
-    if journal.exists() and journal.stat().st_size:
+    if has_journal(path):
         return None
     with path.open("rb") as file:
         header = file.read(100)  # with the counter of changes
-    states = [each.stat() for each in (path, log) if each.exists()]
-    return header, [(each.st_mtime_ns, each.st_size) for each in states]
+    return header, versions(path)
+
+
+def versions(path):
+    """Return the time and the size of a file and of its journals, by path."""
+    files = (path, *(path.with_name(path.name + suffix) for suffix in ("-journal", "-wal")))
+    found = {}
+    for each in files:
+        with suppress(FileNotFoundError):
+            status = each.stat()
+            found[each] = status.st_mtime_ns, status.st_size
+    return found
+
+
+def has_journal(path):
+    journal = path.with_name(f"{path.name}-journal")
+    return journal.exists() and journal.stat().st_size > 0
+
+
+def is_interrupted(path):
+    """Return whether a call was killed while it changed a file whose locks are folders."""
+    if not has_journal(path):
+        return False
+    try:
+        return is_stale(lock_of(path))
+    except FileNotFoundError:
+        return True
 
 
 def in_use(path, ctx):
+    if not has_shared_locks() and is_interrupted(path):
+        return ctx.error("file", f"{path.name}: a call that changed it was interrupted; the next change repairs it")
     message = f"{path.name} is in use: another call has been changing it for more than {WAIT_SECONDS} s, or was"
     return ctx.error("conflict", f"{message} interrupted; try again in a minute")

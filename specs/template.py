@@ -1,6 +1,6 @@
 """The tool template: fill in a Jinja2 template. Jinja2's own sandbox is an additional barrier."""
 
-from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, UndefinedError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 MAX_CHARACTERS = 200_000
@@ -18,6 +18,10 @@ def template(template, values, ctx):
             pieces.append(piece)
     except TemplateSyntaxError as error:
         raise ctx.error("invalid_args", f"line {error.lineno} of the template: {error.message}") from None
+    except UndefinedError as error:
+        names = ", ".join(map(repr, list(values)[:20])) or "no names"
+        message = f"the template cannot be filled in: {error.message}; values has {names}"
+        raise ctx.error("invalid_args", message) from None
     except TemplateError as error:
         raise ctx.error("invalid_args", f"the template cannot be filled in: {error}") from None
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:

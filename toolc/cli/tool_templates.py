@@ -23,6 +23,17 @@ TOOLS: Final = ("embeddings", "postgres", "searxng", "tavily")
 _SHARED: Final[Mapping[str, tuple[str, ...]]] = {"embeddings": ("knowledge.py", "store.py")}
 """Code of built-in tools that a template uses."""
 
+_CALLS: Final[Mapping[str, tuple[str, ...]]] = {
+    "embeddings": (
+        "remember --builtin all --arg 'text=Ada prefers tea.'",
+        "specs/embeddings.yaml#semantic_search --arg 'query=favourite drink'",
+    ),
+    "postgres": ("specs/postgres.yaml#postgres_query --arg 'query=SELECT version()'",),
+    "searxng": ("specs/searxng.yaml --arg query=python",),
+    "tavily": ("specs/tavily.yaml --arg query=python",),
+}
+"""Calls to try, as arguments of ``toolc run``."""
+
 _VARIABLES: Final = "vars.yaml"
 """The file of a template with the variables. It is not a project file, because that would apply to the template."""
 
@@ -40,6 +51,11 @@ class ToolTemplate:
         """The names of the secrets that the spec needs, sorted."""
         spec = self.files[f"specs/{self.name}.yaml"]
         return tuple(sorted(set(re.findall(r"\b([A-Z][A-Z0-9_]*): \{hosts:", spec))))
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """Calls to try, as arguments of ``toolc run`` in the repository."""
+        return _CALLS[self.name]
 
     def project_text(self) -> str:
         """Return the project file for a repository without one."""

@@ -85,7 +85,7 @@ def connection(ctx, *, read_only):
         connected = psycopg.connect(cursor_factory=psycopg.RawCursor, autocommit=True, **options())
     except psycopg.OperationalError as error:
         code = "" if isinstance(error, psycopg.errors.ConnectionTimeout) else refusal()
-        raise ctx.error(KINDS.get(code, "network"), str(error).strip()[:2000]) from None
+        raise ctx.error(KINDS.get(code, "network"), once_per_reason(str(error))[:2000]) from None
     try:
         connected.execute(SETTINGS, [f"{STATEMENT_SECONDS}s"])
         if connected.info.server_version >= 140000:
@@ -100,6 +100,14 @@ def connection(ctx, *, read_only):
         raise explained(error, ctx) from None
     finally:
         connected.close()
+
+
+def once_per_reason(message):
+    """Return the message of a failed connection without repetitions: it has a part for each address of the host."""
+    first, _, rest = message.strip().partition("\nMultiple connection attempts failed")
+    parts = re.split(r"\n- host: .*, hostaddr: (?:'[^']*'|None): ", rest)[1:] or [first]
+    reasons = {re.sub('server at "[^"]*"', "", part): part.strip() for part in parts}
+    return "\n".join(reasons.values())
 
 
 def options():

@@ -1,5 +1,7 @@
-"""The built-in tools that need no network: the tests of their specs on both engines, and more cases of file_edit."""
+"""The built-in tools that need no network: the tests of their specs on both engines, and more cases of files."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
@@ -160,3 +162,60 @@ def test_a_long_file_is_read_in_parts(engine: OciEngine, tmp_path: Path) -> None
         line = executor.run("file_read", {"path": "b.txt"})
         assert isinstance(line.data, dict)
         assert (line.data["content"], line.data["truncated"]) == ("é" * 100_000, True)
+
+
+@pytest.fixture
+def write(engine: OciEngine, folder: Path) -> Iterator[Callable[..., ToolResult]]:
+    """Return a function that calls file_write in the folder."""
+    with Executor(Registry.load(f"{SPECS}/files.yaml#file_write"), workspace=folder, engine=engine) as executor:
+        yield lambda path, content, **options: executor.run("file_write", {"path": path, "content": content, **options})
+
+
+def test_a_write_keeps_the_mode_and_follows_a_link(write: Callable[..., ToolResult], folder: Path) -> None:
+    (folder / "a.txt").write_text("old", encoding="utf-8")
+    (folder / "a.txt").chmod(0o751)
+    (folder / "link").symlink_to("a.txt")
+    assert write("link", "new").error is None
+    assert write("b.txt", "new").error is None
+    assert (folder / "link").is_symlink()
+    assert (after(folder), (folder / "a.txt").stat().st_mode & 0o777) == ("new", 0o751)
+    assert (folder / "b.txt").stat().st_mode & 0o777 == 0o644
+    assert sorted(each.name for each in folder.iterdir()) == ["a.txt", "b.txt", "link"]
+
+
+@pytest.mark.parametrize("append", [True, False])
+def test_a_write_that_fails_leaves_the_old_file(write: Callable[..., ToolResult], folder: Path, append: bool) -> None:
+    (folder / "a.txt").write_text("old", encoding="utf-8")
+    (folder / "pipe").symlink_to("/dev/full")
+    (folder / "a.txt").chmod(0o444)
+    assert write("pipe", "new").error is not None
+    assert write("a.txt", "new", append=append).error is not None
+    assert after(folder) == "old"
+    assert sorted(each.name for each in folder.iterdir()) == ["a.txt", "pipe"]
+
+
+WRITER = """\
+import sys
+from toolc import Executor, Registry
+with Executor(Registry.load(sys.argv[1]), workspace=sys.argv[2], engine="oci") as executor:
+    for number in range(10**6):
+        executor.run("file_write", {"path": "a.txt", "content": str(number % 10) * 400_000})
+        print(number, flush=True)
+"""
+
+
+def test_a_file_is_never_partly_written(engine: OciEngine, folder: Path) -> None:
+    argv = [sys.executable, "-c", WRITER, f"{SPECS}/files.yaml#file_write", str(folder)]
+    seen = set()
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        for number in range(5):
+            writer.stdout.readline()
+            for _ in range(20 * number):
+                text = after(folder)
+                assert (len(text), len({*text})) == (400_000, 1)
+                seen.add(text[0])
+        writer.kill()
+    text = after(folder)
+    assert (len(text), len({*text})) == (400_000, 1)
+    assert len(seen) > 1

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import pytest
 from configurations import CONFIGURATIONS
+from gvisor_daemon import gvisor_socket
 from paths import SPECS
 
 from toolc.client.executor import Executor
@@ -189,30 +190,92 @@ def test_the_lock_of_a_killed_call_is_removed_after_a_minute(executors: Callable
 WRITER = """\
 import sys
 from toolc import Executor, Registry
-with Executor(Registry.load(sys.argv[1]), workspace=sys.argv[2], engine="oci") as executor:
+registry = Registry()
+registry.add(*(Registry.load(f"{sys.argv[1]}/{name}.yaml") for name in ("knowledge", "schedule")))
+with Executor(registry, workspace=sys.argv[2], engine=sys.argv[3]) as executor:
     for number in range(10**6):
-        result = executor.run("remember", {"text": f"{sys.argv[3]} {number} " + "x" * 9000})
-        print(result.data["id"], flush=True)
+        text = f"{sys.argv[4]} {number} "
+        fact = executor.run("remember", {"text": text + "x" * 9000})
+        entry = executor.run("schedule_create", {"what": text + "x" * 1900, "every": "1d"})
+        if fact.data and entry.data:
+            print(fact.data["id"], entry.data["id"], flush=True)
 """
 
 
-def test_a_store_survives_writers_that_are_killed(engine: OciEngine, tmp_path: Path, call: Call) -> None:
-    last = 0
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("executors", ["docker+gvisor", "oci root"], indirect=True)
+def test_stores_survive_writers_that_are_killed(
+    executors: Callable[[], Executor], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    is_oci = "oci root" in request.node.name
+    environment = {**os.environ} if is_oci else {**os.environ, "DOCKER_HOST": f"unix://{gvisor_socket()}"}
+    work, confirmed = tmp_path / "work", []
     for attempt in range(4):
-        argv = [sys.executable, "-c", WRITER, str(SPECS / "knowledge.yaml"), str(tmp_path), str(attempt)]
-        with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as writer:
+        arguments = (tmp_path / "specs", work, "oci" if is_oci else "docker", attempt)
+        argv = [sys.executable, "-c", WRITER, *map(str, arguments)]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=environment) as writer:
             assert writer.stdout is not None
-            for _ in range(2 + attempt):
-                last = int(writer.stdout.readline())
-            time.sleep(0.03 * attempt)
+            confirmed += [writer.stdout.readline() for _ in range(1 + attempt % 2)]
+            time.sleep(0.07 * attempt)
             writer.kill()
-            rest = [int(line) for line in writer.stdout.read().split()]
-            last = max([last, *rest])
-    call("remember", text="the last")
-    with closing(sqlite3.connect(tmp_path / "knowledge.sqlite")) as store:
-        assert store.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        kept = {row[0] for row in store.execute("SELECT id FROM facts")}
-    assert kept >= set(range(1, last + 1)), "a fact that was confirmed is never lost"
+            confirmed += writer.stdout.readlines()
+        for lock in work.glob("*.lock"):
+            os.utime(lock, (1, 1))  # as a minute later
+    with executors() as executor:
+        end = time.monotonic() + 120
+        for name, arguments in (("remember", {"text": "last"}), ("schedule_create", {"what": "last", "every": "1d"})):
+            while (error := executor.run(name, arguments).error) is not None:
+                assert (error.kind, time.monotonic() < end) == ("conflict", True), error
+    for column, store, table in ((0, "knowledge", "facts"), (1, "schedule", "entries")):
+        with closing(sqlite3.connect(work / f"{store}.sqlite")) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            kept = {row[0] for row in connection.execute(f"SELECT id FROM {table}")}
+        assert kept >= {int(line.split()[column]) for line in confirmed}, "what was confirmed is never lost"
+
+
+def interrupt(path: Path, change: str) -> None:
+    """Leave a store as a call does that is killed in the middle of a change: partly written, with a journal."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as store:
+        store.execute("PRAGMA cache_size = 2")
+        store.execute("BEGIN IMMEDIATE")
+        store.execute(change)
+        left = {each: each.read_bytes() for each in (path, path.with_name(f"{path.name}-journal"))}
+        store.execute("ROLLBACK")
+    for each, data in left.items():
+        each.write_bytes(data)
+
+
+@pytest.mark.parametrize("executors", ENGINES, indirect=True)
+def test_an_interrupted_change_is_undone(executors: Callable[[], Executor], tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    with executors() as executor:
+
+        def call(name: str, **arguments: JsonValue) -> Any:
+            result = executor.run(name, arguments)
+            assert result.error is None, result
+            return result.data
+
+        numbers = "json_each('[1,2,3,4,5,6,7,8,9]')"
+        create = f"CREATE TABLE t AS SELECT value AS n, hex(zeroblob(4000)) AS t FROM {numbers}"
+        call("database_execute", path="a.sqlite", query=create)
+        for number in range(9):
+            call("remember", text=f"fact {number} {'x' * 9000}")
+            call("schedule_create", what=f"task {number} {'x' * 1900}", at="2026-03-01T08:00:00Z")
+        interrupt(work / "knowledge.sqlite", "UPDATE facts SET text = 'lost'")
+        interrupt(work / "schedule.sqlite", "UPDATE entries SET what = 'lost'")
+        interrupt(work / "a.sqlite", "UPDATE t SET n = 0, t = 'lost'")
+        before = (work / "knowledge.sqlite").read_bytes()
+        assert ids(call("knowledge_search", query="fact 7"))[0] == 8
+        assert (work / "knowledge.sqlite").read_bytes() == before, "a search changes nothing"
+        assert [each["what"][:6] for each in entries_of(call("schedule_due", limit=1))] == ["task 0"]
+        assert [each["what"][:6] for each in entries_of(call("schedule_take", limit=1))] == ["task 0"]
+        assert call("remember", text="new") == {"id": 10, "new": True}
+        repaired = executor.run("database_query", {"path": "a.sqlite", "query": "SELECT sum(n) FROM t"})
+        assert repaired.error is not None
+        assert "was interrupted; the next c" in repaired.error.message
+        call("database_execute", path="a.sqlite", query="DELETE FROM t WHERE n = 9")
+        assert call("database_query", path="a.sqlite", query="SELECT sum(n) FROM t")["rows"] == [[36]]
+    assert sorted(each.name for each in work.iterdir()) == ["a.sqlite", "knowledge.sqlite", "schedule.sqlite"]
 
 
 def test_a_plan_is_created_changed_listed_and_cancelled(call: Call) -> None:
@@ -305,7 +368,17 @@ def test_an_interval_beyond_the_last_time_has_one_run(call: Call) -> None:
     assert [each["at"] for each in entries_of(call("schedule_list", done=True))] == [None]
 
 
-@pytest.mark.parametrize("change", ["at = '2026'", "every = '5x'", "every = NULL, cron = '* *'"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        "at = '2026'",
+        "every = '5x'",
+        "every = NULL, cron = '* *'",
+        "arguments = '{'",
+        "arguments = '[1]'",
+        "arguments = x'ff'",
+    ],
+)
 def test_an_entry_that_another_program_damaged_is_named(call: Call, tmp_path: Path, change: str) -> None:
     call("schedule_create", what="x", at="2026-03-01T08:00:00Z", every="1d")
     call("schedule_create", what="y", at="2026-03-01T08:00:00Z")

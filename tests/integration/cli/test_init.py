@@ -112,8 +112,11 @@ def test_a_tool_is_added_to_an_empty_folder(
     assert capsys.readouterr().out.splitlines() == [
         "created specs/postgres.py, specs/postgres.yaml, toolc.yaml in .",
         "then set the variables under vars in toolc.yaml",
-        "the tools need the secret PGPASSWORD: set TOOLC_SECRET_PGPASSWORD, or use --secrets FILE",
-        "when the server is available, try: toolc test specs/postgres.yaml --secrets FILE",
+        "write the secret into a file that only you can read (chmod 600), as a line 'PGPASSWORD: VALUE'",
+        "then try, the last commands with a server:",
+        "  toolc check specs/postgres.yaml",
+        "  toolc test specs/postgres.yaml --secrets FILE",
+        "  toolc run specs/postgres.yaml#postgres_query --arg 'query=SELECT version()' --secrets FILE",
     ]
     assert run("check", "specs", "--strict") == 0
     assert run("init", "--tool", "postgres") == 2

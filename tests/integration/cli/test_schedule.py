@@ -77,7 +77,7 @@ def test_due_entries_are_printed_and_stay_due(engine: str, folder: Path, capsys:
 
 
 def test_a_program_gets_each_entry_once(engine: OciEngine, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plan(engine, folder, {"tool": "greet", "arguments": {"name": "Ada"}}, {"what": "größe", "every": "1m"})
+    plan(engine, folder, {"tool": "greet", "arguments": {"name": "Ada"}}, {"what": "größe", "every": "1min"})
     (folder / "got.py").write_text(PROGRAM, encoding="utf-8")
     command = f"{sys.executable} got.py"
     assert schedule("run", "--exec", command) == 1
@@ -162,7 +162,7 @@ os.kill(os.getppid(), signal.SIGKILL)
 def test_a_runner_that_is_killed_loses_only_the_entry_that_it_runs(
     engine: OciEngine, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plan(engine, folder, {}, {"every": "1m"}, {})
+    plan(engine, folder, {}, {"every": "1min"}, {})
     (folder / "kill.py").write_text(KILLER, encoding="utf-8")
     argv = [sys.executable, "-m", "toolc", "schedule", "run", "--exec", f"{sys.executable} kill.py"]
     assert subprocess.run(argv, cwd=folder, capture_output=True, check=False).returncode == -9

@@ -134,9 +134,15 @@ def _add_tool(directory: str, name: str) -> None:
     elif missing := missing_variables(template, project):
         print(f"under vars in {project}, add and set:", *(line.rstrip() for line in missing), sep="\n")
     for secret in template.secrets:
-        print(f"the tools need the secret {secret}: set TOOLC_SECRET_{secret}, or use --secrets FILE")
-    spec = shlex.quote(str(folder / "specs" / f"{name}.yaml"))
-    print(f"when the server is available, try: toolc test {spec}{' --secrets FILE' if template.secrets else ''}")
+        print(f"write the secret into a file that only you can read (chmod 600), as a line '{secret}: VALUE'")
+    secrets = " --secrets FILE" if template.secrets else ""
+    print("then try, the last commands with a server:")
+    if directory != ".":
+        print(f"  cd {shlex.quote(directory)}")
+    print(f"  toolc check specs/{name}.yaml")
+    print(f"  toolc test specs/{name}.yaml{secrets}")
+    for call in template.calls:
+        print(f"  toolc run {call}{secrets if call.startswith('specs/') else ''}")
 
 
 def _refuse_existing(directory: str, texts: Mapping[str, str]) -> None:
