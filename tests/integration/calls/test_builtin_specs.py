@@ -183,6 +183,13 @@ def test_a_write_keeps_the_mode_and_follows_a_link(write: Callable[..., ToolResu
     assert sorted(each.name for each in folder.iterdir()) == ["a.txt", "b.txt", "link"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "latin-1"])
+def test_appended_text_has_no_byte_order_mark(write: Callable[..., ToolResult], folder: Path, encoding: str) -> None:
+    assert write("a.txt", "é", append=True, encoding=encoding).error is None
+    assert write("a.txt", "é", append=True, encoding=encoding).error is None
+    assert (folder / "a.txt").read_text(encoding=encoding) == "éé"
+
+
 @pytest.mark.parametrize("append", [True, False])
 def test_a_write_that_fails_leaves_the_old_file(write: Callable[..., ToolResult], folder: Path, append: bool) -> None:
     (folder / "a.txt").write_text("old", encoding="utf-8")
