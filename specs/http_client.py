@@ -117,9 +117,12 @@ def _asked(ctx, url, **parts):
     try:
         request = urllib.request.Request(_ascii(url), **parts)  # noqa: S310  the scheme is checked below
     except ValueError as error:
-        raise ctx.error("invalid_args", f"{url[:200]!r} is not a URL: {error}") from None
-    if request.type not in ("http", "https") or not request.host:
+        reason = "begin it with https://" if "unknown url type" in str(error) else error
+        raise ctx.error("invalid_args", f"{url[:200]!r} is not a URL: {reason}") from None
+    if request.type not in ("http", "https"):
         raise ctx.error("invalid_args", f"{url[:200]!r} is not a URL that begins with https://")
+    if not request.host:
+        raise ctx.error("invalid_args", f"{url[:200]!r} has no host")
     if re.search(r"[@\s\\]", request.host):
         raise ctx.error("invalid_args", f"the host of {url[:200]!r} is not valid; remove user names, spaces and '\\'")
     return request
