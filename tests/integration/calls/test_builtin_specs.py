@@ -48,7 +48,7 @@ def test_tests_of_the_builtin_specs_pass_with_docker(capsys: pytest.CaptureFixtu
 def test_builtin_tools_are_tested_by_toolset(engine: OciEngine, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main(["test", "--builtin", "readonly", "--tool", "word_count", "--engine", "oci"])
-    assert (end.value.code, "3 passed" in capsys.readouterr().out) == (0, True)
+    assert (end.value.code, "4 passed" in capsys.readouterr().out) == (0, True)
     with pytest.raises(SystemExit) as end:
         main(["test", "--builtin", "readonly", "--update"])
     assert (end.value.code, "cannot change built-in tools" in capsys.readouterr().err) == (2, True)
