@@ -76,10 +76,9 @@ def evaluated(node):
 def bounded(operation, left, right):
     """Apply an operation whose integer result stays within MAX_BITS, refused before it is computed."""
     if isinstance(left, int) and isinstance(right, int):
-        bits = {
-            ast.Pow: left.bit_length() * max(right, 0),
-            ast.Mult: left.bit_length() + right.bit_length(),
-        }.get(operation, 0)
+        bits = {ast.Pow: left.bit_length() * max(right, 0), ast.Mult: left.bit_length() + right.bit_length()}.get(
+            operation, 0
+        )
         if bits > MAX_BITS:
             raise RefusedError(f"the result is too large: more than {MAX_BITS} bits")
     value = BINARY[operation](left, right)

@@ -17,7 +17,7 @@ from paths import SPECS
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.model.json_schema import JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.sandbox.oci.engine import OciEngine
 
 STORES = ("database", "knowledge", "schedule", "schedule_runner")
@@ -209,10 +209,11 @@ def test_stores_survive_writers_that_are_killed(
 ) -> None:
     is_oci = "oci root" in request.node.name
     environment = {**os.environ} if is_oci else {**os.environ, "DOCKER_HOST": f"unix://{gvisor_socket()}"}
-    work, confirmed = tmp_path / "work", []
+    work = tmp_path / "work"
+    confirmed: list[str] = []
     for attempt in range(4):
-        arguments = (tmp_path / "specs", work, "oci" if is_oci else "docker", attempt)
-        argv = [sys.executable, "-c", WRITER, *map(str, arguments)]
+        argv = [sys.executable, "-c", WRITER, str(tmp_path / "specs"), str(work), "oci" if is_oci else "docker"]
+        argv.append(str(attempt))
         with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=environment) as writer:
             assert writer.stdout is not None
             confirmed += [writer.stdout.readline() for _ in range(1 + attempt % 2)]
@@ -223,8 +224,11 @@ def test_stores_survive_writers_that_are_killed(
             os.utime(lock, (1, 1))  # as a minute later
     with executors() as executor:
         end = time.monotonic() + 120
-        for name, arguments in (("remember", {"text": "last"}), ("schedule_create", {"what": "last", "every": "1d"})):
-            while (error := executor.run(name, arguments).error) is not None:
+        last: dict[str, JsonObject] = {
+            "remember": {"text": "last"}, "schedule_create": {"what": "last", "every": "1d"}
+        }  # fmt: skip
+        for name, given in last.items():
+            while (error := executor.run(name, given).error) is not None:
                 assert (error.kind, time.monotonic() < end) == ("conflict", True), error
     for column, store, table in ((0, "knowledge", "facts"), (1, "schedule", "entries")):
         with closing(sqlite3.connect(work / f"{store}.sqlite")) as connection:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from postgres_server import PASSWORD, postgres_server, programs
-from scripted_server import Request, ScriptedServer, json_reply
+from scripted_server import Answer, Request, ScriptedServer, json_reply
 
 from toolc.cli.main import main
 from toolc.cli.tool_templates import TOOLS
@@ -47,7 +47,7 @@ def port() -> Iterator[Callable[[str], int]]:
         def start(tool: str) -> int:
             if tool == "postgres":
                 return servers.enter_context(postgres_server()).port
-            answers = {"/search": json_reply(FOUND), "/v1/embeddings": embed}
+            answers: dict[str, Answer | bytes] = {"/search": json_reply(FOUND), "/v1/embeddings": embed}
             return servers.enter_context(ScriptedServer(answers=answers)).port
 
         yield start
@@ -91,8 +91,9 @@ def test_the_commands_that_init_prints_work(
     text = spec.read_text(encoding="utf-8").replace("https://{{ vars.tavily", "http://{{ vars.tavily")
     spec.write_text(text.replace('hosts: ["{{ vars.tavily_host }}"]', "hosts: [127.0.0.1]"), encoding="utf-8")
 
+    out = ""
     for command in commands:
         is_call = command.split()[1] != "check"
         run(command.replace("FILE", str(secrets)) + (" --engine oci" if is_call else ""))
-        printed = capfd.readouterr()
-    assert LAST[tool] in printed.out
+        out = capfd.readouterr().out
+    assert LAST[tool] in out
