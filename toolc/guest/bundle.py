@@ -42,16 +42,16 @@ _BOOTSTRAP: Final = """\
 import os, sys
 for word in sys.argv:
     if word.startswith("wire="):
-        import socket
-        wire = socket.socket(socket.AF_UNIX)
         try:
+            import _socket  # the module socket takes long to import
+            wire = _socket.socket(_socket.AF_UNIX)
             wire.connect(word[5:])
-        except OSError:
+        except (ImportError, OSError):
             os.write(1, b"{cannot_connect}")
         else:
             os.dup2(wire.fileno(), 0)
             os.dup2(wire.fileno(), 1)
-        wire.close()
+            wire.close()
 def read(size):
     data = b""
     while len(data) < size:

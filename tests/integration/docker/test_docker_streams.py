@@ -14,12 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from docker_cases import TIMEOUT, client, engine, output, own_containers
+from docker_cases import TIMEOUT, client, engine, output, own_containers, run
 from silent_daemon import SilentDaemon
 
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.frames import LENGTH
-from toolc.guest.launch_args import NETWORK_ARGUMENT
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 from toolc.sandbox.docker import container, streams
@@ -36,7 +35,6 @@ DAEMON = Daemon(client=Client("/run/docker.sock", "/v1.41"), cpus=2, architectur
 
 __all__ = ["client", "engine"]
 
-CONNECTING = (*BOOTSTRAP_ARGUMENTS, NETWORK_ARGUMENT)
 KERNEL = os.uname().release
 WHERE = b"""
 import os, stat
@@ -77,14 +75,14 @@ def behind(client: Client, tmp_path: Path) -> Iterator[tuple[SilentDaemon, Docke
         yield daemon, engine
 
 
-def test_a_guest_with_a_network_uses_a_hidden_socket(engine: DockerEngine) -> None:
-    with closing(engine.start(Profile(), CONNECTING)) as sandbox:
+def test_a_guest_uses_a_hidden_socket(engine: DockerEngine) -> None:
+    with closing(engine.start(Profile(), BOOTSTRAP_ARGUMENTS)) as sandbox:
         assert output_of(sandbox, WHERE) == "a socket []\n"
         assert sockets() == []
 
 
 def test_the_folder_of_the_socket_is_removed_but_mounted(engine: DockerEngine) -> None:
-    with closing(engine.start(Profile(), CONNECTING)) as sandbox:
+    with closing(engine.start(Profile(), BOOTSTRAP_ARGUMENTS)) as sandbox:
         # Read-only; stdin, stdout, stderr and the listing's own.
         mount = re.fullmatch(r"1 4 (\S+)\n", output_of(sandbox, WHAT))
     assert mount
@@ -93,14 +91,18 @@ def test_the_folder_of_the_socket_is_removed_but_mounted(engine: DockerEngine) -
     assert not mount[1].startswith(str(shared_directory()))
 
 
-def test_other_guests_use_the_daemons_stream(engine: DockerEngine) -> None:
-    with closing(engine.start(Profile(), BOOTSTRAP_ARGUMENTS)) as sandbox:
-        assert output_of(sandbox, WHERE) == "the daemon's nothing\n"
+def test_other_programs_use_the_daemons_stream(engine: DockerEngine) -> None:
+    assert run(engine, Profile(), WHERE.decode()) == "the daemon's nothing\n"
+
+
+def test_a_guest_without_the_module_for_sockets_uses_the_daemons_stream(engine: DockerEngine) -> None:
+    with closing(before_it_comes(engine, "import sys; sys.modules['_socket'] = None")) as sandbox:
+        assert output_of(sandbox, WHERE) == "the daemon's []\n"
 
 
 def test_concurrent_starts_have_separate_sockets(engine: DockerEngine) -> None:
     def tell(number: int) -> str:
-        with closing(engine.start(Profile(), CONNECTING)) as sandbox:
+        with closing(engine.start(Profile(), BOOTSTRAP_ARGUMENTS)) as sandbox:
             return output_of(sandbox, b"print(%d)" % number)
 
     with ThreadPoolExecutor(8) as pool:
@@ -109,7 +111,7 @@ def test_concurrent_starts_have_separate_sockets(engine: DockerEngine) -> None:
 
 
 def test_stderr_is_kept_when_the_guest_dies(engine: DockerEngine) -> None:
-    sandbox = engine.start(Profile(), CONNECTING)
+    sandbox = engine.start(Profile(), BOOTSTRAP_ARGUMENTS)
     assert output_of(sandbox, b"raise SystemExit('that is ' + 'why ' * 2000)") == ""
     sandbox.close()
     assert sandbox.error_output() == ("that is " + "why " * 2000)[:4096]
@@ -118,7 +120,7 @@ def test_stderr_is_kept_when_the_guest_dies(engine: DockerEngine) -> None:
 def before_it_comes(engine: DockerEngine, program: str) -> DockerSandbox:
     """Start a sandbox whose process 1 runs ``first`` before the guest."""
     *options, bootstrap = BOOTSTRAP_ARGUMENTS
-    return engine.start(Profile(), (*options, f"{program}\n{bootstrap}", NETWORK_ARGUMENT))
+    return engine.start(Profile(), (*options, f"{program}\n{bootstrap}"))
 
 
 def test_a_guest_may_connect_late(engine: DockerEngine) -> None:
@@ -170,7 +172,7 @@ def test_a_daemon_with_other_files_uses_no_socket(behind: tuple[SilentDaemon, Do
     daemon.reword = elsewhere
     try:
         for _ in range(2):
-            with closing(engine.start(Profile(), CONNECTING)) as sandbox:
+            with closing(engine.start(Profile(), BOOTSTRAP_ARGUMENTS)) as sandbox:
                 assert output_of(sandbox, WHERE) == ("the daemon's []\n" if exists else "the daemon's nothing\n")
     finally:
         if exists:
@@ -213,7 +215,7 @@ def test_a_start_that_fails_leaves_nothing(
     monkeypatch.setattr(container, "START_SECONDS", 0.3)
     daemon.swallow = r"POST \S*/start"
     with pytest.raises(InfrastructureError, match="did not answer in time"):
-        engine.start(Profile(), CONNECTING)
+        engine.start(Profile(), BOOTSTRAP_ARGUMENTS)
     # A daemon that does not answer does not get the request again without a socket.
     assert len(daemon.swallowed) == 1
     assert sockets() == []
@@ -242,17 +244,19 @@ def test_folders_of_dead_owners_are_removed(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("profile", "arguments", "daemon"),
     [
-        pytest.param(Profile(), BOOTSTRAP_ARGUMENTS, DAEMON, id="nothing to connect to"),
-        pytest.param(Profile(min_isolation="gvisor"), CONNECTING, DAEMON, id="a kernel of its own"),
-        pytest.param(Profile(), CONNECTING, replace(DAEMON, kernel="5.10.0"), id="another machine's daemon"),
-        pytest.param(Profile(), CONNECTING, replace(DAEMON, kernel=KERNEL, podman=True), id="Podman"),
-        pytest.param(Profile(), CONNECTING, replace(DAEMON, kernel=KERNEL, remaps_users=True), id="userns-remap"),
-        pytest.param(Profile(), CONNECTING, replace(DAEMON, kernel=KERNEL, has_selinux=True), id="SELinux"),
+        pytest.param(Profile(), ("-c", "pass"), replace(DAEMON, kernel=KERNEL), id="not a guest"),
+        pytest.param(Profile(min_isolation="gvisor"), BOOTSTRAP_ARGUMENTS, DAEMON, id="a kernel of its own"),
+        pytest.param(Profile(), BOOTSTRAP_ARGUMENTS, replace(DAEMON, kernel="5.10.0"), id="another machine's daemon"),
+        pytest.param(Profile(), BOOTSTRAP_ARGUMENTS, replace(DAEMON, kernel=KERNEL, podman=True), id="Podman"),
+        pytest.param(
+            Profile(), BOOTSTRAP_ARGUMENTS, replace(DAEMON, kernel=KERNEL, remaps_users=True), id="userns-remap"
+        ),
+        pytest.param(Profile(), BOOTSTRAP_ARGUMENTS, replace(DAEMON, kernel=KERNEL, has_selinux=True), id="SELinux"),
     ],
 )
 def test_sandboxes_without_a_socket(profile: Profile, arguments: tuple[str, ...], daemon: Daemon) -> None:
     assert not streams.uses_socket(profile, arguments, daemon)
-    assert streams.uses_socket(Profile(), CONNECTING, replace(DAEMON, kernel=KERNEL))
+    assert streams.uses_socket(Profile(), BOOTSTRAP_ARGUMENTS, replace(DAEMON, kernel=KERNEL))
 
 
 class Meeting:

@@ -16,7 +16,7 @@ Start reading in ``engine``, then ``sandbox``.
 - ``limits``: which limits a daemon enforces; runtimes that failed.
 - ``sandbox``: one live container: its stream, its end, OOM kills.
 - ``sdk``: calls of the docker SDK: build, pull, save, load and list images.
-- ``streams``: the attached stream, or a socket for much traffic.
+- ``streams``: the stream to a guest: a socket in the container, or the attached stream.
 - ``sweep``: removes containers and volumes of dead processes; also a program.
 
 May import: ``sandbox``, ``host``, ``images`` and ``python``; ``guest``, ``data`` and ``model``. It must not import

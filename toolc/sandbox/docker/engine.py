@@ -1,7 +1,7 @@
 """The docker engine: each sandbox is a container that ends with its stream and then removes itself.
 
-A start is create, attach, start. With an attached stdin that is open only once, a container ends when this process
-ends; so does a container whose guest uses a socket (``toolc.sandbox.docker.streams``). A container that was created
+A start is create, attach, start. A guest uses a socket (``toolc.sandbox.docker.streams``), so it ends when this process
+ends; so does a container with an attached stdin that is open only once. A container that was created
 but not started would remain; the janitor or the sweep of the next process removes it.
 """
 

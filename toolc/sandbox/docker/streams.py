@@ -1,9 +1,9 @@
-"""The streams to a guest: the daemon's attached stream, or a socket in the container for tools with much traffic.
+"""The streams to a guest: a socket in the container, or the daemon's attached stream where a socket does not work.
 
-The daemon's own stream is copied by two of its programs, 32 KiB at a time. For tools that use the network, toolc
-mounts a folder with a socket into the container, and process 1 first moves its stdin and stdout to that socket.
-Then the listening socket is closed and its folder removed. If process 1 cannot connect (because the daemon shows
-another folder, or a security module forbids it), it reports that on the daemon's stream and continues to use it.
+The daemon's own stream is copied by two of its programs, 32 KiB at a time: each message wakes both. So toolc mounts
+a folder with a socket into the container, and process 1 first moves its stdin and stdout to that socket. Then the
+listening socket is closed and its folder removed. If process 1 cannot connect (because the daemon shows another
+folder, or a security module forbids it), it reports that on the daemon's stream and continues to use it.
 """
 
 import contextlib
@@ -18,8 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from toolc.guest.bundle import CANNOT_CONNECT
-from toolc.guest.launch_args import NETWORK_ARGUMENT
+from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS, CANNOT_CONNECT
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 from toolc.sandbox.base import SocketStream
@@ -123,14 +122,14 @@ class AttachedStream(SocketStream):
 
 
 def uses_socket(profile: Profile, arguments: Sequence[str], daemon: Daemon) -> bool:
-    """Return whether a sandbox with ``arguments`` benefits from a socket and can probably reach it.
+    """Return whether process 1 with ``arguments`` is a guest that can probably reach a socket.
 
     A sandbox with another kernel cannot reach a socket of this one. Podman is excluded: it is mostly used with
     SELinux, which would log each attempt.
     """
     runtime = runtime_of(profile, daemon)
     return (
-        NETWORK_ARGUMENT in arguments
+        any(word.endswith(BOOTSTRAP_ARGUMENTS[-1]) for word in arguments)
         and runtime is not None
         and runtime.isolation == "namespace"
         and daemon.kernel == os.uname().release
