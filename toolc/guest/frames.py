@@ -14,6 +14,7 @@ READY    guest  0          JSON: ``python``, and ``workspace`` (``toolc.guest.la
 READY    host   0          empty, before CALL: the guest answers with READY if it is still ready
 PART     both   0          a part of a control message that is longer than one frame
 CALL     host   0          ``marshal``, the last part; everything about the call (see ``toolc.guest.job``)
+STOP     host   0          empty, after CALL: kill the processes of the call and send nothing more but EXIT
 DATA     both   1 2 3 4 5  raw bytes of stdin (host), or of stdout, stderr, reply and updates (guest)
 END      both   1 2 3 4 5  no more DATA on this stream
 WINDOW   both   1 2 3 4 5  JSON number: the additional bytes that may be sent on this stream
@@ -42,7 +43,7 @@ CLOSE    both   JSON, the last frame of its sender: ``{}``, or ``{"reason": "...
 The receiver of a CLOSE answers with a CLOSE, unless it has already sent one. The connection is then closed.
 
 The sender of a stream may have at most ``WINDOW_BYTES`` unacknowledged bytes in transit; the receiver sends
-WINDOW as it consumes data. There is no cancel frame: closing the stream ends the sandbox.
+WINDOW as it consumes data. Closing the stream ends the sandbox.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CALL", "CLOSE", "DATA", "END", "EXIT", "FIRST_CONNECTION", "FIRST_WINDOW", "HEADER", "LENGTH", "MAX_CONNECTIONS",
     "MAX_CONTROL", "MAX_DATA", "MAX_PAYLOAD", "OPEN", "OPENED", "PROGRESS", "READY", "REPLY", "REQUEST", "STDERR",
-    "STDIN", "STDOUT", "WINDOW", "WINDOW_BYTES", "YIELDED", "Frame", "FrameError", "FrameReader", "ProtocolError",
+    "STDIN", "STDOUT", "STOP", "WINDOW", "WINDOW_BYTES", "YIELDED", "Frame", "FrameError", "FrameReader", "ProtocolError",
     "encode",
 ]  # fmt: skip
 
@@ -78,8 +79,8 @@ FIRST_WINDOW = 64 * 1024
 MAX_CONNECTIONS = 256
 """The maximum number of simultaneous connections of a sandbox, including those that are closing."""
 
-READY, PART, CALL, DATA, END, WINDOW, PROGRESS, EXIT = range(1, 9)
-OPEN, REQUEST, OPENED, CLOSE = range(9, 13)
+READY, PART, CALL, DATA, END, WINDOW, PROGRESS, EXIT, STOP = range(1, 10)
+OPEN, REQUEST, OPENED, CLOSE = range(10, 14)
 STDIN, STDOUT, STDERR, REPLY, YIELDED = range(1, 6)
 
 Frame = tuple[int, int, bytes]
@@ -103,7 +104,7 @@ def encode(kind: int, stream: int = 0, payload: bytes = b"") -> bytes:
 def _is_known(kind: int, stream: int) -> bool:
     if stream >= FIRST_CONNECTION:
         return DATA <= kind <= WINDOW or OPEN <= kind <= CLOSE
-    return READY <= kind <= EXIT and stream <= YIELDED
+    return READY <= kind <= STOP and stream <= YIELDED
 
 
 class FrameReader:

@@ -104,6 +104,7 @@ class Supervisor:
         self._oom_kills = oom_kills()
         self._deadline: float | None = None
         self._timed_out = False
+        self._stopped = False
         self._kill_deadline: float | None = None
         self._exited = False
         self._is_idle = False
@@ -149,7 +150,7 @@ class Supervisor:
             poll.register(self._call_fd, select.POLLOUT)
         if self._stdin.has_pending:
             poll.register(self._stdin.fd, select.POLLOUT)
-        if len(self._out) < MAX_OUT:
+        if len(self._out) < MAX_OUT and not self._stopped:
             for output in self._outputs.values():
                 # Output before the call belongs to it too.
                 if output.may_send and self._deadline is not None:
@@ -210,6 +211,8 @@ class Supervisor:
                 os.close(self._outputs.pop(unused).fd)
         elif kind == frames.READY and self._deadline is None:
             self._report_ready()
+        elif kind == frames.STOP and self._deadline is not None:
+            self._stopped, self._deadline = True, 0.0
         elif kind == frames.DATA and stream == frames.STDIN:
             self._stdin.receive(payload)
             self._stdin.pump(self._out)
@@ -248,6 +251,8 @@ class Supervisor:
         _enlarge_pipe(self._wire_out)
 
     def _pump(self, ready: set[int]) -> None:
+        if self._stopped:
+            return
         if self._call:
             self._pass_call()
         if self._stdin.has_pending and self._stdin.fd in ready:
@@ -282,7 +287,7 @@ class Supervisor:
             return
         if self._exited:
             return
-        if self._has_replied:
+        if self._has_replied and not self._stopped:
             # The worker sends no further output, and exits when the sandbox ends.
             self._finish()
             return
@@ -308,17 +313,21 @@ class Supervisor:
 
     def _finish(self) -> None:
         """Send what is left in the pipes, then EXIT. All writers have exited."""
+        if not (self._stopped or self._is_forwarded()):
+            return
+        self._stdin.close()
+        self._out += encode(frames.EXIT, 0, encode_json(self._exit_report()))
+        self._exited = True
+
+    def _is_forwarded(self) -> bool:
+        """Send what is left in the pipes and connections. Return whether all was sent."""
         while self._control.is_open and self._control.pump(self._out):
             pass
         for output in self._outputs.values():
             while output.may_send and len(self._out) < MAX_OUT:
                 if not output.pump(self._out):
                     output.end(self._out)
-        if any(output.is_open for output in self._outputs.values()) or not self._is_drained():
-            return
-        self._stdin.close()
-        self._out += encode(frames.EXIT, 0, encode_json(self._exit_report()))
-        self._exited = True
+        return not any(output.is_open for output in self._outputs.values()) and self._is_drained()
 
     def _is_drained(self) -> bool:
         """Return whether all data that the tool sent on its connections was forwarded."""

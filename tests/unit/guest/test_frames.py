@@ -14,7 +14,7 @@ FRAMES = st.lists(
     st.one_of(
         st.tuples(st.just(frames.DATA), st.integers(1, 4), st.binary(max_size=300)),
         st.tuples(st.just(frames.END), st.integers(1, 4), st.just(b"")),
-        st.tuples(st.sampled_from([frames.READY, frames.CALL, frames.EXIT]), st.just(0), st.binary(max_size=300)),
+        st.tuples(st.sampled_from([frames.READY, frames.CALL, frames.EXIT, frames.STOP]), st.just(0), st.binary(max_size=300)),
     )
 )
 
@@ -77,10 +77,10 @@ def test_data_can_come_between_the_parts_of_a_message() -> None:
         frames.HEADER.pack(frames.MAX_PAYLOAD + 1, frames.CALL, 0),
         frames.HEADER.pack(frames.MAX_DATA + 1, frames.DATA, 1),
         frames.HEADER.pack(0, 0, 0),
-        frames.HEADER.pack(0, frames.EXIT + 1, 0),
+        frames.HEADER.pack(0, frames.STOP + 1, 0),
         frames.HEADER.pack(0, frames.DATA, 6),
     ],
-    ids=["too long", "too much data", "type 0", "type 9", "stream 6"],
+    ids=["too long", "too much data", "type 0", "type 10", "stream 6"],
 )
 def test_an_invalid_frame_is_rejected_at_its_header(wire: bytes) -> None:
     with pytest.raises(FrameError):

@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 from namespace_sandbox import USER, NamespaceSandbox
-from real_guest import Guest, stopped
+from real_guest import PATH, Guest, stopped
 
 from toolc.guest import frames
 from toolc.guest.bundle import bundle
+from toolc.model.events import Stream
 from toolc.model.plan import Exec, Plan, Profile
 from toolc.model.spec.sandbox import Limits
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.wire.call_loop import converse, ignore_progress
 from toolc.runtime.wire.protocol import call_message
 
 
@@ -259,3 +262,33 @@ def test_the_end_of_all_processes_is_reported(guest: Guest, script: str) -> None
 
 def test_it_is_also_reported_after_a_timeout(guest: Guest) -> None:
     assert guest.shell("trap '' TERM; (setsid sleep 1000 &); sleep 1000", timeout_ms=200).processes_ended
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "trap '' TERM; (setsid sleep 1000 &); echo go; sleep 1000",
+        "echo go; yes",
+        "echo go; for i in $(seq 50); do yes | cat & done; wait",
+    ],
+    ids=["it ignores signals", "endless output", "many processes"],
+)
+def test_a_call_that_the_host_stops_ends_with_all_its_processes(guest: Guest, script: str) -> None:
+    plan = Plan(profile=Profile(), invocation=Exec(argv=("/bin/sh", "-c", script)), call_id="c", env=(PATH,))
+    heard: list[object] = []
+    with closing(NamespaceSandbox()) as sandbox, Cancellation() as cancellation:
+
+        def listen(_: Stream, text: object) -> None:
+            heard.append(text)
+            cancellation.cancel()
+
+        outcome = converse(
+            sandbox, plan, timeout_ms=100_000, cancellation=cancellation, on_progress=ignore_progress,
+            on_output=listen, stops=True,
+        )  # fmt: skip
+        (supervisor,) = _children(sandbox.process.pid)
+        assert _children(supervisor) == []
+    assert (outcome.ending, outcome.processes_ended) == ("cancelled", True)
+    assert outcome.stdout.data().startswith(b"go\n")
+    assert len(heard) == 1
+    assert sandbox.error_output() == ""

@@ -58,6 +58,9 @@ class Lease:
     ``ready`` is the guest's report if it waits for the call, None for a new sandbox.
     """
 
+    closes_early = False
+    """Whether ``close_empty`` may return before the sandbox is removed."""
+
     def __init__(self, sandbox: EngineSandbox, profile: Profile, ready: JsonObject | None = None) -> None:
         self.sandbox = sandbox
         self.profile = profile
@@ -98,6 +101,8 @@ class Lease:
 
 class PoolLease(Lease):
     """A sandbox of a pool."""
+
+    closes_early = True
 
     def __init__(self, sandbox: PoolSandbox, profile: Profile, ready: JsonObject | None = None) -> None:
         super().__init__(sandbox.sandbox, profile, ready)

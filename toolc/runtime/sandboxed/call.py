@@ -308,6 +308,7 @@ class SandboxedCall:
                 on_output=events.output if events else None,
                 egress=egress,
                 ready=lease.ready,
+                stops=lease.closes_early,
             )
             self.timing.lap("ready")
             self.timing.split("ready", "run", outcome.usage.duration_ms)

@@ -30,6 +30,9 @@ START_SECONDS: Final = 60.0
 GRACE_SECONDS: Final = 0.5
 """How long to wait after the deadline for the guest's own exit report, in seconds."""
 
+STOP_SECONDS: Final = 1.5
+"""How long a guest may take to end a call that the host stops, in seconds: longer than it waits for each process."""
+
 DELIVERY_SECONDS: Final = 1.0
 """How long servers may take after a call to receive the data that it has sent, in seconds."""
 
@@ -100,11 +103,13 @@ def converse(  # noqa: PLR0913  one parameter per option
     on_output: OutputSink | None = None,
     egress: Egress | None = None,
     ready: JsonObject | None = None,
+    stops: bool = False,
 ) -> Outcome:
     """Run the call of ``plan`` in a new sandbox, which the caller must close.
 
     ``timeout_ms`` counts from when the guest is ready, without the time spent in the sinks; the guest enforces the
-    deadline too. ``ready`` is the report of a guest that waits for the call. Raises ``SandboxDiedError`` if the sandbox
+    deadline too. ``ready`` is the report of a guest that waits for the call. With ``stops`` the guest of a call that the
+    host ends is asked to end its processes, so that ``processes_ended`` may be set. Raises ``SandboxDiedError`` if the sandbox
     ends or breaks the protocol. Exceptions of a sink, and ``KeyboardInterrupt``, are propagated.
     """
     listener_time = ListenerTime()
@@ -114,7 +119,7 @@ def converse(  # noqa: PLR0913  one parameter per option
     conversation = Conversation(plan, timeout_ms, on_progress, on_output, egress.redactor, ready=ready)
     workspace = plan.profile.workspace
     with WorkspaceGrowth.begin(workspace, plan.growth_bytes) or nullcontext() as growth:
-        loop = WireLoop(sandbox, conversation, cancellation, listener_time, growth=growth)
+        loop = WireLoop(sandbox, conversation, cancellation, listener_time, growth=growth, stops=stops)
         if not plan.allow:
             return loop.run(workspace, timeout_ms)
         egress = replace(egress, on_attempt=listener_time.measure(egress.on_attempt))
@@ -159,6 +164,7 @@ class WireLoop:
     listener_time: ListenerTime
     broker: Broker | None = None
     growth: WorkspaceGrowth | None = None
+    stops: bool = False
     cancelled: bool = False
     waited: float = 0.0
 
@@ -207,8 +213,25 @@ class WireLoop:
                 return conversation.outcome("out_of_memory", duration_ms)
             raise sandbox_died(sandbox, "the sandbox ended before its call did") from None
         if not ended:
-            return conversation.outcome(self.interruption(), duration_ms)
+            outcome = conversation.outcome(self.interruption(), duration_ms)
+            # A guest that does not enforce the deadline itself does not answer either.
+            is_stopped = self.stops and outcome.ending != "timed_out"
+            return replace(outcome, processes_ended=self._stop()) if is_stopped else outcome
         return self.final_outcome(duration_ms)
+
+    def _stop(self) -> bool | None:
+        """Make the guest end a call that is over. Return whether it has ended all processes; None if it reports nothing.
+
+        Nothing else of the call continues: no listener is called, and no connection is served.
+        """
+        self.conversation.stop()
+        rest = replace(self, cancellation=None, broker=None, growth=None)
+        try:
+            rest.run_until(monotonic() + STOP_SECONDS, lambda: self.conversation.exit_report is not None)
+        except (ProtocolError, StreamEndError):
+            return None
+        report = self.conversation.exit_report
+        return report.processes_ended if report else None
 
     def run_until(self, deadline: float, done: Callable[[], bool]) -> bool:
         """Move bytes until ``done`` returns True. Return False at a cancellation or the deadline.

@@ -119,6 +119,7 @@ class Conversation:
         limit = plan.profile.limits.output_bytes
         self._live = LiveTextStream(_LIVE_STREAMS.values(), limit, on_output) if on_output else None
         self.is_called = False
+        self._is_stopped = False
         self._stdin = memoryview(plan.stdin)
         self._stdin_window = frames.WINDOW_BYTES
         self._stdin_sent = 0
@@ -137,6 +138,11 @@ class Conversation:
         self.is_called = True
         self.outgoing += frames.encode(frames.CALL, 0, message)
         self.refill()
+
+    def stop(self) -> None:
+        """Make the guest kill the processes of the call. Of what it sends then, only EXIT matters."""
+        self._is_stopped = True
+        self.outgoing += frames.encode(frames.STOP)
 
     def begin(self, delimiter: bytes, timeout_ms: int, on_progress: UpdateSink, on_output: OutputSink | None) -> None:
         """Begin the next call of a session. Each stream belongs to it up to ``delimiter``."""
@@ -207,6 +213,8 @@ class Conversation:
                     self.ready = json_object(payload, "the READY message")
                 elif not (self.is_ready and self.is_called):
                     raise ProtocolError(f"it sent data before {'the call' if self.is_ready else 'READY'}")
+                elif self._is_stopped and kind != frames.EXIT:
+                    continue
                 elif stream >= frames.FIRST_CONNECTION and self.connections is not None:
                     self.connections.handle_frame(kind, stream, payload)
                 elif kind in (frames.DATA, frames.END):
@@ -223,7 +231,7 @@ class Conversation:
                     break
         except frames.FrameError as error:
             raise ProtocolError(f"it sent an invalid frame ({error})") from None
-        if self._live:
+        if self._live and not self._is_stopped:
             self._live.flush()
 
     def capture(self, stream: int) -> Capture | None:

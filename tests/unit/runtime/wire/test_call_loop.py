@@ -1,3 +1,4 @@
+import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -161,6 +162,56 @@ def test_a_call_cancelled_during_the_start_never_runs() -> None:
         with closing(Waking(PLAN.profile, lambda _: DONE)) as made:
             outcome = converse(made, PLAN, timeout_ms=100_000, cancellation=cancellation, on_progress=lambda *_: None)
     assert (outcome.ending, sent_after) == ("cancelled", 0)
+
+
+def stopped_by_the_host(*answers: bytes) -> tuple[Outcome, bytes]:
+    """Return the outcome of a call that is cancelled during its output, and the last frame that the host sent.
+
+    The guest sends ``answers`` once it was asked to stop the call.
+    """
+    sent, heard = bytearray(), list[object]()
+    with Cancellation() as cancellation:
+
+        class Stopping(Rogue):
+            def write(self, data: bytes | memoryview) -> int:
+                sent.extend(data)
+                if cancellation.is_cancelled:
+                    self._reads += answers
+                return len(data)
+
+        def listen(*words: object) -> None:
+            heard.append(words)
+            cancellation.cancel()
+
+        output = frames.encode(frames.DATA, frames.STDOUT, b"begun\n")
+        with closing(Stopping(READY, output)) as rogue:
+            outcome = converse(
+                rogue, PLAN, timeout_ms=100_000, cancellation=cancellation, on_progress=lambda *_: None,
+                on_output=listen, stops=True,
+            )  # fmt: skip
+    # Nobody hears what comes after the cancellation.
+    assert len(heard) == 1
+    assert (outcome.ending, outcome.stdout.data()) == ("cancelled", b"begun\n")
+    return outcome, bytes(sent[-frames.HEADER.size :])
+
+
+LATER = frames.encode(frames.DATA, frames.STDOUT, b"and ended\n")
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_guest_ends_a_call_that_the_host_stops(ended: bool) -> None:
+    exit_ = json.dumps({"ending": "timed_out", "status": 0, "reason": "", "processes_ended": ended}).encode()
+    outcome, last = stopped_by_the_host(LATER, frames.encode(frames.EXIT, 0, exit_), LATER)
+    assert last == frames.encode(frames.STOP)
+    assert outcome.processes_ended is ended
+
+
+@pytest.mark.parametrize("answers", [(), (LATER,), (b"",), (b"\xff" * 9,)], ids=["silent", "talks", "dead", "rogue"])
+def test_a_guest_that_does_not_end_a_call_has_perhaps_not_ended_its_processes(
+    answers: tuple[bytes, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(call_loop, "STOP_SECONDS", 0.05)
+    assert stopped_by_the_host(*answers)[0].processes_ended is None
 
 
 def test_a_dead_sandbox_raises_with_its_error_output() -> None:
