@@ -42,9 +42,10 @@ percentile.
 
 All subjects print one word. `bwrap`, `runc run`, `docker run` and `docker exec` use the image of toolc's sandboxes.
 `runc run` and `docker run` also use their limits and their filter of system calls. *Cold*: the call starts its own
-sandbox and waits for its removal. *Warm*: a sandbox waits for the call, serves only this call, and is removed in the
-background. `docker exec` and llm-sandbox use the same container for the next call, with everything that the last one
-left in it.
+sandbox. *Warm*: a sandbox waits for the call, and serves only this call. A call of toolc returns when all processes of
+the tool have ended, and the empty sandbox is removed before the next subject is measured. `runc run` and `docker run`
+return after the removal; the part about sustained calls contains all removals. `docker exec` and llm-sandbox use the
+same container for the next call, with everything that the last one left in it.
 """
 
 

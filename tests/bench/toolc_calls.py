@@ -21,6 +21,7 @@ from toolc.model.names import ENGINES
 from toolc.model.plan import Plan, Profile
 from toolc.model.result import Outcome
 from toolc.model.spec.code_backends import ShellBackend
+from toolc.runtime.pool.keeper import KEEPER
 from toolc.runtime.pool.pool import Pool
 from toolc.runtime.sandboxed.options import guest_arguments
 from toolc.runtime.wire.call_loop import converse, ignore_progress
@@ -101,12 +102,20 @@ def warm(folder: Path, engine: str, tool: str, number: int) -> Iterator[Subject]
         )
 
 
+def until_removed() -> None:
+    """Wait until the sandboxes of earlier calls are removed, so that this disturbs no other subject."""
+    until = time.monotonic() + WAIT_SECONDS
+    while KEEPER.is_busy():
+        assert time.monotonic() < until, "the sandboxes of earlier calls were not removed"
+        time.sleep(0.005)
+
+
 @contextmanager
 def cold(folder: Path, engine: str, tool: str) -> Iterator[Subject]:
     """Yield a tool each of whose calls starts its own sandbox."""
     with Executor(registry(folder), engine=engine, pool=None) as executor:
-        stages = list[dict[str, float]]()
-        yield Subject(name=name_of(engine, tool, "cold"), call=caller(executor, tool, stages), stages=stages)
+        name, stages = name_of(engine, tool, "cold"), list[dict[str, float]]()
+        yield Subject(name=name, call=caller(executor, tool, stages), rest=until_removed, stages=stages)
 
 
 @contextmanager

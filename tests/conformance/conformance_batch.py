@@ -12,7 +12,7 @@ import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
@@ -60,15 +60,15 @@ class WatchedEngine:
         self._started.append((sandbox, control_group(sandbox)))
         return sandbox
 
-    def survivors(self, pool: Pool | None) -> list[str]:
+    def survivors(self) -> list[str]:
         """Return the running processes of the sandboxes that were closed.
 
-        With a pool a call may return while its empty sandbox, in which only process 1 is left, is being closed. With
-        gVisor the host only sees the kernel of the sandbox.
+        A call may return while its empty sandbox, in which only process 1 is left, is being closed. With gVisor the
+        host only sees the kernel of the sandbox.
         """
         groups = [group for sandbox, group in self._started if sandbox.fileno() < 0]
-        found = [process for group in groups for process in processes_in(group, with_first=pool is None)]
-        return found if pool is None else [name for name in found if name != GVISOR_PROCESS]
+        found = [process for group in groups for process in processes_in(group, with_first=False)]
+        return [name for name in found if name != GVISOR_PROCESS]
 
 
 def control_group(sandbox: EngineSandbox) -> str:
@@ -144,20 +144,20 @@ def _run_once(
             registry, workspace=folder, engine=cast("Engine", engine), timeout=timeout, pool=pool,
             configuration=replace(load_configuration(), warm={case.tool: 1}),
         ) as executor,
-        _warmed(executor, case),
+        _warmed(executor, case) if pool else nullcontext(),
         _cancelled_after(case.cancel_after) as cancellation,
     ):  # fmt: skip
         try:
             result = executor.run(case.tool, {**case.args}, call_id="c1", on_event=on_event, cancellation=cancellation)
             assert pool is None or "start" not in str(result.details.get("timing_ms")) or _is_never_warm(case)
         except InfrastructureError as error:
-            return {"infrastructure": str(error), "survivors": [*engine.survivors(pool)]}
+            return {"infrastructure": str(error), "survivors": [*engine.survivors()]}
         except Exception:  # noqa: BLE001  an error of one case must not end the others
-            return {"raised": traceback.format_exc(), "survivors": [*engine.survivors(pool)]}
+            return {"raised": traceback.format_exc(), "survivors": [*engine.survivors()]}
         return envelope(result) | {
             "progress": updates,
             "streamed": {**streamed},
-            "survivors": [*engine.survivors(pool)],
+            "survivors": [*engine.survivors()],
             "files": files(folder, case.owner) if folder else {},
         }
 
@@ -204,9 +204,10 @@ def _is_never_warm(case: Case) -> bool:
 
 @contextmanager
 def _warmed(executor: Executor, case: Case) -> Iterator[None]:
-    """Wait until a sandbox for the case waits, if the executor has a pool."""
+    """Wait until a sandbox for the case waits."""
     pool = executor._options.pool
-    while pool is not None and not _is_never_warm(case) and pool.counts() != (1, 0):
+    assert pool is not None
+    while not _is_never_warm(case) and pool.counts() != (1, 0):
         time.sleep(0.005)
     yield
 

@@ -90,8 +90,7 @@ class Executor:
     - ``session_idle``: seconds without a call after which the sandbox of a tool with ``lifetime: session`` is closed.
     - ``keep_results``: store what is removed from long results until ``close``, and offer the tool ``read_result``,
       which reads it.
-    - ``pool``: how sandboxes are started ahead of calls. With None each sandbox is started when its call needs it, and
-      a call returns when it is removed.
+    - ``pool``: how sandboxes are started ahead of calls. With None each sandbox is started when its call needs it.
     - ``lock``: a tool that it does not approve raises ``LockError``.
     - ``policy``: a tool that it does not allow raises ``PolicyError``. See ``read_policy``.
     """
@@ -142,11 +141,11 @@ class Executor:
             timeout_ms=None if seconds is None else max(1, round(seconds * 1000)), approve_changes=approve_changes,
             confirm=confirm, denied=self._denials.reason, reveal=(secrets or SecretStore(configuration.secrets)).reveal,
             sessions=Sessions(session_idle), result_store=ResultStore() if keep_results else None, lock=lock,
-            policy=policy, pool=ExecutorPool(pool, configuration.warm) if pool else None,
+            policy=policy, pool=ExecutorPool(pool, configuration.warm),
         )  # fmt: skip
         # An executor that is dropped without close must not keep its sandboxes.
         finalize(self, self._options.sessions.close)
-        if pool_of_calls := self._options.pool:
+        if pool and (pool_of_calls := self._options.pool):
             finalize(self, pool_of_calls.drop)
             if configuration.warm:
                 pool_of_calls.run(partial(start_ahead, pool_of_calls, self._options, registry.called))

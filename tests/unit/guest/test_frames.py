@@ -14,7 +14,9 @@ FRAMES = st.lists(
     st.one_of(
         st.tuples(st.just(frames.DATA), st.integers(1, 4), st.binary(max_size=300)),
         st.tuples(st.just(frames.END), st.integers(1, 4), st.just(b"")),
-        st.tuples(st.sampled_from([frames.READY, frames.CALL, frames.EXIT, frames.STOP]), st.just(0), st.binary(max_size=300)),
+        st.tuples(
+            st.sampled_from([frames.READY, frames.CALL, frames.EXIT, frames.STOP]), st.just(0), st.binary(max_size=300)
+        ),
     )
 )
 

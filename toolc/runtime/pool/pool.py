@@ -100,7 +100,7 @@ class Lease:
 
 
 class PoolLease(Lease):
-    """A sandbox of a pool."""
+    """A sandbox of a pool. It is removed in the background once no process of its call is left."""
 
     closes_early = True
 
@@ -130,10 +130,15 @@ class PoolLease(Lease):
 
 
 class ExecutorPool:
-    """The waiting sandboxes of one executor. ``numbers`` are the user's numbers of sandboxes per tool."""
+    """The sandboxes of one executor. ``numbers`` are the user's numbers of waiting sandboxes per tool.
 
-    def __init__(self, settings: Pool, numbers: Mapping[str, int]) -> None:
-        self.numbers = numbers
+    Without ``settings`` none waits.
+    """
+
+    def __init__(self, settings: Pool | None, numbers: Mapping[str, int]) -> None:
+        self.numbers = numbers if settings else dict[str, int]()
+        self._is_on = settings is not None
+        settings = settings or STANDARD
         self._ceilings = Ceilings(
             sandboxes=_PER_PROCESS if settings.sandboxes is None else settings.sandboxes,
             memory_bytes=settings.memory_bytes,
@@ -145,8 +150,11 @@ class ExecutorPool:
         self, tool: str, engine: Engine, profile: Profile, arguments: tuple[str, ...], cancellation: Cancellation | None
     ) -> Lease:
         """Return a sandbox for a call of ``tool``, started ahead if possible. Raises ``InfrastructureError``."""
-        if not self._may_wait(tool, engine, profile):
+        if not engine.starts_ahead or _is_view(profile):
             return Lease(engine.start(profile, arguments), profile)
+        if not self._may_wait(tool, engine, profile):
+            kind = SandboxKind(owner=self._owner, engine=engine, profile=profile, arguments=arguments, waits=False)
+            return PoolLease(PoolSandbox(kind, profile), profile)
         kind = self._kind(engine, profile, arguments)
         if leased := KEEPER.lease(kind, profile, self._ceilings, cancellation):
             return PoolLease(leased[0], profile, leased[1])
@@ -182,6 +190,10 @@ class ExecutorPool:
         return SandboxKind(owner=self._owner, engine=engine, profile=profile, arguments=arguments)
 
     def _may_wait(self, tool: str, engine: Engine, profile: Profile) -> bool:
-        """Return whether sandboxes for ``tool`` are started ahead: not if their workspace is a view for one call."""
-        is_view = profile.workspace is not None and profile.workspace.mode == "overlay"
-        return engine.starts_ahead and not is_view and self.numbers.get(tool, 1) > 0
+        """Return whether sandboxes for ``tool`` are started ahead."""
+        return self._is_on and engine.starts_ahead and not _is_view(profile) and self.numbers.get(tool, 1) > 0
+
+
+def _is_view(profile: Profile) -> bool:
+    """Return whether the workspace is a view for one call, which is read after the removal of the sandbox."""
+    return profile.workspace is not None and profile.workspace.mode == "overlay"

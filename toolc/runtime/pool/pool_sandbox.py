@@ -27,6 +27,7 @@ _BOOT_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 class SandboxKind:
     """What must be equal for a sandbox to serve a call. ``owner`` is the pool of one executor.
 
+    Unless it ``waits``, each sandbox of this kind is started when its call needs it.
     ``profile`` is what the engine's ``profile_ahead`` returns for the profile of the call.
     Nothing here belongs to a single call: no argument, variable, secret or allowed host of a call, only what the
     profile has. All that arrives with the call itself.
@@ -36,6 +37,7 @@ class SandboxKind:
     engine: Engine
     profile: Profile
     arguments: tuple[str, ...]
+    waits: bool = True
 
 
 class ClockOffsets(NamedTuple):

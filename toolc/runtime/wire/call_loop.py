@@ -108,9 +108,10 @@ def converse(  # noqa: PLR0913  one parameter per option
     """Run the call of ``plan`` in a new sandbox, which the caller must close.
 
     ``timeout_ms`` counts from when the guest is ready, without the time spent in the sinks; the guest enforces the
-    deadline too. ``ready`` is the report of a guest that waits for the call. With ``stops`` the guest of a call that the
-    host ends is asked to end its processes, so that ``processes_ended`` may be set. Raises ``SandboxDiedError`` if the sandbox
-    ends or breaks the protocol. Exceptions of a sink, and ``KeyboardInterrupt``, are propagated.
+    deadline too. ``ready`` is the report of a guest that waits for the call. With ``stops`` the guest of a call that is
+    cancelled, or has written too much, ends its processes, so ``processes_ended`` may be set. Raises
+    ``SandboxDiedError`` if the sandbox ends or breaks the protocol. Exceptions of a sink, and ``KeyboardInterrupt``,
+    are propagated.
     """
     listener_time = ListenerTime()
     egress = egress or Egress()
@@ -220,7 +221,7 @@ class WireLoop:
         return self.final_outcome(duration_ms)
 
     def _stop(self) -> bool | None:
-        """Make the guest end a call that is over. Return whether it has ended all processes; None if it reports nothing.
+        """Make the guest end a call that is over. Return whether all processes have ended; None if it is not known.
 
         Nothing else of the call continues: no listener is called, and no connection is served.
         """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import marshal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias, TypeGuard, get_args
 
@@ -141,7 +141,7 @@ class Conversation:
 
     def stop(self) -> None:
         """Make the guest kill the processes of the call. Of what it sends then, only EXIT matters."""
-        self._is_stopped = True
+        self._is_stopped, self._live = True, None
         self.outgoing += frames.encode(frames.STOP)
 
     def begin(self, delimiter: bytes, timeout_ms: int, on_progress: UpdateSink, on_output: OutputSink | None) -> None:
@@ -207,14 +207,12 @@ class Conversation:
     def receive(self, data: bytes) -> None:
         """Process received bytes up to EXIT; later ones are ignored. Raises ``ProtocolError``."""
         try:
-            for kind, stream, payload in self._reader.feed(data):
+            for kind, stream, payload in self._received(data):
                 if not self.is_ready and (kind, stream) == (frames.READY, 0):
                     self.is_ready = True
                     self.ready = json_object(payload, "the READY message")
                 elif not (self.is_ready and self.is_called):
                     raise ProtocolError(f"it sent data before {'the call' if self.is_ready else 'READY'}")
-                elif self._is_stopped and kind != frames.EXIT:
-                    continue
                 elif stream >= frames.FIRST_CONNECTION and self.connections is not None:
                     self.connections.handle_frame(kind, stream, payload)
                 elif kind in (frames.DATA, frames.END):
@@ -231,8 +229,14 @@ class Conversation:
                     break
         except frames.FrameError as error:
             raise ProtocolError(f"it sent an invalid frame ({error})") from None
-        if self._live and not self._is_stopped:
+        if self._live:
             self._live.flush()
+
+    def _received(self, data: bytes) -> Iterator[frames.Frame]:
+        """Yield the frames in ``data``; of a call that was stopped only EXIT."""
+        for frame in self._reader.feed(data):
+            if frame[0] == frames.EXIT or not self._is_stopped:
+                yield frame
 
     def capture(self, stream: int) -> Capture | None:
         """Return the captured part of an output stream, or None if the plan has no such stream."""

@@ -469,8 +469,9 @@ def test_a_forked_child_has_no_sandboxes_and_leaves_those_of_its_parent_alone(en
         assert was_leased(executor.run("word", {}))
 
 
-def test_a_call_returns_while_its_empty_sandbox_is_closed(engine: AheadEngine) -> None:
-    with opened(engine) as executor:
+@pytest.mark.parametrize("pool", [Pool(), None], ids=["with a pool", "without a pool"])
+def test_a_call_returns_while_its_empty_sandbox_is_closed(engine: AheadEngine, pool: Pool | None) -> None:
+    with Executor(registry(tool("word")), engine=engine, pool=pool) as executor:
         engine.may_close.clear()
         executor.run("word", {})
         assert engine.sandboxes[0].fileno() >= 0

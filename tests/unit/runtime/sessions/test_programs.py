@@ -106,7 +106,7 @@ def test_programs_have_separate_streams() -> None:
         (lambda host: host.receive(frames.DATA, FIRST + 5, b"x"), "the program 21, which does not exist"),
         (lambda host: host.receive(frames.DATA, FIRST, b"x"), "a frame of type 4 for the program 16"),
         (lambda host: host.receive(frames.DATA, FIRST + 3, b"x"), "a frame of type 4 for the program 19"),
-        (lambda host: host.receive(frames.OPEN, FIRST, b"{}"), "a frame of type 9"),
+        (lambda host: host.receive(frames.OPEN, FIRST, b"{}"), "a frame of type 10"),
         (lambda host: host.receive(frames.WINDOW, FIRST, b"1"), "acknowledged stdin that was not sent"),
         (lambda host: host.receive(frames.WINDOW, FIRST, b"-1"), "acknowledged stdin that was not sent"),
         (lambda host: host.receive(frames.WINDOW, FIRST, "٣".encode()), "acknowledged stdin that was not sent"),
