@@ -12,6 +12,7 @@ import errno
 import os
 import stat
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple, Self
@@ -97,19 +98,21 @@ class Transaction:
         if file_system in LOCAL:
             obstacle = engine.overlay_obstacle(replace(profile, workspace=overlay))
         if obstacle is None:
-            baseline = record(self._real, ChangeClock.now())
-            try:
-                sandbox = engine.start(replace(profile, workspace=overlay), arguments)
-            except InfrastructureError as error:
-                # Whether kernel, daemon and policies allow an overlay is known only by trying; a copy always works.
-                obstacle = str(error)
-            else:
-                with contextlib.ExitStack() as undo:
-                    undo.callback(sandbox.close)
-                    upper = DirHandle.open(str(self._scratch / "upper"))
-                    undo.pop_all()
-                self._view = Overlay(upper, self._real, baseline)
-                return sandbox, replace(profile, workspace=overlay)
+            # Files are recorded while the sandbox starts: the tool runs only after both.
+            with ThreadPoolExecutor(1) as other_thread:
+                baseline = other_thread.submit(lambda: record(self._real, ChangeClock.now()))
+                try:
+                    sandbox = engine.start(replace(profile, workspace=overlay), arguments)
+                except InfrastructureError as error:
+                    # Whether kernel, daemon and policies allow an overlay is known only by trying; a copy always works.
+                    obstacle = str(error)
+                else:
+                    with contextlib.ExitStack() as undo:
+                        undo.callback(sandbox.close)
+                        upper = undo.enter_context(DirHandle.open(str(self._scratch / "upper")))
+                        self._view = Overlay(upper, self._real, baseline.result())
+                        undo.pop_all()
+                    return sandbox, replace(profile, workspace=overlay)
         self._note = obstacle
         profile = replace(profile, workspace=self._make_copy(obstacle))
         return engine.start(profile, arguments), profile

@@ -3,36 +3,41 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from edited_workspace import BEFORE, workspace
 from transaction_cases import DONE, call, changes_of, doing, paths, tool, tree
 
 from toolc.model.errors import InfrastructureError
-from toolc.model.plan import Profile
+from toolc.model.plan import Plan, Profile
+from toolc.model.result import Outcome
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.workspace.transaction import baseline
-from toolc.runtime.workspace.transaction.baseline import ChangeClock
+from toolc.runtime.workspace.transaction import baseline, transaction
+from toolc.runtime.workspace.transaction.baseline import Baseline, ChangeClock
 from toolc.testing.fake_engine import FakeEngine, FakeSandbox
 
 __all__ = ["workspace"]
 
 
 class OverlayEngine(FakeEngine):
-    """An engine whose tool leaves the upper directory that ``act`` creates."""
+    """An engine whose tool runs ``act`` in the upper directory."""
 
     def __init__(self, act: Callable[[Path], object]) -> None:
-        super().__init__(lambda _: DONE)
+        super().__init__(self._run)
         self._act = act
+
+    def _run(self, plan: Plan) -> Outcome:
+        assert plan.profile.workspace is not None
+        self._act(Path(plan.profile.workspace.scratch) / "upper")
+        return DONE
 
     def overlay_obstacle(self, profile: Profile) -> str | None:
         return None
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:
         assert profile.workspace is not None
-        upper = Path(profile.workspace.scratch) / "upper"
-        upper.mkdir()
-        self._act(upper)
+        (Path(profile.workspace.scratch) / "upper").mkdir()
         return super().start(profile, arguments)
 
 
@@ -140,16 +145,16 @@ def test_a_delay_while_the_clocks_are_read_is_not_a_change(monkeypatch: pytest.M
 
 
 def test_a_copy_is_used_if_the_overlay_cannot_be_mounted(workspace: Path) -> None:
-    def act(_: Path) -> None:
-        raise InfrastructureError("mount: operation not permitted")
+    class FailingEngine(FakeEngine):
+        def overlay_obstacle(self, profile: Profile) -> str | None:
+            return None
 
-    class FailingEngine(OverlayEngine):
         def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:
             if profile.workspace and profile.workspace.mode == "overlay":
-                return super().start(profile, arguments)
-            return FakeEngine.start(self, profile, arguments)
+                raise InfrastructureError("mount: operation not permitted")
+            return super().start(profile, arguments)
 
-    result = call(FailingEngine(act), tool(), workspace)
+    result = call(FailingEngine(lambda _: DONE), tool(), workspace)
     assert (changes_of(result)["view"], changes_of(result)["view_note"]) == ("copy", "mount: operation not permitted")
 
 
@@ -167,3 +172,27 @@ def test_a_cancelled_call_commits_nothing(workspace: Path) -> None:
     assert result.error is not None
     assert (result.error.kind, changes_of(result)["reason"]) == ("cancelled", "the call was cancelled")
     assert tree(workspace) == BEFORE
+
+
+def test_files_are_recorded_while_the_sandbox_starts(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started, recorded = threading.Event(), threading.Event()
+    record = transaction.record
+
+    def record_late(*arguments: Any) -> Baseline:
+        assert started.wait(60)
+        time.sleep(0.05)
+        recorded.set()
+        return record(*arguments)
+
+    class Starting(OverlayEngine):
+        def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:
+            started.set()
+            return super().start(profile, arguments)
+
+    def act(upper: Path) -> None:
+        assert recorded.is_set()
+        (upper / "a").write_text("new\n")
+
+    monkeypatch.setattr(transaction, "record", record_late)
+    assert not call(Starting(act), tool(), workspace).is_error
+    assert (workspace / "a").read_text() == "new\n"
