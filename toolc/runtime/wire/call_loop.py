@@ -187,6 +187,8 @@ class WireLoop:
         conversation, sandbox, started = self.conversation, self.sandbox, monotonic()
         try:
             start_deadline = started + START_SECONDS
+            self.send()
+            conversation.prepare()
             # A call that was cancelled before the guest is ready must not send its request.
             if not self.run_until(start_deadline, lambda: conversation.is_ready) or self.has_ended(start_deadline):
                 if self.cancelled:

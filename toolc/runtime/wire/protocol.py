@@ -120,6 +120,7 @@ class Conversation:
         self._live = LiveTextStream(_LIVE_STREAMS.values(), limit, on_output) if on_output else None
         self.is_called = False
         self._is_stopped = False
+        self._call = b""
         self._stdin = memoryview(plan.stdin)
         self._stdin_window = frames.WINDOW_BYTES
         self._stdin_sent = 0
@@ -127,16 +128,23 @@ class Conversation:
         self._reports = 0
         self._max_reports = 0 if isinstance(plan.invocation, Exec) else max_reports(timeout_ms / 1000)
 
-    def call(self) -> None:
-        """Send the call and its stdin. The guest must be ready. Raises ``CallTooLargeError``."""
+    def prepare(self) -> None:
+        """Create the message of the call, while the guest starts. Raises ``CallTooLargeError``."""
         message = call_message(self._plan, self._timeout_ms, session=self._session)
         if len(message) > MAX_CALL:
             raise CallTooLargeError(
                 f"the call's arguments and files have {len(message)} bytes, and the limit is {MAX_CALL}; "
                 "pass large data through the workspace"
             )
+        self._call = frames.encode(frames.CALL, 0, message)
+
+    def call(self) -> None:
+        """Send the call and its stdin. The guest must be ready. Raises ``CallTooLargeError``."""
+        if not self._call:
+            self.prepare()
         self.is_called = True
-        self.outgoing += frames.encode(frames.CALL, 0, message)
+        self.outgoing += self._call
+        self._call = b""
         self.refill()
 
     def stop(self) -> None:

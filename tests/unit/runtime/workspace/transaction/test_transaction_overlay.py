@@ -176,7 +176,7 @@ def test_a_cancelled_call_commits_nothing(workspace: Path) -> None:
 
 def test_files_are_recorded_while_the_sandbox_starts(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started, recorded = threading.Event(), threading.Event()
-    record = transaction.record
+    record = baseline.record
 
     def record_late(*arguments: Any) -> Baseline:
         assert started.wait(60)
