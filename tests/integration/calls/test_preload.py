@@ -107,7 +107,7 @@ def warm(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
 
 
-def told(result: ToolResult) -> dict[str, JsonValue]:
+def value_of(result: ToolResult) -> dict[str, JsonValue]:
     assert not result.is_error, result.text
     assert isinstance(result.structured, tuple)
     (value,) = result.structured
@@ -118,13 +118,13 @@ def told(result: ToolResult) -> dict[str, JsonValue]:
 def test_a_package_is_imported_before_the_call_and_in_its_process(
     call: Callable[[list[str], bool], ToolResult], warm: bool
 ) -> None:
-    found = told(call(["preloaded", "decimal"], warm))
+    found = value_of(call(["preloaded", "decimal"], warm))
     assert found["before"] == ["decimal", "preloaded"]
     assert found["from"] == "/opt/toolc/site/preloaded/__init__.py"
     at_import, now = found["at_import"], found["now"]
     assert isinstance(at_import, dict)
     assert isinstance(now, dict)
-    # Nothing of the call was there yet, but it was no other process, and in particular not process 1.
+    # Nothing of the call was there yet, but the process was that of the call, and not process 1.
     assert (at_import["files"], at_import["word"]) == ([], None)
     assert (now["files"], now["word"]) == (["tool.py"], SECRET)
     assert at_import["process"] == now["process"]
@@ -135,7 +135,7 @@ def test_a_package_is_imported_before_the_call_and_in_its_process(
 def test_a_required_package_is_not_imported_unless_it_is_listed(
     call: Callable[[list[str], bool], ToolResult], warm: bool
 ) -> None:
-    found = told(call(["decimal"], warm))
+    found = value_of(call(["decimal"], warm))
     assert found["before"] == ["decimal"]
     assert found["at_import"] == found["now"]
 

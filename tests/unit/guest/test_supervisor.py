@@ -275,11 +275,11 @@ def test_it_is_also_reported_after_a_timeout(guest: Guest) -> None:
 )
 def test_a_call_that_the_host_stops_ends_with_all_its_processes(guest: Guest, script: str) -> None:
     plan = Plan(profile=Profile(), invocation=Exec(argv=("/bin/sh", "-c", script)), call_id="c", env=(PATH,))
-    heard: list[object] = []
+    received: list[object] = []
     with closing(NamespaceSandbox()) as sandbox, Cancellation() as cancellation:
 
         def listen(_: Stream, text: object) -> None:
-            heard.append(text)
+            received.append(text)
             cancellation.cancel()
 
         outcome = converse(
@@ -290,5 +290,5 @@ def test_a_call_that_the_host_stops_ends_with_all_its_processes(guest: Guest, sc
         assert _children(supervisor) == []
     assert (outcome.ending, outcome.processes_ended) == ("cancelled", True)
     assert outcome.stdout.data().startswith(b"go\n")
-    assert len(heard) == 1
+    assert len(received) == 1
     assert sandbox.error_output() == ""

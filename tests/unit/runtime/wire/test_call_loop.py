@@ -169,7 +169,7 @@ def stopped_by_the_host(*answers: bytes) -> tuple[Outcome, bytes]:
 
     The guest sends ``answers`` once it was asked to stop the call.
     """
-    sent, heard = bytearray(), list[object]()
+    sent, received = bytearray(), list[object]()
     with Cancellation() as cancellation:
 
         class Stopping(Rogue):
@@ -180,7 +180,7 @@ def stopped_by_the_host(*answers: bytes) -> tuple[Outcome, bytes]:
                 return len(data)
 
         def listen(*words: object) -> None:
-            heard.append(words)
+            received.append(words)
             cancellation.cancel()
 
         output = frames.encode(frames.DATA, frames.STDOUT, b"begun\n")
@@ -189,8 +189,8 @@ def stopped_by_the_host(*answers: bytes) -> tuple[Outcome, bytes]:
                 rogue, PLAN, timeout_ms=100_000, cancellation=cancellation, on_progress=lambda *_: None,
                 on_output=listen, stops=True,
             )  # fmt: skip
-    # Nobody hears what comes after the cancellation.
-    assert len(heard) == 1
+    # The listener receives nothing after the cancellation.
+    assert len(received) == 1
     assert (outcome.ending, outcome.stdout.data()) == ("cancelled", b"begun\n")
     return outcome, bytes(sent[-frames.HEADER.size :])
 
