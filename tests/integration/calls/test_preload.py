@@ -35,7 +35,7 @@ CODE = """\
 import sys
 BEFORE = sorted({"decimal", "preloaded"} & {*sys.modules})
 import preloaded
-def run(args, ctx):
+def tell():
     preloaded.CALLS.append(1)
     return {
         "before": BEFORE, "at_import": preloaded.AT_IMPORT, "now": preloaded.seen(), "calls": len(preloaded.CALLS),
@@ -126,7 +126,7 @@ def test_a_package_is_imported_before_the_call_and_in_its_process(
     assert isinstance(now, dict)
     # Nothing of the call was there yet, but the process was that of the call, and not process 1.
     assert (at_import["files"], at_import["word"]) == ([], None)
-    assert (now["files"], now["word"]) == (["tool.py"], SECRET)
+    assert (now["files"], now["word"]) == (["tell.py"], SECRET)
     assert at_import["process"] == now["process"]
     assert now["process"] != 1
     assert found["calls"] == 1
