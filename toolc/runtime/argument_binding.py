@@ -164,7 +164,7 @@ def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
         if not plainly_satisfies(bound, schema):
             failed = map(failed_keyword, validation_errors(schema, bound))
             in_order = sorted(failed, key=lambda each: (problem_path(each.path), each.keyword))
-            lines = (line for each in in_order for line in problems_of(each))
+            lines = (line + _omission(each, schema) for each in in_order for line in problems_of(each))
             problems = tuple(dict.fromkeys(islice(lines, MAX_PROBLEMS)))
             bound = bound if problems else with_integers(schema, bound)
     except TooDeepError as error:
@@ -205,6 +205,12 @@ def validate_result(result: ToolResult, schema: Schema, tool: str) -> ToolResult
     problems = [each.replace("arguments: ", "result: ", 1) for each in dict.fromkeys(problems)][:MAX_RESULT_PROBLEMS]
     message = "the tool's data does not match the result.schema of its spec:"
     return failure("serialization", "\n- ".join([message, *problems]), result.details)
+
+
+def _omission(error: FailedKeyword, schema: JsonObject) -> str:
+    """Return a hint about an optional parameter, for which models often write an empty value; otherwise nothing."""
+    is_optional = len(error.path) == 1 and error.path[0] not in _list(schema.get("required"))
+    return "; leave it out if it is not needed" if is_optional and error.instance in (None, "", [], {}) else ""
 
 
 def _missing(error: FailedKeyword) -> Iterator[str]:

@@ -412,30 +412,40 @@ def test_a_cron_entry_that_missed_very_many_runs_goes_on(call: Call, tmp_path: P
     assert due(call, "2026-03-01T08:01:00Z") == [("2026-03-01T08:01:00Z", 0)]
 
 
-@pytest.mark.parametrize(("version", "application"), [(2, None), (0, None), (None, 7)])
-def test_a_store_of_another_version_or_program_is_not_changed(
-    call: Call, tmp_path: Path, version: int | None, application: int | None
+STORED: dict[str, tuple[str, JsonObject, str, JsonObject]] = {
+    "schedule": ("schedule_create", {"what": "x" * 2000, "at": "2026-03-01T08:00:00Z"}, "schedule_list", {}),
+    "knowledge": ("remember", {"text": "x " * 2000}, "knowledge_search", {"query": "x"}),
+}
+"""Each store with a call that writes to it, and one that reads it."""
+
+
+@pytest.mark.parametrize("name", STORED)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("PRAGMA user_version = 2", "is of a newer toolc (version 2, expected 1); it was not changed"),
+        ("PRAGMA user_version = 0", "is of an older toolc (version 0, expected 1); it was not changed"),
+        ("PRAGMA application_id = 7", "belongs to another program; move it away. It was not changed"),
+        (None, "it is damaged and was not changed; move it away, or try: sqlite3 NAME .recover"),
+    ],
+)
+def test_a_store_that_cannot_be_used_is_not_changed(
+    engine: OciEngine, tmp_path: Path, name: str, change: str | None, message: str
 ) -> None:
-    call("schedule_create", what="x", at="2026-03-01T08:00:00Z")
-    file = tmp_path / "schedule.sqlite"
-    with closing(sqlite3.connect(file)) as store, store:
-        store.execute(
-            f"PRAGMA {'user_version' if application is None else 'application_id'} = {version or application or 0}"
-        )
-    before = file.read_bytes()
-    assert call("schedule_list") == "file"
-    assert call("schedule_create", what="y", at="2026-03-01T08:00:00Z") == "file"
+    file = tmp_path / f"{name}.sqlite"
+    write, written, read, wanted = STORED[name]
+    with Executor(Registry.load(SPECS / f"{name}.yaml"), workspace=tmp_path, engine=engine) as executor:
+        assert executor.run(write, written).error is None
+        if change:
+            with closing(sqlite3.connect(file)) as store, store:
+                store.execute(change)
+        else:
+            file.write_bytes(file.read_bytes()[:4096] + b"\xff" * 4096)
+        before = file.read_bytes()
+        for result in (executor.run(read, wanted), executor.run(write, written)):
+            assert result.error is not None
+            assert (result.error.kind, message.replace("NAME", file.name) in result.error.message) == ("file", True)
     assert file.read_bytes() == before
-
-
-def test_a_damaged_store_is_not_changed(call: Call, tmp_path: Path) -> None:
-    call("schedule_create", what="x" * 2000, at="2026-03-01T08:00:00Z")
-    file = tmp_path / "schedule.sqlite"
-    damaged = file.read_bytes()[:4096] + b"\xff" * 4096
-    file.write_bytes(damaged)
-    assert call("schedule_list") == "file"
-    assert call("schedule_delete", id=1) == "file"
-    assert file.read_bytes() == damaged
 
 
 def test_a_database_is_created_filled_and_queried(call: Call, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def problems(spec: ToolSpec, arguments: JsonValue) -> tuple[str, ...]:
 
 
 def problem(schema: JsonObject, value: JsonValue) -> str:
-    (only,) = problems(tool({"x": schema}), {"x": value})
+    (only,) = problems(tool({"x": schema}, ("x",)), {"x": value})
     return only
 
 
@@ -257,7 +257,15 @@ def test_strict_mode_treats_null_as_omitted() -> None:
     strict = replace(plain, providers=(ProviderChoice(provider="openai_chat", strict=True),))
     assert bind(strict, {"a": None, "b": 1}, "c").arguments == {"a": "x", "b": 1}
     assert problems(strict, {"b": None}) == ("b: expected an integer, got null",)
-    assert problems(plain, {"a": None, "b": 1}) == ("a: expected a string, got null",)
+    assert problems(plain, {"a": None, "b": 1}) == ("a: expected a string, got null; leave it out if it is not needed",)
+
+
+@pytest.mark.parametrize("empty", ["", None, [], {}])
+def test_an_empty_value_of_an_optional_parameter_can_be_left_out(empty: JsonValue) -> None:
+    spec = tool({"a": {"type": "string", "minLength": 1}, "b": {"type": "string", "minLength": 1}}, ("b",))
+    optional, required = problems(spec, {"a": empty, "b": empty})
+    assert optional == f"{required.replace('b:', 'a:')}; leave it out if it is not needed"
+    assert "leave" not in problems(spec, {"a": 0, "b": "x"})[0]
 
 
 def test_an_integer_up_to_the_largest_float_is_accepted() -> None:
