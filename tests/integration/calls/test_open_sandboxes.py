@@ -94,6 +94,13 @@ def test_files_have_any_name_and_content(sandbox: Sandbox, tmp_path: Path) -> No
     assert not (tmp_path / "new").exists()
 
 
+def test_a_folder_with_many_nested_folders_is_removed(sandbox: Sandbox, tmp_path: Path) -> None:
+    sandbox.write_file(f"deep/{'d/' * 1500}file", b"text")
+    assert shell(sandbox, f"test -s deep/{'d/' * 1500}file").exit_code == 0
+    sandbox.remove("deep", recursive=True)
+    assert not (tmp_path / "deep").exists()
+
+
 def test_a_link_out_of_the_workspace_ends_in_the_sandbox(sandbox: Sandbox, tmp_path: Path) -> None:
     secret = tmp_path.parent / "secret-of-the-host"
     secret.write_text("secret", encoding="utf-8")

@@ -3,13 +3,15 @@
 There is no engine, seccomp or cgroup: the guest must work without them and with any signal state.
 """
 
+import marshal
 import os
 import socket
 import subprocess
 import tempfile
 from contextlib import suppress
 
-from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
+from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS, bundle
+from toolc.guest.frames import LENGTH
 
 USER = "65534"
 
@@ -97,3 +99,13 @@ class NamespaceSandbox:
             self.process.kill()
             self._errors = self.error_output()
             self._stderr.close()
+
+
+def changed_bundle(old: str, new: str) -> bytes:
+    """Return the bundle with a change in the sources."""
+    (size,) = LENGTH.unpack(bundle()[4:8])
+    _, modules = marshal.loads(bundle()[8 + size :])
+    assert any(old in source for source, _ in modules.values())
+    changed = {name: (source.replace(old, new), b"") for name, (source, _) in modules.items()}
+    content = bundle()[4 : 8 + size] + marshal.dumps((b"", changed), 4)
+    return LENGTH.pack(len(content)) + content

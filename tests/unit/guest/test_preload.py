@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import marshal
 import os
 from pathlib import Path
 
 import pytest
-from namespace_sandbox import NamespaceSandbox
+from namespace_sandbox import NamespaceSandbox, changed_bundle
 
 from toolc.backends.python import Python
-from toolc.guest.bundle import bundle
-from toolc.guest.frames import LENGTH
 from toolc.guest.launch_args import preload_argument
 from toolc.model.errors import SandboxDiedError
 from toolc.model.json_schema import JsonObject
@@ -183,13 +180,3 @@ def test_a_module_gets_nothing_of_the_call(site: Site) -> None:
 def test_the_search_path_is_the_same_with_and_without_modules(site: Site) -> None:
     code = "import sys\ndef run():\n    return sys.path\n"
     assert reply(site.call("json", code=code)) == reply(site.call(code=code))
-
-
-def changed_bundle(old: str, new: str) -> bytes:
-    """Return the bundle with a change in the sources."""
-    (size,) = LENGTH.unpack(bundle()[4:8])
-    _, modules = marshal.loads(bundle()[8 + size :])
-    assert any(old in source for source, _ in modules.values())
-    changed = {name: (source.replace(old, new), b"") for name, (source, _) in modules.items()}
-    content = bundle()[4 : 8 + size] + marshal.dumps((b"", changed), 4)
-    return LENGTH.pack(len(content)) + content

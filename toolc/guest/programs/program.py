@@ -36,7 +36,7 @@ from toolc.guest.processes import NOT_STARTED_STATUS, NotStartedError, execute, 
 from toolc.guest.programs import files
 from toolc.guest.streams import MAX_MESSAGE, InputPipe, OutputPipe
 
-__all__ = ["SIGNALS", "Program", "Request", "not_started"]
+__all__ = ["SIGNALS", "Program", "Request", "not_started", "require_orphans"]
 
 PR_SET_CHILD_SUBREAPER = 36
 """From ``linux/prctl.h``."""
@@ -206,7 +206,7 @@ def _supervise(request: Request, job: Job, streams: list[int], report: int, runn
     """Run the program and report its end; does not return. The end of ``running`` means that it must be killed."""
     try:
         _close_others({0, 1, 2, *streams, report, running})
-        _adopt_orphans()
+        _adopt_orphans(adopts=True)
         exits = _wakeup_on_exit()
         notes, child_notes = os.pipe()
         try:
@@ -245,8 +245,23 @@ def _close_others(keep: set[int]) -> None:
                 os.close(int(name))
 
 
-def _adopt_orphans() -> None:
-    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+def require_orphans() -> None:
+    """Raise ``NotStartedError`` if the kernel cannot give the orphans of a program to its supervising process.
+
+    A program that is killed could then leave processes. Older versions of gVisor cannot do it.
+    """
+    try:
+        _adopt_orphans(adopts=True)
+        _adopt_orphans(adopts=False)
+    except OSError as error:
+        raise NotStartedError(
+            "its kernel does not support PR_SET_CHILD_SUBREAPER (prctl(2)), so a program that is killed could leave "
+            "processes; use a version of gVisor that supports it, or another isolation"
+        ) from error
+
+
+def _adopt_orphans(*, adopts: bool) -> None:
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, int(adopts), 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "PR_SET_CHILD_SUBREAPER")
 
 

@@ -32,7 +32,7 @@ from toolc.guest import frames
 from toolc.guest.frames import FrameError, FrameReader
 from toolc.guest.job import Job
 from toolc.guest.processes import Pipes, forbid_inspection, write_available
-from toolc.guest.programs.program import SIGNALS, Program, Request, not_started
+from toolc.guest.programs.program import SIGNALS, Program, Request, not_started, require_orphans
 
 __all__ = ["serve"]
 
@@ -43,7 +43,8 @@ READ_SIZE = 64 * 1024
 
 
 def serve(job: Job, pipes: Pipes) -> int:
-    """Serve until the host closes the stream. Return the exit status for this process."""
+    """Serve until the host closes the stream. Return the exit status for this process. Raises ``NotStartedError``."""
+    require_orphans()
     wire_in = os.dup(0)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)

@@ -250,6 +250,8 @@ class SandboxSession:
         """Return the error for the end of the guest's server, which a program may have killed."""
         if report.oom_kills or self._sandbox.out_of_memory():
             return SandboxDiedError(OUT_OF_MEMORY)
+        if report.ending == "not_started":
+            return self.died(f"this sandbox cannot run programs: {report.reason}")
         return self.died(f"the sandbox ended: {report.reason or 'a program killed all processes'}; open another one")
 
     def _death(self, error: ProtocolError | StreamEndError) -> InfrastructureError:

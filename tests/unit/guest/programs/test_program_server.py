@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from namespace_sandbox import NamespaceSandbox
+from namespace_sandbox import NamespaceSandbox, changed_bundle
 
 from toolc.guest import frames
 from toolc.model.errors import SandboxDiedError, UsageError
@@ -22,6 +22,7 @@ from toolc.runtime.egress.broker import Egress
 from toolc.runtime.pool.pool import Lease
 from toolc.runtime.sessions.programs import ProgramEnd, ProgramRequest, TerminalSize
 from toolc.runtime.sessions.sandbox import Program, SandboxSession
+from toolc.runtime.wire import protocol
 
 PLAN = Plan(
     profile=Profile(),
@@ -292,6 +293,19 @@ def test_a_program_for_which_no_process_is_left_is_not_started(session: SandboxS
         each.kill()
         each.wait()
     assert run(session, "echo alive").stdout.text() == "alive\n"
+
+
+def test_a_kernel_that_cannot_hand_over_orphans_is_reported(guest: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = changed_bundle("PR_SET_CHILD_SUBREAPER = 36", "PR_SET_CHILD_SUBREAPER = 9999")
+    monkeypatch.setattr(protocol, "bundle", lambda: changed)
+    opened = SandboxSession(PLAN, lambda profile: Lease(NamespaceSandbox(), profile), Egress(), Timing())
+    try:
+        with pytest.raises(
+            SandboxDiedError, match=r"^this sandbox cannot run programs: its kernel does not support PR_"
+        ):
+            run(opened, "true")
+    finally:
+        opened.close()
 
 
 def test_a_closed_sandbox_runs_nothing(session: SandboxSession) -> None:
