@@ -433,16 +433,16 @@ def test_a_store_that_cannot_be_used_is_not_changed(
     engine: OciEngine, tmp_path: Path, name: str, change: str | None, message: str
 ) -> None:
     file = tmp_path / f"{name}.sqlite"
-    write, written, read, wanted = STORED[name]
+    write, content, read, arguments = STORED[name]
     with Executor(Registry.load(SPECS / f"{name}.yaml"), workspace=tmp_path, engine=engine) as executor:
-        assert executor.run(write, written).error is None
+        assert executor.run(write, content).error is None
         if change:
             with closing(sqlite3.connect(file)) as store, store:
                 store.execute(change)
         else:
             file.write_bytes(file.read_bytes()[:4096] + b"\xff" * 4096)
         before = file.read_bytes()
-        for result in (executor.run(read, wanted), executor.run(write, written)):
+        for result in (executor.run(read, arguments), executor.run(write, content)):
             assert result.error is not None
             assert (result.error.kind, message.replace("NAME", file.name) in result.error.message) == ("file", True)
     assert file.read_bytes() == before

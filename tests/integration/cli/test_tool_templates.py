@@ -10,13 +10,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from image_cases import usable
 from postgres_server import PASSWORD, postgres_server, programs
 from scripted_server import Answer, Request, ScriptedServer, json_reply
 
 from toolc.cli.main import main
 from toolc.cli.tool_templates import TOOLS
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.sandbox.oci.engine import OciEngine
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -59,11 +59,13 @@ def run(command: str) -> None:
     assert end.value.code == 0, command
 
 
+@pytest.mark.parametrize("engine", ["oci", pytest.param("docker", marks=pytest.mark.integrations)])
 @pytest.mark.parametrize("tool", TOOLS)
 def test_the_commands_that_init_prints_work(
-    tool: str, port: Callable[[str], int], engine: OciEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    tool: str, engine: str, port: Callable[[str], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
+    usable(engine)
     if tool == "postgres" and programs() is None:
         pytest.skip("this needs Debian's package postgresql")
     folder, secrets = tmp_path / "repository", tmp_path / "secrets.yaml"
@@ -94,6 +96,6 @@ def test_the_commands_that_init_prints_work(
     out = ""
     for command in commands:
         is_call = command.split()[1] != "check"
-        run(command.replace("FILE", str(secrets)) + (" --engine oci" if is_call else ""))
+        run(command.replace("FILE", str(secrets)) + (f" --engine {engine}" if is_call else ""))
         out = capfd.readouterr().out
     assert LAST[tool] in out
