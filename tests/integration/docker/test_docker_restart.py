@@ -64,11 +64,15 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def failure_of_a_call_while(
-    engine: DockerEngine, workspace: Path, happens: Callable[[], None], cancellation: Cancellation | None = None
+    engine: DockerEngine,
+    workspace: Path,
+    happens: Callable[[], None],
+    cancellation: Cancellation | None = None,
+    seconds: int = 1000,
 ) -> str:
-    """Return what a call raises if something ``happens`` during it."""
+    """Return what a call of so many ``seconds`` raises if something ``happens`` during it."""
     begun = threading.Event()
-    spec = tool("echo begun; exec sleep 1000")
+    spec = tool(f"echo begun; echo changed > file; exec sleep {seconds}")
     limits = replace(spec.sandbox.limits, timeout_ms=1_000_000)
     spec = replace(spec, sandbox=replace(spec.sandbox, limits=limits))
 
@@ -159,7 +163,9 @@ def test_a_call_whose_daemon_is_killed_says_that_it_is_gone(
     daemon: OwnDaemon, engine: DockerEngine, workspace: Path
 ) -> None:
     try:
-        message = failure_of_a_call_while(engine, workspace, daemon.kill)
+        # The call continues without the daemon, but its changes are not committed before its removal.
+        message = failure_of_a_call_while(engine, workspace, daemon.kill, seconds=5)
+        assert [*workspace.iterdir()] == []
         assert re.fullmatch(rf"{NOT_REMOVED}: {GONE}; {RESTART}{REMEDY}", message), message
         for _ in range(2):
             with pytest.raises(InfrastructureError, match=rf"{GONE}|no Docker daemon is listening at"):
