@@ -12,10 +12,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
+from image_cases import usable
 from paths import DOCS, SPECS
 from postgres_server import PASSWORD, postgres_server, programs
 from scripted_model import OpenAISpeech, ScriptedModel
@@ -27,7 +29,7 @@ from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.sandbox.oci.engine import OciEngine
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 TRAIT, GO, MANAGER = "Rust agent trait", "Go tool interface", "Tool manager"
 BUILDER, PLUGINS = "Tool builder", "Plugins"
@@ -193,23 +195,33 @@ def registry(server: ScriptedServer, tmp_path_factory: pytest.TempPathFactory) -
     return registry
 
 
-@pytest.fixture(scope="module")
-def executor(registry: Registry, engine: OciEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
+@pytest.fixture(scope="module", params=["oci", pytest.param("docker", marks=pytest.mark.integrations)])
+def executor(
+    request: pytest.FixtureRequest, registry: Registry, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Executor]:
+    usable(request.param)
     work = tmp_path_factory.mktemp("work")
     (work / "path/to").mkdir(parents=True)
     (work / "path/to/file.txt").write_text("Hi", encoding="utf-8")
     store = SecretStore({"BRAVE_API_KEY": LiteralSource("brave-key-1")}, {})
-    with Executor(registry, workspace=work, engine=engine, secrets=store) as executor:
+    with Executor(registry, workspace=work, engine=request.param, secrets=store) as executor:
         yield executor
 
 
 @pytest.fixture(scope="module")
 def results(executor: Executor, server: ScriptedServer) -> list[ToolResult]:
-    """Make all calls, in their order."""
-    made = []
-    for case in CASES:
-        arguments = json.loads(json.dumps(case.arguments).replace(HERE, server.url))
-        made.append(executor.run(case.tool, arguments))
+    """Make all calls in their order, those between two changes concurrently."""
+    made: list[ToolResult] = []
+
+    def is_change(case: Case) -> bool:
+        return not executor.registry.registered(case.tool).spec.annotations.read_only
+
+    for are_changes, cases in groupby(CASES, is_change):
+        calls = [
+            ToolCall(name=case.tool, arguments=json.loads(json.dumps(case.arguments).replace(HERE, server.url)))
+            for case in cases
+        ]
+        made += executor.run_batch(calls, mode="sequential" if are_changes else "parallel")
     return made
 
 
