@@ -23,11 +23,12 @@ from toolc.guest.frames import LENGTH
 
 __all__ = ["BOOTSTRAP_ARGUMENTS", "CANNOT_CONNECT", "MARSHAL_VERSION", "bundle"]
 
-PACKAGES: Final = ("http", "network", "programs")
+PACKAGES: Final = ("forks", "http", "network", "programs")
 """The subpackages of the guest that are sent."""
 
 MODULES: Final = (
-    "answer", "connections", "context", "flow_control", "frames", "http.body", "http.errors", "http.exchange",
+    "answer", "connections", "context", "flow_control", "forks.isolation", "forks.preloading", "forks.server", "frames",
+    "http.body", "http.errors", "http.exchange",
     "http.parser", "http.round_trip", "http.shaping", "http.tool", "job", "json_text", "launch_args",
     "network.connection", "network.listener", "network.proxy", "preload", "processes", "programs.files",
     "programs.program", "programs.server", "python_function", "session", "streams", "supervisor", "truncate", "values",

@@ -2,7 +2,8 @@
 
 ``pids`` and ``memory`` are limits that the engine cannot set itself. ``not-kernel`` is the release of the host's
 kernel, if the sandbox must run on another one. ``network`` means that a call that uses the network may follow.
-``preload=json,numpy.linalg`` means that a call of a Python function follows, and which modules it uses.
+``preload=json,numpy.linalg`` means that a call of a Python function follows, and which modules it uses. ``fork`` means
+that this process makes a process for each of several calls (``toolc.guest.loader``).
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import os
 import resource
 import sys
 
-__all__ = ["LOWER", "NETWORK_ARGUMENT", "boot_id", "preload_argument"]
+__all__ = ["FORK_ARGUMENT", "LOWER", "NETWORK_ARGUMENT", "boot_id", "preload_argument"]
 
 LIMITS = {"memory": resource.RLIMIT_DATA, "pids": resource.RLIMIT_NPROC}
 """The process resource limit that is closest to each setting."""
 
 NETWORK_ARGUMENT = "network"
+
+FORK_ARGUMENT = "fork"
 
 PRELOAD = "preload="
 

@@ -1,4 +1,4 @@
-"""The second stage of the start: makes the bundled modules importable and starts the supervisor.
+"""The second stage of the start: makes the bundled modules importable and starts the supervisor, or the fork server.
 
 This source runs before any module of ``toolc.guest`` is available, so it cannot import from it.
 """
@@ -54,7 +54,7 @@ class BundleFinder:
 
 
 def run(bundle: bytes, end: int) -> None:
-    """Make the modules in ``bundle`` (see ``toolc.guest.bundle``) importable and run the supervisor.
+    """Make the modules in ``bundle`` (see ``toolc.guest.bundle``) importable and run the first of them.
 
     They begin at ``end``. This does not return.
     """
@@ -65,6 +65,7 @@ def run(bundle: bytes, end: int) -> None:
         0, BundleFinder({name: code if is_compiled and code else text for name, (text, code) in found.items()})
     )
     del found, bundle, sys.modules["__main__"].bundle
-    from toolc.guest.supervisor import main  # lazy: importable only after the line above
-
-    main()
+    # As in ``toolc.guest.launch_args``, which is importable only now.
+    first = "toolc.guest.forks.server" if "fork" in sys.argv[1:] else "toolc.guest.supervisor"
+    __import__(first)
+    sys.modules[first].main()

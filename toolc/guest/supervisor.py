@@ -43,6 +43,7 @@ from toolc.guest.worker import IDLE_MS, fork
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Callable
     from types import ModuleType
 
     from toolc.guest.frames import Payload
@@ -369,21 +370,16 @@ class Supervisor:
 
 
 def main() -> None:
-    """Run as process 1; does not return. Errors are printed to stderr, which the host reads."""
+    """Run as process 1; does not return."""
+    run_process(lambda: run_call(*_claim_wire()))
+
+
+def run_process(work: Callable[[], None]) -> None:
+    """Do the work of process 1 and exit. Errors are printed to stderr, which the host reads."""
     status = 1
-    require_separate_kernel()
     try:
-        wire_in, wire_out = _claim_wire()
-        # Before the fork, so that the worker shares their memory.
-        if may_connect():
-            _listener()
-        if preloaded_modules() is not None:
-            decode_json(b"null")  # imports json
-        pipes = Pipes()
-        worker = fork(pipes, (wire_in, wire_out))
-        # Only after the fork: the worker must stay dumpable to write its own /proc files.
-        forbid_inspection()
-        Supervisor(wire_in, wire_out, pipes, Children(worker)).run()
+        require_separate_kernel()
+        work()
         status = 0
     except BrokenPipeError:
         status = 0
@@ -393,6 +389,22 @@ def main() -> None:
         raise
     finally:
         os._exit(status)
+
+
+def run_call(wire_in: int, wire_out: int) -> None:
+    """Run one call, until the host closes its stream, as process 1 of a PID namespace."""
+    for fd in (wire_in, wire_out):
+        os.set_blocking(fd, False)
+    # Before the fork, so that the worker shares their memory.
+    if may_connect():
+        _listener()
+    if preloaded_modules() is not None:
+        decode_json(b"null")  # imports json
+    pipes = Pipes()
+    worker = fork(pipes, (wire_in, wire_out))
+    # Only after the fork: the worker must stay dumpable to write its own /proc files.
+    forbid_inspection()
+    Supervisor(wire_in, wire_out, pipes, Children(worker)).run()
 
 
 def _listener() -> ModuleType:
@@ -416,8 +428,6 @@ def _claim_wire() -> tuple[int, int]:
     for target in (0, 1):
         os.dup2(null, target)
     os.close(null)
-    for fd in wire:
-        os.set_blocking(fd, False)
     return wire
 
 

@@ -131,7 +131,8 @@ class Profile:
     ``accept_unenforced`` names the limits that, by the user's own configuration, need not be enforced. ``loopback``
     has the addresses that programs in the sandbox can connect to. Without an ``image`` or ``build``, the sandbox has
     the base image: the user's ``base_image``, or toolc's own. With ``host_programs``, which only the user can choose,
-    it has the host's programs instead, on engines that can offer them.
+    it has the host's programs instead, on engines that can offer them. With ``has_fork_server``, process 1 makes an
+    isolated process for each of several calls.
     """
 
     image: str | None = None
@@ -145,6 +146,7 @@ class Profile:
     requirements: tuple[str, ...] = ()
     accept_unenforced: tuple[str, ...] = ()
     loopback: LoopbackProxy = field(default_factory=LoopbackProxy)
+    has_fork_server: bool = False
 
     @property
     def hosts(self) -> tuple[tuple[str, str], ...]:

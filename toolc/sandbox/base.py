@@ -4,14 +4,14 @@ import contextlib
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, Protocol, TypeAlias, get_args
+from typing import Final, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from toolc.model.plan import LIMITS, LimitName, Profile
 from toolc.model.spec.sandbox import Limits, MinIsolation, WorkspaceMode
 
 __all__ = [
-    "ISOLATION", "Capabilities", "ContentDigests", "Engine", "EngineSandbox", "EngineStatus", "ImageUsed", "Leftover",
-    "format_limits", "unenforced",
+    "ISOLATION", "Capabilities", "ContentDigests", "Engine", "EngineForkServer", "EngineSandbox", "EngineStatus",
+    "ImageUsed", "Leftover", "format_limits", "unenforced",
 ]  # fmt: skip
 
 Level: TypeAlias = Literal["enforced", "approximate", "not"]
@@ -223,6 +223,28 @@ class EngineSandbox(Protocol):
         """
 
 
+@runtime_checkable
+class EngineForkServer(EngineSandbox, Protocol):
+    """A sandbox of a profile with ``has_fork_server``. The stream carries the frames of ``toolc.guest.forks.server``.
+
+    For one thread at a time.
+    """
+
+    @property
+    def setup(self) -> bytes:
+        """What to send after the guest, before it is ready."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the server cannot make any more processes."""
+
+    def fork(self) -> EngineSandbox:
+        """Make the process of a call, and return its stream. Its ``close`` returns when no process of it is left.
+
+        The sandbox of the call before must be closed. Raises ``InfrastructureError``.
+        """
+
+
 class Engine(Protocol):
     """A way to create sandboxes. Its methods are thread-safe."""
 
@@ -251,7 +273,7 @@ class Engine(Protocol):
     def start(self, profile: Profile, arguments: Sequence[str]) -> EngineSandbox:
         """Start a new sandbox in which ``python3 ARGUMENTS...`` runs as process 1.
 
-        Raises ``InfrastructureError`` if it cannot be started; then nothing of it is left.
+        It is an ``EngineForkServer`` if the profile has one. Raises ``InfrastructureError`` if it cannot be started; then nothing of it is left.
         """
 
     @property

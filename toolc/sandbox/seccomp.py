@@ -88,6 +88,9 @@ AF_NETLINK: Final = 16
 NETLINK_ROUTE: Final = 0
 """The only netlink protocol allowed. It lists interfaces and addresses."""
 
+CALL_NAMESPACES: Final = 0x6802_0000
+"""The flags of clone(2) for mount, IPC, PID and network namespaces: those that a fork server makes for each call."""
+
 SIGNALS: Final = ("kill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "tgkill", "tkill")
 """Calls that send a signal. The first argument is the process, the second the signal."""
 
@@ -134,6 +137,18 @@ def profile(machine: str | None = None) -> JsonObject:
     }
 
 
+def fork_server_profile() -> JsonObject:
+    """Return the ``linux.seccomp`` object for a fork server, which also mounts and makes the namespaces of a call.
+
+    The server runs no code of a tool. The process of a call installs ``profile()`` before it reads the call.
+    """
+    found = profile()
+    calls = found["syscalls"]
+    assert isinstance(calls, list)
+    more = [_allow("clone", _without(0, NEW_NAMESPACES & ~CALL_NAMESPACES)), _allow("mount"), _allow("umount2")]
+    return {**found, "syscalls": [*more, *(each for each in calls if not _is_rule_of(each, "clone"))]}
+
+
 def gvisor_profile(machine: str) -> JsonObject:
     """Return the ``linux.seccomp`` object for gVisor, whose own kernel separates a tool from the host's kernel.
 
@@ -151,6 +166,10 @@ def gvisor_profile(machine: str) -> JsonObject:
     ]
     # The last entry refuses clone3.
     return {**found, "syscalls": [*refused, _allow("clone3"), _allow("pselect"), *calls[:-1]]}
+
+
+def _is_rule_of(rule: JsonValue, name: str) -> bool:
+    return isinstance(rule, dict) and rule["names"] == [name]
 
 
 def _allow(name: str, *conditions: JsonValue) -> JsonObject:

@@ -19,6 +19,7 @@ from toolc.model.template import JsonConstant, JsonList, JsonMap, JsonTemplate, 
 if TYPE_CHECKING:
     from toolc.compiler.located_tool import LocatedTool
     from toolc.model.spec.http_backend import HttpBackend, Url
+    from toolc.model.spec.tool import ToolSpec
 
 
 _IDEMPOTENT_METHODS: Final = ("GET", "HEAD", "OPTIONS", "PUT", "DELETE")
@@ -135,15 +136,33 @@ def _workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _lifetime(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Yield a finding for ``lifetime: session`` without a process, or with one transaction per call."""
     sandbox, backend = tool.spec.sandbox, tool.spec.backend
+    span = tool.key_span("sandbox", "lifetime")
+    if sandbox.lifetime == "fork" and (message := _fork_obstacle(tool.spec)):
+        yield Diagnostic(codes.BAD_VALUE, message, span, "write 'lifetime: call'")
     if sandbox.lifetime != "session":
         return
-    span = tool.key_span("sandbox", "lifetime")
     if not isinstance(backend, ShellBackend | PythonBackend | PluginBackend):
         message = f"'backend.{backend.tag}' has no process that could be kept between calls"
         yield Diagnostic(codes.BAD_VALUE, message, span, "remove 'lifetime: session'")
     elif sandbox.workspace == "transaction":
         message = "a transaction begins and ends with a call, but the calls of a session share a sandbox"
         yield Diagnostic(codes.BAD_VALUE, message, span, "write 'lifetime: call', or 'workspace: rw'")
+
+
+def _fork_obstacle(tool: ToolSpec) -> str | None:
+    """Return why calls of ``tool`` cannot be processes of a fork server; None if they can."""
+    sandbox, backend = tool.sandbox, tool.backend
+    if not isinstance(backend, ShellBackend | PythonBackend):
+        return f"a fork server makes processes for 'backend.python' and 'backend.shell', not for 'backend.{backend.tag}'"
+    if sandbox.network.allow:
+        return "the calls of a fork server have no network"
+    if sandbox.workspace == "transaction":
+        return "a transaction begins and ends with a call, but the calls of a fork server share its workspace"
+    if sandbox.image or sandbox.build:
+        return "a fork server has capabilities, so its Python must not come from the image of a tool"
+    if sandbox.min_isolation != "namespace":
+        return f"a fork server isolates calls by namespaces, which 'min_isolation: {sandbox.min_isolation}' forbids"
+    return None
 
 
 def _plugin_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:

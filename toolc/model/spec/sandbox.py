@@ -17,7 +17,7 @@ WRITABLE: Final[frozenset[WorkspaceMode]] = frozenset({"rw", "transaction"})
 """The modes of a workspace that a call can change."""
 
 Commit: TypeAlias = Literal["always", "success", "ask", "never"]
-Lifetime: TypeAlias = Literal["call", "session"]
+Lifetime: TypeAlias = Literal["call", "fork", "session"]
 Expose: TypeAlias = Literal["broker", "env", "file"]
 MinIsolation: TypeAlias = Literal["namespace", "gvisor", "vm"]
 

@@ -21,6 +21,9 @@ __all__ = ["DenyList", "unsupported_features"]
 SESSION_KINDS: Final = frozenset({PluginBackend.tag, PythonBackend.tag, ShellBackend.tag})
 """The kinds of backend that can keep a sandbox for several calls."""
 
+FORK_KINDS: Final = frozenset({PythonBackend.tag, ShellBackend.tag})
+"""The kinds of backend whose calls a fork server can serve."""
+
 
 class DenyList:
     """Denied names and tags of tools. May be changed at any time and from any thread.
@@ -116,8 +119,11 @@ def unsupported_features(tool: ToolSpec) -> str | None:
     """Return a message that says why this version cannot call ``tool``, or None if it can."""
     tag = tool.backend.tag
     features = [] if tag in BACKEND_KINDS or tag in COMPOSED else [f"'backend.{tag}'"]
-    if tool.sandbox.lifetime == "session" and tag not in SESSION_KINDS:
-        features.append(f"'sandbox.lifetime: session' of 'backend.{tag}'")
+    lifetime = tool.sandbox.lifetime
+    if tag not in {"session": SESSION_KINDS, "fork": FORK_KINDS}.get(lifetime, {tag}):
+        features.append(f"'sandbox.lifetime: {lifetime}' of 'backend.{tag}'")
+    if lifetime == "fork" and tool.sandbox.network.allow:
+        features.append("'sandbox.lifetime: fork' with a network")
     if not features:
         return None
     return f"tool {tool.name!r}: this version of toolc compiles {', '.join(features)} but does not run it yet"

@@ -38,7 +38,7 @@ def _start_ahead(
 ) -> None:
     spec = tool.spec
     check_admission(tool, find, options.lock, options.policy)
-    if isinstance(spec.backend, HostFunction) or composed(spec):
+    if isinstance(spec.backend, HostFunction) or composed(spec) or spec.sandbox.lifetime == "fork":
         return
     profile = profile_of(spec, options)
     engine = options.select_engine(profile).engine

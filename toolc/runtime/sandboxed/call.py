@@ -12,7 +12,7 @@
 
 No process of a call is running when its outcome is read: the sandbox is closed before, or its guest has ended all of
 them, and the executor's pool closes the empty sandbox. A transaction always waits for the end of its sandbox. If the
-reviewed spec has ``lifetime: session``, the session starts and closes the sandbox (``toolc.runtime.sessions.pool``).
+reviewed spec has ``lifetime: session`` or ``fork``, ``toolc.runtime.sessions.pool`` starts and closes the sandbox.
 """
 
 import logging
@@ -187,6 +187,8 @@ class SandboxedCall:
         """
         spec = tool.spec
         profile = profile_of(spec, options)
+        if spec.sandbox.lifetime == "fork":
+            profile = replace(profile, has_fork_server=True)
         plan = load_backend(spec.backend.tag).plan(spec.backend, bound, profile)
         reviewed = profile.limits.workspace_bytes
         plan = replace(
@@ -235,7 +237,11 @@ class SandboxedCall:
             transaction: Transaction | None = None
             if spec.sandbox.transaction is not None and workspace is not None:
                 transaction = stack.enter_context(Transaction(spec, self.bound.call_id, workspace))
-            words = guest_arguments(has_network=bool(self.plan.allow), preload=preload_of(spec))
+            words = guest_arguments(
+                has_network=bool(self.plan.allow),
+                preload=preload_of(spec),
+                has_fork_server=self.plan.profile.has_fork_server,
+            )
             start = partial(self._start, words, transaction, context.cancellation)
             outcome, sandbox = self._run(start, context, allowed_ms)
             own_ms = timeout_ms if timeout_ms <= left_ms else None
@@ -264,7 +270,7 @@ class SandboxedCall:
         if transaction:
             sandbox, profile = transaction.start(engine, profile, words)
             return Lease(sandbox, profile)
-        if pool is None:
+        if pool is None or profile.has_fork_server:
             return Lease(engine.start(profile, words), profile)
         return pool.lease(self.tool.spec.name, engine, profile, words, cancellation)
 
@@ -274,7 +280,7 @@ class SandboxedCall:
         if context.on_event is not no_caller:
             events = EventEmitter(self.tool.spec.name, self.bound.call_id, context.on_event, egress.redactor)
             egress = replace(egress, on_attempt=events.attempt)
-        has_session = self.tool.spec.sandbox.lifetime == "session"
+        has_session = self.tool.spec.sandbox.lifetime != "call"
         if not has_session and not isinstance(self.plan.invocation, PluginCall):
             return self.run_once(start, timeout_ms, context.cancellation, events, egress)
         call = SessionCall(
@@ -371,7 +377,7 @@ class SandboxedCall:
             arguments=arguments(self.bound, result, profile.limits.output_bytes),
             files=(*ENTRY.files, *libraries(ResponseHandling(select=shape.select, template=shape.template))),
         )
-        profile = replace(profile, workspace=None, loopback=LoopbackProxy(), requirements=())
+        profile = replace(profile, workspace=None, loopback=LoopbackProxy(), requirements=(), has_fork_server=False)
         return Plan(profile=profile, invocation=invocation, call_id=self.bound.call_id)
 
     def _details(self, result: ToolResult, outcome: Outcome, sandbox: JsonObject) -> JsonObject:

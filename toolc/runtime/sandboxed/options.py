@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
-from toolc.guest.launch_args import NETWORK_ARGUMENT, preload_argument
+from toolc.guest.launch_args import FORK_ARGUMENT, NETWORK_ARGUMENT, preload_argument
 from toolc.model.call import ApproveChanges, Confirm
 from toolc.model.errors import UsageError
 from toolc.model.lock_file import Lock, LockError
@@ -107,10 +107,13 @@ def profile_of(tool: ToolSpec, options: CallOptions) -> Profile:
     )
 
 
-def guest_arguments(*, has_network: bool, preload: tuple[str, ...] | None = None) -> tuple[str, ...]:
+def guest_arguments(
+    *, has_network: bool, preload: tuple[str, ...] | None = None, has_fork_server: bool = False
+) -> tuple[str, ...]:
     """Return the arguments of Python in a sandbox. ``preload`` are the modules of a Python tool, None for others."""
     network = (NETWORK_ARGUMENT,) if has_network else ()
-    return (*BOOTSTRAP_ARGUMENTS, *network, *(() if preload is None else (preload_argument(preload),)))
+    fork = (FORK_ARGUMENT,) if has_fork_server else ()
+    return (*BOOTSTRAP_ARGUMENTS, *network, *fork, *(() if preload is None else (preload_argument(preload),)))
 
 
 def preload_of(tool: ToolSpec) -> tuple[str, ...] | None:

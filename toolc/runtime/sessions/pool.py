@@ -20,6 +20,7 @@ from toolc.model.result import Outcome
 from toolc.runtime.call_details import Timing
 from toolc.runtime.cancellation import FairLock
 from toolc.runtime.egress.broker import Egress
+from toolc.runtime.sessions.forks import ForkServer
 from toolc.runtime.sessions.server import SandboxServer, Start, idle_state
 from toolc.runtime.wire.session import EndedError, SessionCall
 
@@ -35,7 +36,7 @@ class _Session:
 
     def __init__(self) -> None:
         self.lock = FairLock()
-        self.server: SandboxServer | None = None
+        self.server: SandboxServer | ForkServer | None = None
         self.used = monotonic()
 
     def end(self) -> None:
@@ -96,8 +97,11 @@ class Sessions:
     ) -> tuple[Outcome, JsonObject]:
         keep = False
         try:
+            if session.server is not None and session.server.has_ended:
+                session.end()
             if session.server is None:
-                session.server = SandboxServer(plan, start, egress, timing)
+                kind = ForkServer if plan.profile.has_fork_server else SandboxServer
+                session.server = kind(plan, start, egress, timing)
             server = session.server
             try:
                 outcome = server.call(plan, call)

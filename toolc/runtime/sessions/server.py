@@ -211,6 +211,11 @@ class SandboxServer:
             self._plugin = PluginCalls()
             self._cleanup = self._cleanup.pop_all()
 
+    @property
+    def has_ended(self) -> bool:
+        """False: the next call finds out whether the process has ended, which is the error of that call."""
+        return False
+
     def call(self, plan: Plan, call: SessionCall) -> Outcome:
         """Run one call. Raises ``EndedError`` if no other call may follow."""
         self.calls += 1

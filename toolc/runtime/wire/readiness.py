@@ -19,11 +19,16 @@ CONFIRM_SECONDS: Final = 0.5
 
 
 def make_ready(sandbox: EngineSandbox, profile: Profile) -> JsonObject:
-    """Send the guest to a new sandbox of ``profile`` and return what it reports when it is ready for a call.
+    """Send the guest to a new sandbox of ``profile``, and do what ``await_ready`` does."""
+    return await_ready(sandbox, profile, bundle())
+
+
+def await_ready(sandbox: EngineSandbox, profile: Profile, request: bytes = b"") -> JsonObject:
+    """Send ``request`` and return what the guest reports when it is ready for a call.
 
     Raises ``InfrastructureError``; the caller closes the sandbox.
     """
-    return _ask(sandbox, profile, bundle(), START_SECONDS)
+    return _ask(sandbox, profile, request, START_SECONDS)
 
 
 def confirm_ready(sandbox: EngineSandbox, profile: Profile) -> JsonObject:

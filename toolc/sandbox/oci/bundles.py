@@ -23,7 +23,7 @@ from toolc.sandbox.host.kernel import prepare_overlay
 from toolc.sandbox.host.owner import Owner, dead_directories
 from toolc.sandbox.oci import root as oci_root
 from toolc.sandbox.oci import sweep
-from toolc.sandbox.oci.config import config, resources
+from toolc.sandbox.oci.config import config, fork_setup, resources
 from toolc.sandbox.oci.hidden_paths import BASES, NOTHING, HiddenPaths, hide_paths, map_to_root
 from toolc.sandbox.oci.root import RootSpec
 from toolc.sandbox.oci.sandbox import SandboxPaths
@@ -41,6 +41,7 @@ class Bundle:
 
     folder: Path
     hidden: HiddenPaths
+    fork_setup: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +114,9 @@ class BundleDirectory:
         name = f"{_prefix(self.owner)}-{next(_NUMBERS)}"
         events = cgroups.memory_events(name) if "memory" in self.controllers else None
         state, pid_file = self.directory / "state", self.directory / "pids" / name
-        return SandboxPaths(name, runtime, state, bundle.folder, pid_file, events, root.used, bundle.hidden)
+        return SandboxPaths(
+            name, runtime, state, bundle.folder, pid_file, events, root.used, bundle.hidden, bundle.fork_setup
+        )
 
     def _with_hosts(self, profile: Profile, root: RootSpec) -> RootSpec:
         """Return ``root`` with a separate ``/etc/hosts`` if the profile needs one."""
@@ -130,6 +133,9 @@ class BundleDirectory:
         if key not in self.bundles:
             place, spec = (root.image.root, root) if root.image else self._on_host(user, root)
             mount, limits = profile.workspace, profile.limits
+            if profile.has_fork_server:
+                # Each call has one process more than in a sandbox of its own: the server.
+                limits = replace(limits, pids=limits.pids + 1)
             swap = cgroups.swap_limit(limits.memory_bytes) if "memory" in self.controllers else {}
             workspace = mount.source if mount else ""
             if mount and workspace and needs_own_mount(mount, user):
@@ -146,7 +152,10 @@ class BundleDirectory:
             if mount and mount.scratch:
                 # It belongs to this call only, and is removed with it.
                 return self._write_bundle(Path(mount.scratch) / "bundle", configuration)
-            self.bundles[key] = self._write_bundle(self.directory / "bundles" / str(len(self.bundles)), configuration)
+            bundle = self._write_bundle(self.directory / "bundles" / str(len(self.bundles)), configuration)
+            if profile.has_fork_server:
+                bundle = replace(bundle, fork_setup=fork_setup(configuration, profile))
+            self.bundles[key] = bundle
         return self.bundles[key]
 
     def _on_host(self, user: SandboxUser, root: RootSpec) -> tuple[Path, RootSpec]:

@@ -1,9 +1,11 @@
 """Convert a profile to a ``config.json`` of the OCI runtime specification, version 1.0.2."""
 
+import marshal
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
+from toolc.guest.bundle import MARSHAL_VERSION
 from toolc.guest.launch_args import LOWER
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Mount, Profile
@@ -12,11 +14,19 @@ from toolc.sandbox import seccomp
 from toolc.sandbox.common_config import HOSTNAME, MASKED_PATHS, READONLY_PATHS, tmpfs_bounds
 from toolc.sandbox.host.cgroups import CONTROLLERS
 from toolc.sandbox.host.kernel import overlay_options
+from toolc.sandbox.oci.filter_program import strict_filter
 from toolc.sandbox.oci.root import RootSpec
 from toolc.sandbox.oci.user_namespace import IdMapping, SandboxUser
 
 NAMESPACES: Final = ("pid", "ipc", "uts", "mount", "user", "network", "cgroup")
 ENVIRONMENT: Final = ("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp", "LANG=C.UTF-8")
+
+SERVER_CAPABILITIES: Final = ("CAP_SETPCAP", "CAP_SYS_ADMIN")
+"""What a fork server needs in the user namespace of its sandbox: to make namespaces and mounts for a call, and to give
+up the right to these capabilities before it runs."""
+
+_OF_EACH_CALL: Final = frozenset({"tmpfs", "devpts"})
+"""The kinds of file systems that a tool can write to."""
 
 CPU_PERIOD_US: Final = 100_000
 TOOL_BYTES: Final = 16 * MIB
@@ -52,7 +62,12 @@ def config(
         mounts += _workspace(profile.workspace, workspace, root)
     return {
         "ociVersion": "1.0.2",
-        "process": _process(user, [*root_spec.command, *arguments], image.search_path if image else None),
+        "process": _process(
+            user,
+            [*root_spec.command, *arguments],
+            image.search_path if image else None,
+            SERVER_CAPABILITIES if profile.has_fork_server else (),
+        ),
         "root": {"path": str(root), "readonly": True},
         "hostname": HOSTNAME,
         "mounts": mounts,
@@ -63,10 +78,48 @@ def config(
             "resources": resources,
             # The unprivileged guest listens on the ports where the tool's programs expect a server.
             **({"sysctl": {"net.ipv4.ip_unprivileged_port_start": "0"}} if profile.loopback.forwards else {}),
-            "seccomp": seccomp.profile(),
-            "maskedPaths": [*MASKED_PATHS],
-            "readonlyPaths": [*READONLY_PATHS],
+            **_restrictions(has_fork_server=profile.has_fork_server),
         },
+    }
+
+
+def fork_setup(configuration: JsonObject, profile: Profile) -> bytes:
+    """Return what a fork server needs to isolate calls: see ``toolc.guest.forks.isolation.Setup``.
+
+    Each call gets its own of every file system that it can write to, except the workspace. Raises
+    ``InfrastructureError``.
+    """
+    mounts = configuration["mounts"]
+    assert isinstance(mounts, list)
+    own: list[JsonValue] = []
+    for each in mounts:
+        if isinstance(each, dict) and each["type"] in _OF_EACH_CALL and each["destination"] != "/dev":
+            options = each["options"]
+            assert isinstance(options, list)
+            # Otherwise it belongs to the user that mounts it: the tool's.
+            owner: list[JsonValue] = ["uid=0", "gid=0"] if each["type"] == "tmpfs" else []
+            own.append([each["destination"], each["type"], [*options, *owner]])
+    setup: JsonObject = {
+        "is_locked": bool(profile.requirements) and all("@sha256:" in each for each in profile.requirements),
+        "mounts": own,
+        "masked": [*MASKED_PATHS],
+        "read_only": [*READONLY_PATHS],
+    }
+    return marshal.dumps(setup | {"filter": strict_filter()}, MARSHAL_VERSION)
+
+
+def _restrictions(*, has_fork_server: bool) -> JsonObject:
+    """Return the filter and the hidden paths of process 1.
+
+    Where ``/proc`` is partly covered, the kernel refuses a new one, which a fork server mounts for each call. It hides
+    the paths there.
+    """
+    if has_fork_server:
+        return {"seccomp": seccomp.fork_server_profile()}
+    return {
+        "seccomp": seccomp.profile(),
+        "maskedPaths": [*MASKED_PATHS],
+        "readonlyPaths": [*READONLY_PATHS],
     }
 
 
@@ -85,7 +138,9 @@ def resources(limits: Limits, *, swap: JsonObject, controllers: Collection[str] 
     return devices | {name: value for name, value in limited.items() if name in controllers}
 
 
-def _process(user: SandboxUser, argv: list[str], search_path: str | None) -> JsonObject:
+def _process(
+    user: SandboxUser, argv: list[str], search_path: str | None, capabilities: Sequence[str]
+) -> JsonObject:
     path = [f"PATH={search_path}"] if search_path else []
     sets = ("bounding", "effective", "inheritable", "permitted", "ambient")
     return {
@@ -95,7 +150,7 @@ def _process(user: SandboxUser, argv: list[str], search_path: str | None) -> Jso
         # The last entry with a name counts.
         "env": [*ENVIRONMENT, *path],
         "cwd": "/",
-        "capabilities": {name: [] for name in sets},
+        "capabilities": {name: [*capabilities] for name in sets},
         "noNewPrivileges": True,
         # core(5): with 1 the kernel neither writes a core file nor runs the host's crash handler.
         "rlimits": [{"type": "RLIMIT_CORE", "soft": 1, "hard": 1}],

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolc.model.errors import InfrastructureError, raise_shortage
-from toolc.model.plan import Profile
+from toolc.model.plan import LoopbackProxy, Profile
 from toolc.model.spec.sandbox import Build
 from toolc.sandbox.base import (
     Capabilities,
@@ -39,6 +39,8 @@ from toolc.sandbox.images.stored import find_base, name_of_base
 from toolc.sandbox.oci import bundles, sweep
 from toolc.sandbox.oci import probe as oci_probe
 from toolc.sandbox.oci.bundles import BundleDirectory, needs_own_mount
+from toolc.sandbox.oci.filter_program import NO_LIBRARY, library
+from toolc.sandbox.oci.fork_server import OciForkServer
 from toolc.sandbox.oci.hidden_paths import NOTHING, HiddenPaths
 from toolc.sandbox.oci.root import HOST, RootSpec
 from toolc.sandbox.oci.sandbox import Launch, OciSandbox, with_stream_setup
@@ -90,6 +92,8 @@ class OciEngine:
                 "use the docker engine with a runtime that offers it"
             )
         if reason := unenforced_reason(self._known_capabilities(), profile):
+            return reason
+        if profile.has_fork_server and (reason := _fork_server_obstacle(profile)):
             return reason
         try:
             _close(self._open_workspace(profile, _user_of(profile)))
@@ -143,6 +147,8 @@ class OciEngine:
             raise InfrastructureError(str(self.unsupported_reason(profile)))
         if reason := unenforced_reason(self._known_capabilities(), profile):
             raise InfrastructureError(reason)
+        if profile.has_fork_server and (reason := _fork_server_obstacle(profile)):
+            raise InfrastructureError(reason)
         runtime = oci_probe.runtime()
         if runtime is None:
             raise InfrastructureError("runc is not installed; install it: apt-get install runc")
@@ -157,7 +163,8 @@ class OciEngine:
             tree = self._open_workspace(profile, user)
             try:
                 with self._starting:
-                    return OciSandbox(paths, str(user), _launcher(paths.hidden, tree, directory.mount_point))
+                    kind = OciForkServer if profile.has_fork_server else OciSandbox
+                    return kind(paths, str(user), _launcher(paths.hidden, tree, directory.mount_point))
             finally:
                 _close(tree)
 
@@ -288,6 +295,17 @@ def _ready_root(profile: Profile) -> RootSpec | None:
     base = find_base(name_of_base(profile))
     has_python = base is not None and any(store.read_notes(PYTHONS, base.digest))
     return RootSpec(image=base, command=IMAGE_COMMAND) if has_python else None
+
+
+def _fork_server_obstacle(profile: Profile) -> str | None:
+    """Return why a fork server cannot isolate the calls of ``profile``; None if it can."""
+    if profile.image or profile.build:
+        return "with lifetime: fork, process 1 has capabilities, so its Python must not come from the image of a tool"
+    if profile.loopback != LoopbackProxy():
+        return "with lifetime: fork, calls have no network"
+    if profile.workspace and profile.workspace.mode == "overlay":
+        return "with lifetime: fork, a workspace cannot be a transaction"
+    return None if library() else f"lifetime: fork needs a filter for each call, and {NO_LIBRARY}"
 
 
 def _missing_image(profile: Profile) -> str | None:

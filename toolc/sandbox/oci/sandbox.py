@@ -113,7 +113,7 @@ class SandboxPaths:
     """The name of one sandbox, and the paths of its files.
 
     ``memory_events`` is the kernel's file of counters for it, None if its memory is not limited. ``hidden`` is what
-    must be mounted before it starts.
+    must be mounted before it starts. ``fork_setup`` is what a fork server needs, empty for other sandboxes.
     """
 
     name: str
@@ -124,6 +124,7 @@ class SandboxPaths:
     memory_events: Path | None
     image: ImageUsed | None = None
     hidden: HiddenPaths = NOTHING
+    fork_setup: bytes = b""
 
     def command(self) -> list[str]:
         """Return the command that runs the sandbox until it ends."""

@@ -1,0 +1,10 @@
+"""The fork server of ``lifetime: fork``: process 1 of a sandbox, which makes a process for each call.
+
+- ``isolation``: namespaces, file systems, capabilities and filter of the process of one call. Public: ``Setup``,
+  ``clone``, ``isolate``.
+- ``preloading``: modules that all calls share, and what they must not leave in the server. Public: ``preload``.
+- ``server``: process 1. Start reading here. Public: ``main``.
+
+May import: ``frames``, ``launch_args``, ``preload``, ``processes`` and ``supervisor``. ``toolc.sandbox.oci.fork_server``
+is the other side.
+"""

@@ -1,0 +1,147 @@
+"""Process 1 of a sandbox with ``lifetime: fork``: makes one process for each call, and reports its end.
+
+It reads no content of a call, and nothing that a tool writes: the stream of a call is a socket of its own, which the
+host sends with its request (unix(7), SCM_RIGHTS). The process of the call then does what process 1 of any other
+sandbox does (``toolc.guest.supervisor``). Frames on the stream of the server:
+
+===== ====== ========================================================================================================
+type  sender meaning
+===== ====== ========================================================================================================
+CALL  host   the first: ``toolc.guest.forks.isolation.Setup``; then, each with a descriptor: make the process of a call
+READY guest  the server is ready, as for any sandbox
+CLOSE host   kill the process of the call
+EXIT  guest  the process of the call has ended, and with it every process of its namespace: its status
+===== ====== ========================================================================================================
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+
+from toolc.guest import frames, launch_args
+from toolc.guest.forks.isolation import Setup, clone, isolate
+from toolc.guest.forks.preloading import preload
+from toolc.guest.frames import FrameError, FrameReader, encode
+from toolc.guest.json_text import encode_json
+from toolc.guest.processes import forbid_inspection
+from toolc.guest.supervisor import run_call, run_process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import _socket
+    import signal
+else:
+    import _signal as signal  # the modules signal and socket take long to import
+    import _socket
+
+__all__ = ["main"]
+
+READ_SIZE = 64 * 1024
+
+
+def main() -> None:
+    """Run as process 1 until the host closes the stream; does not return."""
+    run_process(_serve)
+
+
+def _serve() -> None:
+    server = _Server(_claim_stream())
+    forbid_inspection()
+    server.run()
+
+
+def _claim_stream() -> _socket.socket:
+    """Move the stream to the host away from stdin and stdout."""
+    fd = os.dup(0)
+    null = os.open(os.devnull, os.O_RDWR)
+    for target in (0, 1):
+        os.dup2(null, target)
+    os.close(null)
+    return _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, fd)
+
+
+class _Server:
+    """The server. ``_child`` is the process of the call, ``_child_fd`` its descriptor; both -1 if there is none."""
+
+    def __init__(self, control: _socket.socket) -> None:
+        self._control = control
+        self._reader = FrameReader()
+        self._setup: Setup | None = None
+        self._child = self._child_fd = -1
+        self._received: list[int] = []
+
+    def run(self) -> None:
+        """Serve until the host closes the stream. Raises ``FrameError`` if the host violates the protocol."""
+        while True:
+            poll = select.poll()
+            poll.register(self._control.fileno(), select.POLLIN)
+            if self._child_fd >= 0:
+                poll.register(self._child_fd, select.POLLIN)
+            ready = {fd for fd, _ in poll.poll()}
+            if self._child_fd in ready:
+                self._reap()
+            if self._control.fileno() in ready and not self._receive():
+                return
+
+    def _receive(self) -> bool:
+        space = _socket.CMSG_SPACE(4)
+        data, ancillary, flags, _ = self._control.recvmsg(READ_SIZE, space, _socket.MSG_CMSG_CLOEXEC)
+        if not data:
+            return False
+        if flags & _socket.MSG_CTRUNC:
+            raise FrameError("more descriptors than one")
+        for level, kind, content in ancillary:
+            if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
+                self._received.append(int.from_bytes(content[:4], sys.byteorder))
+        for kind, stream, payload in self._reader.feed(data):
+            self._handle(kind, stream, payload)
+        return True
+
+    def _handle(self, kind: int, stream: int, payload: bytes) -> None:
+        if kind == frames.CALL and self._setup is None:
+            self._setup = Setup(payload)
+            preload(is_locked=self._setup.is_locked, kept=(self._control.fileno(),))
+            python = "%d.%d.%d" % sys.version_info[:3]
+            report = {"python": python, "workspace": launch_args.workspace_identity()}
+            self._send(encode(frames.READY, 0, encode_json(report)))
+        elif kind == frames.CALL and self._setup is not None and self._child < 0 and len(self._received) == 1:
+            self._fork(self._setup, self._received.pop())
+        elif kind == frames.CLOSE and stream == frames.FIRST_CONNECTION:
+            if self._child > 0:
+                os.kill(self._child, signal.SIGKILL)
+        else:
+            raise FrameError("unexpected frame of type %d on stream %d" % (kind, stream))
+
+    def _fork(self, setup: Setup, wire: int) -> None:
+        child = clone()
+        if child == 0:
+            self._run_child(setup, wire)
+        os.close(wire)
+        self._child, self._child_fd = child, os.pidfd_open(child)
+
+    def _run_child(self, setup: Setup, wire: int) -> None:
+        """Run the call as process 1 of its namespace; does not return."""
+        status = 1
+        try:
+            self._control.close()
+            isolate(setup)
+            run_call(wire, os.dup(wire))
+            status = 0
+        except BrokenPipeError:
+            status = 0
+        except BaseException:  # noqa: BLE001  a child must never return into its parent's frames
+            sys.excepthook(*sys.exc_info())
+            sys.stderr.flush()
+        finally:
+            os._exit(status)
+
+    def _reap(self) -> None:
+        _, status = os.waitpid(self._child, 0)
+        os.close(self._child_fd)
+        self._child = self._child_fd = -1
+        self._send(encode(frames.EXIT, 0, encode_json({"status": status})))
+
+    def _send(self, data: bytes) -> None:
+        self._control.sendall(data)
