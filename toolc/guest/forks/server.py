@@ -2,15 +2,17 @@
 
 It reads no content of a call, and nothing that a tool writes: the stream of a call is a socket of its own, which the
 host sends with its request (unix(7), SCM_RIGHTS). The process of the call then does what process 1 of any other
-sandbox does (``toolc.guest.supervisor``). Frames on the stream of the server:
+sandbox does (``toolc.guest.supervisor``). Frames on the stream of the server; ``stream`` is the number of the process,
+which the host chooses:
 
 ===== ====== ========================================================================================================
 type  sender meaning
 ===== ====== ========================================================================================================
-CALL  host   the first: ``toolc.guest.forks.isolation.Setup``; then, each with a descriptor: make the process of a call
+CALL  host   the first: ``toolc.guest.forks.isolation.Setup``
 READY guest  the server is ready, as for any sandbox
-CLOSE host   kill the process of the call
-EXIT  guest  the process of the call has ended, and with it every process of its namespace: its status
+OPEN  host   with a descriptor: make the process of a call
+CLOSE host   kill this process, if it has not ended
+CLOSE guest  this process has ended, and with it every process of its namespace
 ===== ====== ========================================================================================================
 """
 
@@ -63,25 +65,24 @@ def _claim_stream() -> _socket.socket:
 
 
 class _Server:
-    """The server. ``_child`` is the process of the call, ``_child_fd`` its descriptor; both -1 if there is none."""
+    """The server. ``_children`` are the processes of calls: number and process id by their descriptors."""
 
     def __init__(self, control: _socket.socket) -> None:
         self._control = control
         self._reader = FrameReader()
         self._setup: Setup | None = None
-        self._child = self._child_fd = -1
+        self._children: dict[int, tuple[int, int]] = {}
         self._received: list[int] = []
 
     def run(self) -> None:
         """Serve until the host closes the stream. Raises ``FrameError`` if the host violates the protocol."""
         while True:
             poll = select.poll()
-            poll.register(self._control.fileno(), select.POLLIN)
-            if self._child_fd >= 0:
-                poll.register(self._child_fd, select.POLLIN)
+            for fd in (self._control.fileno(), *self._children):
+                poll.register(fd, select.POLLIN)
             ready = {fd for fd, _ in poll.poll()}
-            if self._child_fd in ready:
-                self._reap()
+            for fd in ready & self._children.keys():
+                self._reap(fd)
             if self._control.fileno() in ready and not self._receive():
                 return
 
@@ -100,32 +101,37 @@ class _Server:
         return True
 
     def _handle(self, kind: int, stream: int, payload: bytes) -> None:
-        if kind == frames.CALL and self._setup is None:
+        setup = self._setup
+        if kind == frames.CALL and setup is None:
             self._setup = Setup(payload)
             preload(is_locked=self._setup.is_locked, kept=(self._control.fileno(),))
             python = "%d.%d.%d" % sys.version_info[:3]
             report = {"python": python, "workspace": launch_args.workspace_identity()}
-            self._send(encode(frames.READY, 0, encode_json(report)))
-        elif kind == frames.CALL and self._setup is not None and self._child < 0 and len(self._received) == 1:
-            self._fork(self._setup, self._received.pop())
-        elif kind == frames.CLOSE and stream == frames.FIRST_CONNECTION:
-            if self._child > 0:
-                os.kill(self._child, signal.SIGKILL)
+            self._control.sendall(encode(frames.READY, 0, encode_json(report)))
+        elif kind == frames.OPEN and setup is not None and self._received:
+            self._fork(setup, stream, self._received.pop(0))
+        elif kind == frames.CLOSE:
+            for number, child in self._children.values():
+                if number == stream:
+                    os.kill(child, signal.SIGKILL)
         else:
             raise FrameError("unexpected frame of type %d on stream %d" % (kind, stream))
 
-    def _fork(self, setup: Setup, wire: int) -> None:
+    def _fork(self, setup: Setup, number: int, wire: int) -> None:
         child = clone()
         if child == 0:
             self._run_child(setup, wire)
         os.close(wire)
-        self._child, self._child_fd = child, os.pidfd_open(child)
+        self._children[os.pidfd_open(child)] = number, child
 
     def _run_child(self, setup: Setup, wire: int) -> None:
         """Run the call as process 1 of its namespace; does not return."""
         status = 1
         try:
+            # The streams of this server and of other calls.
             self._control.close()
+            for fd in (*self._children, *self._received):
+                os.close(fd)
             isolate(setup)
             run_call(wire, os.dup(wire))
             status = 0
@@ -137,11 +143,8 @@ class _Server:
         finally:
             os._exit(status)
 
-    def _reap(self) -> None:
-        _, status = os.waitpid(self._child, 0)
-        os.close(self._child_fd)
-        self._child = self._child_fd = -1
-        self._send(encode(frames.EXIT, 0, encode_json({"status": status})))
-
-    def _send(self, data: bytes) -> None:
-        self._control.sendall(data)
+    def _reap(self, fd: int) -> None:
+        number, child = self._children.pop(fd)
+        os.waitpid(child, 0)
+        os.close(fd)
+        self._control.sendall(encode(frames.CLOSE, number))

@@ -134,8 +134,8 @@ class BundleDirectory:
             place, spec = (root.image.root, root) if root.image else self._on_host(user, root)
             mount, limits = profile.workspace, profile.limits
             if profile.has_fork_server:
-                # Each call has one process more than in a sandbox of its own: the server.
-                limits = replace(limits, pids=limits.pids + 1)
+                # The server, and the two processes of the next call.
+                limits = replace(limits, pids=limits.pids + 3)
             swap = cgroups.swap_limit(limits.memory_bytes) if "memory" in self.controllers else {}
             workspace = mount.source if mount else ""
             if mount and workspace and needs_own_mount(mount, user):

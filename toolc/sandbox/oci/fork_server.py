@@ -4,7 +4,7 @@ Each call has a stream of its own: a socket whose other end the server gives to 
 process of a call sends, it cannot reach the stream of the server, or another call. See ``toolc.guest.forks.server``.
 """
 
-import os
+import itertools
 import select
 import socket
 import time
@@ -26,73 +26,110 @@ MAX_REPORT: Final = 4096
 
 
 class OciForkServer(OciSandbox):
-    """An ``EngineForkServer`` (see ``toolc.sandbox.base``)."""
+    """An ``EngineForkServer`` (see ``toolc.sandbox.base``).
+
+    From the second call on, the process of the next call is made while a call runs. It has no content of a call.
+    """
 
     def __init__(self, paths: SandboxPaths, user: str, launch: Launch) -> None:
         """Start the sandbox as ``OciSandbox`` does. Raises ``InfrastructureError``; then nothing is left."""
         super().__init__(paths, user, launch)
         self.setup = frames.encode(frames.CALL, 0, paths.fork_setup)
-        self._reader = FrameReader(MAX_REPORT)
-        self._is_calling = False
         self.has_ended = False
+        self._reader = FrameReader(MAX_REPORT)
+        self._numbers = itertools.count(frames.FIRST_CONNECTION)
+        self._running: set[int] = set()
+        self._next: ForkedProcess | None = None
+        self._has_called = False
 
     def fork(self) -> "ForkedProcess":
-        """Make the process of a call. Raises ``InfrastructureError``; then the server must not be used again."""
-        if self._is_calling or self.has_ended:
-            raise InfrastructureError("the fork server of the sandbox has ended")
+        """Return the process of the next call. Raises ``InfrastructureError``; then the server has ended."""
+        self._receive_reports()
+        process, self._next = self._next, None
         kills = self.memory_kills()
-        try:
-            ours, theirs = socket.socketpair()
-        except OSError as error:
-            raise_shortage(error)
-            raise
-        with theirs:
-            process = ForkedProcess(self, ours, kills)
-            try:
-                self._request(frames.encode(frames.CALL), theirs.fileno())
-            except OSError:
-                self.has_ended = True
-                process.shut_down()
-                ours.close()
-                raise InfrastructureError(f"the fork server of the sandbox has ended{self._output()}") from None
-        self._is_calling = True
+        if process is not None and (not self.is_running(process.number) or process.kills != kills):
+            # The kernel may have killed a part of it.
+            process.close()
+            process = None
+        process = process or self._make(kills)
+        if self._has_called:
+            self._next = self._make(kills)
+        self._has_called = True
         return process
+
+    def is_running(self, number: int) -> bool:
+        """Return whether the process of a call has not ended, as far as the server has reported."""
+        return number in self._running and not self.has_ended
 
     def memory_kills(self) -> int:
         """Return how many processes of this sandbox the kernel has killed because memory ran out."""
         return (cgroups.oom_kills(self._memory_events) if self._memory_events else None) or 0
 
-    def await_end(self, seconds: float) -> bool:
-        """Wait until the process of the call has ended. Return False if it has not; also if the server has ended."""
+    def await_end(self, number: int, seconds: float) -> bool:
+        """Wait until the process of a call, or the server, has ended. Return False if that takes too long."""
         deadline = time.monotonic() + seconds
-        while self._is_calling and not self.has_ended:
-            data = self.read()
-            if data is None:
+        while self.is_running(number):
+            if not self._receive_reports():
                 left = deadline - time.monotonic()
                 if left <= 0:
                     return False
                 poll = select.poll()
                 poll.register(self.fileno(), select.POLLIN)
                 poll.poll(left * 1000)
-            else:
-                self._receive(data)
-        return not self._is_calling
+        return True
 
-    def kill(self) -> None:
-        """Kill the process of the call, and with it all processes of its namespace."""
+    def kill(self, number: int) -> None:
+        """Kill the process of a call, and with it all processes of its namespace."""
         with suppress(OSError):
-            self._request(frames.encode(frames.CLOSE, frames.FIRST_CONNECTION))
+            self._request(frames.encode(frames.CLOSE, number))
 
-    def _receive(self, data: bytes) -> None:
+    def close(self) -> None:
+        """Stop the sandbox with all processes. See ``OciSandbox``."""
+        self.has_ended = True
+        process, self._next = self._next, None
+        super().close()
+        if process is not None:
+            process.close()
+
+    def _make(self, kills: int) -> "ForkedProcess":
+        if self.has_ended:
+            raise self._end()
         try:
-            found = [(kind, stream) for kind, stream, _ in self._reader.feed(data)]
-        except FrameError:
-            self.has_ended = True
-            return
-        if found == [(frames.EXIT, 0)]:
-            self._is_calling = False
-        elif not data or found:
-            self.has_ended = True
+            ours, theirs = socket.socketpair()
+        except OSError as error:
+            raise_shortage(error)
+            raise
+        with theirs:
+            process = ForkedProcess(self, next(self._numbers), ours, kills)
+            try:
+                self._request(frames.encode(frames.OPEN, process.number), theirs.fileno())
+            except OSError:
+                process.close()
+                raise self._end() from None
+        self._running.add(process.number)
+        return process
+
+    def _end(self) -> InfrastructureError:
+        self.close()
+        output = self.error_output()
+        reason = f"; its error output:\n{output}" if output else ""
+        return InfrastructureError(f"the fork server of a sandbox has ended{reason}")
+
+    def _receive_reports(self) -> bool:
+        """Process the reports that have arrived. Return whether there were any."""
+        received = False
+        while not self.has_ended and (data := self.read()) is not None:
+            received = True
+            try:
+                found = [(kind, stream) for kind, stream, _ in self._reader.feed(data)]
+            except FrameError:
+                found = [(frames.EXIT, 0)]
+            for kind, number in found:
+                # Anything else violates the protocol.
+                self.has_ended = self.has_ended or kind != frames.CLOSE or number not in self._running
+                self._running.discard(number)
+            self.has_ended = self.has_ended or not data
+        return received
 
     def _request(self, request: bytes, *descriptors: int) -> None:
         """Send all of ``request``, which fits into the socket's buffer. Raises ``OSError``."""
@@ -107,21 +144,21 @@ class OciForkServer(OciSandbox):
         if sent < len(request):
             raise BrokenPipeError
 
-    def _output(self) -> str:
-        output = self.error_output()
-        return f"; its error output:\n{output}" if output else ""
-
 
 class ForkedProcess(SocketStream):
-    """The process of one call: an ``EngineSandbox`` (see ``toolc.sandbox.base``)."""
+    """The process of one call: an ``EngineSandbox`` (see ``toolc.sandbox.base``).
 
-    def __init__(self, server: OciForkServer, connection: socket.socket, kills: int) -> None:
+    ``kills`` is ``memory_kills`` of its server when it was made.
+    """
+
+    def __init__(self, server: OciForkServer, number: int, connection: socket.socket, kills: int) -> None:
         super().__init__(connection)
         self.user = server.user
         self.image: ImageUsed | None = server.image
         self.created = time.perf_counter()
+        self.number = number
+        self.kills = kills
         self._server = server
-        self._kills = kills
         self._out_of_memory: bool | None = None
 
     def out_of_memory(self) -> bool:
@@ -130,7 +167,7 @@ class ForkedProcess(SocketStream):
             return self._out_of_memory
         if self._server.has_ended:
             return self._server.out_of_memory()
-        return self._server.memory_kills() > self._kills
+        return self._server.memory_kills() > self.kills
 
     def error_output(self) -> str:
         """Return the error output of the server and of the processes of its calls, at most 4 KiB."""
@@ -145,10 +182,10 @@ class ForkedProcess(SocketStream):
             return
         super().close()
         server = self._server
-        if not server.await_end(CLOSE_SECONDS) and not server.has_ended:
-            server.kill()
-            server.await_end(KILL_SECONDS)
-        if server.has_ended or not server.await_end(0):
-            server.has_ended = True
+        if not server.await_end(self.number, CLOSE_SECONDS):
+            server.kill(self.number)
+            if not server.await_end(self.number, KILL_SECONDS):
+                server.has_ended = True
+        if server.has_ended:
             server.close()
         self._out_of_memory = self.out_of_memory()
