@@ -11,7 +11,7 @@ from toolc.model.destinations import covers, format_destination
 from toolc.model.permissions import OWN, Grant, Permissions, format_permissions, permissions_of
 from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
 from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
-from toolc.model.spec.sandbox import Destination
+from toolc.model.spec.sandbox import Destination, Lifetime
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import ISOLATION, Policy, PolicyError, PolicyKey, path_matches
 
@@ -161,11 +161,18 @@ def _workspace(request: PolicyRequest) -> Iterator[Violation]:
             yield request.violation("workspace", each, message, ("sandbox", "workspace"), modes)
 
 
+_LIFETIMES: Final[dict[Lifetime, str]] = {
+    "call": "calls have one sandbox per call",
+    "fork": "calls are processes of one fork server",
+    "session": "calls have one sandbox per session",
+}
+
+
 def _lifetime(request: PolicyRequest) -> Iterator[Violation]:
     lifetimes = request.policy.lifetime
     for each in request.permissions.lifetimes:
         if lifetimes is not None and each.value not in lifetimes:
-            message = f"calls have one sandbox per {each.value}, which {request.policy.path} does not allow"
+            message = f"{_LIFETIMES[each.value]}, which {request.policy.path} does not allow"
             yield request.violation("lifetime", each, message, ("sandbox", "lifetime"), lifetimes)
 
 

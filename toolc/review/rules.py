@@ -47,6 +47,7 @@ _RISKS: Final[tuple[tuple[str, str, Grade, str], ...]] = (
     ("RSK18", "test-weakened", "medium", "test removed or weakened"),
     ("RSK19", "public-credential", "high", "credential that is declared public"),
     ("RSK20", "arguments-widened", "high", "new argument values or defaults reach a command, URL, request or code"),
+    ("RSK21", "fork-server", "medium", "calls are processes of one fork server"),
 )
 _SURFACE: Final[tuple[tuple[str, str, Grade, str], ...]] = (
     ("SUR01", "definition-changed", "low", "definition that a model sees changed"),

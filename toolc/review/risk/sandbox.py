@@ -1,4 +1,4 @@
-"""Risks of the sandbox: RSK03 (image), RSK04 (isolation), RSK05 (limits) and RSK13 (lifetime)."""
+"""Risks of the sandbox: RSK03 (image), RSK04 (isolation), RSK05 (limits), RSK13 and RSK21 (lifetime)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 from toolc.model.permissions import Permissions
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
-from toolc.model.spec.sandbox import Build, Limits, MinIsolation
+from toolc.model.spec.sandbox import Build, Lifetime, Limits, MinIsolation
 from toolc.model.spec.tool import ToolSpec
 from toolc.review.model.change import Grade, ToolChange
 from toolc.review.risk.base import Sides, gained, risk_rule, steps_suffix
@@ -163,9 +163,27 @@ def _agent(sides: Sides) -> Iterator[ToolChange]:
 
 
 @risk_rule("RSK13")
-def check_lifetime(sides: Sides) -> Iterator[ToolChange]:
+def check_session(sides: Sides) -> Iterator[ToolChange]:
     """Report ``lifetime: session`` where it was not set before."""
     for each in gained(sides.permissions_before.lifetimes, sides.permissions_after.lifetimes):
         if each.value == "session":
             message = f"all calls of a session share one sandbox{each.by}"
-            yield sides.risk("RSK13", "high", message, ("sandbox", "lifetime"), "call", "session")
+            before = _lifetime(sides.permissions_before)
+            yield sides.risk("RSK13", "high", message, ("sandbox", "lifetime"), before, "session")
+
+
+@risk_rule("RSK21")
+def check_fork_server(sides: Sides) -> Iterator[ToolChange]:
+    """Report ``lifetime: fork`` where it was not set before, unless calls shared a session."""
+    if _lifetime(sides.permissions_before) == "session":
+        return
+    for each in gained(sides.permissions_before.lifetimes, sides.permissions_after.lifetimes):
+        if each.value == "fork":
+            message = f"calls are processes of one fork server and share its limits{each.by}"
+            yield sides.risk("RSK21", "medium", message, ("sandbox", "lifetime"), "call", "fork")
+
+
+def _lifetime(permissions: Permissions) -> Lifetime:
+    """Return the lifetime with the weakest isolation between calls."""
+    found = {each.value for each in permissions.lifetimes}
+    return next((each for each in ("session", "fork") if each in found), "call")

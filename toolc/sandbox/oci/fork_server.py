@@ -93,7 +93,7 @@ class OciForkServer(OciSandbox):
 
     def _make(self, kills: int) -> "ForkedProcess":
         if self.has_ended:
-            raise self._end()
+            raise self._ended_error()
         try:
             ours, theirs = socket.socketpair()
         except OSError as error:
@@ -105,11 +105,11 @@ class OciForkServer(OciSandbox):
                 self._request(frames.encode(frames.OPEN, process.number), theirs.fileno())
             except OSError:
                 process.close()
-                raise self._end() from None
+                raise self._ended_error() from None
         self._running.add(process.number)
         return process
 
-    def _end(self) -> InfrastructureError:
+    def _ended_error(self) -> InfrastructureError:
         self.close()
         output = self.error_output()
         reason = f"; its error output:\n{output}" if output else ""

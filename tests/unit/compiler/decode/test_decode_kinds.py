@@ -57,11 +57,37 @@ PLUGIN = "backend: {plugin: {command: [python3, tool.py], files: [tool.py]}}\n"
             "backend: {http: {url: 'https://example.com/'}}\nsandbox: {lifetime: session}\n",
             "5:11 TC108 'backend.http' has no process that could be kept between calls",
         ),
+        (
+            PLUGIN + "sandbox: {lifetime: fork}\n",
+            "5:11 TC108 a fork server makes processes for 'backend.python' and 'backend.shell', not for "
+            "'backend.plugin'",
+        ),
+        (
+            ECHO + "sandbox: {lifetime: fork, network: {allow: ['example.com:443']}}\n",
+            "5:11 TC108 the calls of a fork server have no network",
+        ),
+        (
+            ECHO + "sandbox: {lifetime: fork, workspace: transaction}\n",
+            "5:11 TC108 a transaction begins and ends with a call, but the calls of a fork server share its workspace",
+        ),
+        (
+            ECHO + "sandbox: {lifetime: fork, image: 'debian:bookworm'}\n",
+            "5:11 TC108 a fork server has capabilities, so its Python must not come from the image of a tool",
+        ),
+        (
+            ECHO + "sandbox: {lifetime: fork, min_isolation: gvisor}\n",
+            "5:11 TC108 a fork server isolates calls by namespaces, which 'min_isolation: gvisor' forbids",
+        ),
     ],
 )
 def test_invalid_plugins_and_sessions_are_rejected(tmp_path: Path, text: str, finding: str) -> None:
     (tmp_path / "tool.py").write_text("pass\n", encoding="utf-8")
     assert found_in(tmp_path, HEAD + text) == [finding]
+
+
+@pytest.mark.parametrize("sandbox", ["lifetime: fork", "lifetime: fork, workspace: rw, secrets: {KEY: {expose: env}}"])
+def test_a_shell_tool_may_have_a_fork_server(tmp_path: Path, sandbox: str) -> None:
+    assert tool_of(tmp_path, f"{HEAD}{ECHO}sandbox: {{{sandbox}}}\n").sandbox.lifetime == "fork"
 
 
 def test_command_words_without_a_file_are_accepted(tmp_path: Path) -> None:
