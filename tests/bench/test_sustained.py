@@ -1,4 +1,4 @@
-"""How many calls a second eight callers complete: with an empty pool, with a full one, and with the engine alone.
+"""How many calls a second eight callers complete: with an empty and a full pool, a fork server, and the engine alone.
 
 The engine alone creates and starts a sandbox, waits for READY, runs the call, and removes the sandbox, without an
 executor. No test fails because of a time.
@@ -12,7 +12,7 @@ import pytest
 from interleaved import SUSTAINED_CALLERS, Subject, rates
 from peers import MissingError, docker_run
 from recording import record
-from toolc_calls import bare, cold, engines, warm
+from toolc_calls import bare, cold, engines, forked, warm
 
 from toolc.model.names import ENGINES
 
@@ -30,6 +30,8 @@ def test_sustained_calls(calls: int, tmp_path: Path, capsys: pytest.CaptureFixtu
             empty = named(stack.enter_context(cold(tmp_path, engine, "echo")), f"toolc {engine}, pool empty")
             waiting = stack.enter_context(warm(tmp_path, engine, "echo", SUSTAINED_CALLERS))
             subjects = [alone, empty, named(waiting, f"toolc {engine}, pool full")]
+            if engine == "oci":
+                subjects.append(named(stack.enter_context(forked(tmp_path, "echo")), "toolc oci, lifetime: fork"))
             if engine == "docker":
                 try:
                     call = stack.enter_context(docker_run(tmp_path, SUSTAINED_CALLERS))

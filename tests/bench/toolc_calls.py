@@ -119,6 +119,16 @@ def cold(folder: Path, engine: str, tool: str) -> Iterator[Subject]:
 
 
 @contextmanager
+def forked(folder: Path, tool: str) -> Iterator[Subject]:
+    """Yield a tool whose calls are processes of a fork server, which only oci offers."""
+    text = SPEC.replace("toolc: 1\n", "toolc: 1\ndefaults: {sandbox: {lifetime: fork}}\n")
+    (folder / "forked.yaml").write_text(text, encoding="utf-8")
+    with Executor(Registry.load(folder / "forked.yaml"), engine="oci") as executor:
+        stages = list[dict[str, float]]()
+        yield Subject(name=name_of("oci", tool, "fork"), call=caller(executor, tool, stages), stages=stages)
+
+
+@contextmanager
 def bare(folder: Path, engine_name: str) -> Iterator[Subject]:
     """Yield the engine alone: create and start a sandbox, wait for READY, run the call, and remove the sandbox."""
     plan, engine, words = shell_plan(folder), load(engine_name), guest_arguments(has_network=False)

@@ -66,7 +66,9 @@ class Case:
         return {"type": "object", "properties": properties}
 
     def spec(self, sandbox: JsonObject) -> str:
-        """Return the spec of the tool, with ``sandbox`` added to its own."""
+        """Return the spec of the tool, with ``sandbox`` added to its own, if the tool can have it."""
+        if sandbox.get("lifetime") == "fork" and not self._may_fork:
+            sandbox = {}
         return json.dumps(
             {
                 "toolc": 1,
@@ -79,6 +81,13 @@ class Case:
             },
             ensure_ascii=False,
         )
+
+    @property
+    def _may_fork(self) -> bool:
+        """Whether calls of the tool can be processes of a fork server."""
+        has_kind = "shell" in self.backend or "python" in self.backend
+        others = ("network", "image", "build", "lifetime", "min_isolation")
+        return has_kind and "transaction" not in str(self.sandbox) and not any(key in self.sandbox for key in others)
 
     def expected(self, configuration: str) -> Expected:
         """Return the expected envelope in this configuration."""

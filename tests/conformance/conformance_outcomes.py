@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 import pytest
-from configurations import ALL_CONFIGURATIONS, CONFIGURATIONS, NEWER_DOCKER, PODMAN, WARM
+from configurations import ALL_CONFIGURATIONS, CONFIGURATIONS, FORKED, NEWER_DOCKER, PODMAN, WARM
 from conformance_batch import run_batch
 from conformance_case import Case, mismatches
 
@@ -71,7 +71,7 @@ class Outcomes:
     "configuration",
     [
         *CONFIGURATIONS,
-        *(each.name for each in WARM),
+        *(each.name for each in (*WARM, *FORKED)),
         *(pytest.param(each.name, marks=pytest.mark.integrations) for each in (PODMAN, NEWER_DOCKER)),
     ],
 )
@@ -81,7 +81,8 @@ def test_result_is_as_expected(outcomes: Outcomes, configuration: str, name: str
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    "configuration", [*(each for each in CONFIGURATIONS if each != REFERENCES[0]), *(each.name for each in WARM)]
+    "configuration",
+    [*(each for each in CONFIGURATIONS if each != REFERENCES[0]), *(each.name for each in (*WARM, *FORKED))],
 )
 def test_engines_agree(outcomes: Outcomes, configuration: str, name: str) -> None:
     outcomes.check_agreement(configuration, name)

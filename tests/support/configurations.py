@@ -165,5 +165,11 @@ WARM: Final = tuple(
 )
 """The configurations with a warm sandbox for each call."""
 
-ALL_CONFIGURATIONS: Final = {**CONFIGURATIONS, **{each.name: each for each in (PODMAN, NEWER_DOCKER, *WARM)}}
+FORKED: Final = tuple(
+    replace(CONFIGURATIONS[name], name=f"{name}, fork", like=name, sandbox={"lifetime": "fork"})
+    for name in ("oci root", "oci user")
+)
+"""The configurations whose calls are processes of a fork server, if their tools can have one."""
+
+ALL_CONFIGURATIONS: Final = {**CONFIGURATIONS, **{each.name: each for each in (PODMAN, NEWER_DOCKER, *WARM, *FORKED)}}
 """The configurations in which the conformance suite runs."""

@@ -87,7 +87,8 @@ class Executor:
       ``Deny()`` or ``Allow(other_arguments)``. Without it these calls are denied. Both functions run on the thread of
       the call.
     - ``configuration``: the user's configuration; by default the result of ``load_configuration``.
-    - ``session_idle``: seconds without a call after which the sandbox of a tool with ``lifetime: session`` is closed.
+    - ``session_idle``: seconds without a call after which the sandbox of a tool with ``lifetime: session`` or ``fork``
+      is closed.
     - ``keep_results``: store what is removed from long results until ``close``, and offer the tool ``read_result``,
       which reads it.
     - ``pool``: how sandboxes are started ahead of calls. With None each sandbox is started when its call needs it.

@@ -1,8 +1,8 @@
 """The code that runs inside a sandbox: a supervisor and its worker, sent as source code at start.
 
-Standard library only, Python 3.9 and later. Start reading in ``supervisor``. ``http`` runs HTTP tools in the worker,
-``network`` is the network of the sandbox, ``programs`` serves ``toolc.Sandbox``. ``toolc.runtime.wire`` is the other
-side of ``frames``.
+Standard library only, Python 3.9 and later. Start reading in ``supervisor``. ``forks`` makes a process for each call,
+``http`` runs HTTP tools in the worker, ``network`` is the network of the sandbox, ``programs`` serves
+``toolc.Sandbox``. ``toolc.runtime.wire`` is the other side of ``frames``.
 
 - ``answer``: what a Python function returned or raised, as JSON: generators, tracebacks, kinds of errors. Public:
   ``failure``, ``GeneratorOutput``, ``success``, ``MAX_TRACEBACK``.
@@ -20,7 +20,7 @@ side of ``frames``.
 - ``json_text``: control messages as JSON; the module ``json`` is imported only to read them. Public: ``decode_json``,
   ``encode_json``.
 - ``launch_args``: the arguments of process 1: ``pids``, ``memory``, separate kernel, identity of the workspace. Public:
-  ``boot_id``, ``LOWER``, ``NETWORK_ARGUMENT``, ``preload_argument``.
+  ``boot_id``, ``FORK_ARGUMENT``, ``LOWER``, ``NETWORK_ARGUMENT``, ``preload_argument``.
 - ``loader``: second stage of the start: makes the sent modules importable.
 - ``preload``: imports the modules of ``preload:`` before the call.
 - ``processes``: starts, kills and reaps processes; memory and CPU usage, OOM kills.

@@ -273,7 +273,8 @@ class Engine(Protocol):
     def start(self, profile: Profile, arguments: Sequence[str]) -> EngineSandbox:
         """Start a new sandbox in which ``python3 ARGUMENTS...`` runs as process 1.
 
-        It is an ``EngineForkServer`` if the profile has one. Raises ``InfrastructureError`` if it cannot be started; then nothing of it is left.
+        It is an ``EngineForkServer`` if the profile has one. Raises ``InfrastructureError`` if it cannot be started;
+        then nothing of it is left.
         """
 
     @property

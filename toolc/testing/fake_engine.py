@@ -80,7 +80,8 @@ class FakeEngine:
     def start(self, profile: Profile, arguments: Sequence[str]) -> "FakeSandbox":
         """Start a sandbox that waits for a call."""
         self.profiles.append(profile)
-        return FakeSandbox(profile, self._script)
+        kind = FakeForkServer if profile.has_fork_server else FakeSandbox
+        return kind(profile, self._script)
 
     @property
     def starts_ahead(self) -> bool:
@@ -110,11 +111,11 @@ class FakeEngine:
 class FakeSandbox:
     """A thread that is connected by a socket pair."""
 
-    def __init__(self, profile: Profile, script: Script) -> None:
+    def __init__(self, profile: Profile, script: Script, *, is_forked: bool = False) -> None:
         self._socket, guest_end = socket.socketpair()
         self._socket.settimeout(0)
         self.created = perf_counter()
-        self._guest = _Guest(guest_end, profile, script)
+        self._guest = _Guest(guest_end, profile, script, is_forked=is_forked)
         self._thread = threading.Thread(target=self._guest.run, daemon=True, name="fake sandbox")
         self._thread.start()
 
@@ -165,15 +166,32 @@ class FakeSandbox:
         self._thread.join(JOIN_SECONDS)
 
 
+class FakeForkServer(FakeSandbox):
+    """A sandbox with a fork server: each call gets a thread of its own."""
+
+    setup = b""
+    has_ended = False
+
+    def __init__(self, profile: Profile, script: Script) -> None:
+        super().__init__(profile, script)
+        self._profile = profile
+        self._script = script
+
+    def fork(self) -> FakeSandbox:
+        """Start a sandbox that waits for a call, and has its guest already."""
+        return FakeSandbox(self._profile, self._script, is_forked=True)
+
+
 class _Guest:
     """The guest side of the protocol, on a blocking socket."""
 
-    def __init__(self, wire: socket.socket, profile: Profile, script: Script) -> None:
+    def __init__(self, wire: socket.socket, profile: Profile, script: Script, *, is_forked: bool) -> None:
         self.out_of_memory = False
         self.error_output = ""
         self._wire = wire
         self._profile = profile
         self._script = script
+        self._is_forked = is_forked
         self._incoming = self._frames()
         self._windows = dict.fromkeys(range(frames.STDOUT, frames.YIELDED + 1), frames.WINDOW_BYTES)
 
@@ -189,8 +207,9 @@ class _Guest:
                 self.error_output = f"{type(error).__name__}: {error}"
 
     def _serve(self) -> None:
-        (size,) = frames.LENGTH.unpack(self._receive(frames.LENGTH.size))
-        self._receive(size)
+        if not self._is_forked:
+            (size,) = frames.LENGTH.unpack(self._receive(frames.LENGTH.size))
+            self._receive(size)
         self._report_ready()
         while (frame := self._next())[0] == frames.READY:
             self._report_ready()

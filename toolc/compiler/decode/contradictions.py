@@ -153,7 +153,9 @@ def _fork_obstacle(tool: ToolSpec) -> str | None:
     """Return why calls of ``tool`` cannot be processes of a fork server; None if they can."""
     sandbox, backend = tool.sandbox, tool.backend
     if not isinstance(backend, ShellBackend | PythonBackend):
-        return f"a fork server makes processes for 'backend.python' and 'backend.shell', not for 'backend.{backend.tag}'"
+        return (
+            f"a fork server makes processes for 'backend.python' and 'backend.shell', not for 'backend.{backend.tag}'"
+        )
     if sandbox.network.allow:
         return "the calls of a fork server have no network"
     if sandbox.workspace == "transaction":

@@ -44,7 +44,7 @@ LIBC = ctypes.PyDLL(None, use_errno=True)
 
 
 class _FilterProgram(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]  # noqa: RUF012  as ctypes requires
+    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
 
 
 class Setup:
@@ -118,7 +118,7 @@ def _mask(path: bytes) -> None:
     except FileNotFoundError:
         pass
     except NotADirectoryError:
-        _mount(b"tmpfs", path, b"tmpfs", MS_RDONLY)
+        _mount(b"tmpfs", path, b"tmpfs", MS_RDONLY, b"uid=0,gid=0")
 
 
 def _drop_capabilities() -> None:

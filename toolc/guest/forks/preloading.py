@@ -13,17 +13,21 @@ import sys
 from toolc.guest.launch_args import preloaded_modules
 from toolc.guest.preload import SITE, flush_output
 
-__all__ = ["preload"]
+__all__ = ["NotSharedError", "preload"]
 
-STANDARD = getattr(sys, "stdlib_module_names", frozenset())
+STANDARD: frozenset[str] = getattr(sys, "stdlib_module_names", frozenset())
 """The modules of the standard library. Python 3.9 does not have this list; then none is imported here."""
 
 FOR_FUNCTIONS = ("json", "toolc.guest.python_function")
 """What the process of a call would import for every Python function. Programs do not need it."""
 
 
+class NotSharedError(Exception):
+    """The modules have left something that calls would share; ``str(error)`` is the reason, for the user."""
+
+
 def preload(*, is_locked: bool, kept: tuple[int, ...]) -> None:
-    """Import the modules. ``kept`` are the server's descriptors. Raises ``ValueError`` if calls would not be separate.
+    """Import the modules. ``kept`` are the server's descriptors. Raises ``NotSharedError``.
 
     A module that cannot be imported is the error of each call, which imports it again.
     """
@@ -41,7 +45,10 @@ def preload(*, is_locked: bool, kept: tuple[int, ...]) -> None:
         sys.path[:] = before
         flush_output()
     if problem := _problem(kept):
-        raise ValueError("the modules of preload %s cannot be shared by calls: %s" % (", ".join(names or ()), problem))
+        raise NotSharedError(
+            "calls cannot share the modules of preload (%s): %s; remove the one that does this, or write lifetime: call"
+            % (", ".join(names or ()), problem)
+        )
     gc.collect()
     # The collector would otherwise write to every object, which copies it in each process.
     gc.freeze()
@@ -51,8 +58,9 @@ def _import(name: str) -> None:
     process = os.getpid()
     try:
         __import__(name)
-    except BaseException:  # noqa: BLE001  the call imports it again and reports the error
-        pass
+    except BaseException:  # noqa: BLE001  any exception of a module
+        # The call imports it again and reports the error.
+        return
     finally:
         # A process that the module has made. Only the original one is the server.
         if os.getpid() != process:

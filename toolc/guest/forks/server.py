@@ -24,7 +24,7 @@ import sys
 
 from toolc.guest import frames, launch_args
 from toolc.guest.forks.isolation import Setup, clone, isolate
-from toolc.guest.forks.preloading import preload
+from toolc.guest.forks.preloading import NotSharedError, preload
 from toolc.guest.frames import FrameError, FrameReader, encode
 from toolc.guest.json_text import encode_json
 from toolc.guest.processes import forbid_inspection
@@ -104,7 +104,11 @@ class _Server:
         setup = self._setup
         if kind == frames.CALL and setup is None:
             self._setup = Setup(payload)
-            preload(is_locked=self._setup.is_locked, kept=(self._control.fileno(),))
+            try:
+                preload(is_locked=self._setup.is_locked, kept=(self._control.fileno(),))
+            except NotSharedError as error:
+                os.write(2, str(error).encode())
+                os._exit(1)
             python = "%d.%d.%d" % sys.version_info[:3]
             report = {"python": python, "workspace": launch_args.workspace_identity()}
             self._control.sendall(encode(frames.READY, 0, encode_json(report)))
@@ -118,11 +122,17 @@ class _Server:
             raise FrameError("unexpected frame of type %d on stream %d" % (kind, stream))
 
     def _fork(self, setup: Setup, number: int, wire: int) -> None:
-        child = clone()
-        if child == 0:
-            self._run_child(setup, wire)
+        try:
+            child = clone()
+        except OSError as error:
+            # The end of its stream is the error of this call only.
+            os.write(2, b"no process can be made for the call: %s\n" % str(error).encode())
+            self._control.sendall(encode(frames.CLOSE, number))
+        else:
+            if child == 0:
+                self._run_child(setup, wire)
+            self._children[os.pidfd_open(child)] = number, child
         os.close(wire)
-        self._children[os.pidfd_open(child)] = number, child
 
     def _run_child(self, setup: Setup, wire: int) -> None:
         """Run the call as process 1 of its namespace; does not return."""

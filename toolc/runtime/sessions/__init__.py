@@ -1,5 +1,6 @@
 """Sandboxes that serve several calls: of one tool, or of the tools of one plugin.
 
+- ``forks``: ``ForkServer``: one call at a time, each in an isolated process (``lifetime: fork``).
 - ``pool``: ``Sessions``: which sandbox serves a call, idle time, closing. Start reading here. Public: ``IDLE_SECONDS``.
 - ``programs``: several programs at the same time in one sandbox: the protocol, without I/O. Public: ``ProgramEnd``,
   ``ProgramRequest``, ``ProgramState``, ``ProgramTable``, ``SIGNALED``, ``TerminalSize``.

@@ -3,6 +3,8 @@
 - ``bundles``: the runtime folder of a process: bundles, roots, names of sandboxes.
 - ``config``: ``config.json``: namespaces, mounts, limits, process.
 - ``engine``: ``OciEngine``: starts a sandbox, errors of starts, leftovers.
+- ``filter_program``: compiles a seccomp profile with libseccomp. Public: ``NO_LIBRARY``.
+- ``fork_server``: a sandbox whose process 1 makes a process for each call.
 - ``hidden_paths``: mounts that show no paths of the host, made before the runtime starts.
 - ``images``: unpacks images from archives or a daemon; missing images. Public: ``export_image``,
   ``import_image``, ``save_image``.

@@ -116,11 +116,7 @@ def _restrictions(*, has_fork_server: bool) -> JsonObject:
     """
     if has_fork_server:
         return {"seccomp": seccomp.fork_server_profile()}
-    return {
-        "seccomp": seccomp.profile(),
-        "maskedPaths": [*MASKED_PATHS],
-        "readonlyPaths": [*READONLY_PATHS],
-    }
+    return {"seccomp": seccomp.profile(), "maskedPaths": [*MASKED_PATHS], "readonlyPaths": [*READONLY_PATHS]}
 
 
 def resources(limits: Limits, *, swap: JsonObject, controllers: Collection[str] = CONTROLLERS) -> JsonObject:
@@ -138,9 +134,7 @@ def resources(limits: Limits, *, swap: JsonObject, controllers: Collection[str] 
     return devices | {name: value for name, value in limited.items() if name in controllers}
 
 
-def _process(
-    user: SandboxUser, argv: list[str], search_path: str | None, capabilities: Sequence[str]
-) -> JsonObject:
+def _process(user: SandboxUser, argv: list[str], search_path: str | None, capabilities: Sequence[str]) -> JsonObject:
     path = [f"PATH={search_path}"] if search_path else []
     sets = ("bounding", "effective", "inheritable", "permitted", "ambient")
     return {

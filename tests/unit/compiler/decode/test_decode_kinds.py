@@ -59,8 +59,10 @@ PLUGIN = "backend: {plugin: {command: [python3, tool.py], files: [tool.py]}}\n"
         ),
         (
             PLUGIN + "sandbox: {lifetime: fork}\n",
-            "5:11 TC108 a fork server makes processes for 'backend.python' and 'backend.shell', not for "
-            "'backend.plugin'",
+            (
+                "5:11 TC108 a fork server makes processes for 'backend.python' and 'backend.shell', not for "
+                "'backend.plugin'"
+            ),
         ),
         (
             ECHO + "sandbox: {lifetime: fork, network: {allow: ['example.com:443']}}\n",

@@ -1,0 +1,380 @@
+"""Tools with ``lifetime: fork`` on the oci engine: what a call leaves is gone, and its process has no special right.
+
+The whole conformance suite runs with it too, with hostile tools and attempts on the host.
+"""
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from configurations import CONFIGURATIONS
+from late_writers import LateWriters, write_specs
+
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import ToolResult
+from toolc.runtime.cancellation import Cancellation
+from toolc.sandbox.base import Engine
+from toolc.sandbox.oci.engine import OciEngine
+from toolc.sandbox.oci.fork_server import OciForkServer
+
+SANDBOX: JsonObject = {"lifetime": "fork", "limits": {"timeout": "100s", "memory": "128MiB"}}
+RUN = "def run(code: str):\n    names = {}\n    exec(code, names)\n    return names.get('answer')\n"
+CODE: JsonObject = {"code": {"type": "string", "description": "Python code that sets the variable 'answer'."}}
+
+LEAVES_THINGS = r"""
+import builtins, ctypes, fcntl, json, os, pty, signal, socket, subprocess, sys, threading, time
+builtins.LEFT = json.LEFT = sys.LEFT = "left"
+json.dumps.__defaults__
+sys.modules["left"] = json
+os.environ["LEFT"] = "left"
+os.umask(0)
+for folder in ("/tmp", "/dev/shm", "/tool"):
+    os.mkdir(folder + "/left")
+    open(folder + "/left/file", "w").write("left")
+libc = ctypes.CDLL(None, use_errno=True)
+segment = libc.shmget(77, 4096, 0o1666)
+assert segment >= 0 and libc.msgget(77, 0o1666) >= 0 and libc.semget(77, 1, 0o1666) >= 0
+assert libc.mq_open(b"/left", os.O_CREAT | os.O_RDWR, 0o666, None) >= 0
+listener = socket.socket(socket.AF_UNIX)
+listener.bind("\0left")
+listener.listen()
+pty.openpty()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+            signal.signal(number, signal.SIG_IGN)
+        open("/dev/shm/alive", "w")
+        time.sleep(1000)
+    os._exit(0)
+while not os.path.exists("/dev/shm/alive"):
+    time.sleep(0.01)
+answer = "left"
+"""
+
+FINDS_THINGS = r"""
+import builtins, ctypes, json, os, socket, sys
+found = []
+for place in (builtins, json, sys):
+    found += [repr(place)] * hasattr(place, "LEFT")
+found += [name for name in ("left",) if name in sys.modules]
+found += [name for name in ("LEFT",) if name in os.environ]
+found += [f"umask {mask:o}" for mask in [os.umask(0o022)] if mask != 0o022]
+for folder in ("/tmp", "/dev/shm", "/dev/pts"):
+    found += [folder + "/" + name for name in os.listdir(folder) if name != "ptmx"]
+found += [name for name in os.listdir("/tool") if not name.endswith(".py")]
+libc = ctypes.CDLL(None, use_errno=True)
+found += ["shm"] * (libc.shmget(77, 4096, 0o666) >= 0) + ["msg"] * (libc.msgget(77, 0o666) >= 0)
+found += ["sem"] * (libc.semget(77, 1, 0o666) >= 0) + ["mq"] * (libc.mq_open(b"/left", os.O_RDWR) >= 0)
+for path in ("/proc/sysvipc/shm", "/proc/sysvipc/msg", "/proc/sysvipc/sem", "/proc/net/unix", "/proc/net/tcp"):
+    found += [path] * (len(open(path).read().splitlines()) > 1)
+try:
+    socket.socket(socket.AF_UNIX).connect("\0left")
+    found.append("socket")
+except OSError:
+    pass
+found += [f"process {pid}" for pid in os.listdir("/proc") if pid.isdigit() and pid not in ("1", str(os.getpid()))]
+answer = found
+"""
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    if reason := CONFIGURATIONS["oci root"].lacks():
+        pytest.skip(reason)
+    engine = OciEngine()
+    yield engine
+    engine.close()
+
+
+def registry(folder: Path, sandbox: JsonObject = SANDBOX, **backend: JsonValue) -> Registry:
+    (folder / "run.py").write_text(RUN, encoding="utf-8")
+    spec: JsonObject = {
+        "toolc": 1,
+        "name": "run",
+        "description": "Run Python code, to see what it finds in its sandbox.",
+        "parameters": CODE,
+        "backend": {"python": {"file": "run.py", "function": "run", "runs_caller_code": True, **backend}},
+        "sandbox": sandbox,
+    }
+    (folder / "run.yaml").write_text(json.dumps(spec), encoding="utf-8")
+    return Registry.load(folder / "run.yaml")
+
+
+@pytest.fixture
+def executor(engine: Engine, tmp_path: Path) -> Iterator[Executor]:
+    with Executor(registry(tmp_path), engine=engine) as executor:
+        yield executor
+
+
+def run(executor: Executor, code: str) -> JsonValue:
+    result = executor.run("run", {"code": code})
+    assert not result.is_error, result.text
+    return result.structured[0] if result.structured else None
+
+
+def call_number(result: ToolResult) -> JsonValue:
+    fork = result.details["fork"]
+    assert isinstance(fork, dict)
+    return fork["call"]
+
+
+def server_of(executor: Executor) -> OciForkServer:
+    (session,) = executor._options.sessions._sessions.values()
+    assert session.server is not None
+    server = session.server._server  # type: ignore[union-attr]
+    assert isinstance(server, OciForkServer)
+    return server
+
+
+def test_a_call_finds_nothing_of_an_earlier_one(executor: Executor) -> None:
+    for number in range(1, 6):
+        result = executor.run("run", {"code": FINDS_THINGS})
+        assert (result.structured, call_number(result)) == (([],), 2 * number - 1), result.text
+        assert run(executor, LEAVES_THINGS) == "left"
+
+
+def test_the_process_of_a_call_has_no_right_of_the_server(executor: Executor) -> None:
+    status = (
+        "answer = {line.split(':')[0]: line.split()[1] for line in open('/proc/self/status') "
+        "if line.startswith(('Cap', 'NoNewPrivs', 'Seccomp:'))}"
+    )
+    for _ in range(3):
+        assert run(executor, status) == {
+            **dict.fromkeys(("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"), "0000000000000000"),
+            "NoNewPrivs": "1",
+            "Seccomp": "2",
+        }
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "libc.unshare(0x10000000)", "libc.unshare(0x20000)", "libc.unshare(0x20000000)",
+        "libc.mount(b'tmpfs', b'/tmp', b'tmpfs', 0, None)", "libc.umount2(b'/tmp', 2)",
+        "libc.umount2(b'/proc/sys', 2)", "libc.mount(b'/proc/sys', b'/proc/sys', None, 0x1020, None)",
+        "libc.syscall(clone, 0x20000000 | 17, 0, 0, 0, 0)", "libc.syscall(clone, 0x10000000 | 17, 0, 0, 0, 0)",
+        "libc.setns(os.open('/proc/self/ns/mnt', os.O_RDONLY), 0)", "libc.ptrace(16, 1, 0, 0)",
+        "libc.sethostname(b'other', 5)", "libc.chroot(b'/tmp')",
+    ],
+)  # fmt: skip
+def test_a_call_cannot_make_namespaces_or_mounts(executor: Executor, attempt: str) -> None:
+    code = f"""
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+clone = {{"x86_64": 56, "aarch64": 220}}[os.uname().machine]
+found = {attempt}
+if found == 0 and "clone" in {attempt!r}: os._exit(0)
+answer = [found, ctypes.get_errno() in (1, 13)]
+"""
+    assert run(executor, code) == [-1, True]
+
+
+def test_the_files_of_the_kernel_are_hidden_as_in_any_sandbox(engine: Engine, tmp_path: Path) -> None:
+    code = """
+import os
+answer = {}
+for folder, folders, files in os.walk("/proc"):
+    folders[:] = [each for each in folders if not each.isdigit() and each not in ("self", "thread-self", "net")]
+    for name in files:
+        path = folder + "/" + name
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+            os.close(descriptor)
+            answer[path] = "writable"
+        except OSError as error:
+            answer[path] = error.strerror
+        if name in ("kcore", "keys", "timer_list", "cmdline", "kallsyms"):
+            try:
+                answer[path] += str(len(open(path, "rb").read(1)))
+            except OSError as error:
+                answer[path] += error.strerror
+"""
+    found = []
+    for lifetime in ("call", "fork"):
+        with Executor(registry(tmp_path, {**SANDBOX, "lifetime": lifetime}), engine=engine) as executor:
+            found.append(run(executor, code))
+    assert found[0] == found[1]
+
+
+def test_no_signal_reaches_the_server_or_the_next_process(executor: Executor) -> None:
+    run(executor, "answer = 1")
+    code = """
+import os, signal
+for target in (-1, 0, 1):
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP):
+        try:
+            if target: os.kill(target, number)
+            elif os.fork() == 0: os.killpg(0, number)
+        except OSError:
+            pass
+answer = "alive"
+"""
+    assert run(executor, code) == "alive"
+    assert call_number(executor.run("run", {"code": "answer = 2"})) == 3
+
+
+def test_a_late_call_ends_alone(executor: Executor, tmp_path: Path) -> None:
+    run(executor, "answer = 1")
+    with Executor(executor._registry, engine=executor._engine, timeout=1) as late:  # type: ignore[attr-defined]
+        result = late.run("run", {"code": "import os, time\nos.fork()\ntime.sleep(1000)"})
+        assert result.error is not None
+        assert (result.error.kind, call_number(result)) == ("timeout", 1)
+        result = late.run("run", {"code": FINDS_THINGS})
+        assert (result.structured, call_number(result)) == (([],), 2)
+
+
+def test_a_cancelled_call_ends_alone(executor: Executor) -> None:
+    run(executor, "answer = 1")
+    with Cancellation() as cancellation:
+        threading.Timer(0.3, cancellation.cancel).start()
+        result = executor.run("run", {"code": "import time\ntime.sleep(1000)"}, cancellation=cancellation)
+    assert result.error is not None
+    assert (result.error.kind, call_number(result)) == ("cancelled", 2)
+    assert call_number(executor.run("run", {"code": "answer = 1"})) == 3
+
+
+def test_a_call_that_runs_out_of_memory_ends_alone(executor: Executor) -> None:
+    for number in (1, 4, 7):
+        assert call_number(executor.run("run", {"code": "answer = 1"})) == number
+        for more in (1, 2):
+            result = executor.run("run", {"code": "x = bytearray(1 << 20)\nwhile True: x += x"})
+            assert result.error is not None
+            assert (result.error.kind, call_number(result)) == ("out_of_memory", number + more)
+
+
+def test_the_limit_of_processes_is_that_of_a_call(engine: Engine, tmp_path: Path) -> None:
+    code = """
+import os, time
+number = 0
+try:
+    while True:
+        if os.fork() == 0: time.sleep(1000)
+        number += 1
+except OSError:
+    answer = number
+"""
+    found = []
+    for lifetime in ("call", "fork"):
+        sandbox: JsonObject = {"lifetime": lifetime, "limits": {"timeout": "100s", "pids": 30}}
+        with Executor(registry(tmp_path, sandbox), engine=engine) as executor:
+            found.append([run(executor, code) for _ in range(4)])
+    assert found[0] == [28] * 4
+    # The process of the next call is made only after the first call.
+    assert found[1] == [30, 28, 28, 28]
+
+
+def test_random_numbers_differ_and_the_hash_seed_is_shared(engine: Engine, tmp_path: Path) -> None:
+    with Executor(registry(tmp_path, preload=["random"]), engine=engine) as executor:
+        code = "import random\nanswer = [random.random(), hash('word')]"
+        found = [run(executor, code) for _ in range(4)]
+        assert all(isinstance(each, list) for each in found)
+        assert len({str(each[0]) for each in found if isinstance(each, list)}) == 4
+        assert len({str(each[1]) for each in found if isinstance(each, list)}) == 1
+
+
+def test_standard_modules_of_preload_are_imported_once(engine: Engine, tmp_path: Path) -> None:
+    code = "import sys, fractions\nanswer = 'fractions' in sys.modules and id(fractions)"
+    with Executor(registry(tmp_path, preload=["fractions"]), engine=engine) as executor:
+        assert len({str(run(executor, code)) for _ in range(3)}) == 1
+
+
+def test_a_module_that_cannot_be_imported_is_the_error_of_the_call(engine: Engine, tmp_path: Path) -> None:
+    with Executor(registry(tmp_path, preload=["tkinter"]), engine=engine) as executor:
+        for number in (1, 2):
+            result = executor.run("run", {"code": "answer = 1"})
+            assert "the module 'tkinter' of preload cannot be imported" in result.text
+            assert call_number(result) == number
+
+
+def test_the_workspace_is_that_of_all_calls(engine: Engine, tmp_path: Path) -> None:
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    os.chown(workspace, 1234, 1234)
+    sandbox: JsonObject = {**SANDBOX, "workspace": "rw"}
+    with Executor(registry(tmp_path, sandbox), engine=engine, workspace=workspace) as executor:
+        for number in range(1, 4):
+            code = "open('file', 'a').write('x')\nimport os\nanswer = [os.getcwd(), os.path.getsize('file')]"
+            assert run(executor, code) == ["/workspace", number]
+    assert (workspace / "file").stat().st_uid == 1234
+
+
+def test_a_script_is_run_by_a_fork_server_too(engine: Engine, tmp_path: Path) -> None:
+    spec: JsonObject = {
+        "toolc": 1,
+        "name": "count",
+        "description": "Count the files that earlier calls have left.",
+        "parameters": {},
+        "backend": {"shell": {"script": "echo $$; ls /tmp /dev/shm | wc -w; touch /tmp/left /dev/shm/left"}},
+        "sandbox": SANDBOX,
+    }
+    (tmp_path / "count.yaml").write_text(json.dumps(spec), encoding="utf-8")
+    with Executor(Registry.load(tmp_path / "count.yaml"), engine=engine) as executor:
+        assert [executor.run("count", {}).text.split() for _ in range(3)] == [["2", "2"]] * 3
+
+
+def test_a_dead_server_is_an_error_of_its_call_only(executor: Executor) -> None:
+    run(executor, "answer = 1")
+    run(executor, "answer = 1")
+    server = server_of(executor)
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(executor.run, "run", {"code": "import time\ntime.sleep(1000)"})
+        time.sleep(0.5)
+        signal.pidfd_send_signal(server.await_process(), signal.SIGKILL)
+        with pytest.raises(InfrastructureError, match="the sandbox ended before its call did"):
+            call.result(60)
+    assert call_number(executor.run("run", {"code": "answer = 1"})) == 1
+    run(executor, "answer = 1")
+    # Between two calls it is not even an error.
+    server = server_of(executor)
+    signal.pidfd_send_signal(server.await_process(), signal.SIGKILL)
+    while server.read() != b"":
+        time.sleep(0.01)
+    assert call_number(executor.run("run", {"code": "answer = 1"})) == 1
+
+
+def test_concurrent_calls_wait_for_each_other(executor: Executor) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        found = [*threads.map(lambda _: executor.run("run", {"code": FINDS_THINGS}), range(12))]
+    assert [each.structured for each in found] == [([],)] * 12
+    assert sorted(int(str(call_number(each))) for each in found) == [*range(1, 13)]
+
+
+def test_nothing_is_left_after_close(engine: Engine, tmp_path: Path) -> None:
+    with Executor(registry(tmp_path), engine=engine) as executor:
+        run(executor, "answer = 1")
+        run(executor, "answer = 1")
+        server = server_of(executor)
+        name = server._paths.name
+        assert any(name in (each / "cgroup").read_text("utf-8") for each in Path("/proc").glob("[0-9]*"))
+    for each in Path("/proc").glob("[0-9]*"):
+        try:
+            assert name not in (each / "cgroup").read_text("utf-8")
+        except OSError:
+            continue
+
+
+def test_nothing_is_written_after_a_result(engine: Engine, tmp_path: Path) -> None:
+    specs, workspace = tmp_path / "specs", tmp_path / "workspace"
+    specs.mkdir()
+    workspace.mkdir()
+    write_specs(specs)
+    for path in specs.glob("*.yaml"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace('"sandbox": {', '"sandbox": {"lifetime": "fork", '), encoding="utf-8")
+        assert "fork" in path.read_text(encoding="utf-8")
+    with Executor(Registry.load(specs), engine=engine, workspace=workspace) as executor:
+        writers = LateWriters(executor=executor, workspace=workspace)
+        writers.calls(60, 3)
+        writers.check()
+    assert writers.wrong == []
+    assert writers.written >= 30
