@@ -33,7 +33,6 @@ CODE: JsonObject = {"code": {"type": "string", "description": "Python code that 
 LEAVES_THINGS = r"""
 import builtins, ctypes, fcntl, json, os, pty, signal, socket, subprocess, sys, threading, time
 builtins.LEFT = json.LEFT = sys.LEFT = "left"
-json.dumps.__defaults__
 sys.modules["left"] = json
 os.environ["LEFT"] = "left"
 os.umask(0)
@@ -103,7 +102,7 @@ def registry(folder: Path, sandbox: JsonObject = SANDBOX, **backend: JsonValue) 
         "name": "run",
         "description": "Run Python code, to see what it finds in its sandbox.",
         "parameters": CODE,
-        "backend": {"python": {"file": "run.py", "function": "run", "runs_caller_code": True, **backend}},
+        "backend": {"python": {"file": "run.py", "function": "run", **backend}},
         "sandbox": sandbox,
     }
     (folder / "run.yaml").write_text(json.dumps(spec), encoding="utf-8")
@@ -119,7 +118,7 @@ def executor(engine: Engine, tmp_path: Path) -> Iterator[Executor]:
 def run(executor: Executor, code: str) -> JsonValue:
     result = executor.run("run", {"code": code})
     assert not result.is_error, result.text
-    return result.structured[0] if result.structured else None
+    return result.structured[0] if result.structured else result.text
 
 
 def call_number(result: ToolResult) -> JsonValue:
@@ -141,6 +140,12 @@ def test_a_call_finds_nothing_of_an_earlier_one(executor: Executor) -> None:
         result = executor.run("run", {"code": FINDS_THINGS})
         assert (result.structured, call_number(result)) == (([],), 2 * number - 1), result.text
         assert run(executor, LEAVES_THINGS) == "left"
+
+
+def test_these_things_are_found_in_their_own_call(executor: Executor) -> None:
+    found = run(executor, LEAVES_THINGS + FINDS_THINGS)
+    assert isinstance(found, list)
+    assert len(found) >= 20
 
 
 def test_the_process_of_a_call_has_no_right_of_the_server(executor: Executor) -> None:
@@ -210,22 +215,23 @@ def test_no_signal_reaches_the_server_or_the_next_process(executor: Executor) ->
     run(executor, "answer = 1")
     code = """
 import os, signal
-for target in (-1, 0, 1):
+for target in (-1, 1):
     for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP):
         try:
-            if target: os.kill(target, number)
-            elif os.fork() == 0: os.killpg(0, number)
-        except OSError:
-            pass
+            os.kill(target, number)
+        except ProcessLookupError:
+            pass  # there is no other process
 answer = "alive"
 """
     assert run(executor, code) == "alive"
-    assert call_number(executor.run("run", {"code": "answer = 2"})) == 3
+    result = executor.run("run", {"code": "import os\nos.killpg(0, 9)"})
+    assert result.text == "[the function's process was killed by SIGKILL]"
+    assert call_number(executor.run("run", {"code": "answer = 2"})) == 4
 
 
-def test_a_late_call_ends_alone(executor: Executor, tmp_path: Path) -> None:
-    run(executor, "answer = 1")
-    with Executor(executor._registry, engine=executor._engine, timeout=1) as late:  # type: ignore[attr-defined]
+def test_a_late_call_ends_alone(engine: Engine, tmp_path: Path) -> None:
+    sandbox: JsonObject = {**SANDBOX, "limits": {"timeout": "1s"}}
+    with Executor(registry(tmp_path, sandbox), engine=engine) as late:
         result = late.run("run", {"code": "import os, time\nos.fork()\ntime.sleep(1000)"})
         assert result.error is not None
         assert (result.error.kind, call_number(result)) == ("timeout", 1)
@@ -247,7 +253,7 @@ def test_a_call_that_runs_out_of_memory_ends_alone(executor: Executor) -> None:
     for number in (1, 4, 7):
         assert call_number(executor.run("run", {"code": "answer = 1"})) == number
         for more in (1, 2):
-            result = executor.run("run", {"code": "x = bytearray(1 << 20)\nwhile True: x += x"})
+            result = executor.run("run", {"code": "x = b'x' * (1 << 30)"})
             assert result.error is not None
             assert (result.error.kind, call_number(result)) == ("out_of_memory", number + more)
 
@@ -269,8 +275,8 @@ except OSError:
         with Executor(registry(tmp_path, sandbox), engine=engine) as executor:
             found.append([run(executor, code) for _ in range(4)])
     assert found[0] == [28] * 4
-    # The process of the next call is made only after the first call.
-    assert found[1] == [30, 28, 28, 28]
+    # The two processes of the next call, which may not exist yet, are added to the limit.
+    assert all(28 <= int(str(each)) <= 30 for each in found[1])
 
 
 def test_random_numbers_differ_and_the_hash_seed_is_shared(engine: Engine, tmp_path: Path) -> None:
@@ -337,7 +343,7 @@ def test_a_dead_server_is_an_error_of_its_call_only(executor: Executor) -> None:
     # Between two calls it is not even an error.
     server = server_of(executor)
     signal.pidfd_send_signal(server.await_process(), signal.SIGKILL)
-    while server.read() != b"":
+    while not server.has_ended:
         time.sleep(0.01)
     assert call_number(executor.run("run", {"code": "answer = 1"})) == 1
 

@@ -35,12 +35,23 @@ class OciForkServer(OciSandbox):
         """Start the sandbox as ``OciSandbox`` does. Raises ``InfrastructureError``; then nothing is left."""
         super().__init__(paths, user, launch)
         self.setup = frames.encode(frames.CALL, 0, paths.fork_setup)
-        self.has_ended = False
+        self._has_ended = False
         self._reader = FrameReader(MAX_REPORT)
         self._numbers = itertools.count(frames.FIRST_CONNECTION)
         self._running: set[int] = set()
         self._next: ForkedProcess | None = None
         self._has_called = False
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the server has ended, so that it makes no more processes."""
+        self._receive_reports()
+        return self._has_ended
+
+    def end(self) -> None:
+        """Stop a server whose process of a call does not end. Raises ``InfrastructureError``."""
+        self._has_ended = True
+        self.close()
 
     def fork(self) -> "ForkedProcess":
         """Return the process of the next call. Raises ``InfrastructureError``; then the server has ended."""
@@ -59,7 +70,7 @@ class OciForkServer(OciSandbox):
 
     def is_running(self, number: int) -> bool:
         """Return whether the process of a call has not ended, as far as the server has reported."""
-        return number in self._running and not self.has_ended
+        return number in self._running and not self._has_ended
 
     def memory_kills(self) -> int:
         """Return how many processes of this sandbox the kernel has killed because memory ran out."""
@@ -85,14 +96,14 @@ class OciForkServer(OciSandbox):
 
     def close(self) -> None:
         """Stop the sandbox with all processes. See ``OciSandbox``."""
-        self.has_ended = True
+        self._has_ended = True
         process, self._next = self._next, None
         super().close()
         if process is not None:
             process.close()
 
     def _make(self, kills: int) -> "ForkedProcess":
-        if self.has_ended:
+        if self._has_ended:
             raise self._ended_error()
         try:
             ours, theirs = socket.socketpair()
@@ -118,7 +129,7 @@ class OciForkServer(OciSandbox):
     def _receive_reports(self) -> bool:
         """Process the reports that have arrived. Return whether there were any."""
         received = False
-        while not self.has_ended and (data := self.read()) is not None:
+        while not self._has_ended and (data := self.read()) is not None:
             received = True
             try:
                 found = [(kind, stream) for kind, stream, _ in self._reader.feed(data)]
@@ -126,9 +137,9 @@ class OciForkServer(OciSandbox):
                 found = [(frames.EXIT, 0)]
             for kind, number in found:
                 # Anything else violates the protocol.
-                self.has_ended = self.has_ended or kind != frames.CLOSE or number not in self._running
+                self._has_ended = self._has_ended or kind != frames.CLOSE or number not in self._running
                 self._running.discard(number)
-            self.has_ended = self.has_ended or not data
+            self._has_ended = self._has_ended or not data
         return received
 
     def _request(self, request: bytes, *descriptors: int) -> None:
@@ -185,7 +196,7 @@ class ForkedProcess(SocketStream):
         if not server.await_end(self.number, CLOSE_SECONDS):
             server.kill(self.number)
             if not server.await_end(self.number, KILL_SECONDS):
-                server.has_ended = True
+                server.end()
         if server.has_ended:
             server.close()
         self._out_of_memory = self.out_of_memory()

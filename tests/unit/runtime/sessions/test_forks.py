@@ -66,7 +66,12 @@ def test_calls_of_a_tool_share_a_server(tmp_path: Path) -> None:
     engine = FakeEngine(script)
     with opened(tmp_path, engine) as executor:
         found = [executor.run(name, {"word": word}) for word in ("a", "b") for name in ("one", "two", "one")]
-    assert [each.text for each in found] == ["echo one a", "echo two a", "echo one a", *["echo one b", "echo two b", "echo one b"]]
+    assert [each.text for each in found] == [
+        "echo one a",
+        "echo two a",
+        "echo one a",
+        *["echo one b", "echo two b", "echo one b"],
+    ]
     assert [number(each) for each in found] == [1, 1, 2, 3, 2, 4]
     assert [profile.has_fork_server for profile in engine.profiles] == [True, True]
     assert {plan.profile for plan in script.plans} == {*engine.profiles}
