@@ -22,6 +22,7 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.sessions.pool import SERVERS
 from toolc.sandbox.base import Engine
 from toolc.sandbox.oci.engine import OciEngine
 from toolc.sandbox.oci.fork_server import OciForkServer
@@ -348,11 +349,13 @@ def test_a_dead_server_is_an_error_of_its_call_only(executor: Executor) -> None:
     assert call_number(executor.run("run", {"code": "answer = 1"})) == 1
 
 
-def test_concurrent_calls_wait_for_each_other(executor: Executor) -> None:
-    with ThreadPoolExecutor(4) as threads:
-        found = [*threads.map(lambda _: executor.run("run", {"code": FINDS_THINGS}), range(12))]
-    assert [each.structured for each in found] == [([],)] * 12
-    assert sorted(int(str(call_number(each))) for each in found) == [*range(1, 13)]
+def test_concurrent_calls_have_a_server_each_up_to_a_limit(executor: Executor) -> None:
+    with ThreadPoolExecutor(SERVERS + 2) as threads:
+        found = [*threads.map(lambda _: executor.run("run", {"code": FINDS_THINGS}), range(5 * SERVERS))]
+    assert [each.structured for each in found] == [([],)] * 5 * SERVERS
+    assert len(executor._options.sessions._sessions) == SERVERS
+    firsts = [each for each in found if call_number(each) == 1]
+    assert len(firsts) == SERVERS
 
 
 def test_nothing_is_left_after_close(engine: Engine, tmp_path: Path) -> None:

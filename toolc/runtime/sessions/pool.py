@@ -4,6 +4,8 @@ The key of a session is everything its process is started with (``toolc.runtime.
 with the same key use the same sandbox, one at a time and in order. A process that has ended, was late, was
 cancelled or violated the protocol is not used again; the next call starts a new one. A session that is idle for
 ``idle_seconds`` is closed.
+
+The calls of a tool with ``lifetime: fork`` share nothing but their server, so concurrent ones use up to ``SERVERS``.
 """
 
 import os
@@ -31,11 +33,16 @@ IDLE_SECONDS: Final = 1800.0
 """The default idle time after which a session is closed, in seconds."""
 
 
+SERVERS: Final = 2 * (os.cpu_count() or 1)
+"""The maximum number of fork servers of a tool. More calls at the same time slow each other down."""
+
+
 class _Session:
-    """The calls of one sandbox, and the sandbox while it runs."""
+    """The calls of one sandbox, and the sandbox while it runs. ``calls`` are those that use it or wait for it."""
 
     def __init__(self) -> None:
         self.lock = FairLock()
+        self.calls = 0
         self.server: SandboxServer | ForkServer | None = None
         self.used = monotonic()
 
@@ -68,7 +75,8 @@ class Sessions:
         Time in the queue counts towards the call's timeout. Raises ``InfrastructureError``, which ends the session.
         """
         # The tools of one plugin share its process.
-        session = self._session(("" if isinstance(plan.invocation, PluginCall) else owner, idle_state(plan)))
+        key = "" if isinstance(plan.invocation, PluginCall) else owner, idle_state(plan)
+        session = self._session(key, SERVERS if plan.profile.has_fork_server else 1)
         begun = monotonic()
         try:
             with session.lock.acquire(call.timeout_ms / 1000, call.cancellation) as has_lock:
@@ -81,7 +89,7 @@ class Sessions:
                 return self._run(session, plan, start, replace(call, timeout_ms=left_ms), egress, timing)
         finally:
             # The last call of a session that was closed concurrently ends it.
-            if not self._is_kept(session):
+            if not self._release(session):
                 _end_unused(session)
 
     def close(self) -> None:
@@ -116,9 +124,19 @@ class Sessions:
                 timing.lap("close")
         return outcome, server.details()
 
-    def _session(self, key: Hashable) -> _Session:
+    def _session(self, key: Hashable, number: int) -> _Session:
+        """Return the session of ``key`` with the fewest calls; a new one if all are used and there are fewer."""
         with self._lock:
-            session = self._sessions.setdefault(key, _Session())
+            places = [(key, at) for at in range(number)]
+            session = min(
+                (self._sessions[each] for each in places if each in self._sessions),
+                key=lambda each: each.calls,
+                default=None,
+            )
+            free = next((each for each in places if each not in self._sessions), None)
+            if session is None or (session.calls and free is not None):
+                session = self._sessions[free or places[0]] = _Session()
+            session.calls += 1
             session.used = monotonic()
             if self._reaper is None:
                 self._wake.clear()
@@ -126,8 +144,10 @@ class Sessions:
                 self._reaper.start()
         return session
 
-    def _is_kept(self, session: _Session) -> bool:
+    def _release(self, session: _Session) -> bool:
+        """Record the end of a call. Return whether the session is still in the pool."""
         with self._lock:
+            session.calls -= 1
             return any(each is session for each in self._sessions.values())
 
     def _reap(self) -> None:

@@ -104,7 +104,7 @@ def test_an_ended_server_is_replaced_before_the_call(tmp_path: Path) -> None:
         executor.run("one", {"word": "a"})
         (session,) = executor._options.sessions._sessions.values()
         assert session.server is not None
-        session.server._server.has_ended = True  # type: ignore[union-attr]
+        session.server._server.has_ended = True  # type: ignore[misc, union-attr]
         assert number(executor.run("one", {"word": "b"})) == 1
 
 
