@@ -30,7 +30,8 @@ class Case:
     ``files`` are in the workspace before the call, which belongs to ``owner`` if the caller is root. The call is
     cancelled after ``cancel_after`` seconds, or when its output contains ``cancel_at``. ``hurry`` is the timeout in
     seconds; if there is no output because the machine is slow, the call is repeated with a longer one. ``varies``
-    are the keys of the envelope that differ between calls on the same engine.
+    are the keys of the envelope that differ between calls on the same engine. ``forks`` is False if the tool needs what
+    the calls of a fork server do not have.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Case:
     cancel_at: str = ""
     hurry: float | None = None
     varies: Sequence[str] = ()
+    forks: bool = True
     differs: Mapping[str, Difference] = field(default_factory=dict)
 
     @property
@@ -87,7 +89,8 @@ class Case:
         """Whether calls of the tool can be processes of a fork server."""
         has_kind = "shell" in self.backend or "python" in self.backend
         others = ("network", "image", "build", "lifetime", "min_isolation")
-        return has_kind and "transaction" not in str(self.sandbox) and not any(key in self.sandbox for key in others)
+        has_others = "transaction" in str(self.sandbox) or any(key in self.sandbox for key in others)
+        return self.forks and has_kind and not has_others
 
     def expected(self, configuration: str) -> Expected:
         """Return the expected envelope in this configuration."""

@@ -55,6 +55,9 @@ MAX_OUT = 256 * 1024
 """The size of unsent output, in bytes, at which the tool's pipes are not read until the host has caught up."""
 
 READ_SIZE = 256 * 1024
+READ_BUFFER = memoryview(bytearray(READ_SIZE))
+"""Made once: the processes of a fork server share the pages that they do not write to."""
+
 MAX_READS = 16
 """The maximum number of consecutive reads from the host. A read of fewer than ``LARGE_READ`` bytes is the last."""
 LARGE_READ = 16 * 1024
@@ -83,7 +86,7 @@ class Supervisor:
         self._wire_in = wire_in
         self._wire_out = wire_out
         self._reader = FrameReader()
-        self._read_buffer = memoryview(bytearray(READ_SIZE))
+        self._read_buffer = READ_BUFFER
         self._out = bytearray()
         self._call_fd = pipes.call[1]
         self._call = b""
