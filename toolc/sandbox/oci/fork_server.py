@@ -33,7 +33,6 @@ class OciForkServer(OciSandbox):
 
     def __init__(self, paths: SandboxPaths, user: str, launch: Launch) -> None:
         """Start the sandbox as ``OciSandbox`` does. Raises ``InfrastructureError``; then nothing is left."""
-        super().__init__(paths, user, launch)
         self.setup = frames.encode(frames.CALL, 0, paths.fork_setup)
         self._has_ended = False
         self._reader = FrameReader(MAX_REPORT)
@@ -41,6 +40,8 @@ class OciForkServer(OciSandbox):
         self._running: set[int] = set()
         self._next: ForkedProcess | None = None
         self._has_called = False
+        # Last, because a start that fails calls ``close``.
+        super().__init__(paths, user, launch)
 
     @property
     def has_ended(self) -> bool:
