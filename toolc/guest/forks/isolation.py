@@ -98,7 +98,7 @@ def isolate(setup: Setup) -> None:
 def _mount_proc(setup: Setup) -> None:
     """Replace the server's ``/proc`` by one of the own PID namespace, with masked and read-only paths.
 
-    The kernel allows a new one only while another one is visible, so the old one is removed last.
+    The kernel allows a new one only while another one is visible, so the old one is removed after that.
     """
     place = b"/dev"
     _mount(b"proc", place, b"proc", PROC_FLAGS)

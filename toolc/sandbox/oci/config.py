@@ -78,7 +78,9 @@ def config(
             "resources": resources,
             # The unprivileged guest listens on the ports where the tool's programs expect a server.
             **({"sysctl": {"net.ipv4.ip_unprivileged_port_start": "0"}} if profile.loopback.forwards else {}),
-            **_restrictions(has_fork_server=profile.has_fork_server),
+            "seccomp": seccomp.fork_server_profile() if profile.has_fork_server else seccomp.profile(),
+            "maskedPaths": [*MASKED_PATHS],
+            "readonlyPaths": [*READONLY_PATHS],
         },
     }
 
@@ -106,17 +108,6 @@ def fork_setup(configuration: JsonObject, profile: Profile) -> bytes:
         "read_only": [*READONLY_PATHS],
     }
     return marshal.dumps(setup | {"filter": strict_filter()}, MARSHAL_VERSION)
-
-
-def _restrictions(*, has_fork_server: bool) -> JsonObject:
-    """Return the filter and the hidden paths of process 1.
-
-    Where ``/proc`` is partly covered, the kernel refuses a new one, which a fork server mounts for each call. It hides
-    the paths there.
-    """
-    if has_fork_server:
-        return {"seccomp": seccomp.fork_server_profile()}
-    return {"seccomp": seccomp.profile(), "maskedPaths": [*MASKED_PATHS], "readonlyPaths": [*READONLY_PATHS]}
 
 
 def resources(limits: Limits, *, swap: JsonObject, controllers: Collection[str] = CONTROLLERS) -> JsonObject:
