@@ -36,7 +36,7 @@ def test_the_bundle_is_a_program_and_the_modules_with_their_code() -> None:
     assert source == (FOLDER / "frames.py").read_text(encoding="utf-8")
     assert marshal.loads(code).co_filename == "<toolc.guest.frames>"
     assert {name.rpartition(".")[2] for name, (_, code) in modules.items() if not code} == {
-        "toolc", "guest", "http", "network", "programs",
+        "toolc", "forks", "guest", "http", "network", "programs",
     }  # fmt: skip
 
 

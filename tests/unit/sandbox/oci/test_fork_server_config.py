@@ -43,8 +43,8 @@ def configured(profile: Profile) -> Any:
 def test_only_a_fork_server_has_capabilities_and_may_mount() -> None:
     usual, server = configured(Profile()), configured(FORK)
     assert {str(each) for each in usual["process"]["capabilities"].values()} == {"[]"}
-    wanted = "['CAP_SETPCAP', 'CAP_SYS_ADMIN']"
-    assert {str(each) for each in server["process"]["capabilities"].values()} == {wanted}
+    expected = "['CAP_SETPCAP', 'CAP_SYS_ADMIN']"
+    assert {str(each) for each in server["process"]["capabilities"].values()} == {expected}
     assert (usual["linux"]["seccomp"], server["linux"]["seccomp"]) == (seccomp.profile(), seccomp.fork_server_profile())
     assert {key for key in usual["linux"] if usual["linux"][key] != server["linux"][key]} == {"seccomp"}
     for each in (usual, server):
