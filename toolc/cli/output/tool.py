@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _LABELS: Final = {
     "tools": "calls", "missing": "calls, but lacks", "hosts": "connects to", "secrets": "has the secret",
     "workspaces": "workspace", "transactions": "transaction", "images": "runs in", "requirements": "with the package",
-    "users": "as user", "isolation": "isolated by", "lifetimes": "sandbox for each", "limits": "at most",
+    "users": "as user", "isolation": "isolated by", "lifetimes": "lifetime", "limits": "at most",
 }  # fmt: skip
 """The labels of each part of ``Permissions``."""
 

@@ -55,16 +55,24 @@ STANDARD: Final = Pool()
 class Lease:
     """A sandbox of ``profile`` for one call or one session, which ``close`` stops.
 
-    ``ready`` is the guest's report if it waits for the call, None for a new sandbox.
+    ``ready`` is the guest's report if it waits for the call, None for a new sandbox. ``is_current`` returns whether a
+    new sandbox would be the same now.
     """
 
     closes_early = False
     """Whether ``close_empty`` may return before the sandbox is removed."""
 
-    def __init__(self, sandbox: EngineSandbox, profile: Profile, ready: JsonObject | None = None) -> None:
+    def __init__(
+        self,
+        sandbox: EngineSandbox,
+        profile: Profile,
+        ready: JsonObject | None = None,
+        is_current: Callable[[], bool] = lambda: True,
+    ) -> None:
         self.sandbox = sandbox
         self.profile = profile
         self.ready = ready
+        self.is_current = is_current
 
     def record_start(self, timing: Timing) -> None:
         """Record how long it took to get the sandbox."""

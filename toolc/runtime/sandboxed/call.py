@@ -270,7 +270,10 @@ class SandboxedCall:
         if transaction:
             sandbox, profile = transaction.start(engine, profile, words)
             return Lease(sandbox, profile)
-        if pool is None or profile.has_fork_server:
+        if profile.has_fork_server:
+            server = engine.start(profile, words)
+            return Lease(server, profile, is_current=partial(engine.is_current, profile, server))
+        if pool is None:
             return Lease(engine.start(profile, words), profile)
         return pool.lease(self.tool.spec.name, engine, profile, words, cancellation)
 

@@ -38,14 +38,15 @@ class ForkServer:
             if not isinstance(lease.sandbox, EngineForkServer):
                 raise InfrastructureError("the engine started a sandbox without a fork server")
             self._server = lease.sandbox
+            self._is_current = lease.is_current
             await_ready(self._server, plan.profile, bundle() + self._server.setup)
             timing.lap("ready")
             self._cleanup = self._cleanup.pop_all()
 
     @property
     def has_ended(self) -> bool:
-        """Whether the server has ended, so that the next call needs another one."""
-        return self._server.has_ended
+        """Whether the next call needs another server: this one has ended, or its image was replaced or removed."""
+        return self._server.has_ended or not self._is_current()
 
     def call(self, plan: Plan, call: SessionCall) -> Outcome:
         """Run one call, and return when no process of it is left. Raises ``InfrastructureError``."""

@@ -108,6 +108,16 @@ def test_an_ended_server_is_replaced_before_the_call(tmp_path: Path) -> None:
         assert number(executor.run("one", {"word": "b"})) == 1
 
 
+def test_a_server_of_a_replaced_image_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, is_current = FakeEngine(Echo()), [True]
+    monkeypatch.setattr(engine, "is_current", lambda *_: is_current[0])
+    with opened(tmp_path, engine) as executor:
+        assert [number(executor.run("one", {"word": "a"})) for _ in range(2)] == [1, 2]
+        is_current[0] = False
+        assert number(executor.run("one", {"word": "a"})) == 1
+    assert len(engine.profiles) == 2
+
+
 def test_no_sandbox_is_started_ahead_and_an_open_one_is_ordinary(tmp_path: Path) -> None:
     engine = FakeEngine(Echo())
     with opened(tmp_path, engine, pool=Pool()) as executor:
