@@ -9,6 +9,7 @@
     sandbox = {...} | configuration.sandbox             # {"min_isolation": "gvisor"} for gVisor
 """
 
+import functools
 import json
 import os
 import tempfile
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+import pytest
 from delegated_groups import delegated, join
 from exposed import expose_python
 from gvisor_daemon import gvisor_socket, newer_docker_socket
@@ -173,3 +175,15 @@ FORKED: Final = tuple(
 
 ALL_CONFIGURATIONS: Final = {**CONFIGURATIONS, **{each.name: each for each in (PODMAN, NEWER_DOCKER, *WARM, *FORKED)}}
 """The configurations in which the conformance suite runs."""
+
+
+def configured(name: str) -> Engine:
+    """Return a new engine of a configuration, or skip the test with the reason why there is none. Close it."""
+    if reason := _reason(name):
+        pytest.skip(reason)
+    return ALL_CONFIGURATIONS[name].make()
+
+
+@functools.cache
+def _reason(name: str) -> str | None:
+    return ALL_CONFIGURATIONS[name].lacks()

@@ -9,11 +9,13 @@ from urllib.request import urlopen
 MAX_BYTES = 5_000_000
 SECONDS = 15
 KINDS = {401: "authentication", 403: "denied", 404: "not_found", 429: "rate_limit"}
+LANGUAGES = {"jp": "ja", "zh-hans": "zh-CN", "zh-hant": "zh-TW"}
+"""The codes of web_search for which SearXNG has another one."""
 
 
 def searxng_search(query, limit, language, ctx):
     """Return the titles, URLs and descriptions of the first pages."""
-    fields = {"q": query, "format": "json", "language": language, "categories": "general"}
+    fields = {"q": query, "format": "json", "language": code_of(language), "categories": "general"}
     url = f"{os.environ['SEARXNG_URL']}/search?{urlencode(fields)}"
     try:
         with urlopen(url, timeout=SECONDS) as response:  # noqa: S310  the address is part of the spec
@@ -28,6 +30,12 @@ def searxng_search(query, limit, language, ctx):
     except (ValueError, KeyError, TypeError):
         raise ctx.error("serialization", "the search server did not answer with JSON results") from None
     return {"results": [result(each) for each in found[:limit]]}
+
+
+def code_of(language):
+    """Return SearXNG's code of a language: the region has capital letters."""
+    name, _, region = language.lower().partition("-")
+    return LANGUAGES.get(language.lower()) or (f"{name}-{region.upper()}" if region else name)
 
 
 def result(found):

@@ -3,12 +3,13 @@
 import gzip
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import parse_qs
 
 import pytest
+from configurations import configured
 from http_tools import failed, server
 from paths import SPECS
 from scripted_server import ScriptedServer, json_reply, reply
@@ -20,6 +21,7 @@ from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolResult
 from toolc.reporters.text import render
+from toolc.sandbox.base import Engine
 from toolc.sandbox.oci.engine import OciEngine
 
 __all__ = ["server"]
@@ -36,8 +38,20 @@ def write_spec(folder: Path, name: str, text: str) -> None:
         (folder / code).write_text((SPECS / code).read_text())
 
 
+BOTH = pytest.mark.parametrize("chosen", ["oci root", "docker"], indirect=True)
+"""The engines of the tests of services and of errors. What a page becomes does not depend on the engine."""
+
+
 @pytest.fixture
-def call(engine: OciEngine, server: ScriptedServer, tmp_path: Path) -> Call:
+def chosen(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Yield the engine that the test's parameter names; without one, runc as root."""
+    engine = configured(getattr(request, "param", "oci root"))
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def call(chosen: Engine, server: ScriptedServer, tmp_path: Path) -> Call:
     """Call ``name`` of a spec whose host is replaced by the server."""
 
     def call(spec: str, host: str, name: str, arguments: JsonObject, **secrets: str) -> ToolResult:
@@ -47,7 +61,7 @@ def call(engine: OciEngine, server: ScriptedServer, tmp_path: Path) -> Call:
         text = text.replace(f"https://{host}", f"http://{here}").replace("public:443", here).replace(host, "127.0.0.1")
         write_spec(tmp_path, spec, text)
         store = SecretStore({key: LiteralSource(value) for key, value in secrets.items()}, {})
-        with Executor(Registry.load(tmp_path / f"{spec}.yaml"), engine=engine, secrets=store) as executor:
+        with Executor(Registry.load(tmp_path / f"{spec}.yaml"), engine=chosen, secrets=store) as executor:
             return executor.run(name, arguments)
 
     return call
@@ -58,6 +72,7 @@ def test_a_spec_has_no_findings(name: str) -> None:
     assert render(compile_specs([SPECS / f"{name}.yaml"]).diagnostics, color=False) == ""
 
 
+@BOTH
 def test_web_search_returns_results(call: Call, server: ScriptedServer) -> None:
     found: JsonObject = {
         "type": "search",
@@ -83,6 +98,7 @@ def test_a_search_without_results_is_reported(call: Call, server: ScriptedServer
     assert (result.structured, result.text) == (({"results": []},), "Nothing was found for: x\n")
 
 
+@BOTH
 def test_an_invalid_search_key_is_reported(call: Call, server: ScriptedServer) -> None:
     answer: JsonObject = {"type": "ErrorResponse", "error": {"code": "SUBSCRIPTION_TOKEN_INVALID", "status": 422}}
     server.answers["/res/v1/web/search"] = json_reply(answer, status=422)
@@ -92,6 +108,7 @@ def test_an_invalid_search_key_is_reported(call: Call, server: ScriptedServer) -
     assert failed(call(*search, BRAVE_API_KEY="brave-key-1"))[0] == "invalid_args"
 
 
+@BOTH
 def test_a_search_over_the_monthly_quota_is_not_retried(call: Call, server: ScriptedServer) -> None:
     server.answers["/res/v1/web/search"] = reply(
         b"enough", status=429, X_RateLimit_Remaining="1, 0", X_RateLimit_Reset="1, 1419704"
@@ -102,6 +119,7 @@ def test_a_search_over_the_monthly_quota_is_not_retried(call: Call, server: Scri
     assert len(server.received) == 1
 
 
+@BOTH
 def test_get_weather_returns_the_forecast(call: Call, server: ScriptedServer) -> None:
     current: JsonObject = {
         "time": "2026-11-22T07:00", "temperature_2m": 3.4, "relative_humidity_2m": 81, "wind_speed_10m": 11.2,
@@ -128,6 +146,7 @@ def test_get_weather_returns_the_forecast(call: Call, server: ScriptedServer) ->
     assert kind == "rate_limit"
 
 
+@BOTH
 def test_github_issue_returns_the_issue(call: Call, server: ScriptedServer) -> None:
     made: JsonObject = {
         "number": 7,
@@ -152,6 +171,7 @@ def test_github_issue_returns_the_issue(call: Call, server: ScriptedServer) -> N
         assert found == (kind, f'HTTP {status} Status: {{"message": "Validation Failed"}}')
 
 
+@BOTH
 def test_an_issue_over_the_rate_limit(call: Call, server: ScriptedServer) -> None:
     answer: JsonObject = {"message": "API rate limit exceeded"}
     server.answers["/repos/o/r/issues"] = json_reply(answer, status=403, X_RateLimit_Remaining="0", Retry_After="9")
@@ -162,6 +182,7 @@ def test_an_issue_over_the_rate_limit(call: Call, server: ScriptedServer) -> Non
     )  # fmt: skip
 
 
+@BOTH
 def test_an_issue_in_a_renamed_repository_is_found(call: Call, server: ScriptedServer) -> None:
     server.answers["/repos/o/r/issues"] = reply(status=307, Location="/repositories/1/issues")
     server.answers["/repositories/1/issues"] = json_reply({"number": 8, "html_url": "u"}, status=201)
@@ -266,6 +287,7 @@ def test_a_page_is_decoded(call: Call, server: ScriptedServer, answer: bytes, wo
     assert fetched(call, server, answer).text == words
 
 
+@BOTH
 @pytest.mark.parametrize(
     ("answer", "kind", "message"),
     [
@@ -305,6 +327,7 @@ def test_a_long_page_is_cut(call: Call, server: ScriptedServer) -> None:
     assert result.structured[0]["truncated"] is True  # type: ignore[index, call-overload]
 
 
+@BOTH
 def test_responses_that_are_not_pages(call: Call, server: ScriptedServer) -> None:
     kind, message = failed(fetched(call, server, reply(b"<p>gone</p>", status=404)))
     assert (kind, message) == ("not_found", "HTTP 404 Status: gone")
@@ -317,6 +340,7 @@ def test_responses_that_are_not_pages(call: Call, server: ScriptedServer) -> Non
     assert loop[0] == "network"
 
 
+@BOTH
 def test_a_request_returns_status_headers_and_body(call: Call, server: ScriptedServer) -> None:
     server.answers["/x"] = reply(b'{"no": 1}', status=418, kind="application/json", X_Tea="yes")
     arguments: JsonObject = {
@@ -373,6 +397,7 @@ def test_a_redirect_keeps_or_changes_the_method(
     assert request.headers["authorization"] == "Bearer x"
 
 
+@BOTH
 def test_a_redirect_is_not_followed_to_other_schemes_or_forever(call: Call, server: ScriptedServer) -> None:
     server.answers["/x"] = reply(status=302, Location="ftp://127.0.0.1/")
     found = failed(call("http", "public:443", "http_request", {"url": f"{server.url}/x"}))
@@ -411,12 +436,11 @@ def test_a_model_cannot_set_framing_headers(engine: OciEngine, name: str) -> Non
     assert found == ("invalid_args", f"the header '{name}' is set by this tool; leave it out")
 
 
+@BOTH
 @pytest.mark.parametrize("name", ["http_fetch", "http_request"])
-def test_a_refusal_names_the_host_and_the_reason(
-    call: Call, server: ScriptedServer, engine: OciEngine, name: str
-) -> None:
+def test_a_refusal_names_the_host_and_the_reason(call: Call, server: ScriptedServer, chosen: Engine, name: str) -> None:
     allowed = "(only public addresses may be reached, by https on port 443)"
-    with Executor(Registry.load(SPECS / "http.yaml"), engine=engine) as executor:
+    with Executor(Registry.load(SPECS / "http.yaml"), engine=chosen) as executor:
         for url, message in (
             (
                 "https://a.example:8443/b?c@d",

@@ -1,13 +1,15 @@
 """``toolc init --tool searxng`` and ``tavily``: called with a server that imitates the real ones."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import parse_qs
 
 import pytest
+from configurations import configured
 from http_tools import failed, server
+from paths import SPECS
 from scripted_server import ScriptedServer, json_reply, reply
 
 from toolc.cli.main import main
@@ -16,7 +18,6 @@ from toolc.client.registry import Registry
 from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import ToolResult
-from toolc.sandbox.oci.engine import OciEngine
 
 __all__ = ["server"]
 
@@ -39,8 +40,14 @@ SHAPE = {
 TEXT = "1. One\n   https://one.example/\n   First\n2. Two\n   https://two.example/\n   \n"
 
 
+BOTH = pytest.mark.parametrize("search", ["oci root", "docker"], indirect=True)
+
+
 @pytest.fixture
-def search(engine: OciEngine, server: ScriptedServer, tmp_path: Path) -> Search:
+def search(request: pytest.FixtureRequest, server: ScriptedServer, tmp_path: Path) -> Iterator[Search]:
+    """Search on the engine that the test's parameter names; without one, with runc as root."""
+    engine = configured(getattr(request, "param", "oci root"))
+
     def search(name: str, **arguments: JsonValue) -> ToolResult:
         with pytest.raises(SystemExit):
             main(["init", str(tmp_path), "--tool", name])
@@ -57,19 +64,43 @@ def search(engine: OciEngine, server: ScriptedServer, tmp_path: Path) -> Search:
         with Executor(Registry.load(spec), engine=engine, secrets=store) as executor:
             return executor.run(f"{name}_search", arguments)
 
-    return search
+    yield search
+    engine.close()
 
 
+@BOTH
 def test_searxng_has_the_shape_of_web_search(search: Search, server: ScriptedServer) -> None:
     server.answers["/search"] = json_reply(FOUND)
-    result = search("searxng", query="a&b", limit=2, language="de")
+    result = search("searxng", query="a&b", limit=2)
     assert (result.data, result.text) == (SHAPE, TEXT)
     (request,) = server.received
     assert parse_qs(request.path.partition("?")[2]) == {
-        "q": ["a&b"], "format": ["json"], "language": ["de"], "categories": ["general"],
+        "q": ["a&b"], "format": ["json"], "language": ["en"], "categories": ["general"],
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("language", "sent"), [("de", "de"), ("pt-br", "pt-BR"), ("jp", "ja"), ("zh-hans", "zh-CN"), ("all", "all")]
+)
+def test_searxng_gets_its_codes_for_the_languages_of_web_search(
+    search: Search, server: ScriptedServer, language: str, sent: str
+) -> None:
+    server.answers["/search"] = json_reply(FOUND)
+    assert search("searxng", query="a", language=language).error is None
+    assert parse_qs(server.received[0].path.partition("?")[2])["language"] == [sent]
+
+
+def test_the_three_searches_declare_the_same_result_and_the_same_query_and_limit() -> None:
+    specs = [SPECS / "web_search.yaml", *(SPECS / f"templates/{name}/{name}.yaml" for name in ("searxng", "tavily"))]
+    texts = [each.read_text(encoding="utf-8") for each in specs]
+    results = {text.partition("\n  template: |")[2].partition("\nsandbox:")[0] for text in texts}
+    assert (len(results), "description: {type: [string" in min(results)) == (1, True)
+    for name in ("query", "limit"):
+        assert len({next(line for line in text.splitlines() if line.startswith(f"  {name}:")) for text in texts}) == 1
+    assert ["\n  language:" in text for text in texts] == [True, True, False], "Tavily has no languages"
+
+
+@BOTH
 def test_tavily_has_the_shape_of_web_search(search: Search, server: ScriptedServer) -> None:
     server.answers["/search"] = json_reply({"query": "a", "results": FOUND["results"][:2]})  # type: ignore[index]
     result = search("tavily", query="a&b", limit=2)
@@ -86,6 +117,7 @@ def test_a_search_without_results_is_reported(name: str, search: Search, server:
     assert (result.data, result.text) == ({"results": []}, "Nothing was found for: x\n")
 
 
+@BOTH
 @pytest.mark.parametrize(
     ("name", "status", "kind"),
     [
