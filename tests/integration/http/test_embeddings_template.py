@@ -3,12 +3,20 @@
 import json
 import re
 import socket
+import sqlite3
+import struct
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from configurations import configured
 from http_tools import failed, server
+from interrupted_stores import interrupt
 from paths import SPECS
 from scripted_server import Request, ScriptedServer, json_reply
 
@@ -18,6 +26,7 @@ from toolc.client.registry import Registry
 from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.json_schema import JsonValue
 from toolc.model.result import ToolResult
+from toolc.sandbox.base import Engine
 from toolc.sandbox.oci.engine import OciEngine
 
 __all__ = ["server"]
@@ -54,14 +63,21 @@ def project(server: ScriptedServer, tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def call(project: Path, engine: OciEngine, tmp_path: Path) -> Iterator[Call]:
+@contextmanager
+def agent(project: Path, engine: Engine, work: Path) -> Iterator[Call]:
+    """Yield a function that calls the tools of the template and those of knowledge.yaml."""
     registry = Registry.load(project / "specs")
     registry.add(Registry.load(SPECS / "knowledge.yaml"))
     store = SecretStore({"EMBEDDINGS_API_KEY": LiteralSource("embeddings-key")}, {})
-    (tmp_path / "work").mkdir()
-    with Executor(registry, workspace=tmp_path / "work", engine=engine, secrets=store) as executor:
+    with Executor(registry, workspace=work, engine=engine, secrets=store) as executor:
         yield lambda name, **arguments: executor.run(name, arguments)
+
+
+@pytest.fixture
+def call(project: Path, engine: OciEngine, tmp_path: Path) -> Iterator[Call]:
+    (tmp_path / "work").mkdir()
+    with agent(project, engine, tmp_path / "work") as call:
+        yield call
 
 
 def results(result: ToolResult) -> list[dict[str, Any]]:
@@ -95,6 +111,83 @@ def test_only_new_and_changed_facts_get_a_vector(call: Call, server: ScriptedSer
     assert [each["id"] for each in results(call("semantic_search", query="train"))] == [1]
     call("semantic_search", query="two")
     assert inputs(server) == [["one", *FACTS[:2]], ["train", "Ada likes the railway."], ["two"]]
+
+
+WRITER = """\
+import sys
+from toolc import Executor, Registry
+from toolc.config.secret_sources import LiteralSource, SecretStore
+registry = Registry.load(sys.argv[1])
+registry.add(Registry.load(sys.argv[2]))
+secrets = SecretStore({"EMBEDDINGS_API_KEY": LiteralSource("embeddings-key")}, {})
+with Executor(registry, workspace=sys.argv[3], engine=sys.argv[4], secrets=secrets) as executor:
+    for number in range(10**6):
+        fact = executor.run("remember", {"text": f"tea {sys.argv[5]} {number}"})
+        found = executor.run("semantic_search", {"query": "drinks"})
+        if fact.data and found.data:
+            print(fact.data["id"], flush=True)
+"""
+"""An agent that stores a fact and its vector, and prints the id of the fact when both are stored."""
+
+ENGINES = {"oci root": "oci", "docker": "docker"}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", ENGINES)
+def test_vectors_survive_two_writers_that_are_killed(project: Path, name: str, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    confirmed: list[str] = []
+    with closing(configured(name)) as engine:
+        for attempt in range(3):
+            argv = [
+                sys.executable,
+                "-c",
+                WRITER,
+                f"{project}/specs",
+                f"{SPECS}/knowledge.yaml",
+                f"{work}",
+                ENGINES[name],
+            ]
+            writers = [
+                subprocess.Popen([*argv, f"{attempt}{letter}"], stdout=subprocess.PIPE, text=True) for letter in "ab"
+            ]
+            for writer in writers:
+                assert writer.stdout is not None
+                confirmed.append(writer.stdout.readline())
+            time.sleep(0.07 * attempt)
+            for writer in writers:
+                writer.kill()
+                confirmed += writer.communicate()[0].splitlines()
+        with closing(sqlite3.connect(work / "knowledge.sqlite", timeout=60)) as store:
+            kept = dict(store.execute("SELECT id, text FROM facts"))
+        with agent(project, engine, work) as call:
+            found = call("semantic_search", query="drinks", limit=50)
+            assert found.error is None, found
+    assert {*map(int, confirmed)} <= {*kept}, "what was confirmed is never lost"
+    with closing(sqlite3.connect(work / "vectors.sqlite")) as store:
+        assert store.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        vectors = {
+            number: struct.unpack("<4f", data) for number, data in store.execute("SELECT id, vector FROM vectors")
+        }
+    assert {number: pytest.approx(vector(text)) for number, text in kept.items()} == vectors
+    assert sorted(each.name for each in work.iterdir()) == ["knowledge.sqlite", "vectors.sqlite"]
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_interrupted_change_of_vectors_is_undone(
+    project: Path, name: str, server: ScriptedServer, tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 99)"
+    with closing(configured(name)) as engine, agent(project, engine, work) as call:
+        call("remember", text=FACTS[0])
+        call("semantic_search", query="one")
+        interrupt(work / "vectors.sqlite", f"{numbers} INSERT INTO vectors SELECT i, 'lost', zeroblob(4000) FROM n")
+        assert [each["id"] for each in results(call("semantic_search", query="two"))] == [1]
+    assert inputs(server) == [["one", FACTS[0]], ["two"]], "the vector of the fact is still there"
+    assert sorted(each.name for each in work.iterdir()) == ["knowledge.sqlite", "vectors.sqlite"]
 
 
 def test_results_of_a_search_are_ordered_by_meaning(call: Call) -> None:
