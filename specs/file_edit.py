@@ -1,11 +1,17 @@
 """The tool file_edit: replace exact text in a file, or apply a unified diff, and show near misses."""
 
 import difflib
+import fcntl
+import os
 import re
+import time
+from contextlib import contextmanager, suppress
 
 from files import explained, inside, not_text, replace
 
 MAX_BYTES = 5 * 2**20
+WAIT_SECONDS = 5
+"""How long a call waits for another one that edits the same file."""
 MAX_PLACES = 5
 """The maximum number of places that a message or a result shows."""
 MAX_LINES = 12
@@ -20,16 +26,25 @@ def file_edit(path, expected_count, encoding, ctx, old_text=None, new_text=None,
     if not is_replacement and (diff is None or old_text is not None or new_text is not None):
         raise ctx.error("invalid_args", "give either old_text and new_text, or diff alone")
     target = inside(path, ctx)
-    text = read_text(target, path, encoding, ctx)
+    with locked(target, path, ctx):
+        return edited(target, path, encoding, (old_text, new_text, expected_count), diff, ctx)
+
+
+def edited(target, path, encoding, replacement, diff, ctx):
+    """Change the file and return the changed lines. The caller holds its lock."""
+    before = read_data(target, path, ctx)
+    text = decoded(before, path, encoding, ctx)
     line_end = "\r\n" if "\r\n" in text and not re.search(r"(?<!\r)\n", text) else "\n"
     text = text.replace("\r\n", "\n") if line_end == "\r\n" else text
-    if is_replacement:
+    if diff is None:
+        old, new, expected = replacement
         if line_end == "\r\n":
-            old_text, new_text = old_text.replace("\r\n", "\n"), new_text.replace("\r\n", "\n")
-        changed, places = replaced(text, old_text, new_text, expected_count, path, ctx)
+            old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+        changed, places = replaced(text, old, new, expected, path, ctx)
     else:
         changed, places = patched(text, diff.replace("\r\n", "\n"), path, ctx)
-    write_text(target, changed.replace("\n", line_end) if line_end == "\r\n" else changed, path, encoding, ctx)
+    after = changed.replace("\n", line_end) if line_end == "\r\n" else changed
+    write_text(target, after, before, path, encoding, ctx)
     return outcome(path, changed.split("\n"), places, ctx)
 
 
@@ -214,23 +229,70 @@ def outcome(path, lines, places, ctx):
     return ctx.result(text, structured=data)
 
 
-def read_text(target, path, encoding, ctx):
+@contextmanager
+def locked(target, path, ctx):
+    """Wait for other calls that edit the file, where sandboxes share the locks of files."""
+    end = time.monotonic() + WAIT_SECONDS
+    while True:
+        with opened(target, path, ctx) as file:
+            is_busy = False
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                is_busy = True
+            except OSError:
+                pass  # the file system has no locks
+            if not is_busy and is_current(file, target):
+                yield
+                return
+        if time.monotonic() > end:
+            message = f"{path} is in use: another program has locked it for more than {WAIT_SECONDS} s; try again"
+            raise ctx.error("conflict", message)
+        time.sleep(0.02)
+
+
+def opened(target, path, ctx):
     try:
-        if target.stat().st_size > MAX_BYTES:
-            raise ctx.error("file", f"{path} is larger than {MAX_BYTES // 2**20} MiB; change it with a program")
-        return target.read_bytes().decode(encoding)
-    except LookupError:
-        raise ctx.error("invalid_args", f"there is no encoding {encoding!r}") from None
-    except UnicodeError as error:
-        raise not_text(path, encoding, error, ctx) from None
+        return target.open("rb")
     except OSError as error:
         raise explained(error, path, ctx) from None
 
 
-def write_text(target, text, path, encoding, ctx):
-    """Replace the file with this text. If it cannot be encoded, the file does not change."""
+def is_current(file, target):
+    """Return whether the open file is the one that has the name now: an edit puts a new one in its place."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file.fileno()), target.stat())
+    return False
+
+
+def read_data(target, path, ctx):
     try:
-        replace(target, text.encode(encoding))
+        if target.stat().st_size > MAX_BYTES:
+            raise ctx.error("file", f"{path} is larger than {MAX_BYTES // 2**20} MiB; change it with a program")
+        return target.read_bytes()
+    except OSError as error:
+        raise explained(error, path, ctx) from None
+
+
+def decoded(data, path, encoding, ctx):
+    try:
+        return data.decode(encoding)
+    except LookupError:
+        raise ctx.error("invalid_args", f"there is no encoding {encoding!r}") from None
+    except UnicodeError as error:
+        raise not_text(path, encoding, error, ctx) from None
+
+
+def write_text(target, text, before, path, encoding, ctx):
+    """Replace the file, which had the content ``before``, with this text. If it cannot be encoded, nothing changes."""
+
+    def check():
+        if target.read_bytes() != before:
+            message = f"{path} was changed by another program during this edit, so it was not edited; read it again"
+            raise ctx.error("conflict", message)
+
+    try:
+        replace(target, text.encode(encoding), check)
     except UnicodeError as error:
         raise ctx.error("serialization", f"the text cannot be written as {encoding}: {error}") from None
     except OSError as error:

@@ -96,8 +96,11 @@ def shown(path):
     return f"{path.relative_to(WORKSPACE)}{'/' if path.is_dir() and not path.is_symlink() else ''}"
 
 
-def replace(target, data):
-    """Replace a file in one step, with its mode and owner: a call that is stopped leaves the old file."""
+def replace(target, data, check=lambda: None):
+    """Replace a file in one step, with its mode and owner: a call that is stopped leaves the old file.
+
+    ``check`` is called just before, and can raise an error to keep the old file.
+    """
     old = None
     with suppress(FileNotFoundError):
         old = target.stat()
@@ -115,8 +118,9 @@ def replace(target, data):
                 os.fchmod(descriptor, old.st_mode & 0o777)
             file.flush()
             os.fsync(descriptor)
+        check()
         temporary.replace(target)
-    except OSError:
+    except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 

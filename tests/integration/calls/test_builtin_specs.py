@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeAlias
 
@@ -138,6 +139,46 @@ def test_an_edit_keeps_the_mode_and_leaves_no_other_file(edit: Edit, folder: Pat
     assert edit("a\n", old_text="a", new_text="b").error is None
     assert (folder / "a.txt").stat().st_mode & 0o777 == 0o751
     assert [each.name for each in folder.iterdir()] == ["a.txt"]
+
+
+def edits_with(code: str, folder: Path) -> str:
+    """Return a copy of ``file_edit`` that runs ``code`` between its reading and its writing."""
+    folder.mkdir()
+    for each in SPECS.glob("file*"):
+        text = each.read_text(encoding="utf-8")
+        (folder / each.name).write_text(text.replace("    after = ch", f"    {code}\n    after = ch"), encoding="utf-8")
+    return f"{folder}/files.yaml#file_edit"
+
+
+def test_edits_at_the_same_time_are_made_one_after_the_other(engine: OciEngine, folder: Path) -> None:
+    spec = edits_with("time.sleep(0.5)", folder / "specs")
+    (folder / "work").mkdir()
+    (folder / "work/a.txt").write_text("a\nb\nc\n", encoding="utf-8")
+    with (
+        Executor(Registry.load(spec), workspace=folder / "work", engine=engine) as executor,
+        ThreadPoolExecutor(3) as agents,
+    ):
+
+        def edit(letter: str) -> ToolResult:
+            return executor.run("file_edit", {"path": "a.txt", "old_text": letter, "new_text": letter.upper()})
+
+        assert [result.error for result in agents.map(edit, "abc")] == [None] * 3
+    assert (folder / "work/a.txt").read_text(encoding="utf-8") == "A\nB\nC\n"
+
+
+def test_a_file_that_another_program_changes_during_an_edit_is_a_conflict(engine: OciEngine, folder: Path) -> None:
+    spec = edits_with("target.write_text('other')", folder / "specs")
+    (folder / "work").mkdir()
+    (folder / "work/a.txt").write_text("tea", encoding="utf-8")
+    with Executor(Registry.load(spec), workspace=folder / "work", engine=engine) as executor:
+        result = executor.run("file_edit", {"path": "a.txt", "old_text": "tea", "new_text": "jam"})
+    assert result.error is not None
+    assert (result.error.kind, result.error.message) == (
+        "conflict", "a.txt was changed by another program during this edit, so it was not edited; read it again"
+    )  # fmt: skip
+    assert [(each.name, each.read_text(encoding="utf-8")) for each in (folder / "work").iterdir()] == [
+        ("a.txt", "other")
+    ]
 
 
 def test_near_misses_in_a_large_file_are_found_within_the_time_limit(edit: Edit) -> None:
