@@ -21,6 +21,8 @@ DAMAGED = (ValueError, LookupError, TypeError, OverflowError, OSError, CronSimEr
 """The errors of an entry that a program other than these tools has written."""
 MAX_MISSED = 1000
 """The maximum number of missed runs that are counted."""
+GRACE = timedelta(minutes=1)
+"""How long ago the first time of an entry may be: "now" has passed when the call starts."""
 FIRST, LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9990, 1, 1, tzinfo=UTC)
 """The times that an entry can have."""
 NICKNAMES = {"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@weekly": "0 0 * * SUN", "@monthly": "0 0 1 * *"}
@@ -32,6 +34,8 @@ def schedule_create(  # noqa: PLR0913, PLR0917  one argument per parameter
 ):
     """Add an entry and return it, with its first time in UTC."""
     timing = first_time(ctx, at, every, cron, time_zone)
+    if at is not None:
+        refuse_past(timing[0], at, ctx)
     values = (what, *timing, tool, None if arguments is None else json.dumps(arguments))
     with STORE.changing(ctx) as store:
         added = store.execute(
@@ -75,6 +79,8 @@ def schedule_update(  # noqa: PLR0913, PLR0917  one argument per parameter
     with STORE.changing(ctx) as store:
         before = entry(store, id, ctx)
         timing = changed_time(ctx, before, at, every, cron, time_zone)
+        if at is not None:
+            refuse_past(timing[0], at, ctx)
         stored = json.dumps(before["arguments"] if arguments is None else arguments)
         values = (what or before["what"], *timing, tool or before["tool"], stored, id)
         store.execute(
@@ -166,6 +172,14 @@ def first_time(ctx, at, every, cron, time_zone):
     else:
         first = moment(at, "at", time_zone and zone, ctx)
     return text_of(first), every, cron, zone.key
+
+
+def refuse_past(first, at, ctx):
+    """Raise an error if the first time, which was given as ``at``, is not in the future."""
+    now = datetime.now(UTC)
+    if parsed(first) < now - GRACE:
+        message = f"at: {at!r} is in the past: it is {text_of(now)} now; give the next time at which the task is due"
+        raise ctx.error("invalid_args", message)
 
 
 def changed_time(ctx, before, at, every, cron, time_zone):
@@ -262,7 +276,7 @@ def moment(text, name, zone, ctx):
             raise ValueError(f"it must be between {FIRST.year} and {LAST.year}")
         return time
     except (ValueError, OverflowError) as error:
-        message = f"{name}: {text!r} is not a time such as '2026-03-01T09:00:00+01:00': {error}"
+        message = f"{name}: {text!r} is not a time such as '2099-03-01T09:00:00+01:00': {error}"
         raise ctx.error("invalid_args", message) from None
 
 
@@ -287,7 +301,8 @@ def undamaged(row, read, ctx):
     try:
         return read(row)
     except DAMAGED as error:
-        message = f"entry {row['id']} is damaged: {error}; remove it with schedule_delete"
+        repair = "" if read is as_entry else "set its time again with schedule_update, or "
+        message = f"entry {row['id']} is damaged: {error}; {repair}remove it with schedule_delete"
         raise ctx.error("file", f"{STORE.name}: {message}") from None
 
 

@@ -1,4 +1,5 @@
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -7,12 +8,14 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
 from configurations import CONFIGURATIONS
 from gvisor_daemon import gvisor_socket
+from interrupted_stores import interrupt
 from paths import SPECS
 
 from toolc.client.executor import Executor
@@ -22,6 +25,8 @@ from toolc.sandbox.oci.engine import OciEngine
 
 STORES = ("database", "knowledge", "schedule", "schedule_runner")
 """The specs of tools that keep a SQLite file."""
+
+# A new entry of the schedule is in the future. The days of 2099 are those of 2026.
 
 Call: TypeAlias = Callable[..., JsonValue]
 """Calls a tool in the test's workspace: its data, or the kind of its error."""
@@ -237,18 +242,6 @@ def test_stores_survive_writers_that_are_killed(
         assert kept >= {int(line.split()[column]) for line in confirmed}, "what was confirmed is never lost"
 
 
-def interrupt(path: Path, change: str) -> None:
-    """Leave a store as a call does that is killed in the middle of a change: partly written, with a journal."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as store:
-        store.execute("PRAGMA cache_size = 2")
-        store.execute("BEGIN IMMEDIATE")
-        store.execute(change)
-        left = {each: each.read_bytes() for each in (path, path.with_name(f"{path.name}-journal"))}
-        store.execute("ROLLBACK")
-    for each, data in left.items():
-        each.write_bytes(data)
-
-
 @pytest.mark.parametrize("executors", ENGINES, indirect=True)
 def test_an_interrupted_change_is_undone(executors: Callable[[], Executor], tmp_path: Path) -> None:
     work = tmp_path / "work"
@@ -264,15 +257,17 @@ def test_an_interrupted_change_is_undone(executors: Callable[[], Executor], tmp_
         call("database_execute", path="a.sqlite", query=create)
         for number in range(9):
             call("remember", text=f"fact {number} {'x' * 9000}")
-            call("schedule_create", what=f"task {number} {'x' * 1900}", at="2026-03-01T08:00:00Z")
+            call("schedule_create", what=f"task {number} {'x' * 1900}", at="2099-03-01T08:00:00Z")
         interrupt(work / "knowledge.sqlite", "UPDATE facts SET text = 'lost'")
         interrupt(work / "schedule.sqlite", "UPDATE entries SET what = 'lost'")
         interrupt(work / "a.sqlite", "UPDATE t SET n = 0, t = 'lost'")
         before = (work / "knowledge.sqlite").read_bytes()
         assert ids(call("knowledge_search", query="fact 7"))[0] == 8
         assert (work / "knowledge.sqlite").read_bytes() == before, "a search changes nothing"
-        assert [each["what"][:6] for each in entries_of(call("schedule_due", limit=1))] == ["task 0"]
-        assert [each["what"][:6] for each in entries_of(call("schedule_take", limit=1))] == ["task 0"]
+        found = call("schedule_due", limit=1, now="2099-03-01T08:00:00Z")
+        assert [each["what"][:6] for each in entries_of(found)] == ["task 0"]
+        found = call("schedule_take", limit=1, now="2099-03-01T08:00:00Z")
+        assert [each["what"][:6] for each in entries_of(found)] == ["task 0"]
         assert call("remember", text="new") == {"id": 10, "new": True}
         repaired = executor.run("database_query", {"path": "a.sqlite", "query": "SELECT sum(n) FROM t"})
         assert repaired.error is not None
@@ -283,14 +278,14 @@ def test_an_interrupted_change_is_undone(executors: Callable[[], Executor], tmp_
 
 
 def test_a_plan_is_created_changed_listed_and_cancelled(call: Call) -> None:
-    late = call("schedule_create", what="Call Ada", at="2026-03-01T09:00:00+01:00", every="1w")
-    early = call("schedule_create", what="Pack", at="2026-03-01T07:30:00Z")
+    late = call("schedule_create", what="Call Ada", at="2099-03-01T09:00:00+01:00", every="1w")
+    early = call("schedule_create", what="Pack", at="2099-03-01T07:30:00Z")
     assert call("schedule_list") == {"entries": [early, late]}
-    assert call("schedule_list", after="2026-03-01T08:00:00Z") == {"entries": [late]}
-    assert call("schedule_list", before="2026-03-01T08:00:00Z") == {"entries": [early]}
-    moved = call("schedule_update", id=1, at="2026-02-28T18:00:00-05:00")
+    assert call("schedule_list", after="2099-03-01T08:00:00Z") == {"entries": [late]}
+    assert call("schedule_list", before="2099-03-01T08:00:00Z") == {"entries": [early]}
+    moved = call("schedule_update", id=1, at="2099-02-28T18:00:00-05:00")
     assert isinstance(moved, dict)
-    assert (moved["at"], moved["every"], moved["what"]) == ("2026-02-28T23:00:00Z", "1w", "Call Ada")
+    assert (moved["at"], moved["every"], moved["what"]) == ("2099-02-28T23:00:00Z", "1w", "Call Ada")
     assert call("schedule_list", limit=1) == {"entries": [moved]}
     assert call("schedule_delete", id=1) == moved
     assert call("schedule_delete", id=1) == "not_found"
@@ -301,19 +296,51 @@ def test_a_plan_is_created_changed_listed_and_cancelled(call: Call) -> None:
     ("changes", "expected"),
     [
         ({"cron": "0 9 * * MON"}, {"every": None, "cron": "0 9 * * MON", "time_zone": "UTC"}),
-        ({"every": "2h"}, {"every": "2h", "cron": None, "at": "2026-03-01T08:00:00Z"}),
-        ({"time_zone": "Europe/Berlin"}, {"time_zone": "Europe/Berlin", "every": "1w", "at": "2026-03-01T08:00:00Z"}),
-        ({"what": "Other"}, {"what": "Other", "every": "1w", "at": "2026-03-01T08:00:00Z"}),
+        ({"every": "2h"}, {"every": "2h", "cron": None, "at": "2099-03-01T08:00:00Z"}),
+        ({"time_zone": "Europe/Berlin"}, {"time_zone": "Europe/Berlin", "every": "1w", "at": "2099-03-01T08:00:00Z"}),
+        ({"what": "Other"}, {"what": "Other", "every": "1w", "at": "2099-03-01T08:00:00Z"}),
         ({"tool": "send_mail", "arguments": {"to": "ada"}}, {"tool": "send_mail", "arguments": {"to": "ada"}}),
-        ({"at": "2026-07-01T09:00:00", "time_zone": "Europe/Berlin"}, {"at": "2026-07-01T07:00:00Z", "every": "1w"}),
+        ({"at": "2099-07-01T09:00:00", "time_zone": "Europe/Berlin"}, {"at": "2099-07-01T07:00:00Z", "every": "1w"}),
     ],
 )
 def test_an_update_keeps_what_is_not_given(call: Call, changes: dict[str, JsonValue], expected: JsonValue) -> None:
-    call("schedule_create", what="Call Ada", at="2026-03-01T08:00:00Z", every="1w")
+    call("schedule_create", what="Call Ada", at="2099-03-01T08:00:00Z", every="1w")
     changed = call("schedule_update", id=1, **changes)
     assert isinstance(changed, dict)
     assert isinstance(expected, dict)
     assert {name: changed[name] for name in expected} == expected
+
+
+def test_a_time_in_the_past_is_refused_and_the_error_has_the_present_one(engine: OciEngine, tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    late, present = ((now - timedelta(seconds=seconds)).isoformat() for seconds in (90, 0))
+    with Executor(Registry.load(SPECS / "schedule.yaml"), workspace=tmp_path, engine=engine) as executor:
+        assert executor.run("schedule_create", {"what": "x", "at": present}).error is None
+        calls: list[tuple[str, JsonObject]] = [
+            ("schedule_create", {"what": "x", "at": late}),
+            ("schedule_create", {"what": "x", "at": late, "every": "1d"}),
+            ("schedule_update", {"id": 1, "at": late}),
+        ]
+        for name, arguments in calls:
+            error = executor.run(name, arguments).error
+            assert error is not None
+            assert error.kind == "invalid_args"
+            found = re.fullmatch(r"at: '(.*)' is in the past: it is (.*) now; give the next time .*", error.message)
+            assert found is not None, error.message
+            assert found[1] == late
+            assert now.replace(microsecond=0) <= datetime.fromisoformat(found[2]) <= datetime.now(UTC)
+        (kept,) = entries_of(executor.run("schedule_list", {}).data)
+        assert kept["at"] == now.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def test_the_unit_of_an_old_entry_is_repaired_by_an_update(call: Call, tmp_path: Path) -> None:
+    call("schedule_create", what="x", every="30min")
+    with closing(sqlite3.connect(tmp_path / "schedule.sqlite")) as store, store:
+        store.execute("UPDATE entries SET every = '30m', at = '2026-03-01T08:00:00Z'")
+    assert call("schedule_take", now="2026-03-01T08:10:00Z") == "file"
+    repaired = data_of(call("schedule_update", id=1, every="30min"))
+    assert (repaired["every"], repaired["at"]) == ("30min", "2026-03-01T08:00:00Z")
+    assert due(call, "2026-03-01T09:10:00Z") == [("2026-03-01T08:00:00Z", 2)]
 
 
 def entries_of(data: JsonValue) -> list[dict[str, Any]]:
@@ -327,17 +354,17 @@ def due(call: Call, now: str, name: str = "schedule_take") -> list[tuple[JsonVal
 
 DAYLIGHT_SAVING = {
     "a skipped time runs after the change": (
-        "30 2 * * *", "2026-03-28T12:00:00Z", ["2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"]
+        "30 2 * * *", "2099-03-28T12:00:00Z", ["2099-03-29T01:00:00Z", "2099-03-30T00:30:00Z"]
     ),
     "a repeated time runs once": (
-        "30 2 * * *", "2026-10-24T12:00:00Z", ["2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"]
+        "30 2 * * *", "2099-10-24T12:00:00Z", ["2099-10-25T00:30:00Z", "2099-10-26T01:30:00Z"]
     ),
     "half hours follow the elapsed time": (
-        "*/30 * * * *", "2026-10-25T00:15:00Z",
-        ["2026-10-25T00:30:00Z", "2026-10-25T01:00:00Z", "2026-10-25T01:30:00Z", "2026-10-25T02:00:00Z"],
+        "*/30 * * * *", "2099-10-25T00:15:00Z",
+        ["2099-10-25T00:30:00Z", "2099-10-25T01:00:00Z", "2099-10-25T01:30:00Z", "2099-10-25T02:00:00Z"],
     ),
     "the hour of the wall clock stays": (
-        "0 9 * * *", "2026-10-24T12:00:00Z", ["2026-10-25T08:00:00Z", "2026-10-26T08:00:00Z"]
+        "0 9 * * *", "2099-10-24T12:00:00Z", ["2099-10-25T08:00:00Z", "2099-10-26T08:00:00Z"]
     ),
 }  # fmt: skip
 
@@ -356,26 +383,26 @@ def test_cron_entries_across_a_change_of_the_clock(call: Call, tmp_path: Path, n
 
 
 def test_an_interval_follows_the_elapsed_time_across_a_change_of_the_clock(call: Call) -> None:
-    call("schedule_create", what="x", at="2026-10-24T09:00:00", every="1d", time_zone="Europe/Berlin")
-    for each in ("2026-10-24T07:00:00Z", "2026-10-25T07:00:00Z", "2026-10-26T07:00:00Z"):
+    call("schedule_create", what="x", at="2099-10-24T09:00:00", every="1d", time_zone="Europe/Berlin")
+    for each in ("2099-10-24T07:00:00Z", "2099-10-25T07:00:00Z", "2099-10-26T07:00:00Z"):
         assert due(call, each) == [(each, 0)]
 
 
 def test_a_local_time_that_occurs_twice_is_the_first_one(call: Call) -> None:
-    entry = data_of(call("schedule_create", what="x", at="2026-10-25T02:30:00", time_zone="Europe/Berlin"))
-    assert entry["at"] == "2026-10-25T00:30:00Z"
+    entry = data_of(call("schedule_create", what="x", at="2099-10-25T02:30:00", time_zone="Europe/Berlin"))
+    assert entry["at"] == "2099-10-25T00:30:00Z"
 
 
 def test_an_interval_beyond_the_last_time_has_one_run(call: Call) -> None:
-    call("schedule_create", what="x", at="2026-03-01T08:00:00Z", every="900000w")
-    assert due(call, "2026-03-01T08:00:00Z") == [("2026-03-01T08:00:00Z", 0)]
+    call("schedule_create", what="x", at="2099-03-01T08:00:00Z", every="900000w")
+    assert due(call, "2099-03-01T08:00:00Z") == [("2099-03-01T08:00:00Z", 0)]
     assert [each["at"] for each in entries_of(call("schedule_list", done=True))] == [None]
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        "at = '2026'",
+        "at = '2099'",
         "every = '5x'",
         "every = NULL, cron = '* *'",
         "arguments = '{'",
@@ -384,22 +411,22 @@ def test_an_interval_beyond_the_last_time_has_one_run(call: Call) -> None:
     ],
 )
 def test_an_entry_that_another_program_damaged_is_named(call: Call, tmp_path: Path, change: str) -> None:
-    call("schedule_create", what="x", at="2026-03-01T08:00:00Z", every="1d")
-    call("schedule_create", what="y", at="2026-03-01T08:00:00Z")
+    call("schedule_create", what="x", at="2099-03-01T08:00:00Z", every="1d")
+    call("schedule_create", what="y", at="2099-03-01T08:00:00Z")
     with closing(sqlite3.connect(tmp_path / "schedule.sqlite")) as store, store:
         store.execute(f"UPDATE entries SET {change} WHERE id = 1")
-    assert call("schedule_take", now="2026-03-01T08:00:00Z") == "file"
+    assert call("schedule_take", now="2099-03-01T08:00:00Z") == "file"
     assert data_of(call("schedule_delete", id=1))["id"] == 1
-    assert due(call, "2026-03-01T08:00:00Z") == [("2026-03-01T08:00:00Z", 0)]
+    assert due(call, "2099-03-01T08:00:00Z") == [("2099-03-01T08:00:00Z", 0)]
 
 
 def test_missed_runs_are_one_run(call: Call) -> None:
-    call("schedule_create", what="weekly", at="2026-03-01T08:00:00Z", every="1w")
-    call("schedule_create", what="once", at="2026-03-01T08:00:00Z")
-    assert due(call, "2026-03-01T07:59:59Z") == []
-    assert due(call, "2026-03-23T08:00:00Z") == [("2026-03-01T08:00:00Z", 3), ("2026-03-01T08:00:00Z", 0)]
-    assert due(call, "2026-03-23T08:00:00Z") == []
-    assert [each["at"] for each in entries_of(call("schedule_list"))] == ["2026-03-29T08:00:00Z"]
+    call("schedule_create", what="weekly", at="2099-03-01T08:00:00Z", every="1w")
+    call("schedule_create", what="once", at="2099-03-01T08:00:00Z")
+    assert due(call, "2099-03-01T07:59:59Z") == []
+    assert due(call, "2099-03-23T08:00:00Z") == [("2099-03-01T08:00:00Z", 3), ("2099-03-01T08:00:00Z", 0)]
+    assert due(call, "2099-03-23T08:00:00Z") == []
+    assert [each["at"] for each in entries_of(call("schedule_list"))] == ["2099-03-29T08:00:00Z"]
     done = entries_of(call("schedule_list", done=True))
     assert [(each["what"], each["at"]) for each in done] == [("once", None)]
 
@@ -408,12 +435,12 @@ def test_a_cron_entry_that_missed_very_many_runs_goes_on(call: Call, tmp_path: P
     call("schedule_create", what="x", cron="* * * * *")
     with closing(sqlite3.connect(tmp_path / "schedule.sqlite")) as store, store:
         store.execute("UPDATE entries SET at = '2020-01-01T00:00:00Z'")
-    assert due(call, "2026-03-01T08:00:30Z") == [("2020-01-01T00:00:00Z", 1000)]
-    assert due(call, "2026-03-01T08:01:00Z") == [("2026-03-01T08:01:00Z", 0)]
+    assert due(call, "2099-03-01T08:00:30Z") == [("2020-01-01T00:00:00Z", 1000)]
+    assert due(call, "2099-03-01T08:01:00Z") == [("2099-03-01T08:01:00Z", 0)]
 
 
 STORED: dict[str, tuple[str, JsonObject, str, JsonObject]] = {
-    "schedule": ("schedule_create", {"what": "x" * 2000, "at": "2026-03-01T08:00:00Z"}, "schedule_list", {}),
+    "schedule": ("schedule_create", {"what": "x" * 2000, "at": "2099-03-01T08:00:00Z"}, "schedule_list", {}),
     "knowledge": ("remember", {"text": "x " * 2000}, "knowledge_search", {"query": "x"}),
 }
 """Each store with a call that writes to it, and one that reads it."""

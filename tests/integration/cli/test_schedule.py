@@ -1,9 +1,11 @@
 """``toolc schedule``: due entries are printed, given to a program, or call their tool; each run once."""
 
 import json
+import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -50,8 +52,11 @@ def plan(engine: OciEngine | str, folder: Path, *entries: dict[str, JsonValue]) 
     registry = Registry.load(f"{SPECS}/schedule.yaml#schedule_create")
     with Executor(registry, workspace=folder, engine=engine) as executor:
         for number, each in enumerate(entries):
-            entry = {"what": f"entry {number + 1}", "at": f"2026-01-01T00:00:0{number}Z", **each}
+            entry = {"what": f"entry {number + 1}", "at": f"2099-01-01T00:00:0{number}Z", **each}
             assert executor.run("schedule_create", entry).error is None
+    # The entries of 2099 were due in 2026: schedule_create refuses a time in the past.
+    with closing(sqlite3.connect(folder / "schedule.sqlite")) as store, store:
+        store.execute("UPDATE entries SET at = replace(at, '2099', '2026')")
 
 
 def schedule(*arguments: str) -> int:
