@@ -139,12 +139,17 @@ def writable(*tops: str) -> object:
 
 
 def loose_mounts() -> object:
-    """Find mounts that allow set-user-id or devices, except the root and single files and devices."""
+    """Find mounts that allow set-user-id or devices, except the root, single files and devices, and removed folders.
+
+    Nothing can be created in a folder that was removed, such as that of a Docker guest's socket.
+    """
     found = []
     for line in text("/proc/self/mountinfo").splitlines():
         point, options = line.split()[4:6]
         own = point in ("/", "/dev") or point.startswith(OWN_MOUNTS)
-        if os.path.isdir(point) and not own and not {"nosuid", "nodev"} <= set(options.split(",")):
+        if own or not os.path.isdir(point) or os.stat(point).st_nlink == 0:
+            continue
+        if not {"nosuid", "nodev"} <= set(options.split(",")):
             found.append(point)
     return prove(found)
 
