@@ -155,11 +155,25 @@ def memory_events(name: str) -> Path:
     return memory.parent / name / ("memory.oom_control" if memory.version == 1 else "memory.events")
 
 
+def process_events(name: str) -> Path:
+    """Return the path of the file that counts the processes which the limit of the sandbox ``name`` has refused."""
+    return own_groups()["pids"].parent / name / "pids.events"
+
+
 def oom_kills(events: Path) -> int | None:
     """Return how many processes the kernel killed because memory ran out; None if the sandbox has ended.
 
     Raises ``InfrastructureError`` if there are too many open files to find out.
     """
+    return _counter(events, b"oom_kill")
+
+
+def refused_processes(events: Path) -> int | None:
+    """Return how many processes and threads could not be made because of the limit. See ``oom_kills``."""
+    return _counter(events, b"max")
+
+
+def _counter(events: Path, name: bytes) -> int | None:
     try:
         # Not with a text stream, because every call reads this.
         descriptor = os.open(events, os.O_RDONLY | os.O_CLOEXEC)
@@ -167,7 +181,7 @@ def oom_kills(events: Path) -> int | None:
             words = os.read(descriptor, 4096).split()
         finally:
             os.close(descriptor)
-        return int(words[words.index(b"oom_kill") + 1])
+        return int(words[words.index(name) + 1])
     except (OSError, ValueError) as error:
         raise_shortage(error)
         return None

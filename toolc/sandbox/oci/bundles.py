@@ -114,9 +114,11 @@ class BundleDirectory:
         name = f"{_prefix(self.owner)}-{next(_NUMBERS)}"
         events = cgroups.memory_events(name) if "memory" in self.controllers else None
         state, pid_file = self.directory / "state", self.directory / "pids" / name
-        return SandboxPaths(
-            name, runtime, state, bundle.folder, pid_file, events, root.used, bundle.hidden, bundle.fork_setup
-        )
+        paths = SandboxPaths(name, runtime, state, bundle.folder, pid_file, events, root.used, bundle.hidden)
+        if not profile.has_fork_server:
+            return paths
+        refused = cgroups.process_events(name) if "pids" in self.controllers else None
+        return replace(paths, fork_setup=bundle.fork_setup, process_events=refused)
 
     def _with_hosts(self, profile: Profile, root: RootSpec) -> RootSpec:
         """Return ``root`` with a separate ``/etc/hosts`` if the profile needs one."""

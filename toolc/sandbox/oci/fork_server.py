@@ -9,7 +9,7 @@ import select
 import socket
 import time
 from contextlib import suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolc.guest import frames
 from toolc.guest.frames import FrameError, FrameReader
@@ -23,6 +23,13 @@ SEND_SECONDS: Final = 5.0
 
 MAX_REPORT: Final = 4096
 """The longest message of a server, in bytes."""
+
+
+class Shortages(NamedTuple):
+    """How often a limit of the sandbox has had an effect: processes killed, because memory ran out, and refused."""
+
+    memory_kills: int
+    refused_processes: int
 
 
 class OciForkServer(OciSandbox):
@@ -40,6 +47,7 @@ class OciForkServer(OciSandbox):
         self._running: set[int] = set()
         self._next: ForkedProcess | None = None
         self._has_called = False
+        self._process_events = paths.process_events
         # Last, because a start that fails calls ``close``.
         super().__init__(paths, user, launch)
 
@@ -58,14 +66,14 @@ class OciForkServer(OciSandbox):
         """Return the process of the next call. Raises ``InfrastructureError``; then the server has ended."""
         self._receive_reports()
         process, self._next = self._next, None
-        kills = self.memory_kills()
-        if process is not None and (not self.is_running(process.number) or process.kills != kills):
-            # The kernel may have killed a part of it.
+        shortages = self.shortages()
+        if process is not None and (not self.is_running(process.number) or process.shortages != shortages):
+            # The kernel may have killed a part of it, or an import in it may have failed.
             process.close()
             process = None
-        process = process or self._make(kills)
+        process = process or self._make(shortages)
         if self._has_called:
-            self._next = self._make(kills)
+            self._next = self._make(shortages)
         self._has_called = True
         return process
 
@@ -73,9 +81,11 @@ class OciForkServer(OciSandbox):
         """Return whether the process of a call has not ended, as far as the server has reported."""
         return number in self._running and not self._has_ended
 
-    def memory_kills(self) -> int:
-        """Return how many processes of this sandbox the kernel has killed because memory ran out."""
-        return (cgroups.oom_kills(self._memory_events) if self._memory_events else None) or 0
+    def shortages(self) -> Shortages:
+        """Return how often a limit has had an effect on a process of this sandbox until now."""
+        kills = cgroups.oom_kills(self._memory_events) if self._memory_events else None
+        refused = cgroups.refused_processes(self._process_events) if self._process_events else None
+        return Shortages(kills or 0, refused or 0)
 
     def await_end(self, number: int, seconds: float) -> bool:
         """Wait until the process of a call, or the server, has ended. Return False if that takes too long."""
@@ -103,7 +113,7 @@ class OciForkServer(OciSandbox):
         if process is not None:
             process.close()
 
-    def _make(self, kills: int) -> "ForkedProcess":
+    def _make(self, shortages: Shortages) -> "ForkedProcess":
         if self._has_ended:
             raise self._ended_error()
         try:
@@ -112,7 +122,7 @@ class OciForkServer(OciSandbox):
             raise_shortage(error)
             raise
         with theirs:
-            process = ForkedProcess(self, next(self._numbers), ours, kills)
+            process = ForkedProcess(self, next(self._numbers), ours, shortages)
             try:
                 self._request(frames.encode(frames.OPEN, process.number), theirs.fileno())
             except OSError:
@@ -160,16 +170,16 @@ class OciForkServer(OciSandbox):
 class ForkedProcess(SocketStream):
     """The process of one call: an ``EngineSandbox`` (see ``toolc.sandbox.base``).
 
-    ``kills`` is ``memory_kills`` of its server when it was made.
+    ``shortages`` are those of its server when it was made.
     """
 
-    def __init__(self, server: OciForkServer, number: int, connection: socket.socket, kills: int) -> None:
+    def __init__(self, server: OciForkServer, number: int, connection: socket.socket, shortages: Shortages) -> None:
         super().__init__(connection)
         self.user = server.user
         self.image: ImageUsed | None = server.image
         self.created = time.perf_counter()
         self.number = number
-        self.kills = kills
+        self.shortages = shortages
         self._server = server
         self._out_of_memory: bool | None = None
 
@@ -179,7 +189,7 @@ class ForkedProcess(SocketStream):
             return self._out_of_memory
         if self._server.has_ended:
             return self._server.out_of_memory()
-        return self._server.memory_kills() > self.kills
+        return self._server.shortages().memory_kills > self.shortages.memory_kills
 
     def error_output(self) -> str:
         """Return the error output of the server and of the processes of its calls, at most 4 KiB."""

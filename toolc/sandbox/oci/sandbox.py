@@ -113,7 +113,8 @@ class SandboxPaths:
     """The name of one sandbox, and the paths of its files.
 
     ``memory_events`` is the kernel's file of counters for it, None if its memory is not limited. ``hidden`` is what
-    must be mounted before it starts. ``fork_setup`` is what a fork server needs, empty for other sandboxes.
+    must be mounted before it starts. ``fork_setup`` is what a fork server needs, empty for other sandboxes, and
+    ``process_events`` its file of refused processes, None if they are not limited.
     """
 
     name: str
@@ -125,6 +126,7 @@ class SandboxPaths:
     image: ImageUsed | None = None
     hidden: HiddenPaths = NOTHING
     fork_setup: bytes = b""
+    process_events: Path | None = None
 
     def command(self) -> list[str]:
         """Return the command that runs the sandbox until it ends."""
