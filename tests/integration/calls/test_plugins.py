@@ -16,6 +16,7 @@ from toolc.model.events import ToolEnd, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, Text, ToolFailure, ToolResult
 from toolc.model.spec.code_backends import ErrorKind
+from toolc.runtime.sessions.server import SandboxServer
 from toolc.runtime.wire.session import EndedError, SessionCall
 from toolc.sandbox.oci.engine import OciEngine
 
@@ -65,7 +66,7 @@ def hurried(executor: Executor, how: str) -> ToolResult:
 def listen(executor: Executor) -> None:
     """Wait until the plugin's output after its answer has arrived."""
     (session,) = executor._options.sessions._sessions.values()
-    assert session.server is not None
+    assert isinstance(session.server, SandboxServer)
     wire = session.server._wire
     wire.begin(SessionCall(timeout_ms=60_000))
     with suppress(EndedError):

@@ -1,7 +1,8 @@
 """Isolate the process of one call: its own namespaces and file systems, no capability, and the strict filter.
 
 The server has ``CAP_SYS_ADMIN`` and ``CAP_SETPCAP`` of the sandbox's user namespace. The process of a call gives up
-both before it reads the call, so no code of a tool ever runs with them. Every step that fails ends the process.
+both before it reads the call, so no function or command of a tool ever runs with them; only the packages with approved
+digests that ``preloading`` imports do. Every step that fails ends the process.
 """
 
 from __future__ import annotations

@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Final
 
 from toolc.model.permissions import Permissions
-from toolc.model.spec.code_backends import File
+from toolc.model.spec.code_backends import File, PythonBackend
 from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
 from toolc.model.spec.sandbox import Build, Lifetime, Limits, MinIsolation
 from toolc.model.spec.tool import ToolSpec
@@ -174,13 +175,29 @@ def check_session(sides: Sides) -> Iterator[ToolChange]:
 
 @risk_rule("RSK21")
 def check_fork_server(sides: Sides) -> Iterator[ToolChange]:
-    """Report ``lifetime: fork`` where it was not set before, unless calls shared a session."""
-    if _lifetime(sides.permissions_before) == "session":
-        return
-    for each in gained(sides.permissions_before.lifetimes, sides.permissions_after.lifetimes):
-        if each.value == "fork":
-            message = f"calls are processes of one fork server and share its limits{each.by}"
+    """Report ``lifetime: fork`` where it was not set before, unless the same calls shared a session.
+
+    Also report the packages that a server may import: their code then has its capabilities.
+    """
+    before, after = sides.permissions_before.lifetimes, sides.permissions_after.lifetimes
+    shared = {step for each in before if each.value == "session" for step in each.by}
+    for each in after:
+        if each.value == "fork" and each.value not in {old.value for old in before} and not shared.issuperset(each.by):
+            message = f"calls are processes of one fork server and share its limits{steps_suffix(each)}"
             yield sides.risk("RSK21", "medium", message, ("sandbox", "lifetime"), "call", "fork")
+    old, new = _packages_of_server(sides.before), _packages_of_server(sides.after)
+    if more := [each for each in new if each not in old]:
+        message = f"the fork server may run the code of packages with its capabilities: {', '.join(more)}"
+        yield sides.risk("RSK21", "high", message, ("backend", "python", "preload"), ", ".join(old), ", ".join(new))
+
+
+def _packages_of_server(tool: ToolSpec | None) -> tuple[str, ...]:
+    """Return the modules of packages that a fork server imports if the lock file approves their digests."""
+    if tool is None or tool.sandbox.lifetime != "fork" or not isinstance(tool.backend, PythonBackend):
+        return ()
+    backend = tool.backend
+    packages = [name for name in backend.preload if name.partition(".")[0] not in sys.stdlib_module_names]
+    return tuple(packages) if backend.requirements else ()
 
 
 def _lifetime(permissions: Permissions) -> Lifetime:
