@@ -18,6 +18,7 @@ from toolc.runtime.cancellation import Cancellation
 from toolc.sandbox.docker.container_config import GVISOR_MEMORY, GVISOR_OWN, GVISOR_THREADS
 from toolc.sandbox.docker.daemon import OWNER_LABEL
 from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.docker.streams import FOLDER
 from toolc.sandbox.host.owner import Owner
 
 LIMITS: Final = Profile().limits
@@ -33,7 +34,7 @@ CHECKS: dict[str, Callable[[Container], bool]] = {
     ),
     "5.5 no container is privileged": lambda c: c["HostConfig"]["Privileged"] is False,
     "5.6 no sensitive folder of the host is mounted": lambda c: (
-        {mount["Destination"] for mount in c["Mounts"]} <= {"/workspace"}
+        {mount["Destination"] for mount in c["Mounts"]} <= {"/workspace", FOLDER}
     ),
     "5.7 no sshd runs": lambda c: c["Config"]["Entrypoint"] == ["python3"],
     "5.8 no privileged port is mapped": lambda c: not c["HostConfig"]["PortBindings"],
