@@ -33,7 +33,7 @@ def frame(kind, stream=0, payload=b""): return struct.pack(">IBI", len(payload),
 def send(*frames):
     data = b"".join(frames)
     while data: data = data[os.write(1, data):]
-READY, PART, CALL, DATA, END, WINDOW, PROGRESS, EXIT, OPEN, REQUEST, OPENED, CLOSE = range(1, 13)
+READY, PART, CALL, DATA, END, WINDOW, PROGRESS, EXIT, STOP, OPEN, REQUEST, OPENED, CLOSE = range(1, 14)
 HELLO = READY, 0, b'{"python": "3.11.2"}'
 EXITED = b'{"ending": "exited", "status": 0, "reason": ""}'
 """

@@ -81,7 +81,7 @@ def shown(name: str, kind: str, folder: Path) -> Shown:
     workspace = folder / "ws"
     workspace.mkdir()
     os.chown(workspace, 1234, 1234)
-    requirements = "greeting==1.0" if kind == "packages" else ""
+    requirements = "shown-package==1.0" if kind == "packages" else ""
     spec = SPEC.format(sandbox=KINDS[kind], requirements=requirements)
     (folder / "mounts.yaml").write_text(spec, encoding="utf-8")
     registry = Registry.load(folder / "mounts.yaml")
@@ -131,11 +131,11 @@ def _home(engine: Engine) -> list[str]:
 @pytest.fixture
 def packages(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a folder with one wheel the only package index."""
-    info = "greeting-1.0.dist-info"
-    with zipfile.ZipFile(folder / "greeting-1.0-py3-none-any.whl", "w") as file:
+    info = "shown_package-1.0.dist-info"
+    with zipfile.ZipFile(folder / "shown_package-1.0-py3-none-any.whl", "w") as file:
         for path, text in (
-            ("greeting.py", ""),
-            (f"{info}/METADATA", "Metadata-Version: 2.1\nName: greeting\nVersion: 1.0\n"),
+            ("shown_package.py", ""),
+            (f"{info}/METADATA", "Metadata-Version: 2.1\nName: shown-package\nVersion: 1.0\n"),
             (f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"),
             (f"{info}/RECORD", ""),
         ):

@@ -304,7 +304,7 @@ REQUIRES = """
     backend:
       python:
         function: run
-        requirements: [greeting==1.0]
+        requirements: [greeting==1.1]
         code: |
           import greeting
           def run():
@@ -314,13 +314,13 @@ REQUIRES = """
 
 @ENGINES
 def test_requirements_are_installed(engine: str, tmp_path: Path, index: Path) -> None:
-    wheel(index, "greeting", "1.0", "WORD = 'hello'\n")
+    wheel(index, "greeting", "1.1", "WORD = 'hello'\n")
     assert call(tmp_path, engine, REQUIRES).structured == (["hello", "/opt/toolc/site/greeting/__init__.py"],)
 
 
 @with_images
 def test_requirements_in_an_image_without_python(engine: str, tmp_path: Path, index: Path) -> None:
-    wheel(index, "greeting", "1.0", "WORD = 'hello'\n")
+    wheel(index, "greeting", "1.1", "WORD = 'hello'\n")
     spec = textwrap.dedent(REQUIRES) + f"sandbox: {{image: '{BUSYBOX}'}}\n"
     assert call(tmp_path, engine, spec).structured == (["hello", "/opt/toolc/site/greeting/__init__.py"],)
 

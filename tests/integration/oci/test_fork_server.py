@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -382,12 +383,15 @@ def test_nothing_is_left_after_close(engine: Engine, tmp_path: Path) -> None:
         run(executor, "answer = 1")
         server = server_of(executor)
         name = server._paths.name
-        assert any(name in (each / "cgroup").read_text("utf-8") for each in Path("/proc").glob("[0-9]*"))
-    for each in Path("/proc").glob("[0-9]*"):
-        try:
-            assert name not in (each / "cgroup").read_text("utf-8")
-        except OSError:
-            continue
+        assert any(name in group for group in control_groups())
+    assert not any(name in group for group in control_groups())
+
+
+def control_groups() -> Iterator[str]:
+    """Yield the control groups of each process."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            yield (process / "cgroup").read_text("utf-8")
 
 
 def test_nothing_is_written_after_a_result(engine: Engine, tmp_path: Path) -> None:
