@@ -2,6 +2,7 @@
 
 import os
 import resource
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from cli_engines import engines
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.model.errors import InfrastructureError
+from toolc.runtime.pool.keeper import KEEPER
 from toolc.sandbox.selection import load
 
 TOOLS = """
@@ -44,6 +46,9 @@ ENOUGH = 20
 
 def open_files() -> dict[str, str]:
     """Return the target of each descriptor. The one that lists them is closed by now."""
+    until = time.monotonic() + 60
+    while KEEPER.is_busy() and time.monotonic() < until:
+        time.sleep(0.02)  # sandboxes are removed in the background
     return {each.name: str(each.readlink()) for each in [*Path("/proc/self/fd").iterdir()] if each.is_symlink()}
 
 

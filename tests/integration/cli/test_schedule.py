@@ -82,7 +82,7 @@ def test_due_entries_are_printed_and_stay_due(engine: str, folder: Path, capsys:
 
 
 def test_a_program_gets_each_entry_once(engine: OciEngine, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plan(engine, folder, {"tool": "greet", "arguments": {"name": "Ada"}}, {"what": "größe", "every": "1min"})
+    plan(engine, folder, {"tool": "greet", "arguments": {"name": "Ada"}}, {"what": "größe", "every": "1h"})
     (folder / "got.py").write_text(PROGRAM, encoding="utf-8")
     command = f"{sys.executable} got.py"
     assert schedule("run", "--exec", command) == 1

@@ -83,11 +83,12 @@ def test_a_sweep_without_a_response_does_not_stop_a_start(
 def test_a_removal_without_a_response_names_the_remedy(
     client: Client, silent: SilentDaemon, behind: DockerEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(container, "REMOVE_SECONDS", SHORT)
     sandbox = behind.start(Profile(), python("import signal, time; time.sleep(600)"))
     silent.swallow = r"DELETE "
-    with pytest.raises(InfrastructureError, match=r"did not answer in time; remove it with: docker rm -f \w{12}"):
-        sandbox.close()
+    with monkeypatch.context() as patch:
+        patch.setattr(container, "REMOVE_SECONDS", SHORT)
+        with pytest.raises(InfrastructureError, match=r"did not answer in time; remove it with: docker rm -f \w{12}"):
+            sandbox.close()
     behind.close()
     assert not sandbox.events.is_alive
     silent.swallow = None

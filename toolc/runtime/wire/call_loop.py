@@ -177,7 +177,7 @@ class WireLoop:
 
     def with_growth(self, outcome: Outcome) -> Outcome:
         """Return ``outcome`` with the growth of the workspace, and the limit if it was exceeded."""
-        if self.growth is None:
+        if self.growth is None or outcome.usage.workspace_growth_bytes is not None:
             return outcome
         if outcome.ending == "workspace_limit":
             outcome = replace(outcome, reason=f"{self.growth.limit_bytes / MIB:g} MiB")
@@ -216,7 +216,8 @@ class WireLoop:
                 return conversation.outcome("out_of_memory", duration_ms)
             raise sandbox_died(sandbox, "the sandbox ended before its call did") from None
         if not ended:
-            outcome = conversation.outcome(self.interruption(), duration_ms)
+            # Before the processes end: the kernel then frees files that they have deleted.
+            outcome = self.with_growth(conversation.outcome(self.interruption(), duration_ms))
             # A guest that does not enforce the deadline itself does not answer either.
             is_stopped = self.stops and outcome.ending != "timed_out"
             return replace(outcome, processes_ended=self._stop()) if is_stopped else outcome
