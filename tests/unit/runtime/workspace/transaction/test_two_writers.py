@@ -223,12 +223,8 @@ def test_a_conflict_during_the_approval_is_one_too(workspace: Path, engine: Engi
     assert tree(workspace) == BEFORE | {"a": "t\n"}
 
 
-@pytest.mark.parametrize("theirs", [edit_unnoticed("a", "t\n"), chmod("a", 0o600), replace("d"), write("d/sub/n", "n")])
-@VIEWS
-def test_a_change_during_the_commit_is_never_lost(
-    workspace: Path, engine: Engines, theirs: Act, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It happens after the last check, before the first file is moved."""
+def during_commit(theirs: Act, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """Let ``theirs`` happen when the commit moves its first file. Return a list that then has the files afterwards."""
 
     def rename(*arguments: object) -> None:
         if not seen:
@@ -238,6 +234,16 @@ def test_a_change_during_the_commit_is_never_lost(
 
     seen: list[dict[str, str]] = []
     monkeypatch.setattr(commit, "rename", rename)
+    return seen
+
+
+@pytest.mark.parametrize("theirs", [edit_unnoticed("a", "t\n"), chmod("a", 0o600), replace("d"), write("d/sub/n", "n")])
+@VIEWS
+def test_a_change_during_the_commit_is_never_lost(
+    workspace: Path, engine: Engines, theirs: Act, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It happens after the last check, before the first file is moved."""
+    seen = during_commit(theirs, workspace, monkeypatch)
     acts = both(write("a", "m\n"), write("d/new", "mine"), remove("d/sub"))
     result = call(engine(acts), tool(), workspace)
     assert result.error is not None
@@ -251,15 +257,7 @@ def test_the_same_mode_that_another_process_sets_during_the_commit_is_kept(
     workspace: Path, engine: Engines, theirs: Act, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if another change is a conflict, and the commit is rolled back."""
-
-    def rename(*arguments: object) -> None:
-        if not seen:
-            theirs(workspace)
-            seen.append(tree(workspace))
-        real_rename(*arguments)  # type: ignore[arg-type]
-
-    seen: list[dict[str, str]] = []
-    monkeypatch.setattr(commit, "rename", rename)
+    seen = during_commit(theirs, workspace, monkeypatch)
     result = call(engine(both(write("a", "m\n"), chmod("d", 0o700))), tool(), workspace)
     is_conflict = seen[0]["a"] == "t\n"
     assert changes_of(result).get("conflicts", []) == (["a"] if is_conflict else [])
