@@ -1,6 +1,9 @@
 import errno
+import itertools
 import os
+import random
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,13 +66,16 @@ def test_a_parent_that_is_swapped_for_a_link_is_not_followed(root: DirHandle, fo
 
     def swap() -> None:
         while not stop.is_set():
-            rename(root.descriptor, b"deep", root.descriptor, b"bait", RENAME_EXCHANGE)
+            # The threads may take turns: without a random number, the reader might always see the same state.
+            for _ in range(random.randrange(100)):
+                rename(root.descriptor, b"deep", root.descriptor, b"bait", RENAME_EXCHANGE)
 
     swapper = threading.Thread(target=swap)
     swapper.start()
-    seen = set()
+    seen: set[bytes] = set()
+    tries, deadline = itertools.count(), time.monotonic() + 60
     try:
-        for _ in range(3000):
+        while next(tries) < 3000 or (b"mine" not in seen and time.monotonic() < deadline):
             try:
                 with root.file(b"deep/file") as descriptor:
                     seen.add(os.read(descriptor, 10))
