@@ -115,7 +115,8 @@ def _read(connection: socket.socket) -> Request | None:
 
 
 def reply(body: bytes = b"", *, status: int = 200, kind: str = "text/plain", **headers: str) -> bytes:
-    fields = {"Content-Type": kind, "Content-Length": str(len(body))}
+    # Without this, a client may send its next request on a connection that the server is about to close.
+    fields = {"Content-Type": kind, "Content-Length": str(len(body)), "Connection": "close"}
     fields |= {name.replace("_", "-"): value for name, value in headers.items()}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     return f"HTTP/1.1 {status} Status\r\n{head}\r\n".encode() + body
