@@ -171,7 +171,9 @@ def test_vectors_survive_two_writers_that_are_killed(project: Path, name: str, t
             number: struct.unpack("<4f", data) for number, data in store.execute("SELECT id, vector FROM vectors")
         }
     assert {number: pytest.approx(vector(text)) for number, text in kept.items()} == vectors
-    assert sorted(each.name for each in work.iterdir()) == ["knowledge.sqlite", "vectors.sqlite"]
+    # The journal of a killed writer stays if the database did not need it.
+    names = {each.name.removesuffix("-journal") for each in work.iterdir()}
+    assert names == {"knowledge.sqlite", "vectors.sqlite"}
 
 
 @pytest.mark.parametrize("name", ENGINES)

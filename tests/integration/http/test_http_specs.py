@@ -353,7 +353,12 @@ def test_a_request_returns_status_headers_and_body(call: Call, server: ScriptedS
     assert result.structured == (
         {
             "status": 418,
-            "headers": {"content-type": "application/json", "content-length": "9", "x-tea": "yes"},
+            "headers": {
+                "content-type": "application/json",
+                "content-length": "9",
+                "connection": "close",
+                "x-tea": "yes",
+            },
             "body": '{"no": 1}',
             "truncated": False,
         },

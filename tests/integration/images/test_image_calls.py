@@ -15,6 +15,7 @@ from typing import TypeVar
 import pytest
 from configurations import CONFIGURATIONS
 from image_cases import archive, busybox, in_docker, needs_busybox, one_program, remove, usable
+from waiting_sandboxes import until
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -24,6 +25,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.lock_file import Lock, LockError, lock_tools
 from toolc.model.plan import Profile
 from toolc.model.result import Text, ToolResult
+from toolc.runtime.pool.keeper import KEEPER
 from toolc.sandbox import selection
 from toolc.sandbox.base import Engine, ImageUsed
 from toolc.sandbox.docker.base_image import load_base, optional_client
@@ -266,15 +268,19 @@ def test_a_removed_image_is_reported_and_works_once_it_is_back(tmp_path: Path) -
     name = f"toolc-test/vanishing:{os.getpid()}"
     file = archive(tmp_path / "image.tar", name, busybox(), "one of its own")
     usable("docker")
-    executor = Executor(registry_of(tmp_path, shell("[echo, a]", f"image: '{name}'")), engine="docker", pool=None)
-    with in_docker(file, name):
-        assert text(executor.run("tool", {})) == "a\n"
-    for _ in range(2):
-        with pytest.raises(InfrastructureError) as caught:
-            executor.run("tool", {})
-        assert f"the image {name} is not on this host; get it with: docker pull {name}" in str(caught.value)
-    with in_docker(file, name):
-        assert text(executor.run("tool", {})) == "a\n"
+    registry = registry_of(tmp_path, shell("[echo, a]", f"image: '{name}'"))
+    with Executor(registry, engine="docker", pool=None) as executor:
+        with in_docker(file, name):
+            assert text(executor.run("tool", {})) == "a\n"
+            # The daemon keeps an image whose container it has not removed yet.
+            until(lambda: not KEEPER.is_busy())
+        for _ in range(2):
+            with pytest.raises(InfrastructureError) as caught:
+                executor.run("tool", {})
+            assert f"the image {name} is not on this host; get it with: docker pull {name}" in str(caught.value)
+        with in_docker(file, name):
+            assert text(executor.run("tool", {})) == "a\n"
+            until(lambda: not KEEPER.is_busy())
 
 
 def wheel(folder: Path, name: str, version: str, code: str) -> None:
