@@ -24,8 +24,22 @@ from toolc.sandbox.selection import select
 settings.register_profile("toolc", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("toolc")
 
-INTEGRATIONS: Final = ("docker+gvisor", "oci user", ", warm", "tests/soak/", "tests/integration/slow/")
+INTEGRATIONS: Final = ("docker+gvisor", "oci user", ", warm", ", fork", "tests/soak/", "tests/integration/slow/")
 """Parts of the IDs of tests that get the marker ``integrations``: second configurations of an engine, and folders."""
+
+LATER: Final = frozenset({
+    "test_docker_deadlines.py", "test_docker_restart.py", "test_plugin_examples.py", "test_schemas_on_wire.py",
+    "test_sdk_acceptance.py",
+})  # fmt: skip
+"""Files whose tests get this marker too, because they take long."""
+
+DOCKER_LATER: Final = frozenset({
+    "test_builtin_specs.py", "test_concurrent_runs.py", "test_egress_clients.py", "test_embeddings_template.py",
+    "test_explain_network.py", "test_http_specs.py", "test_import.py", "test_interrupted.py", "test_late_writers.py",
+    "test_live_output.py", "test_postgres_template.py", "test_schedule.py", "test_secrets.py", "test_shell_command.py",
+    "test_store_specs.py", "test_test.py", "test_too_many_open_files.py", "test_workspace_views.py",
+})  # fmt: skip
+"""Files whose tests with Docker get this marker: they take long there, and with oci they run the same code."""
 
 LONG: Final = frozenset({"conformance", "docs", "integration", "soak"})
 """Folders whose tests mostly wait for sandboxes."""
@@ -114,7 +128,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     which is the order of ``--dist loadfile`` itself.
     """
     for item in items:
-        if any(each in item.nodeid for each in INTEGRATIONS):
+        if any(each in item.nodeid for each in INTEGRATIONS) or _is_later(item):
             item.add_marker("integrations")
     tests = collections.Counter(item.path for item in items)
 
@@ -123,6 +137,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return LONG.isdisjoint(folders), -tests[item.path], item.path
 
     items.sort(key=order)
+
+
+def _is_later(item: pytest.Item) -> bool:
+    if item.path.name in LATER:
+        return True
+    parameters = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
+    return item.path.name in DOCKER_LATER and any(each == "docker" for each in parameters)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -39,7 +39,7 @@ def test_modules_without_a_trace_are_shared() -> None:
         ("import threading, time; threading.Thread(target=time.sleep, args=(9,), daemon=True).start()", "threads"),
         ("kept = open('/etc/hostname')", "keep /etc/hostname open"),
         ("import mmap; kept = mmap.mmap(-1, 4096)", "shared memory"),
-        ("import subprocess; kept = subprocess.Popen(['sleep', '9'])", "started processes"),
+        ("import subprocess; kept = subprocess.Popen(['sleep', '1'])", "started processes"),
     ],
 )
 def test_what_calls_would_share_is_refused(before: str, reason: str) -> None:
