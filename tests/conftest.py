@@ -142,8 +142,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _is_later(item: pytest.Item) -> bool:
     if item.path.name in LATER:
         return True
-    parameters = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
-    return item.path.name in DOCKER_LATER and any(each == "docker" for each in parameters)
+    callspec = getattr(item, "callspec", None)
+    return item.path.name in DOCKER_LATER and callspec is not None and "docker" in callspec.params.values()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
