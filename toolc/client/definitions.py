@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 
 from toolc.client.messages import find_provider
@@ -22,21 +22,31 @@ def definitions_for(name: str, tools: Sequence[ToolSpec], toolsets: Mapping[str,
     """
     provider = find_provider(name)
     definitions = provider.lower(tools).tools
-    for exceeded in exceeded_limits(name, tools, size_of(name, definitions)):
-        raise UsageError(_describe(provider, exceeded, tools, toolsets))
+    for exceeded in exceeded_limits(name, [tool.name for tool in tools], size_of(name, definitions)):
+        raise UsageError(_describe(provider, exceeded, len(tools), _fitting(provider, tools, toolsets)))
     return deepcopy(definitions)  # they share schemas with the tools
 
 
-def limit_problem(name: str, tools: Sequence[ToolSpec], size: int, toolsets: Mapping[str, Sequence[str]]) -> str:
+def limit_problem(
+    name: str,
+    names: Sequence[str],
+    size: int,
+    toolsets: Mapping[str, Sequence[str]],
+    load_tools: Callable[[], Sequence[ToolSpec]],
+) -> str:
     """Return which limit of a provider the tools of a build exceed; empty if none, or if every toolset fits.
 
-    ``size`` is that of their definitions in bytes.
+    ``names`` are those of the tools, and ``size`` is that of their definitions in bytes. ``load_tools`` returns the
+    tools; it is called only if there are too many and there are toolsets.
     """
-    provider = find_provider(name)
-    exceeded = next(exceeded_limits(name, tools, size), None)
-    if exceeded is None or (toolsets and len(_fitting(provider, tools, toolsets)) == len(toolsets)):
+    exceeded = next(exceeded_limits(name, names, size), None)
+    if exceeded is None:
         return ""
-    return _describe(provider, exceeded, tools, toolsets)
+    provider = find_provider(name)
+    fitting = _fitting(provider, load_tools(), toolsets) if toolsets else {}
+    if toolsets and len(fitting) == len(toolsets):
+        return ""
+    return _describe(provider, exceeded, len(names), fitting)
 
 
 def request_options_for(name: str, tools: Sequence[ToolSpec]) -> JsonObject:
@@ -44,19 +54,17 @@ def request_options_for(name: str, tools: Sequence[ToolSpec]) -> JsonObject:
     return find_provider(name).request_options(tools)
 
 
-def _describe(
-    provider: Provider, exceeded: Exceeded, tools: Sequence[ToolSpec], toolsets: Mapping[str, Sequence[str]]
-) -> str:
+def _describe(provider: Provider, exceeded: Exceeded, tools: int, fitting: Mapping[str, int]) -> str:
     """Return the limit with advice: a shorter name, a toolset that fits, or how many toolsets would be needed."""
     if exceeded.tool:
         advice = f"give the tool {exceeded.tool!r} a shorter name"
-    elif fitting := _fitting(provider, tools, toolsets):
+    elif fitting:
         listed = ", ".join(f"{name} (tools: {count})" for name, count in fitting.items())
         advice = f"use a toolset that fits, with registry.toolset(NAME): {listed}"
     else:
         count = -(-exceeded.count // exceeded.limit.value)
         advice = (
-            f"define at least {count} toolsets of up to {-(-len(tools) // count)} tools in the project file, "
+            f"define at least {count} toolsets of up to {-(-tools // count)} tools in the project file, "
             "and use registry.toolset(NAME)"
         )
     return f"{provider.name} does not accept {exceeded.describe()}; {advice}"
@@ -68,6 +76,6 @@ def _fitting(provider: Provider, tools: Sequence[ToolSpec], toolsets: Mapping[st
     for name, members in sorted(toolsets.items()):
         chosen = [tool for tool in tools if not {tool.name, *tool.aliases}.isdisjoint(members)]
         size = size_of(provider.name, provider.lower(chosen).tools)
-        if chosen and not any(exceeded_limits(provider.name, chosen, size)):
+        if chosen and not any(exceeded_limits(provider.name, [tool.name for tool in chosen], size)):
             fitting[name] = len(chosen)
     return fitting

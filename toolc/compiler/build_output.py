@@ -104,7 +104,8 @@ def render(tools: Sequence[LocatedTool], callable_tools: Sequence[ToolSpec]) -> 
     """Return the texts of ``tools``, sorted by name; ``callable_tools`` includes the tools that they call."""
     specs = [tool.spec for tool in tools]
     others = tools_by_name(callable_tools)
-    positions = [cache(partial(_position, tool)) for tool in tools]
+    folder = Path.cwd()
+    positions = [cache(partial(_position, tool, folder)) for tool in tools]
     columns: list[list[bytes]] = [[register(tool, others).stored for tool in specs]]
     counts = [0] * len(tools)
     losses: dict[str, list[bytes]] = {}
@@ -155,17 +156,17 @@ def _loss_to_json(loss: Loss, position: str) -> JsonObject:
     return {**entry, "sdk": loss.sdk} if loss.sdk else entry
 
 
-def _position(tool: LocatedTool, pointer: str) -> str:
-    """Return the position in the spec, with the file's path from the current folder.
+def _position(tool: LocatedTool, folder: Path, pointer: str) -> str:
+    """Return the position in the spec, with the file's path from ``folder``, the current one.
 
     Of a file elsewhere only the name, as the files must be reproducible.
     """
     span = tool.pointer_span(pointer)
-    return f"{_relative(span.path, str(Path.cwd()))}:{span.start.line}:{span.start.column}"
+    return f"{_relative(span.path, folder)}:{span.start.line}:{span.start.column}"
 
 
 @lru_cache(maxsize=64)
-def _relative(path: str, folder: str) -> str:
+def _relative(path: str, folder: Path) -> str:
     file = Path(path)
     if not file.is_absolute():
         return path

@@ -12,7 +12,6 @@ from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue, direct_subschemas, list_under, map_under
 from toolc.model.registry_io import canonical
-from toolc.model.spec.tool import ToolSpec
 from toolc.providers.json_schema.target import NotStrictError
 
 __all__ = ["Exceeded", "Limit", "exceeded_limits", "limits_of", "size_of"]
@@ -83,15 +82,18 @@ def limits_of(provider: str) -> dict[str, Limit]:
     return {each.name: each for each in all_limits() if provider in each.providers}
 
 
-def exceeded_limits(provider: str, tools: Sequence[ToolSpec], size: int = 0) -> Iterator[Exceeded]:
-    """Yield the limits of a request that ``tools`` exceed. ``size`` is that of their definitions, if known."""
+def exceeded_limits(provider: str, names: Sequence[str], size: int = 0) -> Iterator[Exceeded]:
+    """Yield the limits of a request that the tools with these names exceed.
+
+    ``size`` is that of their definitions in bytes, if known.
+    """
     limits = limits_of(provider)
-    if (limit := limits.get("tools")) and len(tools) > limit.value:
-        yield Exceeded(limit, len(tools))
+    if (limit := limits.get("tools")) and len(names) > limit.value:
+        yield Exceeded(limit, len(names))
     if limit := limits.get("name_length"):
-        for tool in tools:
-            if len(tool.name) > limit.value:
-                yield Exceeded(limit, len(tool.name), tool.name)
+        for name in names:
+            if len(name) > limit.value:
+                yield Exceeded(limit, len(name), name)
     if (limit := limits.get("size")) and size > limit.value:
         yield Exceeded(limit, size)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from provider_cases import parameters, tool
@@ -18,6 +19,10 @@ MANY = tuple(tool(f"tool_{number:03}") for number in range(130))
 
 def limited(monkeypatch: pytest.MonkeyPatch, provider: str, name: str, value: int) -> None:
     monkeypatch.setitem(limits_of(provider), name, replace(limits_of(provider)[name], value=value))
+
+
+def unused() -> NoReturn:
+    raise AssertionError("it takes long to load the tools")
 
 
 def test_too_many_tools_for_a_provider_are_an_error_that_says_how_to_split_them() -> None:
@@ -44,9 +49,10 @@ def test_the_error_names_the_toolsets_that_fit() -> None:
 
 def test_a_build_has_no_problem_if_every_toolset_fits() -> None:
     names = [each.name for each in MANY]
-    assert limit_problem("openai_chat", MANY, 0, {"first": names[:100], "second": names[100:]}) == ""
-    assert limit_problem("openai_chat", MANY[:128], 0, {}) == ""
-    too_large = limit_problem("openai_chat", MANY, 0, {"first": names[:129], "second": names[129:]})
+    fitting, others = ({"first": names[:each], "second": names[each:]} for each in (100, 129))
+    assert limit_problem("openai_chat", names, 0, fitting, lambda: MANY) == ""
+    assert limit_problem("openai_chat", names[:128], 0, {}, unused) == ""
+    too_large = limit_problem("openai_chat", names, 0, others, lambda: MANY)
     assert too_large.endswith("use a toolset that fits, with registry.toolset(NAME): second (tools: 1)")
 
 
@@ -104,8 +110,8 @@ def test_request_options_depend_on_the_strict_tools(
 
 def test_a_build_has_a_problem_if_its_definitions_are_too_large() -> None:
     size = limits_of("anthropic")["size"].value
-    assert limit_problem("anthropic", MANY[:1], size, {}) == ""
-    assert "33554433 bytes of definitions" in limit_problem("anthropic", MANY[:1], size + 1, {})
+    assert limit_problem("anthropic", ["look"], size, {}, unused) == ""
+    assert "33554433 bytes of definitions" in limit_problem("anthropic", ["look"], size + 1, {}, unused)
 
 
 def test_openai_may_call_several_tools_without_strict_mode() -> None:

@@ -91,11 +91,12 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
         from toolc.client.build import write_build
 
         out = out or "build"
-        built = write_build(compiled_builtin(builtin, central_policy(policy_file)), out)
+        compiled = compiled_builtin(builtin, central_policy(policy_file))
+        built = write_build(compiled, out)
         _write_clients(client_files, out)
         _report(out, len(built.names), len(built.providers), built.losses, output_stream)
         report = _provider_report(providers, losses=losses, fail_on=fail_on)
-        report.of_new_build(out, len(built.names), output_stream)
+        report.of_new_build(out, built.names, compiled.toolsets, output_stream)
         return
     settings = lint_settings(select, ignore, central_policy(policy_file))
     cache = BuildCache.load([Path(path) for path in paths], settings, out)
@@ -122,7 +123,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     _write_clients(client_files, output.out)
     _report(output.out, len(output.names), len(PROVIDER_NAMES), output.losses, output_stream)
     report = _provider_report(providers, losses=losses, fail_on=fail_on)
-    report.of_new_build(output.out, len(output.names), output_stream)
+    report.of_new_build(output.out, output.names, output.toolsets, output_stream)
 
 
 def _provider_report(providers: tuple[str, ...], *, losses: bool, fail_on: str | None) -> BuildReport:

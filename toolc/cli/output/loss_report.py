@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import click
 
@@ -16,13 +17,10 @@ from toolc.compiler.build_output import REGISTRY_NAME, is_counted
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.registry_io import read_registry
 from toolc.providers.json_schema.lowering import Loss
-from toolc.providers.limits import exceeded_limits
 
 if TYPE_CHECKING:
     from toolc.model.json_schema import JsonObject
-
-SMALL: Final = 20
-"""A number of tools that every provider accepts in one request."""
+    from toolc.model.spec.tool import ToolSpec
 
 
 class ListedLoss(NamedTuple):
@@ -43,15 +41,18 @@ class BuildReport:
     prints_losses: bool
     fails_on_loss: bool
 
-    def of_new_build(self, out: str, tools: int, to: TextIO) -> None:
-        """Report about a build of ``tools`` tools in the folder ``out``. Raise ``Exit`` for a failure."""
-        providers = self.providers or PROVIDER_NAMES
-        is_checked = tools > SMALL or any(exceeded_limits(name, (), _size(out, name)) for name in providers)
-        self._report(_limit_problems(out, providers) if is_checked else [], out, to)
+    def of_new_build(self, out: str, names: Sequence[str], toolsets: Mapping[str, Sequence[str]], to: TextIO) -> None:
+        """Report about a build of the tools ``names`` in the folder ``out``. Raise ``Exit`` for a failure."""
+        self._report(_limit_problems(out, self.providers or PROVIDER_NAMES, names, toolsets), out, to)
 
     def of_unchanged_build(self, out: str, to: TextIO) -> None:
         """Report as ``of_new_build``; without ``providers``, the limits were reported when it was written."""
-        self._report(_limit_problems(out, self.providers) if self.providers else [], out, to)
+        problems: Sequence[str] = ()
+        if self.providers:
+            registry = read_registry(Path(out, REGISTRY_NAME))
+            names = [tool.spec.name for tool in registry.tools]
+            problems = _limit_problems(out, self.providers, names, registry.toolsets)
+        self._report(problems, out, to)
 
     def _report(self, problems: Sequence[str], out: str, to: TextIO) -> None:
         for problem in problems:
@@ -64,11 +65,16 @@ class BuildReport:
             raise click.exceptions.Exit(FINDINGS)
 
 
-def _limit_problems(out: str, providers: Sequence[str]) -> list[str]:
+def _limit_problems(
+    out: str, providers: Sequence[str], names: Sequence[str], toolsets: Mapping[str, Sequence[str]]
+) -> list[str]:
     """Return why a provider does not accept all tools of the build ``out`` in one request."""
-    registry = read_registry(Path(out, REGISTRY_NAME))
-    specs = [tool.spec for tool in registry.tools]
-    problems = (limit_problem(name, specs, _size(out, name), registry.toolsets) for name in providers)
+
+    @cache
+    def tools() -> list[ToolSpec]:
+        return [tool.spec for tool in read_registry(Path(out, REGISTRY_NAME)).tools]
+
+    problems = (limit_problem(name, names, _size(out, name), toolsets, tools) for name in providers)
     return [*filter(None, problems)]
 
 
