@@ -17,6 +17,7 @@ MAX_VALUE = 20_000
 MAX_BYTES = 400_000
 """The maximum size of all rows as JSON."""
 QUOTED = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`|\[[^]]*\]|--[^\n]*|/\*.*?\*/""", re.DOTALL)
+OF_TRANSACTIONS = re.compile(r"\s*(BEGIN|COMMIT|END|RELEASE|ROLLBACK|SAVEPOINT)\b", re.IGNORECASE)
 STEPS = 10_000
 """How many steps SQLite makes between two checks of the time."""
 
@@ -40,6 +41,9 @@ def database_query(path, query, params, max_rows, ctx):
 def database_execute(path, query, params, max_rows, ctx):
     """Return how many rows a statement changed, and the rows that it returns. All of it is done, or nothing."""
     real = inside(path, ctx)
+    if OF_TRANSACTIONS.match(QUOTED.sub("", query)):
+        message = "each call is a transaction of its own, so BEGIN, COMMIT and ROLLBACK have no effect on other calls"
+        raise ctx.error("invalid_args", message)
     try:
         with locked(real, ctx), closing(opened(real, "rwc")) as database, database:
             done = database.execute(query, bound(query, params))

@@ -7,11 +7,13 @@ import re
 import time
 from contextlib import contextmanager, suppress
 
-from files import explained, inside, not_text, replace
+from files import explained, inside, no_encoding, not_text, ordinary, replace
 
 MAX_BYTES = 5 * 2**20
 WAIT_SECONDS = 5
 """How long a call waits for another one that edits the same file."""
+SEARCH_SECONDS = 1.5
+"""How long each of the two steps of the search for similar lines takes at most."""
 MAX_PLACES = 5
 """The maximum number of places that a message or a result shows."""
 MAX_LINES = 12
@@ -56,6 +58,8 @@ def replaced(text, old, new, expected, path, ctx):
     if not found:
         message = f"old_text does not occur in {path}"
         raise ctx.error("invalid_args", message + near_misses(text.split("\n"), old.split("\n")))
+    overlapping = text.find(old, found[0] + 1) if len(found) == 1 else -1
+    found += [overlapping] if overlapping >= 0 else []
     lines = [text.count("\n", 0, start) + 1 for start in found]
     if len(found) != expected:
         message = (
@@ -64,6 +68,9 @@ def replaced(text, old, new, expected, path, ctx):
             "of places that you want to change"
         )
         raise ctx.error("invalid_args", message + shown_places(text.split("\n"), lines, old.count("\n") + 1))
+    if overlapping >= 0:
+        message = f"the places of old_text in {path} overlap, at {numbered(lines)}; replace one after the other"
+        raise ctx.error("invalid_args", message)
     added = new.count("\n") - old.count("\n")
     places = [(line + index * added, new.count("\n") + 1) for index, line in enumerate(lines)]
     return text.replace(old, new), places
@@ -170,11 +177,18 @@ def near_misses(lines, wanted):
     anchor = max(range(len(wanted)), key=lambda index: len(wanted[index].strip()))
     matcher = difflib.SequenceMatcher(autojunk=False)
     matcher.set_seq2(wanted[anchor].strip()[:500])
-    scored = []
+    candidates, scored, start = [], [], time.monotonic()
     for index, line in enumerate(lines):
         matcher.set_seq1(line.strip()[:500])
-        if matcher.real_quick_ratio() >= MIN_SIMILARITY and matcher.quick_ratio() >= MIN_SIMILARITY:
-            scored.append((matcher.ratio(), -max(0, index - anchor)))
+        if matcher.real_quick_ratio() >= MIN_SIMILARITY and (bound := matcher.quick_ratio()) >= MIN_SIMILARITY:
+            candidates.append((-bound, index))
+        if time.monotonic() - start > SEARCH_SECONDS:
+            break
+    for _, index in sorted(candidates):  # the most promising ones first
+        matcher.set_seq1(lines[index].strip()[:500])
+        scored.append((matcher.ratio(), -max(0, index - anchor)))
+        if time.monotonic() - start > 2 * SEARCH_SECONDS:
+            break
     starts = dict.fromkeys(-start for ratio, start in sorted(scored, reverse=True) if ratio >= MIN_SIMILARITY)
     if not starts:
         return "; nothing in it is similar. Read the file again"
@@ -253,7 +267,7 @@ def locked(target, path, ctx):
 
 def opened(target, path, ctx):
     try:
-        return target.open("rb")
+        return ordinary(target).open("rb")
     except OSError as error:
         raise explained(error, path, ctx) from None
 
@@ -277,10 +291,10 @@ def read_data(target, path, ctx):
 def decoded(data, path, encoding, ctx):
     try:
         return data.decode(encoding)
-    except LookupError:
-        raise ctx.error("invalid_args", f"there is no encoding {encoding!r}") from None
     except UnicodeError as error:
         raise not_text(path, encoding, error, ctx) from None
+    except (LookupError, ValueError):
+        raise no_encoding(encoding, ctx) from None
 
 
 def write_text(target, text, before, path, encoding, ctx):

@@ -12,6 +12,7 @@ WORKSPACE = Path("/workspace")
 MAX_ENTRIES = 5_000
 MAX_CHARACTERS = 100_000
 """The maximum length of the text that file_read returns."""
+NOT_ORDINARY = "it is not an ordinary file"
 MARKS = {"utf-8-sig": 3, "utf-16": 2, "utf-32": 4}
 """The size of the byte order mark with which text in an encoding begins."""
 
@@ -20,12 +21,12 @@ def file_read(path, encoding, start_line, ctx, max_lines=None):
     """Return the text of a file, or some lines of it, up to a number of characters."""
     stop = None if max_lines is None else start_line - 1 + max_lines
     try:
-        with inside(path, ctx).open(encoding=encoding, newline="") as file:
+        with ordinary(inside(path, ctx)).open(encoding=encoding, newline="") as file:
             content, is_cut = limited(islice(file, start_line - 1, stop))
-    except LookupError:
-        raise ctx.error("invalid_args", f"there is no encoding {encoding!r}") from None
     except UnicodeError as error:
         raise not_text(path, encoding, error, ctx) from None
+    except (LookupError, ValueError):
+        raise no_encoding(encoding, ctx) from None
     except OSError as error:
         raise explained(error, path, ctx) from None
     if "\0" in content:
@@ -54,14 +55,14 @@ def file_write(path, content, append, encoding, ctx):
         data = content.encode(encoding)
         target.parent.mkdir(parents=True, exist_ok=True)
         if append:
-            is_started = target.exists() and target.stat().st_size
+            is_started = target.exists() and ordinary(target).stat().st_size
             add(target, data[MARKS.get(codecs.lookup(encoding).name, 0) :] if is_started else data)
         else:
             replace(target, data)
-    except LookupError:
-        raise ctx.error("invalid_args", f"there is no encoding {encoding!r}") from None
     except UnicodeError as error:
         raise ctx.error("serialization", f"the text cannot be written as {encoding}: {error}") from None
+    except (LookupError, ValueError):
+        raise no_encoding(encoding, ctx) from None
     except FileExistsError:
         raise ctx.error("file", f"{path}: a folder in this path is a file") from None
     except OSError as error:
@@ -105,7 +106,7 @@ def replace(target, data, check=lambda: None):
     with suppress(FileNotFoundError):
         old = target.stat()
         if not stat.S_ISREG(old.st_mode):
-            raise OSError(errno.EISDIR if stat.S_ISDIR(old.st_mode) else errno.EINVAL, "it is not an ordinary file")
+            raise OSError(errno.EISDIR if stat.S_ISDIR(old.st_mode) else errno.EINVAL, NOT_ORDINARY)
         target.open("r+b").close()  # a file that cannot be written is not replaced either
     temporary = target.with_name(f".toolc-{os.urandom(8).hex()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
@@ -151,10 +152,22 @@ def inside(path, ctx):
     return real
 
 
+def ordinary(target):
+    """Return the path. Raises an error for a pipe or a device, which may never end: a folder has its own error."""
+    mode = target.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise OSError(errno.EINVAL, NOT_ORDINARY)
+    return target
+
+
 def not_text(path, encoding, error, ctx):
     """Return the error for a file that cannot be decoded."""
     hint = "it may be a binary file, or have another encoding, such as latin-1"
     return ctx.error("serialization", f"{path} is not {encoding} text: {error}; {hint}")
+
+
+def no_encoding(encoding, ctx):
+    return ctx.error("invalid_args", f"there is no encoding {encoding!r}")
 
 
 def explained(error, path, ctx):

@@ -4,7 +4,7 @@ import json
 import re
 
 import jmespath
-from files import explained, inside
+from files import explained, inside, ordinary
 from jmespath.exceptions import JMESPathError
 
 MAX_BYTES = 20 * 2**20
@@ -19,7 +19,7 @@ def json_query(query, ctx, path=None, json=None):
     data = from_file(path, ctx) if json is None else parsed(json, "json", ctx)
     try:
         result = jmespath.search(query, data)
-    except (JMESPathError, TypeError, ValueError) as error:
+    except (ArithmeticError, JMESPathError, TypeError, ValueError) as error:
         message = f"the query {query!r} cannot be used: {' '.join(str(error).split())}{hint_for(query)}"
         raise ctx.error("invalid_args", message) from None
     except RecursionError:
@@ -45,7 +45,7 @@ def from_file(path, ctx):
     try:
         if target.stat().st_size > MAX_BYTES:
             raise ctx.error("file", f"{path} is larger than {MAX_BYTES // 2**20} MiB")
-        text = target.read_bytes().decode("utf-8-sig")
+        text = ordinary(target).read_bytes().decode("utf-8-sig")
     except UnicodeError as error:
         raise ctx.error("serialization", f"{path} is not UTF-8: {error}") from None
     except OSError as error:

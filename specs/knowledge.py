@@ -44,9 +44,9 @@ def remember(text, topic, tags, ctx):
         if known:
             merged = sorted({*json.loads(known["tags"]), *tags})
             if merged != json.loads(known["tags"]):
-                store.execute("UPDATE facts SET tags = ? WHERE id = ?", (json.dumps(merged), known["id"]))
+                store.execute("UPDATE facts SET tags = ? WHERE id = ?", (stored(merged), known["id"]))
             return {"id": known["id"], "new": False}
-        values = (text, topic, json.dumps(sorted({*tags}), ensure_ascii=False), now())
+        values = (text, topic, stored(tags), now())
         added = store.execute("INSERT INTO facts (text, topic, tags, remembered) VALUES (?, ?, ?, ?)", values)
         return {"id": added.lastrowid, "new": True}
 
@@ -69,7 +69,7 @@ def knowledge_update(id, ctx, text=None, topic=None, tags=None):  # noqa: A002  
         before = fact_of(store, id, ctx)
         values = (
             text or before["text"], before["topic"] if topic is None else topic,
-            json.dumps(before["tags"] if tags is None else sorted({*tags}), ensure_ascii=False), now(), id,
+            stored(before["tags"] if tags is None else tags), now(), id,
         )  # fmt: skip
         store.execute("UPDATE facts SET text = ?, topic = ?, tags = ?, remembered = ? WHERE id = ?", values)
         return fact_of(store, id, ctx)
@@ -90,9 +90,9 @@ def forget(ctx, ids=None, older_than=None, query=None, tags=None, expected_count
             found = [fact_of(store, number, ctx) for number in dict.fromkeys(ids)]
         else:
             found = matching(store, before, query, tags)
-        if ids is None and len(found) != expected_count:
-            message = f"{len(found)} facts match, not {expected_count}; nothing was removed"
-            raise ctx.error("invalid_args", f"{message}. Call it without expected_count to see them")
+        if expected_count not in (None, len(found)):
+            hint = "; nothing was removed" + (". Call it without expected_count to see them" if ids is None else "")
+            raise ctx.error("invalid_args", f"{len(found)} facts match, not {expected_count}{hint}")
         store.executemany("DELETE FROM facts WHERE id = ?", [(fact["id"],) for fact in found])
     return {"removed": len(found), "matching": len(found), "facts": found[:MAX_SHOWN]}
 
@@ -108,6 +108,11 @@ def matching(store, before, query, tags):
         (before, before, wanted, wanted or '""'),
     )
     return [fact for fact in map(as_fact, rows) if {*(tags or ())} <= {*fact["tags"]}]
+
+
+def stored(tags):
+    """Return the column ``tags``. Letters are not escaped, because its words are found by a search."""
+    return json.dumps(sorted({*tags}), ensure_ascii=False)
 
 
 def words_of(query, operator):

@@ -4,6 +4,10 @@ from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, Undefine
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 MAX_CHARACTERS = 200_000
+FAILURES = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, SyntaxError, TypeError, ValueError
+)  # fmt: skip
+"""What filters and functions raise for values that do not suit them, and Python for too many nested loops."""
 
 
 def template(template, values, ctx):
@@ -24,7 +28,7 @@ def template(template, values, ctx):
         raise ctx.error("invalid_args", message) from None
     except TemplateError as error:
         raise ctx.error("invalid_args", f"the template cannot be filled in: {error}") from None
-    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+    except FAILURES as error:
         message = f"the template cannot be filled in: {type(error).__name__}: {error}"
         raise ctx.error("invalid_args", message) from None
     text = "".join(pieces)

@@ -40,6 +40,10 @@ KINDS = {
     "57014": "timeout",  # query_canceled
     "57P01": "network",  # admin_shutdown
 }
+COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+OF_TRANSACTIONS = re.compile(
+    r"\s*(ABORT|BEGIN|COMMIT|END|RELEASE|ROLLBACK|SAVEPOINT|START\s+TRANSACTION)\b", re.IGNORECASE
+)
 LIBPQ = re.compile(r"/\S*/libpq[-.]\S*")
 ONLY_SQLSTATE = 3
 """PQERRORS_SQLSTATE: messages are the severity and the code."""
@@ -70,6 +74,9 @@ def postgres_query(query, params, max_rows, ctx):
 
 def postgres_execute(query, params, max_rows, ctx):
     """Return how many rows one statement changed, and the rows that it returns. All of it is done, or nothing."""
+    if OF_TRANSACTIONS.match(COMMENT.sub("", query)):
+        message = "each call is a transaction of its own, so BEGIN, COMMIT and ROLLBACK have no effect on other calls"
+        raise ctx.error("invalid_args", message)
     with connection(ctx, read_only=False) as connected:
         # Prepared, because only a prepared statement cannot have a second one after it.
         cursor = connected.execute(query, params, prepare=True)

@@ -1,5 +1,6 @@
 """The built-in tools that need no network: the tests of their specs on both engines, and more cases of files."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -120,6 +121,13 @@ REFUSED: dict[str, tuple[str, dict[str, JsonValue], str]] = {
         "tea\n", {"old_text": "tea", "new_text": "jam", "expected_count": 2}, "occurs once in a.txt, not 2 times"
     ),
     "a wrong letter": ("first\nsecond line\n", {"old_text": "second lime", "new_text": "x"}, "places:\n2: second line"),
+    "places that overlap": (
+        "}\n}\n}\n", {"old_text": "}\n}\n", "new_text": "}\n"}, "occurs 2 times in a.txt, not once: at lines 1, 2."
+    ),
+    "two places that overlap": (
+        "}\n}\n}\n", {"old_text": "}\n}\n", "new_text": "}\n", "expected_count": 2}, "overlap, at lines 1, 2"
+    ),
+    "an encoding with NUL": ("a\n", {"old_text": "a", "new_text": "b", "encoding": "utf\0"}, "there is no encoding"),
     "an unknown encoding": ("a\n", {"old_text": "a", "new_text": "b", "encoding": "klingon"}, "no encoding 'klingon'"),
 }  # fmt: skip
 
@@ -187,6 +195,31 @@ def test_near_misses_in_a_large_file_are_found_within_the_time_limit(edit: Edit)
     assert result.error is not None
     assert result.error.kind == "invalid_args"
     assert "12346: value_12345 = compute(12345, 4)" in result.error.message
+
+
+def test_near_misses_among_very_many_similar_lines_are_found_within_the_time_limit(edit: Edit) -> None:
+    lines = [
+        f"10:{n % 60:02d}:{n % 59:02d} INFO request handled in {n % 977} ms by worker {n % 13}" for n in range(80_000)
+    ]
+    result = edit("\n".join(lines), old_text="10:61:00 INFO request handled in 5 ms by worker 99", new_text="x")
+    assert result.error is not None
+    assert (result.error.kind, "The most similar places:" in result.error.message) == ("invalid_args", True)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("file_read", {}),
+        ("file_write", {"content": "a", "append": True}),
+        ("file_edit", {"old_text": "a", "new_text": "b"}),
+    ],
+)
+def test_a_pipe_is_refused_at_once(engine: OciEngine, folder: Path, name: str, arguments: dict[str, JsonValue]) -> None:
+    os.mkfifo(folder / "pipe")
+    with Executor(Registry.load(f"{SPECS}/files.yaml#{name}"), workspace=folder, engine=engine) as executor:
+        result = executor.run(name, {"path": "pipe", **arguments})
+    assert result.error is not None
+    assert (result.error.kind, result.error.message) == ("file", "pipe: it is not an ordinary file")
 
 
 def test_a_long_file_is_read_in_parts(engine: OciEngine, tmp_path: Path) -> None:

@@ -78,6 +78,12 @@ def test_notes_are_selected_by_topic_and_tags(call: Call) -> None:
     assert ids(call("knowledge_search", query="team")) == [1], "tags are words to find"
 
 
+def test_a_tag_that_was_added_later_is_a_word_to_find(call: Call) -> None:
+    call("remember", text="The desk is oak.")
+    call("remember", text="The desk is oak.", tags=["größe"])
+    assert ids(call("knowledge_search", query="größe")) == [1]
+
+
 def test_a_changed_note_is_found_by_its_new_words_only(call: Call) -> None:
     call("remember", text=FACTS[1], topic="office")
     changed = call("knowledge_update", id=1, text="The office closes at seven.", tags=["hours"])
@@ -101,7 +107,8 @@ def test_notes_are_forgotten_by_id_or_after_a_preview(call: Call, tmp_path: Path
         store.execute("UPDATE facts SET remembered = '2020-01-01T00:00:00Z'")
     assert ids(call("forget", older_than="1y", tags=["a"]), "facts") == [2]
     assert ids(call("forget", older_than="1y", tags=["b"]), "facts") == []
-    assert ids(call("forget", ids=[2]), "facts") == [2]
+    assert call("forget", ids=[2], expected_count=2) == "invalid_args"
+    assert ids(call("forget", ids=[2], expected_count=1), "facts") == [2]
     assert call("forget", ids=[2]) == "not_found"
 
 
@@ -487,6 +494,7 @@ def test_a_database_is_created_filled_and_queried(call: Call, tmp_path: Path) ->
     assert call("database_execute", path=path, query=grown, params=[1], max_rows=1) == {
         "changed_rows": 2, "last_row_id": 0, "columns": ["name", "age"], "rows": [["Ada", 37]], "truncated": True,
     }  # fmt: skip
+    assert call("database_execute", path=path, query="-- first\nbegin") == "invalid_args", "it would end with the call"
     failed = call("database_execute", path=path, query=insert, params=["Cy", 1, "Ada", 2])
     assert failed == "invalid_args", "and no row of it was added"
     with closing(sqlite3.connect(tmp_path / path)) as database:
