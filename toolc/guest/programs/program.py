@@ -27,7 +27,7 @@ import select
 import signal
 import struct
 import termios
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from time import monotonic
 
 from toolc.guest import frames
@@ -95,6 +95,7 @@ class Program:
     """The server's side of a running program."""
 
     def __init__(self, request: Request, job: Job) -> None:
+        """Start the program. Raises ``OSError``; then nothing of it is left."""
         self.stream = request.stream
         self.deadline: float | None = monotonic() + request.timeout_ms / 1000
         self.has_ended = False
@@ -102,7 +103,15 @@ class Program:
         self._report: bytes | None = None
         self._oom_kills = oom_kills()
         self._has_terminal = request.terminal is not None
-        theirs, ends = _open_pipes() if request.terminal is None else _open_terminal(request.terminal)
+        with ExitStack() as undo:
+            opened = _open_pipes(undo) if request.terminal is None else _open_terminal(request.terminal, undo)
+            theirs, ends = opened
+            self._report_fd, report = _kept(undo, *os.pipe())
+            running, self._running = _kept(undo, *os.pipe())
+            self._supervisor = os.fork()
+            if self._supervisor == 0:
+                _supervise(request, job, theirs, report, running)
+            undo.pop_all()
         self.stdin = (TerminalInput if self._has_terminal else InputPipe)(request.stream, ends[0])
         kind = TerminalOutput if self._has_terminal else OutputPipe
         self._outputs = {
@@ -110,11 +119,6 @@ class Program:
         }
         for fd in ends:
             os.set_blocking(fd, False)
-        self._report_fd, report = os.pipe()
-        running, self._running = os.pipe()
-        self._supervisor = os.fork()
-        if self._supervisor == 0:
-            _supervise(request, job, theirs, report, running)
         for fd in {*theirs, report, running}:
             os.close(fd)
 
@@ -185,17 +189,24 @@ class Program:
         self.has_ended = True
 
 
-def _open_pipes() -> tuple[list[int], list[int]]:
-    """Return the program's ends of its stdin, stdout and stderr, and the server's."""
-    stdin, stdout, stderr = os.pipe(), os.pipe(), os.pipe()
+def _kept(undo: ExitStack, *descriptors: int) -> tuple[int, ...]:
+    """Return new descriptors, which ``undo`` closes if the program is not started."""
+    for each in descriptors:
+        undo.callback(os.close, each)
+    return descriptors
+
+
+def _open_pipes(undo: ExitStack) -> tuple[list[int], list[int]]:
+    """Return the program's ends of its stdin, stdout and stderr, and the server's. Raises ``OSError``."""
+    stdin, stdout, stderr = (_kept(undo, *os.pipe()) for _ in range(3))
     return [stdin[0], stdout[1], stderr[1]], [stdin[1], stdout[0], stderr[0]]
 
 
-def _open_terminal(size: dict[str, int]) -> tuple[list[int], list[int]]:
+def _open_terminal(size: dict[str, int], undo: ExitStack) -> tuple[list[int], list[int]]:
     """Return the program's ends and the server's, which has one output. Raises ``OSError``."""
-    ours, theirs = os.openpty()
+    ours, theirs = _kept(undo, *os.openpty())
     _set_size(theirs, size["rows"], size["columns"])
-    return [theirs] * 3, [os.dup(ours), ours]
+    return [theirs] * 3, [*_kept(undo, os.dup(ours)), ours]
 
 
 def _set_size(terminal: int, rows: int, columns: int) -> None:

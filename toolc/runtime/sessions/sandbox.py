@@ -15,6 +15,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from time import monotonic
 from typing import Final, TypeAlias
+from weakref import finalize
 
 from toolc.guest.frames import ProtocolError
 from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError
@@ -264,13 +265,17 @@ class SandboxSession:
 
 
 class Program:
-    """A running program of an open sandbox. Safe to use from several threads. ``wait`` must be called once."""
+    """A running program of an open sandbox. Safe to use from several threads. One of them calls ``wait``."""
 
     def __init__(self, session: SandboxSession, request: ProgramRequest, *, buffers_output: bool) -> None:
         """Start the program. The caller holds the lock of ``session``."""
         self._session = session
         self._deadline = monotonic() + request.timeout_ms / 1000 + GRACE_SECONDS
         self._changed = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        # Once only, also if no thread calls ``wait``, or one calls it again.
+        self._close = finalize(self, os.close, self._changed)
+        # At the exit of this process, its sandbox may still notify it.
+        self._close.atexit = False
         self.state: ProgramState = session.programs.start(request, self._notify, buffers_output=buffers_output)
 
     def _notify(self) -> None:
@@ -314,7 +319,7 @@ class Program:
             with self._session.lock:
                 # The session may still notify a program that has not ended.
                 self.state.notify = _ignore
-            os.close(self._changed)
+            self._close()
 
     def _wait(self, on_output: OnOutput | None, cancellation: Cancellation | None) -> ProgramEnd:
         poll = select.poll()

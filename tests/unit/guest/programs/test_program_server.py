@@ -1,11 +1,14 @@
 """Programs and files in a real guest, without an engine: what ``toolc.Sandbox`` is built on."""
 
+import gc
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from namespace_sandbox import NamespaceSandbox, changed_bundle
@@ -306,6 +309,30 @@ def test_a_kernel_that_cannot_hand_over_orphans_is_reported(guest: object, monke
             run(opened, "true")
     finally:
         opened.close()
+
+
+def test_waiting_again_returns_the_same_end_and_closes_nothing(session: SandboxSession) -> None:
+    program = session.start(shell("exit 7"))
+    end = program.wait()
+    reader, writer = os.pipe()
+    try:
+        assert program.wait() == end
+        os.write(writer, b"still open")
+        assert os.read(reader, 100) == b"still open"
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+def test_a_program_that_no_thread_waits_for_leaves_no_descriptor(session: SandboxSession) -> None:
+    gc.collect()
+    before = len([*Path("/proc/self/fd").iterdir()])
+    program = session.start(shell("true"))
+    while program.state.end is None:
+        time.sleep(0.01)
+    del program
+    gc.collect()
+    assert len([*Path("/proc/self/fd").iterdir()]) == before
 
 
 def test_a_closed_sandbox_runs_nothing(session: SandboxSession) -> None:
