@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -352,14 +352,12 @@ class Executor:
         A session with a running call is closed after that call. One small process runs until this process exits,
         to clean up if this one is killed.
         """
-        for sandbox in list(self._sandboxes):
-            sandbox.close()
-        self._options.sessions.close()
-        if self._options.pool:
-            self._options.pool.close()
-        if self._options.result_store:
-            self._options.result_store.close()
-        close_unused()
+        # In reverse order, and all of them, also if one raises an error.
+        with ExitStack() as closings:
+            closings.callback(close_unused)
+            for each in (self._options.result_store, self._options.pool, self._options.sessions, *self._sandboxes):
+                if each:
+                    closings.callback(each.close)
 
     def __enter__(self) -> Self:
         return self

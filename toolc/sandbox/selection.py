@@ -4,7 +4,7 @@ import importlib
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -102,10 +102,11 @@ def in_use() -> Iterator[None]:
 
 def close_unused() -> None:
     """Close the engines of this process, unless a call is running. The next start opens them again."""
-    with _LOADED.lock:
+    with _LOADED.lock, ExitStack() as closings:
         if not _LOADED.calls:
             for engine in _LOADED.engines.values():
-                engine.close()
+                # Each one, also if another raises an error.
+                closings.callback(engine.close)
 
 
 def probe(name: str) -> EngineStatus:

@@ -314,6 +314,28 @@ def test_closing_the_executor_closes_its_sandboxes(engine: FakeEngine, registry:
     sandbox.close()
 
 
+def test_closing_the_executor_closes_all_although_one_cannot_be_closed(
+    engine: FakeEngine, registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = opened(engine, registry, tmp_path, keep_results=True)
+    first, second = executor.sandbox({}), executor.sandbox({})
+    closed: list[Sandbox] = []
+
+    def close(sandbox: Sandbox) -> None:
+        closed.append(sandbox)
+        raise InfrastructureError("it cannot be stopped")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Sandbox, "close", close)
+        with pytest.raises(InfrastructureError, match="it cannot be stopped"):
+            executor.close()
+    assert {*closed} == {first, second}
+    store = executor._options.result_store
+    assert store is not None
+    assert store.add("a text") is None
+    executor.close()
+
+
 def test_a_forked_process_cannot_use_it(executor: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     with executor.sandbox({}) as sandbox:
         with monkeypatch.context() as patch:

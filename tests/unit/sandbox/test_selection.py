@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from toolc.model import names
-from toolc.model.errors import NoEngineError, UsageError
+from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
 from toolc.model.plan import LimitName, Profile
 from toolc.model.result import Outcome
 from toolc.model.spec.sandbox import MIB, Limits, MinIsolation
@@ -109,6 +109,21 @@ def test_a_forked_child_loads_new_engines() -> None:
         os._exit(1 if selection.load("oci") is ours else 0)
     assert os.waitpid(child, 0)[1] == 0
     assert selection.load("oci") is ours
+
+
+def test_all_engines_are_closed_although_one_raises_an_error(
+    engines: dict[str, Stub], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise InfrastructureError("its sandbox cannot be stopped")
+
+    first, second = engines.values()
+    for broken, other in ((first, second), (second, first)):
+        with monkeypatch.context() as patch:
+            patch.setattr(broken, "close", fail)
+            with pytest.raises(InfrastructureError, match="cannot be stopped"):
+                selection.close_unused()
+        assert other.closings == 1
 
 
 def test_an_unknown_engine_is_a_usage_error(engines: dict[str, Stub]) -> None:

@@ -8,14 +8,17 @@ cancelled or violated the protocol is not used again; the next call starts a new
 The calls of a tool with ``lifetime: fork`` share nothing but their server, so concurrent ones use up to ``SERVERS``.
 """
 
+import logging
 import os
 import threading
 from collections.abc import Hashable
+from contextlib import ExitStack
 from dataclasses import replace
 from time import monotonic
 from typing import Final
 from weakref import WeakSet
 
+from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan, PluginCall
 from toolc.model.result import Outcome
@@ -93,12 +96,14 @@ class Sessions:
                 _end_unused(session)
 
     def close(self) -> None:
-        """Close all sessions. Those with a running call are closed after it."""
+        """Close all sessions. Those with a running call are closed after it. Raises ``InfrastructureError``."""
         with self._lock:
             sessions, self._sessions = [*self._sessions.values()], {}
         self._wake.set()
-        for session in sessions:
-            _end_unused(session)
+        with ExitStack() as ends:
+            for session in sessions:
+                # Each one, also if another cannot be stopped.
+                ends.callback(_end_unused, session)
 
     def _run(
         self, session: _Session, plan: Plan, start: Start, call: SessionCall, egress: Egress, timing: Timing
@@ -165,7 +170,10 @@ class Sessions:
                 else:
                     waits = min(each.used for each in self._sessions.values()) - until
             for session in idle.values():
-                _end_unused(session)
+                try:
+                    _end_unused(session)
+                except (InfrastructureError, OSError) as error:
+                    logging.getLogger("toolc").warning("an idle session could not be closed: %s", error)
             if waits is None:
                 return
             self._wake.wait(min(max(waits, 0.01 * self._idle_seconds), IDLE_SECONDS))

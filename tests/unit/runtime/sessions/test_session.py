@@ -17,7 +17,7 @@ from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.call import ToolCall
-from toolc.model.errors import SandboxDiedError
+from toolc.model.errors import InfrastructureError, SandboxDiedError
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, PluginCall, Profile, PythonCall, SecretFile
@@ -25,7 +25,7 @@ from toolc.model.result import Ending, Image, Outcome, ToolFailure
 from toolc.model.spec.sandbox import Destination, EnvVar
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.sessions.server import idle_state
-from toolc.testing.fake_engine import FakeEngine
+from toolc.testing.fake_engine import FakeEngine, FakeSandbox
 
 NOTES: JsonObject = {
     "toolc": 1,
@@ -253,6 +253,53 @@ def test_closing_ends_idle_sessions_immediately(tmp_path: Path) -> None:
         assert len(sandboxes) == 1
         made.close()
         assert_ends(sandboxes)
+
+
+TWO_PLUGINS: JsonObject = NOTES | {
+    "tools": [
+        {"name": "add", "description": "Add a note to all the others."},
+        {
+            "name": "show",
+            "description": "Show all the notes that there are.",
+            "backend": {"plugin": {"command": ["other"]}},
+        },
+    ]
+}
+
+
+def test_closing_ends_all_sessions_although_one_cannot_be_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = living()
+    with executor(tmp_path, Notes(), TWO_PLUGINS) as made:
+        made.run("add", {})
+        made.run("show", {})
+        sandboxes = living() - before
+        assert len(sandboxes) == 2
+        monkeypatch.setattr(FakeSandbox, "close", failing_close)
+        with pytest.raises(InfrastructureError, match="it cannot be stopped"):
+            made._options.sessions.close()
+        assert_ends(sandboxes)
+
+
+def test_an_idle_session_that_cannot_be_closed_does_not_keep_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = living()
+    with executor(tmp_path, Notes(), session_idle=0.05) as made:
+        monkeypatch.setattr(FakeSandbox, "close", failing_close)
+        for _ in range(2):
+            made.run("add", {})
+            assert_ends(living() - before)
+    assert "an idle session could not be closed: it cannot be stopped" in caplog.text
+
+
+def failing_close(sandbox: FakeSandbox) -> None:
+    close_sandbox(sandbox)
+    raise InfrastructureError("it cannot be stopped")
+
+
+close_sandbox = FakeSandbox.close
 
 
 def test_the_last_waiting_call_ends_a_closed_session(tmp_path: Path) -> None:
