@@ -56,6 +56,7 @@ class BundleDirectory:
     controllers: frozenset[str]
     lock: threading.Lock = field(default_factory=threading.Lock)
     roots: dict[SandboxUser, Path] = field(default_factory=dict)
+    hosts: dict[tuple[tuple[str, str], ...], Path] = field(default_factory=dict)
     bundles: dict[tuple[Profile, SandboxUser, tuple[str, ...], RootSpec], Bundle] = field(default_factory=dict)
 
     @staticmethod
@@ -124,11 +125,14 @@ class BundleDirectory:
         """Return ``root`` with a separate ``/etc/hosts`` if the profile needs one."""
         if not profile.hosts:
             return root
-        # In the folder of the roots, which the process that sets up the sandbox can reach.
-        path = self.directory / "roots" / f"hosts-{next(_NUMBERS)}"
-        path.write_text(common_config.hosts(profile.hosts), encoding="utf-8")
-        path.chmod(0o644)
-        return replace(root, binds=(*root.binds, (str(path), "/etc/hosts")))
+        if profile.hosts not in self.hosts:
+            # In the folder of the roots, which the process that sets up the sandbox can reach. A new number for each:
+            # one left incomplete by a full disk is not used again.
+            path = self.directory / "roots" / f"hosts-{next(_NUMBERS)}"
+            path.write_text(common_config.hosts(profile.hosts), encoding="utf-8")
+            path.chmod(0o644)
+            self.hosts[profile.hosts] = path
+        return replace(root, binds=(*root.binds, (str(self.hosts[profile.hosts]), "/etc/hosts")))
 
     def _bundle(self, profile: Profile, user: SandboxUser, arguments: tuple[str, ...], root: RootSpec) -> Bundle:
         key = (profile, user, arguments, root)
