@@ -97,13 +97,17 @@ class RuntimeProcess:
                 {},
                 file_actions=[*((os.POSIX_SPAWN_CLOSE, each) for each in _inheritable()), *actions],
                 setsid=True,
-                setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),
+                setsigdef=(signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ),
             )
 
     def wait(self, options: int = 0) -> bool:
         """Wait until the process ends; with ``os.WNOHANG`` do not wait. Return whether it has ended."""
         if self.returncode is None:
-            pid, status = os.waitpid(self.pid, options)
+            try:
+                pid, status = os.waitpid(self.pid, options)
+            except ChildProcessError:
+                # The embedding program ignores SIGCHLD, or waits for every child: ``subprocess`` assumes 0 then too.
+                pid, status = self.pid, 0
             self.returncode = os.waitstatus_to_exitcode(status) if pid else None
         return self.returncode is not None
 

@@ -53,6 +53,20 @@ def test_a_killed_child_has_a_negative_return_code() -> None:
     assert process.returncode == -signal.SIGKILL
 
 
+def test_a_program_that_ignores_the_end_of_its_children_sees_the_end_of_the_runtime() -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            process = RuntimeProcess(["/bin/sleep", "60"], theirs.fileno(), theirs.fileno())
+            assert not process.wait(os.WNOHANG)
+            os.kill(process.pid, signal.SIGKILL)
+            assert process.wait()
+        assert process.returncode == 0
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
 def test_a_missing_runtime_leaks_no_descriptor() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
