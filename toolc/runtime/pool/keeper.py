@@ -114,15 +114,18 @@ class Keeper:
     def close_soon(self, sandbox: PoolSandbox) -> bool:
         """Stop the sandbox of a call that has ended, on another thread. The call is as in ``call_ended``.
 
-        Return False if so many sandboxes are being stopped that the caller must stop this one itself.
+        Return False if the caller must stop this one itself, for example because many others are being stopped.
         """
         with self._lock:
             if self._used_count >= MAX_USED:
                 return False
+            try:
+                self._run_loop()
+            except (OSError, RuntimeError):
+                return False  # there are too many open files or threads, or the interpreter is exiting
             self._used_count += 1
             self._used.append(sandbox)
             self._end(sandbox.kind)
-            self._run_loop()
         self._notify()
         return True
 
@@ -320,9 +323,11 @@ class Keeper:
             _close(sandbox)
 
     def _close_used(self, sandbox: PoolSandbox) -> None:
-        _close(sandbox)
-        with self._lock:
-            self._used_count -= 1
+        try:
+            _close(sandbox)
+        finally:
+            with self._lock:
+                self._used_count -= 1
 
     def _is_alone(self) -> bool:
         """Return whether no other sandbox is being started or stopped, so that memory can be measured."""

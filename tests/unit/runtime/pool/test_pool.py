@@ -1,3 +1,4 @@
+import errno
 import gc
 import os
 import socket
@@ -478,6 +479,19 @@ def test_a_call_returns_while_its_empty_sandbox_is_closed(engine: AheadEngine, p
         engine.may_close.set()
     # Closing the executor waits for it.
     assert engine.sandboxes[0].fileno() == -1
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EMFILE, "too many"), RuntimeError("can't start new thread")])
+def test_a_call_closes_its_sandbox_itself_if_no_thread_can(
+    engine: AheadEngine, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(keeper, "PoolLoop", fail)
+    with Executor(registry(tool("word")), engine=engine, pool=None) as executor:
+        assert executor.run("word", {}).text == "hello"
+        assert [each.fileno() for each in engine.sandboxes] == [-1]
 
 
 def test_closing_an_executor_waits_for_its_used_sandboxes(engine: AheadEngine) -> None:
