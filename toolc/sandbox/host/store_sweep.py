@@ -64,8 +64,11 @@ def _variables(process: Path) -> list[bytes]:
 
 
 def _has_mounts(directory: Path) -> bool:
+    mounts = Path("/proc/self/mountinfo").read_bytes().splitlines()
+    # proc_pid_mountinfo(5) writes spaces and other characters as octal numbers.
+    points = (line.split(b" ")[4].decode("unicode_escape").encode("latin-1") for line in mounts)
     prefix = os.fsencode(directory) + b"/"
-    return any(row.split(b" ")[4].startswith(prefix) for row in Path("/proc/self/mountinfo").read_bytes().splitlines())
+    return any((point + b"/").startswith(prefix) for point in points)
 
 
 if __name__ == "__main__":

@@ -146,6 +146,21 @@ def test_a_process_that_starts_during_the_sweep_is_killed(tmp_path: Path, monkey
     assert [process.wait(5) for process in processes] == [-signal.SIGKILL] * 2
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_scratch_folder_with_a_mount_is_left(tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "file").touch()
+    (tmp_path / "our s" / "point").mkdir(parents=True)
+    program = (
+        "import sys; from pathlib import Path; from toolc.sandbox.host.store_sweep import remove;"
+        "remove(Path(sys.argv[1]))"
+    )
+    script = 'mount --bind "$1/precious" "$1/our s/point" && exec "$2" -c "$3" "$1/our s"'
+    argv = ["unshare", "--mount", "sh", "-c", script, "sh", str(tmp_path), sys.executable, program]
+    subprocess.run(argv, check=True)
+    assert (tmp_path / "precious" / "file").exists()
+
+
 def test_scratch_folders_of_dead_owners_are_removed(place: Path) -> None:
     dead = subprocess.run(
         [sys.executable, "-c", "from toolc.sandbox.host.owner import Owner; print(Owner.current().label())"],
