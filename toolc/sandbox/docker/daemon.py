@@ -94,8 +94,8 @@ def shared_file(name: str, text: str) -> Path:
     folder = shared_directory()
     path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     if not path.exists():
-        # Another process may write the same file; a reader must find it complete.
-        written = folder / f"{path.name}.{os.getpid()}"
+        # Another process or thread may write the same file; a reader must find it complete.
+        written = folder / f"{path.name}.{os.urandom(8).hex()}"
         written.write_text(text, encoding="utf-8")
         written.chmod(0o644)
         written.replace(path)

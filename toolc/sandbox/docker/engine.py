@@ -183,7 +183,7 @@ class DockerEngine:
     def is_current(self, profile: Profile, sandbox: EngineSandbox) -> bool:
         """Return whether the image of ``sandbox`` is still the one for ``profile``, and the daemon has not stopped."""
         image = self._images.resolved(profile)
-        is_connected = isinstance(sandbox, DockerSandbox) and sandbox.events is self._events and self._events.is_alive
+        is_connected = isinstance(sandbox, DockerSandbox) and sandbox.events is self._events and sandbox.events.is_alive
         return is_connected and image is not None and image.used == sandbox.image
 
     def leftovers(self) -> tuple[Leftover, ...]:

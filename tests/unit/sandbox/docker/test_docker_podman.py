@@ -37,6 +37,22 @@ def test_the_filter_file_is_written_once(folder: Path) -> None:
     assert path.stat().st_mtime_ns == before
 
 
+def test_a_file_that_several_threads_write_is_complete(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = Path.write_text
+
+    def interrupted_write(path: Path, text: str, **options: Any) -> int:
+        monkeypatch.setattr(Path, "write_text", write)
+        size = write(path, text, **options)
+        # What another thread does in between.
+        assert shared_file("seccomp", text).read_text(encoding="utf-8") == text
+        return size
+
+    monkeypatch.setattr(Path, "write_text", interrupted_write)
+    path = shared_file("seccomp", "{}")
+    assert path.read_text(encoding="utf-8") == "{}"
+    assert [*folder.iterdir()] == [path]
+
+
 def test_each_filter_has_a_file() -> None:
     assert shared_file("seccomp", "{}") != shared_file("seccomp", '{"syscalls": []}')
 
