@@ -76,13 +76,16 @@ def save_image(name: str, output: Path) -> str:
         if client is not None and not has_image(client, tag):
             raise InfrastructureError(f"the image {tag} is not on this host; get it with: {build_command(tag)}")
         with output.open("xb") as file:
-            if base is not None:
-                with archive_of(base).open("rb") as archive:
-                    shutil.copyfileobj(archive, file)
-            elif client is not None:
-                save_archive(client, tag, file)
+            try:
+                if base is not None:
+                    with archive_of(base).open("rb") as archive:
+                        shutil.copyfileobj(archive, file)
+                elif client is not None:
+                    save_archive(client, tag, file)
+            except BaseException:
+                output.unlink()  # a part of an image
+                raise
     except ApiError as error:
-        output.unlink(missing_ok=True)
         raise InfrastructureError(f"Docker could not save {tag}: {error}") from error
     except OSError as error:
         raise UsageError(f"cannot write {output}: {error.strerror}; choose a new file") from error

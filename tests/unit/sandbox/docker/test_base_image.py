@@ -1,11 +1,13 @@
 """The base image is obtained once, on first use, without a daemon too; if it cannot be, the message says what to do."""
 
+import errno
 import logging
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from base_cases import fake_mmdebstrap, layer, starts, use
@@ -132,6 +134,22 @@ def test_an_exported_base_has_the_same_digest_and_tree_on_another_machine(
     assert (image.name, image.digest, image.tree) == (base_tag(), digest, tree)
     assert obtain() == tree
     assert starts(programs) == 1
+
+
+def test_an_export_to_a_full_disk_leaves_no_file(
+    programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object, target: BinaryIO) -> None:
+        target.write(b"a part")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    obtain()
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfileobj", fail)
+        with pytest.raises(UsageError, match="No space left on device"):
+            save_image("base", tmp_path / "base.tar")
+    # The next attempt does not find a file that it must not replace.
+    assert save_image("base", tmp_path / "base.tar") == base_tag()
 
 
 def test_an_import_replaces_the_base_until_another_one_is_imported(
