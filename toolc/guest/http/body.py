@@ -122,7 +122,7 @@ def _matches(rule: dict[str, str | None], response: Response) -> bool:
         return False
     value = jmespath_search(when, body)
     # As JMESPath defines it: 0 is true.
-    return not (value is None or value is False or value in ("", [], {})) or (value == 0 and value is not False)
+    return not (value is None or value is False or value in ("", [], {}))
 
 
 def text_of(response: Response) -> str:
