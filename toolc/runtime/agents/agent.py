@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import ExitStack
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Final
@@ -126,7 +127,7 @@ def _run_parallel(
     with ThreadPoolExecutor(MAX_PARALLEL, thread_name_prefix="toolc agent") as pool:
         try:
             # Inside the try block, because Ctrl-C may also arrive while a thread starts.
-            futures = [pool.submit(make, number) for number in numbers]
+            futures = [pool.submit(copy_context().run, make, number) for number in numbers]
             done, _ = wait(futures, return_when=FIRST_EXCEPTION)
             for each in done:
                 each.result()

@@ -6,6 +6,7 @@ its result before another step can read it.
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextvars import copy_context
 from dataclasses import replace
 from time import monotonic
 from typing import Final
@@ -94,7 +95,9 @@ class _Run:
             with ThreadPoolExecutor(min(len(self._steps), MAX_PARALLEL), "toolc step") as threads:
                 try:
                     # Inside the try block, because Ctrl-C may also arrive while a thread starts.
-                    waiting = [threads.submit(self._run_step, step, context) for step in self._steps]
+                    waiting = [
+                        threads.submit(copy_context().run, self._run_step, step, context) for step in self._steps
+                    ]
                     for done in as_completed(waiting):
                         each = done.result()
                         ran[each.step.id] = each

@@ -159,7 +159,7 @@ def stream_events(call: CallRunner[T]) -> Generator[Event, None, T]:
 
     with Cancellation() as cancellation:
         # A daemon thread: if the program exits first, its sandbox ends too and there is nothing to wait for.
-        thread = Thread(target=run, name="toolc call", daemon=True)
+        thread = Thread(target=contextvars.copy_context().run, args=(run,), name="toolc call", daemon=True)
         try:
             thread.start()
             while (event := queue.get()) is not None:

@@ -4,6 +4,7 @@ A call that fails or could not be made does not affect the others. Its exception
 results after the last call has ended.
 """
 
+import contextvars
 import os
 import threading
 from collections import deque
@@ -174,7 +175,10 @@ class _Batch:
     def _run_threads(self, queue: "_Queue", count: int, cancellation: Cancellation) -> None:
         try:
             for _ in range(count):
-                threading.Thread(target=self._work, args=(queue, cancellation), name="toolc batch", daemon=True).start()
+                # Each thread has its own copy: two threads cannot run in the same context.
+                run = contextvars.copy_context().run
+                arguments = (self._work, queue, cancellation)
+                threading.Thread(target=run, args=arguments, name="toolc batch", daemon=True).start()
             queue.join()
         except BaseException:
             cancellation.cancel()

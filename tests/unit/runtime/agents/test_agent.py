@@ -3,6 +3,7 @@
 The SDKs are the real ones, in every wire format; the responses of the model are scripted.
 """
 
+import contextvars
 import json
 import socket
 import threading
@@ -158,6 +159,19 @@ def test_the_calls_of_one_answer_run_in_parallel(tmp_path: Path) -> None:
     result, model = converse(tmp_path, calls, OPENAI.text("done"), script=script)
     assert result.text == "done"
     assert [text for _, text in OPENAI.results(model.requests[1])] == [str(each) for each in range(MAX_PARALLEL)]
+
+
+def test_parallel_calls_see_the_context_variables_of_the_call(tmp_path: Path) -> None:
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
+    variable.set("set")
+    found: list[str] = []
+
+    def on_event(event: Event) -> None:
+        if isinstance(event, ToolStart) and event.call_id != "c":
+            found.append(variable.get())
+
+    converse(tmp_path, OPENAI.calls(saying("one"), saying("two")), OPENAI.text("done"), on_event=on_event)
+    assert found == ["set", "set"]
 
 
 def test_sequential_calls_run_in_order_and_independently(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextvars
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -283,6 +284,15 @@ def test_parallel_steps_run_at_the_same_time() -> None:
 
     result = run("parallel", [step("a", "meet"), step("b", "meet")], Caller({"meet": meets}))
     assert result.structured == ({"a": "met", "b": "met"},)
+
+
+def test_parallel_steps_see_the_context_variables_of_the_call() -> None:
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
+    variable.set("set")
+    result = run(
+        "parallel", [step("a", "say"), step("b", "say")], Caller({"say": lambda *_: ToolResult.success(variable.get())})
+    )
+    assert result.structured == ({"a": "set", "b": "set"},)
 
 
 def test_a_failure_cancels_parallel_steps() -> None:

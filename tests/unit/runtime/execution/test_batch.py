@@ -1,3 +1,4 @@
+import contextvars
 import signal
 import threading
 import time
@@ -274,3 +275,10 @@ def test_an_invalid_order_is_refused(order: Callable[[], Order], message: str) -
     with pytest.raises(UsageError) as caught:
         order()
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("order", [Order(), Order(mode="sequential"), Order(mode="batched", size=2)], ids=str)
+def test_each_call_sees_the_context_variables_of_the_batch(order: Order) -> None:
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
+    variable.set("set")
+    assert texts(batch(lambda _: ToolResult.success(variable.get()), 3, order)) == ["set"] * 3

@@ -1,3 +1,4 @@
+import contextvars
 import threading
 from contextlib import closing
 
@@ -96,3 +97,11 @@ def test_a_call_waits_for_a_slow_listener() -> None:
     threading.Event().wait(0.1)
     assert emitted <= MAX_AHEAD + 1
     assert sum(1 for _ in stream) == 10 * MAX_AHEAD - 1
+
+
+def test_the_call_sees_the_context_variables_of_its_reader() -> None:
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
+    variable.set("set")
+    found: list[str] = []
+    assert not [*stream_events(lambda *_: found.append(variable.get()))]
+    assert found == ["set"]
