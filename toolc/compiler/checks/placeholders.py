@@ -15,7 +15,7 @@ from toolc.compiler.checks.credentials import literal_credentials
 from toolc.compiler.checks.script_arguments import assigned_variables
 from toolc.compiler.checks.scripts import MAX_FINDINGS, LocatedText, ScriptText, is_shell, script_text
 from toolc.compiler.located_tool import LocatedTool
-from toolc.compiler.templates.parse import PARAMETER_PREFIXES
+from toolc.compiler.templates.parse import PARAMETER_PREFIXES, expression_ranges
 from toolc.compiler.text_analysis.python_syntax import syntax_tree
 from toolc.document.edits import fix
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence, strings
@@ -28,7 +28,7 @@ _PREFIXED: Final = rf"(?:(?:{'|'.join(sorted(PARAMETER_PREFIXES))})\.)?+[A-Za-z_
 _SPELLINGS: Final = re.compile(
     rf"""
       \$\{{\{{[ \t]*(?P<dollar_braces>{_PATH})[ \t]*\}}\}}
-    | \{{\{{-?[ \t]*\$?(?P<braces>{_PATH})[ \t]*(?:\|[^{{}}\n]{{0,100}})?-?\}}\}}
+    | \{{\{{-?[ \t]*\$?(?P<braces>{_PATH})(?:\[[^\[\]{{}}\n]{{0,60}}\])?+[ \t]*(?:\|[^{{}}\n]{{0,100}})?-?\}}\}}
     | \$\{{(?P<dollar_brace>{_PATH})\}}
     | \$\{{\#?(?P<operator>[A-Za-z_]\w*+)(?:[:?+=,^/%@\#-][^{{}}\n]{{0,100}})?\}}
     | \$(?P<dollar>{_PREFIXED})
@@ -141,6 +141,12 @@ class _Names:
             return _Name("secret", name)
         return _Name("env", name) if name in self.env and prefix in {"", "env"} else None
 
+    def find_part(self, path: str) -> _Name | None:
+        """Return the parameter of which ``path``, such as ``name.key`` or ``args.name.key``, is a part."""
+        first, _, rest = path.partition(".")
+        name = rest.partition(".")[0] if first in PARAMETER_PREFIXES and first not in self.parameters else first
+        return _Name("parameter", name) if name in self.tool.spec.parameters.properties else None
+
 
 @tool_check("TC414", needs={"backend", "parameters", "sandbox"})
 def check_placeholder_spellings(tool: LocatedTool) -> Iterator[Diagnostic]:
@@ -185,6 +191,8 @@ def _script(script: ScriptText, names: _Names) -> Iterator[Diagnostic]:
         path = match[kind]
         is_variable = kind in {"dollar", "dollar_brace", "operator"}
         found = names.find(path, any_case=is_variable and path.startswith("ARG_"))
+        if found is None and kind in {"braces", "dollar_braces"}:
+            found = names.find_part(path)
         place = script.script.kind_at(match.start()) if found else "comment"
         if place == "comment" or found is None:
             continue
@@ -265,6 +273,11 @@ def _in_script(script: ScriptText, match: re.Match[str], found: _Name, place: st
             example = f"read the items of ${variable}, which is JSON, e.g. with jq"
         hint = f"a script is not a template: {example}"
         return _literal(script, match, "", hint)
+    if match.lastgroup in {"braces", "dollar_braces"} and (
+        names.find(match[match.lastgroup]) is None or "[" in match[0]
+    ):
+        hint = f"${variable} is the whole value, and JSON if it is an object or list: read the part e.g. with jq"
+        return _literal(script, match, "", hint)
     if match.lastgroup in {"operator", "upper_brace"}:
         return _literal(script, match, match[0].replace(match[match.lastgroup], variable, 1))
     following = script.text[match.end() : match.end() + 1]
@@ -306,7 +319,7 @@ def _python(text: LocatedText, names: _Names) -> Iterator[Diagnostic]:
             continue
         start, end = match.span()
         quotes = text.text[start - 1 : start], text.text[end : end + 1]
-        is_expression = not set(quotes) & {"'", '"'} and _is_expression(text.text, start)
+        is_expression = not set(quotes) & {"'", '"'} and "[" not in match[0] and _is_expression(text.text, start)
         hint = f'write {found.name}, the argument of the function; inside text: f"{{{found.name}}}"'
         yield _in_code(text, match, hint, found.name if is_expression else "")
 
@@ -337,7 +350,7 @@ def _command(tool: LocatedTool, names: _Names) -> Iterator[Diagnostic]:
     }
     for node, value in nodes:
         text = LocatedText(value, tool.source, node, node.span)
-        for match in _SPELLINGS.finditer(value):
+        for match in _spellings(value):
             kind = match.lastgroup or ""
             is_variable = kind in {"dollar", "dollar_brace"} and match[kind] not in _STANDARD_VARIABLES
             found = names.find(match[kind], any_case=is_variable) if kind != "braces" else None
@@ -346,6 +359,17 @@ def _command(tool: LocatedTool, names: _Names) -> Iterator[Diagnostic]:
             is_argument = kind in {"dollar", "dollar_brace"} and match[kind].startswith("ARG_")
             if is_argument or found.name not in used:
                 yield _literal(text, match, f"{{{{ {found.name} }}}}")
+
+
+def _spellings(template: str) -> Iterator[re.Match[str]]:
+    """Yield the spellings in a template, except in its expressions: ``{{ '{name}' }}`` is the literal ``{name}``."""
+    ranges = expression_ranges(template)
+    start, end = next(ranges, (len(template), len(template)))
+    for match in _SPELLINGS.finditer(template):
+        while end <= match.start() and end < len(template):
+            start, end = next(ranges, (len(template), len(template)))
+        if match.start() <= start:
+            yield match
 
 
 def _when(node: Node | None) -> Iterator[Node]:
@@ -363,7 +387,7 @@ def _http(tool: LocatedTool, names: _Names) -> Iterator[Diagnostic]:
     everything = _used(strings(tool.node_at("backend", "http")))
     url = tool.node_at("backend", "http", "url")
     if isinstance(url, Scalar) and isinstance(url.value, str):
-        for match in _SPELLINGS.finditer(url.value):
+        for match in _spellings(url.value):
             if found := _in_url(match, names, everything):
                 text = LocatedText(url.value, tool.source, url, url.span)
                 yield _in_request(text, match, found, in_url=True)
@@ -373,7 +397,7 @@ def _http(tool: LocatedTool, names: _Names) -> Iterator[Diagnostic]:
         sent = _used([(node, text) for node, text, _ in values]) if key in {"body", "query"} else set[str]()
         for node, value, is_operator in values:
             is_graphql = "{" in value and bool(_GRAPHQL.match(value))
-            for match in _SPELLINGS.finditer(value):
+            for match in _spellings(value):
                 found = _in_value(match, names)
                 kind = match.lastgroup
                 is_text = is_graphql and not (value.lstrip("{ \n").startswith('"') and _is_quoted(match))

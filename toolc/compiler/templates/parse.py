@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
@@ -127,6 +127,14 @@ def parse(text: str) -> Parsed:
             pieces.append(PlaceholderSpan(part, start, at))
     parts.append(text[at:])
     return Parsed(Template(_joined(parts)), tuple(pieces), tuple(problems))
+
+
+def expression_ranges(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the range of each ``{{ }}`` of a template, with its braces."""
+    at = 0
+    while (start := text.find("{{", at)) >= 0 and (match := _PLACEHOLDER.match(text, start)):
+        at = match.end()
+        yield start, at
 
 
 def read_template(node: Node, what: str, findings: Findings, scope: Scope) -> Template | None:

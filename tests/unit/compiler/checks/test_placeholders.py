@@ -125,6 +125,24 @@ def test_misspelled_placeholders_in_argv_are_fixed(
     assert fixed(tmp_path, shell(written), monkeypatch) == shell(right)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["{{ name.first }}", "{{ name[0] }}", "{{ name['a'] | upper }}", "{{ args.name.first }}", "${{ inputs.name.a }}"],
+)
+def test_a_part_of_a_parameter_in_a_script_is_an_error(tmp_path: Path, text: str) -> None:
+    (found,) = errors(tmp_path, script(f'echo "{text}"'))
+    assert "read the part" in found.hint
+    assert found.fix is None
+
+
+def test_quoted_text_in_an_expression_of_a_template_is_literal(tmp_path: Path) -> None:
+    request = """query: {a: "{{ '{name}' }}", b: "x {{ '${name}' }} {{ name }}", c: "{{ name }}{{ '{other}' }}"}"""
+    assert errors(tmp_path, http(request, "https://a.example.com/{{ '{name}' }}/x")) == []
+    assert errors(tmp_path, shell("""argv: [echo, "{{ '$ARG_name' }} {{ '{name}' }}"]""")) == []
+    found = errors(tmp_path, http("""query: {a: "{{ '{other}' }} {name}"}"""))
+    assert [each.message for each in found] == ["'{name}' is not replaced here: it stays as it is written"]
+
+
 @pytest.mark.parametrize("argv", ['[jq, --arg, a, "{{ name }}", "{name} $name"]', "[awk, '{print $1}', $unknown]"])
 def test_other_text_of_a_command_is_not_reported(tmp_path: Path, argv: str) -> None:
     assert errors(tmp_path, shell(f"argv: {argv}")) == []
