@@ -254,8 +254,10 @@ def _statements(tree: ast.AST) -> Iterator[ImportStatement]:
         elif isinstance(node, ast.Try | ast.TryStar) and any(map(_handles_import_error, node.handlers)):
             stack += reversed(node.finalbody)
         elif isinstance(node, ast.If) and not _CONDITIONS.isdisjoint(_identifiers(node.test)):
-            if _identifiers(node.test) == {"TYPE_CHECKING"} or "typing" in _identifiers(node.test):
-                stack += reversed(node.orelse)
+            is_negated = isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not)
+            test = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
+            if isinstance(test, ast.Name | ast.Attribute) and "TYPE_CHECKING" in _identifiers(test):
+                stack += reversed(node.body if is_negated else node.orelse)
         elif isinstance(node, ast.With) and _suppresses_import_error(node):
             continue
         elif not isinstance(node, ast.expr):

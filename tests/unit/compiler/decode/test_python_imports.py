@@ -113,6 +113,7 @@ OPTIONAL = [
     "import contextlib\nwith contextlib.suppress(ImportError):\n    import numpy",
     "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import numpy",
     "import typing\nif typing.TYPE_CHECKING:\n    import numpy",
+    "if not typing.TYPE_CHECKING:\n    pass\nelse:\n    import numpy",
     "import sys\nif sys.version_info >= (3, 11):\n    import tomllib\nelse:\n    import tomli",
 ]
 
@@ -139,6 +140,8 @@ def test_the_standard_library_and_optional_imports_are_not_reported(tmp_path: Pa
         ("from google.cloud import storage", "google", "google-cloud"),
         ("import numpy\nimport numpy.x", "numpy", "numpy"),
         ("if typing.TYPE_CHECKING:\n    pass\nelse:\n    import numpy", "numpy", "numpy"),
+        ("import typing as t\nif t.TYPE_CHECKING:\n    pass\nelse:\n    import numpy", "numpy", "numpy"),
+        ("if not TYPE_CHECKING:\n    import numpy", "numpy", "numpy"),
     ],
 )  # fmt: skip
 def test_a_package_without_requirements_is_an_error(tmp_path: Path, code: str, name: str, package: str) -> None:
