@@ -19,8 +19,9 @@ TARGET: Final = Target(
     name="Ollama", subset="ollama",
     passes=(
         passes.merge_parts, passes.inline_references, passes.fold_choices_of_root, passes.one_of_to_any_of,
-        passes.open_patterned_objects, passes.drop_inapplicable, passes.const_to_enum, passes.name_value_types,
-        passes.lower_subschemas, passes.merge_null, passes.fold_keywords, passes.describe_folded,
+        passes.open_patterned_objects, passes.open_tuples, passes.drop_inapplicable, passes.const_to_enum,
+        passes.name_value_types, passes.lower_subschemas, passes.merge_null, passes.fold_keywords,
+        passes.describe_folded,
     ),
 )  # fmt: skip
 """The keywords that the server passes on to models; it ignores all others."""

@@ -69,6 +69,14 @@ def test_valid_arguments_are_valid_for_every_lowered_schema(provider: str, seeds
     assert compared > 4 * len(seeds)
 
 
+@pytest.mark.parametrize("provider", PROVIDER_NAMES)
+@pytest.mark.parametrize("items", [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}, False])
+def test_items_apply_only_after_the_first_items(provider: str, items: JsonValue) -> None:
+    pair: JsonObject = {"type": "array", "prefixItems": [{"type": "string"}], "items": items}
+    schema: JsonObject = {"type": "object", "properties": {"a": pair}, "additionalProperties": False}
+    assert validator(lowered(schema, provider)).is_valid({"a": ["b"]})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [range(200), pytest.param(range(200, 2000), marks=pytest.mark.integrations)])
 @pytest.mark.parametrize("provider", STRICT)

@@ -175,6 +175,12 @@ def open_patterned_objects(node: Node) -> None:
         node.fold("additionalProperties")
 
 
+def open_tuples(node: Node) -> None:
+    """Fold ``items`` next to ``prefixItems``: alone, it would apply to the first items too."""
+    if "prefixItems" in node.schema and node.schema.get("items", True) is not True:
+        node.fold("items")
+
+
 def refuse_untyped_arrays(node: Node) -> None:
     """Raise ``NotStrictError`` for an array without ``items``."""
     if "array" in types_of(node.schema) and "items" not in node.schema and not has_values(node.schema):
