@@ -68,7 +68,7 @@ class _FunctionCalls:
     """The ``tool_calls`` of Chat Completions, from their parts.
 
     OpenAI sends an index with each part, and the id and the name of a call only with its first part. Other servers send
-    complete calls, all with the same index or without one, or repeat id and name with each part.
+    complete calls, all with the same index or without one, repeat id and name with each part, or leave them empty.
     """
 
     def __init__(self) -> None:
@@ -84,7 +84,9 @@ class _FunctionCalls:
             self.found.append(call)
         self._last_at[_index(part)] = self._last_at[None] = call
         is_repeated = bool(part.get("id")) and call.get("id") == part.get("id")
-        call |= {key: value for key, value in part.items() if key not in {"index", "function"} and value is not None}
+        call |= {
+            key: value for key, value in part.items() if key not in {"index", "function"} and value not in (None, "")
+        }
         function = _object(call["function"])
         name, known, arguments = str(given.get("name") or ""), str(function["name"]), function["arguments"]
         if not (known and name == known and (is_repeated or arguments)):

@@ -175,6 +175,16 @@ FUNCTION_PARTS: dict[str, list[JsonObject]] = {
 }
 
 
+def test_an_empty_id_does_not_replace_the_id_of_a_call() -> None:
+    parts: list[JsonObject] = [
+        {"index": 0, "id": "a", "type": "function", "function": {"name": "look", "arguments": ""}},
+        {"index": 0, "id": "", "type": "", "function": {"name": "", "arguments": '{"at": 1}'}},
+    ]
+    response = collect_response("openai_chat", [{"choices": [{"delta": {"tool_calls": [part]}}]} for part in parts])
+    assert [(call.call_id, *simple(call)) for call in tool_calls("openai_chat", response)] == [("a", "look", {"at": 1})]
+    assert response["choices"][0]["message"]["tool_calls"][0]["type"] == "function"
+
+
 @pytest.mark.parametrize("parts", FUNCTION_PARTS.values(), ids=FUNCTION_PARTS)
 def test_servers_with_the_api_of_openai_split_calls_in_other_ways(parts: list[JsonObject]) -> None:
     stream: list[JsonObject] = [{"choices": [{"delta": {"tool_calls": [part]}}]} for part in parts]
