@@ -86,7 +86,7 @@ class ToolCollection:
         if tool is None:
             close = close_match(str(name), self.by_name)
             hint = f"did you mean {close!r}?" if close else f"the tools are: {', '.join(self.by_name) or 'none'}"
-            raise UsageError(f"there is no tool {name!r}; {hint}")
+            raise UsageError(f"there is no tool {name!r:.82}; {hint}")
         return tool
 
 

@@ -114,6 +114,12 @@ def test_an_unknown_tool_is_reported_with_a_similar_one_or_all(specs: Path) -> N
         Registry.load(f"{specs}#zzz")
 
 
+def test_a_long_unknown_name_is_not_repeated_whole(specs: Path) -> None:
+    with pytest.raises(UsageError) as raised:
+        Registry.load(specs).registered("z" * 100_000)
+    assert len(str(raised.value)) < 200
+
+
 def test_specs_with_errors_raise_spec_error(specs: Path) -> None:
     (specs / "bad.yaml").write_text("toolc: 1\nname: bad\n", encoding="utf-8")
     with pytest.raises(SpecError, match=r"bad\.yaml:1:1: TC102") as raised:

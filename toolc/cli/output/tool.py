@@ -126,7 +126,7 @@ def _named(name: str, compilation: Compilation, paths: tuple[str, ...]) -> Locat
     if not named:
         names = [tool.spec.name for tool in compilation.located]
         hint = suggestion(name, names) or f"the tools are {quote_names(names)}"
-        raise UsageError(f"there is no tool {name!r} in {where}; {hint}")
+        raise UsageError(f"there is no tool {name!r:.82} in {where}; {hint}")
     return named[0]
 
 

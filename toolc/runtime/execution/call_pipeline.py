@@ -32,7 +32,7 @@ Find: TypeAlias = Callable[[str], RegisteredTool]
 
 def no_tools(name: str) -> RegisteredTool:
     """Raise ``UsageError`` for every name: a ``Find`` without tools."""
-    raise UsageError(f"there is no tool {name!r}; run the call through a registry that contains it")
+    raise UsageError(f"there is no tool {name!r:.82}; run the call through a registry that contains it")
 
 
 class CallPipeline:
