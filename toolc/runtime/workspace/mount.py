@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Final, Literal
 
-from toolc.model.errors import UsageError
+from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.plan import Mount
 
 if sys.platform != "win32":  # where only tools without a sandbox run
@@ -71,12 +71,18 @@ def mount(path: Path, mode: Literal["ro", "rw", "overlay"]) -> Mount:
 def scratch_location() -> Path:
     """Return ``toolc/scratch`` in ``$XDG_STATE_HOME``, by default ``/var/lib`` or ``~/.local/state``.
 
-    Raises ``RuntimeError`` for an ordinary user without a home directory.
+    Raises ``InfrastructureError`` for an ordinary user without a home directory.
     """
     state = Path(os.environ.get("XDG_STATE_HOME", ""))
     if not state.is_absolute():
         is_root = sys.platform != "win32" and os.geteuid() == 0
-        state = Path("/var/lib") if is_root else Path("~/.local/state").expanduser()
+        try:
+            state = Path("/var/lib") if is_root else Path.home() / ".local/state"
+        except RuntimeError:
+            raise InfrastructureError(
+                "the private folder for the files of tools cannot be created: this user has no home directory; "
+                "set XDG_STATE_HOME to a writable folder"
+            ) from None
     return state / "toolc" / "scratch"
 
 
@@ -115,7 +121,7 @@ def _contains_views(real: Path) -> str | None:
     """Return a description of a folder in which a tool would see the files of other calls; None if it would not."""
     try:
         views = Path(os.path.realpath(scratch_location()))
-    except RuntimeError:  # a uid without a home directory, which has no views either
+    except InfrastructureError:  # a uid without a home directory, which has no views either
         return None
     is_refused = views.is_relative_to(real) or real.is_relative_to(views)
     return "a folder with the views of other calls" if is_refused else None

@@ -51,7 +51,7 @@ def directory() -> Path:
         # Not in root's home: images unpacked here are roots of tools that run as other users.
         folder = SYSTEM
     else:
-        folder = (Path(data) if Path(data).is_absolute() else Path.home() / ".local/share") / "toolc"
+        folder = (Path(data) if Path(data).is_absolute() else _home() / ".local/share") / "toolc"
     with _os_errors():
         folder.mkdir(mode=0o711, parents=True, exist_ok=True)
         found = folder.stat()
@@ -67,6 +67,13 @@ def directory() -> Path:
             folder.chmod(0o711)
         # Resolved, as the kernel shows it: processes that work in it are found by this path.
         return folder.resolve()
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:  # an arbitrary uid in a container
+        raise InfrastructureError(f"this user has no home directory; set {VARIABLE} to a folder of this user") from None
 
 
 def readable() -> tuple[Path, ...]:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from toolc.model.errors import UsageError
+from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.plan import Mount
-from toolc.runtime.workspace.mount import mount
+from toolc.runtime.workspace.mount import mount, scratch_location
 
 
 def test_the_source_is_absolute_and_without_links(tmp_path: Path) -> None:
@@ -133,3 +133,12 @@ def test_a_user_without_a_home_directory_has_workspaces(tmp_path: Path, monkeypa
     for name in ("getuid", "geteuid"):
         monkeypatch.setattr(os, name, lambda: 54321)
     assert mount(tmp_path, "ro").source == str(tmp_path)
+
+
+def test_a_user_without_a_home_directory_must_choose_a_folder_for_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("getuid", "geteuid"):
+        monkeypatch.setattr(os, name, lambda: 54321)
+    with pytest.raises(InfrastructureError, match="this user has no home directory; set XDG_STATE_HOME"):
+        scratch_location()

@@ -200,6 +200,15 @@ def test_a_store_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monk
     )
 
 
+def test_a_user_without_a_home_directory_must_choose_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "XDG_DATA_HOME", store.VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("getuid", "geteuid"):
+        monkeypatch.setattr(os, name, lambda: 54321)
+    with pytest.raises(InfrastructureError, match="no home directory; set TOOLC_STORE to a folder of this user"):
+        store.directory()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
 def test_a_store_of_another_user_is_refused(place: Path) -> None:
     place.mkdir()
