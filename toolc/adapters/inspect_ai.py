@@ -7,6 +7,7 @@ runs as the user of the sandbox and as no other.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 from pathlib import Path
 from typing import Any, Final, Literal, overload
@@ -76,7 +77,11 @@ class ToolcSandbox(SandboxEnvironment):
         registry = Registry() if settings.tool is None else Registry.load(settings.tool)
         executor = Executor(registry, workspace=settings.workspace, engine=settings.engine, pool=None)
         profile = settings.profile or PROFILE
-        sandbox = await executor.asandbox(_only_name(registry, settings.tool) if settings.tool else profile)
+        try:
+            sandbox = await executor.asandbox(_only_name(registry, settings.tool) if settings.tool else profile)
+        except BaseException:
+            await asyncio.to_thread(executor.close)
+            raise
         return {"default": cls(executor, sandbox)}
 
     @classmethod
@@ -93,8 +98,11 @@ class ToolcSandbox(SandboxEnvironment):
 
     async def close(self) -> None:
         """Close the sandbox."""
-        await self._sandbox.aclose()
-        self._executor.close()
+        try:
+            await self._sandbox.aclose()
+        finally:
+            # Not in the event loop, because it waits for the removal of sandboxes.
+            await asyncio.to_thread(self._executor.close)
 
     async def exec(
         self,

@@ -79,7 +79,7 @@ def _running() -> Iterator[str]:
             with contextlib.suppress(OSError):
                 words = Path("/proc", entry, "cmdline").read_text(encoding="utf-8", errors="replace").split("\0")
                 if "--pid-file" in words:
-                    yield words[-2]
+                    yield from words[-2:-1]
 
 
 if __name__ == "__main__":
