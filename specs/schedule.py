@@ -251,6 +251,8 @@ def step_of(every):
 
 def zone_of(name, ctx):
     try:
+        if name == "localtime":  # that of the image, and not of the user
+            raise ZoneInfoNotFoundError
         return ZoneInfo(name or "UTC")
     except (ZoneInfoNotFoundError, ValueError, OSError):
         wanted = name.strip().replace(" ", "_").lower()

@@ -65,7 +65,11 @@ def obtain_base(name: str, client: Client | None) -> Unpacked:
     """Return the base image of this name; create it if it does not exist. Raises ``InfrastructureError``."""
     if found := find_base(name):
         return found
-    with store.locked("base", name):
+
+    def note_wait(holder: str) -> None:
+        _LOG.warning(f"the base image {name} is being obtained by the process {holder}; waiting for it")
+
+    with store.locked("base", name, note_wait):
         if found := find_base(name):
             return found
         _LOG.warning(f"the base image {name} is not on this host yet; it is obtained now, once")

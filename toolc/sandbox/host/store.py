@@ -208,10 +208,10 @@ def _target(kind: str, key: str, folder: Path | None = None) -> Path:
 
 
 @contextlib.contextmanager
-def locked(kind: str, key: str) -> Iterator[None]:
+def locked(kind: str, key: str, on_wait: Callable[[str], None] | None = None) -> Iterator[None]:
     """Hold the lock of an artifact, also against other threads; the kernel releases it if the holder dies.
 
-    Raises ``InfrastructureError`` if another process holds it for ``LOCK_SECONDS``.
+    ``on_wait`` is called once, with the id of the holder, if this has to wait for more than a second. Raises ``InfrastructureError`` if another process holds it for ``LOCK_SECONDS``.
     """
     with _os_errors():
         folder = directory() / "locks"
@@ -219,12 +219,15 @@ def locked(kind: str, key: str) -> Iterator[None]:
         path = folder / f"{kind}-{quote(key, safe='')}"
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        deadline = time.monotonic() + LOCK_SECONDS
+        start = time.monotonic()
         while not _try_lock(descriptor):
-            if time.monotonic() > deadline:
-                holder = os.pread(descriptor, 20, 0).decode("ascii", "replace") or "unknown"
+            waited = time.monotonic() - start
+            if on_wait is not None and waited > 1:
+                on_wait(_holder(descriptor))
+                on_wait = None
+            if waited > LOCK_SECONDS:
                 raise InfrastructureError(
-                    f"another process ({holder}) has held the lock of the {kind} {key} for {LOCK_SECONDS:.0f} s; wait "
+                    f"another process ({_holder(descriptor)}) has held the lock of the {kind} {key} for {LOCK_SECONDS:.0f} s; wait "
                     "until it ends, or end it, and try again"
                 )
             time.sleep(_POLL_SECONDS)
@@ -234,6 +237,10 @@ def locked(kind: str, key: str) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def _holder(descriptor: int) -> str:
+    return os.pread(descriptor, 20, 0).decode("ascii", "replace") or "unknown"
 
 
 def _try_lock(descriptor: int) -> bool:

@@ -6,7 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import monotonic, sleep
 from typing import BinaryIO
 
 import pytest
@@ -77,6 +79,16 @@ def test_processes_that_need_it_at_the_same_time_create_it_once(
     assert len(trees) == 1
     assert trees.pop().startswith("sha256:")
     assert starts(programs) == 1
+
+
+def test_a_process_that_waits_says_for_which_one(programs: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with ThreadPoolExecutor(1) as other, store.locked("base", base_tag()):
+        waiting = other.submit(obtain)
+        message = f"the base image {base_tag()} is being obtained by the process {os.getpid()}; waiting for it"
+        deadline = monotonic() + 60
+        while message not in caplog.messages and monotonic() < deadline:
+            sleep(0.05)
+    assert (caplog.messages[0], waiting.result().startswith("sha256:")) == (message, True)
 
 
 def test_a_failure_is_reported_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
