@@ -103,3 +103,29 @@ def test_a_call_works_or_raises_infrastructure_error_and_leaves_nothing(engine: 
     assert "open files" in said[0]
     assert said[-1] == "hello\n"
     assert [each.name for each in load(engine).leftovers() if str(os.getpid()) in each.owner.split(".")] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", engines())
+def test_an_open_sandbox_works_or_raises_infrastructure_error_and_leaves_nothing(engine: str, tmp_path: Path) -> None:
+    (tmp_path / "tools.yaml").write_text(TOOLS)
+    said = []
+    with Executor(Registry.load(tmp_path / "tools.yaml"), engine=engine, pool=None) as executor:
+        with executor.sandbox("plain") as sandbox:
+            before = open_files()
+            with free_descriptors(0), pytest.raises(InfrastructureError, match="open files"):
+                sandbox.exec(["echo", "hello"])
+            assert sandbox.exec(["echo", "hello"]).stdout == b"hello\n"
+            assert open_files() == before
+        before = open_files()
+        for count in range(0, ENOUGH, 3):
+            with free_descriptors(count):
+                try:
+                    with executor.sandbox("plain") as sandbox:
+                        said.append(sandbox.exec(["echo", "hello"]).stdout.decode())
+                except InfrastructureError as error:
+                    said.append(str(error))
+            assert said[-1] == "hello\n" or "open files" in said[-1], (count, said)
+            assert open_files().keys() - before.keys() == set(), (count, open_files())
+    assert "open files" in said[0]
+    assert said[-1] == "hello\n"

@@ -11,7 +11,7 @@ from typing import Final
 
 from toolc.backends.base import environment
 from toolc.model.call import Allow, BoundCall
-from toolc.model.errors import UsageError
+from toolc.model.errors import UsageError, raise_shortage
 from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.lock_file import LockError
 from toolc.model.plan import NO_LIMIT, Plan, Profile, Programs
@@ -117,6 +117,14 @@ def _confirm(spec: ToolSpec, options: CallOptions) -> None:
 
 
 def _open(spec: ToolSpec, options: CallOptions, details: JsonObject) -> OpenSandbox:
+    try:
+        return _started(spec, options, details)
+    except (OSError, ImportError) as error:
+        raise_shortage(error)
+        raise
+
+
+def _started(spec: ToolSpec, options: CallOptions, details: JsonObject) -> OpenSandbox:
     timing = Timing()
     profile = profile_of(spec, options)
     if profile.workspace is not None:

@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 from weakref import finalize
 
 from toolc.guest.frames import ProtocolError
-from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError
+from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError, raise_shortage
 from toolc.model.events import Stream
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan
@@ -110,12 +110,16 @@ class SandboxSession:
         return details
 
     def start(self, request: ProgramRequest, *, buffers_output: bool = False) -> Program:
-        """Start a program. Raises ``UsageError`` if the sandbox is closed, and ``SandboxDiedError``."""
+        """Start a program. Raises ``UsageError`` if the sandbox is closed, and ``InfrastructureError``."""
         if os.getpid() != self._owner:
             raise UsageError("this sandbox belongs to the process that opened it; open another one after a fork")
         with self._lock:
             self._check_open()
-            program = Program(self, request, buffers_output=buffers_output)
+            try:
+                program = Program(self, request, buffers_output=buffers_output)
+            except OSError as error:
+                raise_shortage(error)
+                raise
             self.send()
             return program
 

@@ -211,7 +211,8 @@ def _target(kind: str, key: str, folder: Path | None = None) -> Path:
 def locked(kind: str, key: str, on_wait: Callable[[str], None] | None = None) -> Iterator[None]:
     """Hold the lock of an artifact, also against other threads; the kernel releases it if the holder dies.
 
-    ``on_wait`` is called once, with the id of the holder, if this has to wait for more than a second. Raises ``InfrastructureError`` if another process holds it for ``LOCK_SECONDS``.
+    ``on_wait`` is called once, with the id of the holder, if this has to wait for more than a second. Raises
+    ``InfrastructureError`` if another process holds it for ``LOCK_SECONDS``.
     """
     with _os_errors():
         folder = directory() / "locks"
@@ -227,8 +228,8 @@ def locked(kind: str, key: str, on_wait: Callable[[str], None] | None = None) ->
                 on_wait = None
             if waited > LOCK_SECONDS:
                 raise InfrastructureError(
-                    f"another process ({_holder(descriptor)}) has held the lock of the {kind} {key} for {LOCK_SECONDS:.0f} s; wait "
-                    "until it ends, or end it, and try again"
+                    f"another process ({_holder(descriptor)}) has held the lock of the {kind} {key} for "
+                    f"{LOCK_SECONDS:.0f} s; wait until it ends, or end it, and try again"
                 )
             time.sleep(_POLL_SECONDS)
         with _os_errors():
