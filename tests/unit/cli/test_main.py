@@ -39,6 +39,12 @@ def test_future_warnings_of_patterns_are_not_printed(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("command", ["show", "run", "diff"])
+def test_a_name_that_is_too_long_for_a_file_is_not_a_bug(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(command, "a" * 3000) == 2
+    assert capsys.readouterr().err == f"toolc: there is no file '{'a' * 80}'...: the name is too long\n"
+
+
 def test_version_is_that_of_the_package() -> None:
     metadata = ROOT / "pyproject.toml"
     version = re.search(r'^version = "(.+)"$', metadata.read_text(encoding="utf-8"), re.MULTILINE)

@@ -41,6 +41,9 @@ def exit_code(error: BaseException) -> int:
             _abandon_stdout()
             _say(f"the output cannot be written: {error.strerror}")
             return USAGE
+        case OSError() if error.errno == errno.ENAMETOOLONG:
+            _say(f"there is no file {str(error.filename)[:80]!r}...: the name is too long")
+            return USAGE
         case click.ClickException():
             _say(error.format_message().rstrip(".") + _usage_hint(error))
             return USAGE
