@@ -131,12 +131,22 @@ def _all_changes(pair: ToolPair, links: Links) -> Iterator[ToolChange]:
     _require_valid_schemas(pair.old, old)
     _require_valid_schemas(pair.new, new)
     contracts = [*contract.contract_changes(pair)]
-    found = [*contracts, *(_risks(sides, contracts) if sides else ())]
+    found = [*_without_repeats(contracts), *(_risks(sides, contracts) if sides else ())]
     yield from found
     yield from links.changes(pair)
     if pair.old and pair.new:
         yield from text_diff.remaining_surface_changes(pair.old, pair.new, found)
         yield from project_changes.provider_changes(pair.old, pair.new)
+
+
+def _without_repeats(contracts: Sequence[ToolChange]) -> list[ToolChange]:
+    """Return the changes, each only once: a new pattern both refuses and allows something, which only it shows."""
+    listed: dict[object, ToolChange] = {}
+    for change in contracts:
+        key = change.rule, change.path, change.message
+        if key not in listed or (change.grade == "breaking" and listed[key].grade != "breaking"):
+            listed[key] = change
+    return [*listed.values()]
 
 
 def _risks(sides: Sides, contracts: Sequence[ToolChange]) -> Iterator[ToolChange]:

@@ -21,7 +21,7 @@ class Place:
 
     ``secret`` is the suggested name of its secret. ``form`` is how the secret is used there: inserted by the broker
     into a value or as a query field, as a variable of the process, or only by a called tool. ``host`` receives it,
-    and ``key`` is the key with the value.
+    and ``key`` is the key with the value. ``number`` is how often the scalar has the same text before the value.
     """
 
     scalar: Scalar
@@ -31,6 +31,7 @@ class Place:
     form: Literal["broker", "query", "env", "called"]
     host: str = ""
     key: str = ""
+    number: int = 0
 
 
 def hint_of(tool: LocatedTool, place: Place) -> str:

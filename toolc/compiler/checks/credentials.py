@@ -73,7 +73,7 @@ def check_literal_credentials(tool: LocatedTool) -> Iterator[Diagnostic]:
             message = f"{place.what} is a reference to an environment variable, which toolc does not expand"
         else:
             message = f"{place.what} is a literal credential"
-        span = tool.source.locate(place.scalar.span, place.value)
+        span = tool.source.locate(place.scalar.span, place.value, place.number)
         yield Diagnostic(codes.CREDENTIAL, message, span, hint_of(tool, place), fix_of(tool, place))
 
 
@@ -240,7 +240,8 @@ def _script(node: Node | None) -> Iterator[Place]:
         for name, word in command.assignments:
             text = word.constant or ""
             if credential_name(name) and is_token(text):
-                yield Place(node, text, f"the variable '{name}'", name, "env")
+                number = node.value.count(text, 0, word.start)
+                yield Place(node, text, f"the variable '{name}'", name, "env", number=number)
         previous, programs = "", set[str]()
         for word in command.words:
             text = word.constant or ""
@@ -248,7 +249,8 @@ def _script(node: Node | None) -> Iterator[Place]:
             previous = text
             programs.update(_PROGRAMS & {text.rpartition("/")[2]})
             if value and (is_token(value) or not _VARIABLE.fullmatch(text)):
-                yield Place(node, value, "a word of the script", name, "env")
+                number = node.value.count(value, 0, word.start)
+                yield Place(node, value, "a word of the script", name, "env", number=number)
 
 
 def _in_word(previous: str, word: str, programs: AbstractSet[str]) -> tuple[str, str]:
@@ -256,8 +258,13 @@ def _in_word(previous: str, word: str, programs: AbstractSet[str]) -> tuple[str,
 
     ``programs`` are those of ``_PROGRAMS`` that the words before it name.
     """
+    is_client = not _HTTP_CLIENTS.isdisjoint(programs)
     if option := _OPTION.fullmatch(word):
         name, value = option["name"], option["value"] or ""
+        if name.endswith("header") and (header := _HEADER.fullmatch(value)):
+            name, value = header["name"], header["value"]
+    elif is_client and word.startswith("-H") and (header := _HEADER.fullmatch(word, 2)):
+        name, value = header["name"], header["value"]
     elif (option := _OPTION.fullmatch(previous)) and previous.startswith("--") and option["value"] is None:
         name, value = option["name"], word
         if (header := _HEADER.fullmatch(word)) and name.endswith("header"):
@@ -266,7 +273,7 @@ def _in_word(previous: str, word: str, programs: AbstractSet[str]) -> tuple[str,
         name, value = pair["name"], pair["value"]
     else:
         name = value = ""
-    if previous in _USER_OPTIONS and ":" in word and not _HTTP_CLIENTS.isdisjoint(programs):
+    if is_client and ":" in word and (previous in _USER_OPTIONS or word.startswith("-u")):
         name, value = "password", word.partition(":")[2]
     if any(_PASSWORD_OPTIONS.get(program) == previous for program in programs):
         name, value = "password", word

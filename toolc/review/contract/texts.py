@@ -92,8 +92,9 @@ SAMPLES: Final = (
 """Strings that match common patterns and formats, tried where no automaton describes a constraint."""
 
 _FIRST: Final = "a0A-_b1B. /"
-_NEVER_ALL: Final = re.compile(r"GROUPREF|SUBPATTERN, \((?:\d+|None), (?!0, 0)")
-"""Parts of a pattern that its automaton replaces with something that may accept less: back-references and flags."""
+_NEVER_ALL: Final = re.compile(r"GROUPREF|SUBPATTERN, \((?:\d+|None), (?!0, 0|\d+, \d+, \[\(AT, \w+\)\]\))")
+"""Parts of a pattern that its automaton replaces with something that may accept less: back-references and flags, except
+those of a position such as ``(?a:\\b)``."""
 
 MAX_PRODUCTS: Final = 3_000
 """The maximum number of combinations of states that are visited."""

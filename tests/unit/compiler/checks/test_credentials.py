@@ -388,6 +388,7 @@ def test_other_variables_of_a_dockerfile_are_not_reported(tmp_path: Path, line: 
         f"/usr/bin/mysqldump, -p{VALUE}, db",
         f"redis-cli, -a, {VALUE}",
         f"sshpass, -p, {VALUE}, ssh, a",
+        f"curl, -ume:{VALUE}, a.example.com",
     ],
 )
 def test_passwords_in_short_options_of_known_programs_are_found(tmp_path: Path, words: str) -> None:
@@ -401,6 +402,22 @@ def test_passwords_in_short_options_of_known_programs_are_found(tmp_path: Path, 
     output = CliRunner().invoke(cli, ["check", str(tmp_path)]).output
     assert "TC605" in output
     assert VALUE not in output
+
+
+@pytest.mark.parametrize("words", [f"wget, '--header=X-Api-Key: {VALUE}'", f"curl, '-HAuthorization: Bearer {VALUE}'"])
+def test_headers_in_the_same_word_as_their_option_are_found(tmp_path: Path, words: str) -> None:
+    message = ["an item of argv is a literal credential"]
+    assert found(tmp_path, HEAD + f"backend: {{shell: {{argv: [{words}, a.example.com]}}}}\n") == message
+
+
+def test_the_same_credential_in_two_lines_of_a_script_has_two_positions(tmp_path: Path) -> None:
+    value = "f3b1c9d2a7e84a55b6c1"
+    lines = f"      export API_KEY={value}\n      curl -H 'Authorization: Bearer {value}' a.example.com\n"
+    path = tmp_path / "tool.yaml"
+    path.write_text(f"{HEAD}backend:\n  shell:\n    script: |\n{lines}", encoding="utf-8")
+    reported = [each for each in compile_specs([path]).diagnostics.sorted() if each.code.number == "TC605"]
+    starts = [each.span.start for each in reported]
+    assert [start.line for start in starts] == [starts[0].line, starts[0].line + 1]
 
 
 @pytest.mark.parametrize(

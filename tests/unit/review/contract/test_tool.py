@@ -71,6 +71,20 @@ def test_renaming_with_an_alias_is_compatible(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [("pattern: '^[a-z]+$'", "pattern: '^[a-z0-9]{2,}$'"), ("format: date", "format: date-time")]
+)
+def test_a_change_that_also_allows_more_is_listed_once(tmp_path: Path, old: str, new: str) -> None:
+    schema = "name: {type: string"
+    assert schema in PLAIN
+    lines = one(tmp_path, PLAIN.replace(schema, f"{schema}, {old}"), PLAIN.replace(schema, f"{schema}, {new}"))
+    assert [line.partition(":")[0] for line in lines if line.startswith("CON")] in (
+        ["CON108 breaking"],
+        ["CON109 breaking"],
+    )
+    assert any(line.startswith("RSK20 high") for line in lines)
+
+
 def test_tool_leaves_a_toolset(tmp_path: Path) -> None:
     old = {"a.yaml": PLAIN, "toolc.yaml": "toolsets: {desk: [look]}\n"}
     new = {"a.yaml": PLAIN, "toolc.yaml": "vars: {}\n"}

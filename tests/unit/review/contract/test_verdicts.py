@@ -73,6 +73,8 @@ $defs: {x: {properties: {id: {type: integer}}, required: [id]}}}
 """Changes that refuse a call: each has a witness."""
 
 COMPATIBLE: Final = """
+a: {type: string, pattern: '^foo\\b'} -> {type: string, pattern: '^foo'}
+a: {type: string, pattern: '\\bfoo\\B'} -> {type: string, pattern: foo}
 a: {const: x} -> {enum: [x, y]}
 a: {const: x} -> {enum: [x]}
 a: {type: string} -> {type: string, minItems: 2, items: {type: integer}, contains: {type: integer}}
