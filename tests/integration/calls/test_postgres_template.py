@@ -192,6 +192,11 @@ def test_a_statement_without_rows_has_an_empty_result(call: Call, query: str) ->
     assert call("query", query).data == {"columns": [], "rows": [], "truncated": False}
 
 
+def test_a_transaction_across_calls_is_refused(call: Call) -> None:
+    kind, message = error_of(call("execute", "/* two statements */ start transaction"))
+    assert (kind, "each call is a transaction of its own" in message) == ("invalid_args", True)
+
+
 def test_large_results_are_cut(call: Call) -> None:
     many = call("query", "SELECT g FROM generate_series(1, 5000000) g", max_rows=3)
     assert many.data == {"columns": ["g"], "rows": [[1], [2], [3]], "truncated": True}
