@@ -114,7 +114,7 @@ def due(workspace: str, engine: str | None, limit: int, as_json: bool) -> None:
 @command.command("run", short_help="Run the entries that are due, each once.")
 @click.argument("target", metavar="[TARGET]", required=False)
 @builtin_option
-@click.option("--exec", "program", metavar="CMD", help="Run this command for each entry, with its JSON on stdin.")
+@click.option("--exec", "program", metavar="CMD", help="Run this command (no shell) for each entry, its JSON on stdin.")
 @_workspace
 @engine_option
 @secrets_option
