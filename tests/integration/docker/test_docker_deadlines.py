@@ -89,12 +89,12 @@ def test_a_removal_without_a_response_names_the_remedy(
         patch.setattr(container, "REMOVE_SECONDS", SHORT)
         with pytest.raises(InfrastructureError, match=r"did not answer in time; remove it with: docker rm -f \w{12}"):
             sandbox.close()
+    # The daemon has received the request.
+    wait_until(lambda: sandbox.container not in containers(client))
     behind.close()
     assert not sandbox.events.is_alive
     silent.swallow = None
     sandbox.close()
-    # The daemon had received the request.
-    wait_until(lambda: sandbox.container not in containers(client))
 
 
 def test_an_unresponsive_daemon_makes_the_engine_unsupported(
