@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -89,12 +90,14 @@ def test_a_removal_without_a_response_names_the_remedy(
         patch.setattr(container, "REMOVE_SECONDS", SHORT)
         with pytest.raises(InfrastructureError, match=r"did not answer in time; remove it with: docker rm -f \w{12}"):
             sandbox.close()
-    # The daemon has received the request.
-    wait_until(lambda: sandbox.container not in containers(client))
-    behind.close()
+        # Unless the daemon has reported the removal before, this fails too.
+        with suppress(InfrastructureError):
+            behind.close()
     assert not sandbox.events.is_alive
     silent.swallow = None
     sandbox.close()
+    # The daemon had received the request.
+    wait_until(lambda: sandbox.container not in containers(client))
 
 
 def test_an_unresponsive_daemon_makes_the_engine_unsupported(
