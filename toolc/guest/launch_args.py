@@ -64,26 +64,30 @@ def set_limits() -> None:
             resource.setrlimit(LIMITS[name], (limit, limit))
 
 
-def workspace_identity() -> dict[str, object] | None:
-    """Return the identity of the workspace folder for READY, and of the folder ``lower`` below an overlay."""
-    found = _identity(WORKSPACE)
-    return found and {**found, "lower": _identity(LOWER)}
-
-
-def _identity(path: str) -> dict[str, object] | None:
-    """Return where this process runs, the device and inode numbers, and the time of the last change."""
+def process_identity() -> dict[str, object] | None:
+    """Return where this process runs: the id of the boot and the inode number of its PID namespace."""
     try:
-        status = os.stat(path)
-        pid_namespace = os.stat("/proc/self/ns/pid").st_ino
+        return {"kernel": boot_id(), "pid_namespace": os.stat("/proc/self/ns/pid").st_ino}
     except OSError:
         return None
-    return {
-        "kernel": boot_id(),
-        "pid_namespace": pid_namespace,
-        "device": status.st_dev,
-        "inode": status.st_ino,
-        "changed_ns": status.st_mtime_ns,
-    }
+
+
+def workspace_identity(process: dict[str, object] | None) -> dict[str, object] | None:
+    """Return the identity of the workspace folder for READY, and of the folder ``lower`` below an overlay.
+
+    ``process`` is what ``process_identity`` returns. A waiting call must not have to read it again.
+    """
+    found = process and _identity(WORKSPACE, process)
+    return found and {**found, "lower": _identity(LOWER, found)}
+
+
+def _identity(path: str, process: dict[str, object]) -> dict[str, object] | None:
+    """Return ``process`` with the device and inode numbers of a folder, and the time of its last change."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return {**process, "device": status.st_dev, "inode": status.st_ino, "changed_ns": status.st_mtime_ns}
 
 
 def boot_id() -> str:

@@ -97,6 +97,7 @@ class Supervisor:
             frames.REPLY: OutputPipe(frames.REPLY, pipes.reply[0]),
             frames.YIELDED: OutputPipe(frames.YIELDED, pipes.yielded[0]),
         }
+        self._identity = launch_args.process_identity()
         self._control = ControlPipe(pipes.control[0], is_loaded=preloaded_modules() is None)
         self._load_deadline: float | None = monotonic() + LOAD_SECONDS
         self._request = pipes.request[1:]
@@ -141,7 +142,7 @@ class Supervisor:
 
     def _report_ready(self) -> None:
         python = "%d.%d.%d" % sys.version_info[:3]
-        report = {"python": python, "workspace": launch_args.workspace_identity()}
+        report = {"python": python, "workspace": launch_args.workspace_identity(self._identity)}
         self._out += encode(frames.READY, 0, encode_json(report))
 
     def _wait(self) -> set[int]:

@@ -110,7 +110,7 @@ class _Server:
                 os.write(2, str(error).encode())
                 os._exit(1)
             python = "%d.%d.%d" % sys.version_info[:3]
-            report = {"python": python, "workspace": launch_args.workspace_identity()}
+            report = {"python": python, "workspace": launch_args.workspace_identity(launch_args.process_identity())}
             self._control.sendall(encode(frames.READY, 0, encode_json(report)))
         elif kind == frames.OPEN and setup is not None and self._received:
             self._fork(setup, stream, self._received.pop(0))
