@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import tarfile
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -63,6 +64,27 @@ def test_a_container_has_the_profiles_settings(engine: DockerEngine) -> None:
         "root": "Read-only file system", "tmp": "writable", "tool": "writable",
         "sizes": [8 * MIB, 16 * MIB, 16 * MIB], "core": [1, 1],
     }  # fmt: skip
+
+
+def test_a_container_has_the_names_of_all_engines(engine: DockerEngine) -> None:
+    program = "for name in ('hosts', 'resolv.conf', 'hostname'): print(repr(open('/etc/' + name).read()))"
+    assert (
+        run(engine, Profile(), program)
+        == r"""'127.0.0.1 localhost sandbox\n::1 localhost\n'
+''
+'sandbox\n'
+"""
+    )
+
+
+def test_a_daemon_need_not_see_the_folder_for_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as one beside a service with a private ``/tmp``. For the daemon, this path is its own folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", "/proc/self/cwd")
+    with closing(DockerEngine()) as engine:
+        for _ in range(2):
+            assert "127.0.0.1\tsandbox\n" in run(engine, Profile(), "print(open('/etc/hosts').read())")
+    assert not [*tmp_path.iterdir()]
 
 
 def test_memory_processor_and_processes_are_limited(engine: DockerEngine) -> None:

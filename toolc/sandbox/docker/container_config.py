@@ -105,10 +105,22 @@ def hides_paths(profile: Profile, daemon: Daemon) -> bool:
     return is_docker_of_root and is_local and runtime is not None and runtime.isolation == "namespace"
 
 
+def bypasses_network(profile: Profile, daemon: Daemon, image: "LocalImage") -> bool:
+    """Return whether the daemon's network code takes no part in a container: its runtime makes the network namespace.
+
+    The namespace is the same, with a loopback interface only. But a start takes half the time, and version 20.10 of
+    the daemon cannot block forever when two containers end at the same moment. The daemon then writes no files with
+    names for the container, so it must be able to mount those of toolc. Before version 1.1, runc cannot mount a file
+    of a private folder in a sandbox whose users are mapped.
+    """
+    return not (image.is_plain or daemon.remaps_users) and hides_paths(profile, daemon)
+
+
 def needs_folder(profile: Profile, daemon: Daemon, image: "LocalImage") -> bool:
     """Return whether a container of ``profile`` has mounts whose sources must be named by a neutral folder."""
     is_overlay = profile.workspace is not None and profile.workspace.mode == "overlay"
-    return is_overlay or daemon.podman or bool(image.binds and hides_paths(profile, daemon))
+    has_overlays = bool(image.binds and hides_paths(profile, daemon))
+    return is_overlay or has_overlays or daemon.podman or bypasses_network(profile, daemon, image)
 
 
 def overlay_volume(mount: Mount, folder: NeutralFolder, owner: str) -> JsonObject:
@@ -148,7 +160,8 @@ class LocalImage:
 
     ``ours`` is True for images that toolc has built, which contain a Python for the guest. ``command`` starts that
     Python. ``binds`` are host folders (source, target) that are shown read-only in its sandboxes, those in
-    ``plain_binds`` never as an overlay. ``names`` are the names of the image's content.
+    ``plain_binds`` never as an overlay. ``names`` are the names of the image's content. ``is_plain``: the daemon cannot
+    mount what a neutral folder names.
     """
 
     id: str
@@ -158,10 +171,11 @@ class LocalImage:
     binds: tuple[tuple[str, str], ...] = ()
     names: tuple[str, ...] = ()
     plain_binds: tuple[tuple[str, str], ...] = ()
+    is_plain: bool = False
 
-    def without_overlays(self) -> "LocalImage":
-        """Return this image for a daemon that cannot mount ``binds`` as overlays."""
-        return replace(self, binds=(), plain_binds=(*self.plain_binds, *self.binds))
+    def plain(self) -> "LocalImage":
+        """Return this image for a daemon that cannot mount ``binds`` as overlays, or does not see neutral folders."""
+        return replace(self, binds=(), plain_binds=(*self.plain_binds, *self.binds), is_plain=True)
 
 
 def user_of(profile: Profile, daemon: Daemon) -> User:
@@ -214,6 +228,9 @@ def create_config(
     user = user_of(profile, daemon)
     labels: JsonObject = {OWNER_LABEL: owner}
     command: list[JsonValue] = [*arguments, *guest_arguments(profile, daemon)]
+    is_bypass = folder is not None and bypasses_network(profile, daemon, image)
+    # Podman rejects DNS options without a network.
+    names = {} if daemon.podman or is_bypass else _names(profile)
     return {
         "Image": image.id,
         "Entrypoint": [*image.command],
@@ -229,7 +246,9 @@ def create_config(
         "AttachStderr": True,
         "Tty": False,
         "Healthcheck": {"Test": ["NONE"]},
+        **({"NetworkDisabled": True} if is_bypass else {}),
         "HostConfig": _host_config(profile, daemon, image, user)
+        | names
         | {"Mounts": _mounts(profile, daemon, image, owner, folder)},
     }
 
@@ -245,7 +264,6 @@ def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User
         "CapDrop": ["ALL"],
         "SecurityOpt": ["no-new-privileges", *_seccomp(profile, daemon), *_masks(daemon)],
         "NetworkMode": "none",
-        **_names(profile, daemon),
         "IpcMode": "none",
         "ReadonlyRootfs": True,
         "MaskedPaths": [*_MASKED],
@@ -272,8 +290,8 @@ def _mounts(
         overlaid = [_read_only_overlay(*each, folder, owner) for each in image.binds]
     else:
         plain += image.binds
-    if folder and daemon.podman:
-        plain += [(folder.file(text), f"/etc/{name}") for name, text in _files(profile).items()]
+    if folder and (daemon.podman or bypasses_network(profile, daemon, image)):
+        plain += [(folder.file(text), f"/etc/{name}") for name, text in _files(profile, daemon).items()]
     return [
         *_workspace(profile, folder, owner), *overlaid, *(_bind(*each, read_only=True) for each in plain),
     ]  # fmt: skip
@@ -293,10 +311,8 @@ def _hard_limit(number: int) -> int:
     return PODMAN_FILES if hard == resource.RLIM_INFINITY else min(hard, PODMAN_FILES)
 
 
-def _names(profile: Profile, daemon: Daemon) -> JsonObject:
+def _names(profile: Profile) -> JsonObject:
     """Configure names like the oci engine. Without the DNS options Docker uses the host's resolver."""
-    if daemon.podman:
-        return {}  # Podman rejects DNS options without a network: see _files.
     return {
         "Dns": [LOOPBACK],
         "DnsSearch": ["."],
@@ -305,9 +321,11 @@ def _names(profile: Profile, daemon: Daemon) -> JsonObject:
     }
 
 
-def _files(profile: Profile) -> dict[str, str]:
-    """Return the files of ``/etc`` with names for Podman, which otherwise copies those of the host."""
-    return {**FILES, "hosts": hosts(profile.hosts)}
+def _files(profile: Profile, daemon: Daemon) -> dict[str, str]:
+    """Return the files of ``/etc`` with names. Podman would copy those of the host, Docker leave those of the image."""
+    files = {**FILES, "hosts": hosts(profile.hosts)}
+    # Docker always writes this one itself, with the same text.
+    return files if daemon.podman else {name: text for name, text in files.items() if name != "hostname"}
 
 
 def _extra_hosts(names: Sequence[tuple[str, str]]) -> list[JsonValue]:

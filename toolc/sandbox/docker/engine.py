@@ -8,6 +8,7 @@ but not started would remain; the janitor or the sweep of the next process remov
 import contextlib
 import os
 import re
+import tempfile
 import threading
 import time
 import weakref
@@ -43,7 +44,6 @@ from toolc.sandbox.python.packages import packages_of
 LATE_SECONDS: Final = 600.0
 """How long the removal of a container is tried again after the daemon did not respond to a request, in seconds."""
 
-
 NO_OVERLAY: Final = "failed to mount local volume"
 """What the daemon says if it cannot mount an overlay."""
 
@@ -65,8 +65,8 @@ class DockerEngine:
         self._images = Images()
         # The ids of images in whose containers the daemon cannot mount a socket.
         self._without_socket: set[str] = set()
-        # The ids of images whose packages the daemon cannot mount as overlays.
-        self._without_overlays: set[str] = set()
+        # The ids of images in whose containers the daemon cannot mount what a neutral folder names.
+        self._plain: set[str] = set()
         # Containers that may still appear because the daemon did not respond: until when, by name.
         self._late: dict[str, float] = {}
         # More concurrent starts than this slow each other down.
@@ -228,15 +228,16 @@ class DockerEngine:
             raise _start_error(Profile(), image.name, error) from error
 
     def _start(self, daemon: Daemon, profile: Profile, arguments: Sequence[str], image: ResolvedImage) -> DockerSandbox:
-        plain = replace(image, local=image.local.without_overlays())
-        if image.local.id not in self._without_overlays:
+        plain = replace(image, local=image.local.plain())
+        if image.local.id not in self._plain:
             try:
                 return self._start_streaming(daemon, profile, arguments, image)
             except ApiError as error:
-                if not image.local.binds or NO_OVERLAY not in str(error):
+                is_unseen = tempfile.gettempdir() in str(error)  # in the path of a neutral folder
+                if not (is_unseen or (image.local.binds and NO_OVERLAY in str(error))):
                     raise
         sandbox = self._start_streaming(daemon, profile, arguments, plain)
-        self._without_overlays.add(image.local.id)
+        self._plain.add(image.local.id)
         return sandbox
 
     def _start_streaming(

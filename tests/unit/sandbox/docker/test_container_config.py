@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.model.plan import Mount, Profile
+from toolc.model.plan import LoopbackProxy, Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
 from toolc.sandbox import seccomp
 from toolc.sandbox.common_config import MASKED_PATHS, READONLY_PATHS
@@ -177,7 +177,7 @@ def test_packages_are_an_overlay_that_does_not_name_them(tmp_path: Path) -> None
     folder = NeutralFolder(tmp_path / "record", tmp_path)
     assert container_config.needs_folder(Profile(), LOCAL_DOCKER, PACKAGES)
     body: Any = create_config(Profile(), [], daemon=LOCAL_DOCKER, image=PACKAGES, owner="me", folder=folder)
-    packages, wire = body["HostConfig"]["Mounts"]
+    packages, wire, *_ = body["HostConfig"]["Mounts"]
     assert options_of(packages) == f"ro,nosuid,nodev,lowerdir={tmp_path}/1:{tmp_path}/2,redirect_dir=nofollow"
     assert packages["Target"] == "/opt/toolc/site"
     assert (tmp_path / "1").readlink() == Path("/store/site")
@@ -185,19 +185,51 @@ def test_packages_are_an_overlay_that_does_not_name_them(tmp_path: Path) -> None
     assert (wire["Type"], wire["Source"]) == ("bind", "/run/wire")
 
 
+OTHER_DAEMONS = [
+    (Profile(), DAEMON),  # on another machine, by its kernel
+    (Profile(), replace(LOCAL_DOCKER, rootless=True)),
+    (Profile(), replace(LOCAL_DOCKER, podman=True)),
+    (Profile(), replace(LOCAL_DOCKER, has_selinux=True)),
+    (IN_GVISOR, replace(WITH_GVISOR, kernel=os.uname().release)),
+]
+
+
+def test_a_local_daemon_makes_no_network_and_mounts_the_files_with_names(tmp_path: Path) -> None:
+    folder = NeutralFolder(tmp_path / "record", tmp_path)
+    image = LocalImage("x", ())
+    assert container_config.needs_folder(Profile(), LOCAL_DOCKER, image)
+    profile = Profile(loopback=LoopbackProxy(hosts=(("127.0.0.2", "example.com"),)))
+    body: Any = create_config(profile, [], daemon=LOCAL_DOCKER, image=image, owner="me", folder=folder)
+    host = body["HostConfig"]
+    assert (body["NetworkDisabled"], host["NetworkMode"], host.keys() & {"Dns", "ExtraHosts"}) == (True, "none", set())
+    hosts, resolver = host["Mounts"]
+    assert (hosts["Target"], hosts["ReadOnly"], Path(hosts["Source"]).parent) == ("/etc/hosts", True, tmp_path)
+    assert Path(hosts["Source"]).read_text() == "127.0.0.1 localhost sandbox\n::1 localhost\n127.0.0.2 example.com\n"
+    assert (resolver["Target"], Path(resolver["Source"]).read_text()) == ("/etc/resolv.conf", "")
+
+
 @pytest.mark.parametrize(
-    ("profile", "daemon"),
+    ("profile", "daemon", "image"),
     [
-        (Profile(), DAEMON),  # on another machine, by its kernel
-        (Profile(), replace(LOCAL_DOCKER, rootless=True)),
-        (Profile(), replace(LOCAL_DOCKER, podman=True)),
-        (Profile(), replace(LOCAL_DOCKER, has_selinux=True)),
-        (IN_GVISOR, replace(WITH_GVISOR, kernel=os.uname().release)),
+        *((*each, LocalImage("x", ())) for each in OTHER_DAEMONS),
+        (Profile(), replace(LOCAL_DOCKER, remaps_users=True), LocalImage("x", ())),
+        (Profile(), LOCAL_DOCKER, LocalImage("x", ()).plain()),
     ],
 )
+def test_other_daemons_make_a_network_without_interfaces(
+    profile: Profile, daemon: Daemon, image: LocalImage, tmp_path: Path
+) -> None:
+    folder = NeutralFolder(tmp_path / "record", tmp_path)
+    assert container_config.needs_folder(profile, daemon, image) is daemon.podman
+    body: Any = create_config(profile, [], daemon=daemon, image=image, owner="me", folder=folder)
+    assert (body.get("NetworkDisabled"), body["HostConfig"]["NetworkMode"]) == (None, "none")
+    assert ("ExtraHosts" in body["HostConfig"]) is not daemon.podman
+
+
+@pytest.mark.parametrize(("profile", "daemon"), OTHER_DAEMONS)
 def test_other_daemons_bind_packages(profile: Profile, daemon: Daemon, tmp_path: Path) -> None:
     folder = NeutralFolder(tmp_path / "record", tmp_path)
-    for image in (PACKAGES, PACKAGES.without_overlays()):
+    for image in (PACKAGES, PACKAGES.plain()):
         body: Any = create_config(profile, [], daemon=daemon, image=image, owner="me", folder=folder)
         sources = [
             each["Source"] for each in body["HostConfig"]["Mounts"] if each["Target"] in {"/wire", "/opt/toolc/site"}
