@@ -34,7 +34,8 @@ CHECKS: dict[str, Callable[[Container], bool]] = {
     ),
     "5.5 no container is privileged": lambda c: c["HostConfig"]["Privileged"] is False,
     "5.6 no sensitive folder of the host is mounted": lambda c: (
-        {mount["Destination"] for mount in c["Mounts"]} <= {"/workspace", FOLDER}
+        {mount["Destination"] for mount in c["Mounts"] if mount["RW"]} <= {"/workspace"}
+        and {mount["Destination"] for mount in c["Mounts"]} <= {"/workspace", FOLDER, "/etc/hosts", "/etc/resolv.conf"}
     ),
     "5.7 no sshd runs": lambda c: c["Config"]["Entrypoint"] == ["python3"],
     "5.8 no privileged port is mapped": lambda c: not c["HostConfig"]["PortBindings"],
