@@ -1,5 +1,6 @@
 """``toolc init --tool postgres``: its tools, called with a real PostgreSQL server."""
 
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -281,7 +282,10 @@ def test_rights_of_the_role_apply(server: PostgresServer, engine: OciEngine, tmp
 def test_a_server_that_does_not_answer_is_a_network_error(engine: OciEngine, tmp_path: Path) -> None:
     with executor(write_template(tmp_path, 9), engine) as calls:
         kind, message = error_of(calls.run("postgres_query", {"query": "SELECT 1"}))
-    assert (kind, message.count("connection failed")) == ("network", 1), "once, although localhost has two addresses"
+    assert kind == "network"
+    # ``localhost`` has two addresses. libpq words a reset before its first write in another way than one after it.
+    reasons = re.findall(r"port 9 failed: (.*)", message)
+    assert len({*reasons}) == len(reasons) > 0
 
 
 def test_a_dropped_connection_is_a_network_error(server: PostgresServer, call: Call) -> None:
