@@ -55,6 +55,10 @@ print(json.dumps({
 
 EMPTY = "toolc-test/empty"
 
+HOSTS = "print(open('/etc/hosts').read().replace('\\t', ' ').splitlines()[-1])"
+HOSTS_OF_TOOLC, HOSTS_OF_DOCKER = "::1 localhost\n", "127.0.0.1 sandbox\n"
+"""The last line of hosts(5), by the program above."""
+
 
 def test_a_container_has_the_profiles_settings(engine: DockerEngine) -> None:
     profile = Profile(limits=Limits(tmp_bytes=8 * MIB))
@@ -78,13 +82,43 @@ def test_a_container_has_the_names_of_all_engines(engine: DockerEngine) -> None:
 
 
 def test_a_daemon_need_not_see_the_folder_for_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as one beside a service with a private ``/tmp``. For the daemon, this path is its own folder."""
+    """Such as the daemon of a service with a private ``/tmp``. For the daemon, ``/proc/self`` is another folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", "/proc/self/cwd")
     with closing(DockerEngine()) as engine:
         for _ in range(2):
-            assert "127.0.0.1\tsandbox\n" in run(engine, Profile(), "print(open('/etc/hosts').read())")
+            assert run(engine, Profile(), HOSTS) == HOSTS_OF_DOCKER
     assert not [*tmp_path.iterdir()]
+
+
+def test_the_folder_for_temporary_files_may_be_full_or_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(DockerEngine()) as engine:
+        for folder, names in (("/proc", HOSTS_OF_DOCKER), (tempfile.gettempdir(), HOSTS_OF_TOOLC)):
+            monkeypatch.setattr(tempfile, "tempdir", folder)
+            assert run(engine, Profile(), HOSTS) == names, "the next start tries it again"
+
+
+def test_the_folder_for_temporary_files_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", ".")
+    with closing(DockerEngine()) as engine:
+        assert run(engine, Profile(), HOSTS) == HOSTS_OF_TOOLC
+    assert not [*tmp_path.iterdir()]
+
+
+def test_another_failure_of_a_mount_says_nothing_about_that_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, failures = docker_container.start_container, iter([True])
+
+    def fail_once(client: Client, container: str) -> None:
+        if next(failures, False):
+            raise ApiError('error mounting "tmpfs" to rootfs at "/tmp": no memory', 500)
+        start(client, container)
+
+    monkeypatch.setattr(docker_engine, "start_container", fail_once)
+    with closing(DockerEngine()) as engine:
+        with pytest.raises(InfrastructureError, match="no memory"):
+            run(engine, Profile(), HOSTS)
+        assert run(engine, Profile(), HOSTS) == HOSTS_OF_TOOLC
 
 
 def test_memory_processor_and_processes_are_limited(engine: DockerEngine) -> None:

@@ -113,7 +113,7 @@ def bypasses_network(profile: Profile, daemon: Daemon, image: "LocalImage") -> b
     names for the container, so it must be able to mount those of toolc. Before version 1.1, runc cannot mount a file
     of a private folder in a sandbox whose users are mapped.
     """
-    return not (image.is_plain or daemon.remaps_users) and hides_paths(profile, daemon)
+    return image.has_folder and not daemon.remaps_users and hides_paths(profile, daemon)
 
 
 def needs_folder(profile: Profile, daemon: Daemon, image: "LocalImage") -> bool:
@@ -160,8 +160,8 @@ class LocalImage:
 
     ``ours`` is True for images that toolc has built, which contain a Python for the guest. ``command`` starts that
     Python. ``binds`` are host folders (source, target) that are shown read-only in its sandboxes, those in
-    ``plain_binds`` never as an overlay. ``names`` are the names of the image's content. ``is_plain``: the daemon cannot
-    mount what a neutral folder names.
+    ``plain_binds`` never as an overlay. ``names`` are the names of the image's content. ``has_folder``: the daemon can
+    probably mount what a neutral folder names.
     """
 
     id: str
@@ -171,11 +171,11 @@ class LocalImage:
     binds: tuple[tuple[str, str], ...] = ()
     names: tuple[str, ...] = ()
     plain_binds: tuple[tuple[str, str], ...] = ()
-    is_plain: bool = False
+    has_folder: bool = True
 
-    def plain(self) -> "LocalImage":
-        """Return this image for a daemon that cannot mount ``binds`` as overlays, or does not see neutral folders."""
-        return replace(self, binds=(), plain_binds=(*self.plain_binds, *self.binds), is_plain=True)
+    def without_folder(self) -> "LocalImage":
+        """Return this image for a daemon that cannot mount what a neutral folder names, such as ``binds``."""
+        return replace(self, binds=(), plain_binds=(*self.plain_binds, *self.binds), has_folder=False)
 
 
 def user_of(profile: Profile, daemon: Daemon) -> User:
@@ -322,7 +322,7 @@ def _names(profile: Profile) -> JsonObject:
 
 
 def _files(profile: Profile, daemon: Daemon) -> dict[str, str]:
-    """Return the files of ``/etc`` with names. Podman would copy those of the host, Docker leave those of the image."""
+    """Return the files of ``/etc`` with names. Otherwise Podman copies those of the host; Docker leaves the image's."""
     files = {**FILES, "hosts": hosts(profile.hosts)}
     # Docker always writes this one itself, with the same text.
     return files if daemon.podman else {name: text for name, text in files.items() if name != "hostname"}
@@ -338,7 +338,7 @@ def _sysctls(profile: Profile) -> JsonObject:
         return {}
     settings: JsonObject = {"net.ipv4.ip_unprivileged_port_start": "0"}
     if any(":" in each.address for each in profile.loopback.forwards):
-        # Without a network the daemon disables IPv6 in a container, on loopback too.
+        # In a network without interfaces, the daemon disables IPv6 in a container, on loopback too.
         settings["net.ipv6.conf.all.disable_ipv6"] = "0"
     return {"Sysctls": settings}
 

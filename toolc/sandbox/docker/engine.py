@@ -8,7 +8,6 @@ but not started would remain; the janitor or the sweep of the next process remov
 import contextlib
 import os
 import re
-import tempfile
 import threading
 import time
 import weakref
@@ -37,7 +36,7 @@ from toolc.sandbox.docker.streams import AttachedStream, GuestListener, GuestSoc
 from toolc.sandbox.host import janitor, mounts, store
 from toolc.sandbox.host.kernel import kernel_kills, prepare_overlay, retry_transient
 from toolc.sandbox.host.mount_helper import MountHelper
-from toolc.sandbox.host.neutral_folder import NeutralFolder
+from toolc.sandbox.host.neutral_folder import NeutralFolder, NeutralFolderError
 from toolc.sandbox.host.owner import Owner
 from toolc.sandbox.python.packages import packages_of
 
@@ -46,6 +45,10 @@ LATE_SECONDS: Final = 600.0
 
 NO_OVERLAY: Final = "failed to mount local volume"
 """What the daemon says if it cannot mount an overlay."""
+
+
+class UnseenFolderError(ApiError):
+    """The daemon cannot mount something in a neutral folder."""
 
 
 class DockerEngine:
@@ -66,7 +69,7 @@ class DockerEngine:
         # The ids of images in whose containers the daemon cannot mount a socket.
         self._without_socket: set[str] = set()
         # The ids of images in whose containers the daemon cannot mount what a neutral folder names.
-        self._plain: set[str] = set()
+        self._without_folder: set[str] = set()
         # Containers that may still appear because the daemon did not respond: until when, by name.
         self._late: dict[str, float] = {}
         # More concurrent starts than this slow each other down.
@@ -228,16 +231,20 @@ class DockerEngine:
             raise _start_error(Profile(), image.name, error) from error
 
     def _start(self, daemon: Daemon, profile: Profile, arguments: Sequence[str], image: ResolvedImage) -> DockerSandbox:
-        plain = replace(image, local=image.local.plain())
-        if image.local.id not in self._plain:
+        without_folder = replace(image, local=image.local.without_folder())
+        if image.local.id not in self._without_folder:
             try:
                 return self._start_streaming(daemon, profile, arguments, image)
+            except NeutralFolderError:
+                # There may be room again for the next start.
+                return self._start_streaming(daemon, profile, arguments, without_folder)
+            except UnseenFolderError:
+                pass
             except ApiError as error:
-                is_unseen = tempfile.gettempdir() in str(error)  # in the path of a neutral folder
-                if not (is_unseen or (image.local.binds and NO_OVERLAY in str(error))):
+                if not image.local.binds or NO_OVERLAY not in str(error):
                     raise
-        sandbox = self._start_streaming(daemon, profile, arguments, plain)
-        self._plain.add(image.local.id)
+        sandbox = self._start_streaming(daemon, profile, arguments, without_folder)
+        self._without_folder.add(image.local.id)
         return sandbox
 
     def _start_streaming(
@@ -290,13 +297,14 @@ class DockerEngine:
                 profile, arguments, daemon=daemon, image=image.local, owner=owner, folder=folder
             )
             undo.push(lambda _, error, __: self._discard(client, name, error))
-            container = create_container(client, name, body)
-            undo.callback(events.unwatch, container)
-            events.watch(container)
-            attached = AttachedStream(attach_container(client, container)[0])
-            undo.callback(attached.close)
-            created = perf_counter()
-            start_container(client, container)
+            with _unseen(folder):
+                container = create_container(client, name, body)
+                undo.callback(events.unwatch, container)
+                events.watch(container)
+                attached = AttachedStream(attach_container(client, container)[0])
+                undo.callback(attached.close)
+                created = perf_counter()
+                start_container(client, container)
             process = self._open_process(client, container, profile)
             if process >= 0:
                 undo.callback(os.close, process)
@@ -372,6 +380,17 @@ class DockerEngine:
                     # A daemon that stops loses track of the volumes of its containers.
                     sweep.sweep_volumes(daemon.client, lambda label: label == owner or sweep.is_stale(label))
             return self._events
+
+
+@contextlib.contextmanager
+def _unseen(folder: NeutralFolder | None) -> Iterator[None]:
+    """Raise an ``ApiError`` whose message has the name of ``folder`` as an ``UnseenFolderError``."""
+    try:
+        yield
+    except ApiError as error:
+        if folder and error.status and folder.path.name in str(error):
+            raise UnseenFolderError(str(error), error.status) from error
+        raise
 
 
 def _known_failure(profile: Profile, daemon: Daemon) -> str | None:

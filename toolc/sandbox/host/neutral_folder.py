@@ -25,6 +25,10 @@ def neutral_name() -> str:
     return os.urandom(8).hex()
 
 
+class NeutralFolderError(InfrastructureError):
+    """A neutral folder, or something in it, cannot be created."""
+
+
 class NeutralFolder:
     """A new folder of this process. Only this user and root can enter it."""
 
@@ -37,10 +41,10 @@ class NeutralFolder:
     def create(cls, parent: str = "") -> Self:
         """Create a folder in ``parent``, by default in the folder for temporary files.
 
-        Raises ``InfrastructureError``, as the other methods do.
+        Raises ``NeutralFolderError``, as the other methods do.
         """
         name = neutral_name()
-        path = Path(parent or tempfile.gettempdir()) / name
+        path = Path(parent or _temporary_folder()).absolute() / name
         record = Owner.current().directory() / f"{RECORD}{name}"
         with contextlib.ExitStack() as undo, _os_errors(path):
             record.symlink_to(path)
@@ -90,7 +94,14 @@ def _os_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise_shortage(error)
-        raise InfrastructureError(f"cannot write to {path}: {error.strerror}; {_remedy(error, path.parent)}") from error
+        raise NeutralFolderError(f"cannot write to {path}: {error.strerror}; {_remedy(error, path.parent)}") from error
+
+
+def _temporary_folder() -> str:
+    try:
+        return tempfile.gettempdir()
+    except FileNotFoundError as error:
+        raise NeutralFolderError("no folder for temporary files can be written to; set TMPDIR to one") from error
 
 
 def _remedy(error: OSError, parent: Path) -> str:

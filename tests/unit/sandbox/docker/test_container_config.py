@@ -213,7 +213,7 @@ def test_a_local_daemon_makes_no_network_and_mounts_the_files_with_names(tmp_pat
     [
         *((*each, LocalImage("x", ())) for each in OTHER_DAEMONS),
         (Profile(), replace(LOCAL_DOCKER, remaps_users=True), LocalImage("x", ())),
-        (Profile(), LOCAL_DOCKER, LocalImage("x", ()).plain()),
+        (Profile(), LOCAL_DOCKER, LocalImage("x", ()).without_folder()),
     ],
 )
 def test_other_daemons_make_a_network_without_interfaces(
@@ -229,7 +229,7 @@ def test_other_daemons_make_a_network_without_interfaces(
 @pytest.mark.parametrize(("profile", "daemon"), OTHER_DAEMONS)
 def test_other_daemons_bind_packages(profile: Profile, daemon: Daemon, tmp_path: Path) -> None:
     folder = NeutralFolder(tmp_path / "record", tmp_path)
-    for image in (PACKAGES, PACKAGES.plain()):
+    for image in (PACKAGES, PACKAGES.without_folder()):
         body: Any = create_config(profile, [], daemon=daemon, image=image, owner="me", folder=folder)
         sources = [
             each["Source"] for each in body["HostConfig"]["Mounts"] if each["Target"] in {"/wire", "/opt/toolc/site"}
