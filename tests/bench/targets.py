@@ -74,18 +74,20 @@ TRIED: Final[Mapping[str, str]] = {
         "waits. A call does not wait for the removal of its sandbox, and a replacement starts only after the call. A "
         "guest in Docker uses a socket of toolc instead of the stream of the daemon. What is left is mostly `run`, in "
         "which the worker prepares itself and becomes the program, and its end is reported, and `lease`, in which the "
-        "guest confirms that it is alive. Each wakes two or three processes. It was tried to wake the thread of the "
-        "pool later, without effect. On a busy machine both wait for a processor: a container shares that of the "
-        "control group of its daemon."
+        "guest confirms that it is alive. Each wakes two or three processes. Tried: waking the thread of the pool "
+        "later, and forwarding the first output together with the end of the program, both without effect; sending "
+        "the call without waiting for that confirmation, which saves 3 %, but then a call could be lost with a "
+        "sandbox that has died; starting the program by the worker with posix_spawn, which takes longer. On a busy "
+        "machine both stages wait for a processor: a container shares that of the control group of its daemon."
     ),
     "cold": (
         "Cold calls: the image is looked up once, the stream is attached before the start, and no stage waits for a "
         "timer. The files of a transaction are recorded, and the message of the call is created, while the sandbox "
-        "starts. The empty sandbox is removed in the background. The guest receives compiled modules, and for a "
-        "program it imports none of json, typing, signal and contextlib. This halved its processor time from the start "
-        "of Python to READY. What is left is the runtime: without the filter of system calls, the masked paths or the "
-        "limits, `runc run` uses at most 15 % less processor time, and with other settings of Go's scheduler and "
-        "garbage collector about the same."
+        "starts. The empty sandbox is removed in the background. Docker's network code takes no part. The guest "
+        "receives compiled modules, and for a program it imports none of json, typing, signal and contextlib. This "
+        "halved its processor time from the start of Python to READY. What is left is the runtime: without the filter "
+        "of system calls, the masked paths or the limits, `runc run` uses at most 15 % less processor time, and with "
+        "other settings of Go's scheduler and garbage collector about the same."
     ),
     "sustained": (
         "Sustained calls: at most two sandboxes per processor start at the same time, and the bundle of each kind is "
