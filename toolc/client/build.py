@@ -48,6 +48,14 @@ def write_build(compilation: Compilation, out: str | Path) -> Built:
 def split_target(target: str) -> tuple[Path, str | None]:
     """Split ``PATH#NAME``. If a path with the ``#`` exists, it is not split."""
     source, separator, name = target.rpartition("#")
-    if not separator or Path(target).exists():
+    if not separator or _exists(Path(target)):
         return Path(target), None
     return Path(source), name
+
+
+def _exists(path: Path) -> bool:
+    """Return False also for a name that is too long for a file."""
+    try:
+        return path.exists()
+    except OSError:
+        return False

@@ -118,6 +118,8 @@ def test_a_long_unknown_name_is_not_repeated_whole(specs: Path) -> None:
     with pytest.raises(UsageError) as raised:
         Registry.load(specs).registered("z" * 100_000)
     assert len(str(raised.value)) < 200
+    with pytest.raises(UsageError, match="there is no tool 'zzz"):
+        Registry.load(f"{specs}#{'z' * 1000}")
 
 
 def test_specs_with_errors_raise_spec_error(specs: Path) -> None:
