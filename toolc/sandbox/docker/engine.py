@@ -46,6 +46,9 @@ LATE_SECONDS: Final = 600.0
 NO_OVERLAY: Final = "failed to mount local volume"
 """What the daemon says if it cannot mount an overlay."""
 
+MOUNTED_FILES: Final = ("/etc/hosts", "/etc/resolv.conf")
+"""The mount points of files in a neutral folder."""
+
 
 class UnseenFolderError(ApiError):
     """The daemon cannot mount something in a neutral folder."""
@@ -384,11 +387,13 @@ class DockerEngine:
 
 @contextlib.contextmanager
 def _unseen(folder: NeutralFolder | None) -> Iterator[None]:
-    """Raise an ``ApiError`` whose message has the name of ``folder`` as an ``UnseenFolderError``."""
+    """Raise an ``ApiError`` about a mount of ``folder`` as an ``UnseenFolderError``."""
     try:
         yield
     except ApiError as error:
-        if folder and error.status and folder.path.name in str(error):
+        # Docker Desktop names its own path instead, but also the mount point.
+        names = (folder.path.name, *MOUNTED_FILES) if folder else ()
+        if error.status and any(name in str(error) for name in names):
             raise UnseenFolderError(str(error), error.status) from error
         raise
 
