@@ -2,6 +2,7 @@
 
 import os
 import resource
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -81,7 +82,11 @@ def say_hello(executor: Executor, tool: str) -> str:
     "tool",
     ["plain", *(pytest.param(each, marks=pytest.mark.integrations) for each in ("writing", "transaction", "session"))],
 )
-def test_a_call_works_or_raises_infrastructure_error_and_leaves_nothing(engine: str, tool: str, tmp_path: Path) -> None:
+def test_a_call_works_or_raises_infrastructure_error_and_leaves_nothing(
+    engine: str, tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (temporary := tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     (tmp_path / "tools.yaml").write_text(TOOLS)
     (workspace := tmp_path / "workspace").mkdir()
     registry, said = Registry.load(tmp_path / "tools.yaml"), []
@@ -102,6 +107,7 @@ def test_a_call_works_or_raises_infrastructure_error_and_leaves_nothing(engine: 
             break
     assert "open files" in said[0]
     assert said[-1] == "hello\n"
+    assert [*temporary.iterdir()] == []
     assert [each.name for each in load(engine).leftovers() if str(os.getpid()) in each.owner.split(".")] == []
 
 

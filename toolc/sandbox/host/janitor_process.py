@@ -105,13 +105,24 @@ def neutral_folders(directory: Path) -> list[Path]:
 
 
 def remove_neutral(record: Path) -> None:
-    """Remove a recorded folder, then its record. Calling it again has no effect."""
+    """Remove a recorded folder, then its record. Calling it again has no effect.
+
+    The record stays if the folder cannot be removed, for example because there are too many open files.
+    """
+    folder = _recorded(record)
     with contextlib.suppress(OSError):
+        if folder is None or remove_tree(folder):
+            record.unlink()
+
+
+def _recorded(record: Path) -> Path | None:
+    """Return the folder of a record; None if it does not exist, or is not a neutral folder of this user."""
+    try:
         folder = record.readlink()
-        if folder.lstat().st_uid == os.geteuid() and f"{RECORD}{folder.name}" == record.name:
-            remove_tree(folder)
-    with contextlib.suppress(OSError):
-        record.unlink()
+        is_ours = folder.lstat().st_uid == os.geteuid()
+    except OSError:
+        return None
+    return folder if is_ours and f"{RECORD}{folder.name}" == record.name else None
 
 
 def _records(directory: Path) -> list[Path]:

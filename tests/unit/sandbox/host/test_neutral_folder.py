@@ -47,6 +47,30 @@ def test_closing_it_removes_it_with_its_record_but_not_what_it_links_to(place: P
         assert not [*(place / "owner").iterdir()]
 
 
+def _too_many_open_files(*_: object) -> None:
+    raise OSError(errno.EMFILE, "Too many open files")
+
+
+def test_it_is_removed_without_opening_a_file(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = NeutralFolder.create()
+    folder.link("/"), folder.folder(), folder.file("text")
+    monkeypatch.setattr(Path, "read_bytes", _too_many_open_files)
+    folder.close()
+    assert [each.name for each in place.iterdir()] == ["owner"]
+    assert not [*(place / "owner").iterdir()]
+
+
+def test_the_record_stays_if_the_folder_cannot_be_removed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = NeutralFolder.create()
+    (folder.path / "more").touch()
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", _too_many_open_files)
+        folder.close()
+    assert neutral_folders(place / "owner") == [folder.path]
+    assert remove_owned(place / "owner")
+    assert not [*place.iterdir()]
+
+
 def test_it_is_removed_with_the_runtime_folder_of_its_owner(place: Path) -> None:
     NeutralFolder.create()
     (place / "owner/neutral-0123456789abcdef").symlink_to(place / "0123456789abcdef")  # killed before it existed
