@@ -105,13 +105,14 @@ def hides_paths(profile: Profile, daemon: Daemon) -> bool:
     return is_docker_of_root and is_local and runtime is not None and runtime.isolation == "namespace"
 
 
-def bypasses_network(profile: Profile, daemon: Daemon, image: "LocalImage") -> bool:
-    """Return whether the daemon's network code takes no part in a container: its runtime makes the network namespace.
+def runtime_makes_network(profile: Profile, daemon: Daemon, image: "LocalImage") -> bool:
+    """Return whether the runtime makes the network namespace of a container, without the network code of the daemon.
 
-    The namespace is the same, with a loopback interface only. But a start takes half the time, and version 20.10 of
-    the daemon cannot block forever when two containers end at the same moment. The daemon then writes no files with
-    names for the container, so it must be able to mount those of toolc. Before version 1.1, runc cannot mount a file
-    of a private folder in a sandbox whose users are mapped.
+    The namespace has a loopback interface only, as with the daemon's network ``none``. But a start takes half the
+    time, and version 20.10 of the daemon cannot block forever when two containers end at the same moment.
+
+    The daemon then writes no ``/etc/hosts`` and ``/etc/resolv.conf``, so it must be able to mount those of toolc.
+    Before version 1.1, runc cannot mount a file of a private folder if it maps users.
     """
     return image.has_folder and not daemon.remaps_users and hides_paths(profile, daemon)
 
@@ -120,7 +121,7 @@ def needs_folder(profile: Profile, daemon: Daemon, image: "LocalImage") -> bool:
     """Return whether a container of ``profile`` has mounts whose sources must be named by a neutral folder."""
     is_overlay = profile.workspace is not None and profile.workspace.mode == "overlay"
     has_overlays = bool(image.binds and hides_paths(profile, daemon))
-    return is_overlay or has_overlays or daemon.podman or bypasses_network(profile, daemon, image)
+    return is_overlay or has_overlays or daemon.podman or runtime_makes_network(profile, daemon, image)
 
 
 def overlay_volume(mount: Mount, folder: NeutralFolder, owner: str) -> JsonObject:
@@ -228,9 +229,12 @@ def create_config(
     user = user_of(profile, daemon)
     labels: JsonObject = {OWNER_LABEL: owner}
     command: list[JsonValue] = [*arguments, *guest_arguments(profile, daemon)]
-    is_bypass = folder is not None and bypasses_network(profile, daemon, image)
+    without_network = folder is not None and runtime_makes_network(profile, daemon, image)
     # Podman rejects DNS options without a network.
-    names = {} if daemon.podman or is_bypass else _names(profile)
+    names = {} if daemon.podman or without_network else _names(profile)
+    mounts = _mounts(profile, daemon, image, owner, folder)
+    if folder and not names:
+        mounts += [_bind(folder.file(text), path, read_only=True) for path, text in _files(profile, daemon).items()]
     return {
         "Image": image.id,
         "Entrypoint": [*image.command],
@@ -246,10 +250,8 @@ def create_config(
         "AttachStderr": True,
         "Tty": False,
         "Healthcheck": {"Test": ["NONE"]},
-        **({"NetworkDisabled": True} if is_bypass else {}),
-        "HostConfig": _host_config(profile, daemon, image, user)
-        | names
-        | {"Mounts": _mounts(profile, daemon, image, owner, folder)},
+        **({"NetworkDisabled": True} if without_network else {}),
+        "HostConfig": _host_config(profile, daemon, image, user) | names | {"Mounts": mounts},
     }
 
 
@@ -290,8 +292,6 @@ def _mounts(
         overlaid = [_read_only_overlay(*each, folder, owner) for each in image.binds]
     else:
         plain += image.binds
-    if folder and (daemon.podman or bypasses_network(profile, daemon, image)):
-        plain += [(folder.file(text), f"/etc/{name}") for name, text in _files(profile, daemon).items()]
     return [
         *_workspace(profile, folder, owner), *overlaid, *(_bind(*each, read_only=True) for each in plain),
     ]  # fmt: skip
@@ -322,10 +322,11 @@ def _names(profile: Profile) -> JsonObject:
 
 
 def _files(profile: Profile, daemon: Daemon) -> dict[str, str]:
-    """Return the files of ``/etc`` with names. Otherwise Podman copies those of the host; Docker leaves the image's."""
-    files = {**FILES, "hosts": hosts(profile.hosts)}
-    # Docker always writes this one itself, with the same text.
-    return files if daemon.podman else {name: text for name, text in files.items() if name != "hostname"}
+    """Return the files with names by path. Otherwise Podman copies those of the host; Docker leaves the image's."""
+    files = {f"/etc/{name}": text for name, text in {**FILES, "hosts": hosts(profile.hosts)}.items()}
+    if not daemon.podman:
+        del files["/etc/hostname"]  # Docker always writes this one, with the same text.
+    return files
 
 
 def _extra_hosts(names: Sequence[tuple[str, str]]) -> list[JsonValue]:

@@ -300,7 +300,7 @@ class DockerEngine:
                 profile, arguments, daemon=daemon, image=image.local, owner=owner, folder=folder
             )
             undo.push(lambda _, error, __: self._discard(client, name, error))
-            with _unseen(folder):
+            with _mount_errors(folder):
                 container = create_container(client, name, body)
                 undo.callback(events.unwatch, container)
                 events.watch(container)
@@ -386,7 +386,7 @@ class DockerEngine:
 
 
 @contextlib.contextmanager
-def _unseen(folder: NeutralFolder | None) -> Iterator[None]:
+def _mount_errors(folder: NeutralFolder | None) -> Iterator[None]:
     """Raise an ``ApiError`` about a mount of ``folder`` as an ``UnseenFolderError``."""
     try:
         yield

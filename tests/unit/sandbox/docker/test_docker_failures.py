@@ -13,7 +13,7 @@ from toolc.sandbox.docker import limits
 from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.container import open_process
 from toolc.sandbox.docker.daemon import Daemon, Runtime
-from toolc.sandbox.docker.engine import UnseenFolderError, _start_error, _unseen
+from toolc.sandbox.docker.engine import UnseenFolderError, _mount_errors, _start_error
 from toolc.sandbox.docker.limits import is_runtime_failure, record_failure, recorded_failure
 from toolc.sandbox.host.neutral_folder import NeutralFolder
 
@@ -129,7 +129,7 @@ def test_only_errors_about_a_mount_of_the_neutral_folder_repeat_a_start(tmp_path
 
 
 def _raised(message: str, status: int, folder: NeutralFolder | None) -> type[ApiError]:
-    with pytest.raises(ApiError) as raised, _unseen(folder):
+    with pytest.raises(ApiError) as raised, _mount_errors(folder):
         raise ApiError(message, status)
     assert (str(raised.value), raised.value.status) == (message, status)
     return type(raised.value)

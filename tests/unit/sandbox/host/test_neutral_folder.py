@@ -2,7 +2,9 @@
 
 import errno
 import re
+import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.host import neutral_folder, store
 from toolc.sandbox.host.janitor_process import neutral_folders, remove_owned
-from toolc.sandbox.host.neutral_folder import NeutralFolder
+from toolc.sandbox.host.neutral_folder import NeutralFolder, NeutralFolderError
 from toolc.sandbox.host.owner import Owner
 
 
@@ -60,15 +62,40 @@ def test_it_is_removed_without_opening_a_file(place: Path, monkeypatch: pytest.M
     assert not [*(place / "owner").iterdir()]
 
 
-def test_the_record_stays_if_the_folder_cannot_be_removed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("owner", "name", "fails"),
+    [(Path, "read_bytes", _too_many_open_files), (shutil, "rmtree", lambda *_, **__: None)],
+    ids=["too many open files", "a file that cannot be removed"],
+)
+def test_the_record_stays_if_the_folder_cannot_be_removed(
+    owner: object, name: str, fails: Callable[..., None], place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = NeutralFolder.create()
     (folder.path / "more").touch()
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "read_bytes", _too_many_open_files)
+        patch.setattr(owner, name, fails)
         folder.close()
     assert neutral_folders(place / "owner") == [folder.path]
     assert remove_owned(place / "owner")
     assert not [*place.iterdir()]
+
+
+def test_the_folder_for_temporary_files_may_be_relative(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(tempfile, "tempdir", ".")
+    assert NeutralFolder.create().path.parent == place
+    monkeypatch.chdir("/")
+    assert remove_owned(place / "owner")
+    assert not [*place.iterdir()]
+
+
+def test_without_a_folder_for_temporary_files_the_error_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_folder() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr(tempfile, "gettempdir", no_folder)
+    with pytest.raises(NeutralFolderError, match="no folder for temporary files can be written to; set TMPDIR to one"):
+        NeutralFolder.create()
 
 
 def test_it_is_removed_with_the_runtime_folder_of_its_owner(place: Path) -> None:
