@@ -16,7 +16,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from toolc.client.executor import Executor
+from toolc.model.errors import InfrastructureError
+from toolc.model.result import ToolResult
 from toolc.model.spec.sandbox import MinIsolation
+from toolc.runtime.workspace.busy import NOT_ENDED
 
 CODE: Final = r'''
 import ctypes, mmap, os, platform, signal, subprocess, sys, threading, time
@@ -180,6 +183,9 @@ echo left
 WAYS: Final = (*re.findall(r"^def (\w+)\(path\):$", CODE, re.MULTILINE),)
 """The functions of the tool that start processes or threads which write."""
 
+BUSY_SECONDS: Final = 60.0
+"""How long a call may be refused because the workspace is busy."""
+
 CHECK_SECONDS: Final = 2.0
 """How long after the last result its files are compared."""
 
@@ -215,17 +221,25 @@ class LateWriters:
     workspace: Path
     wrong: list[str] = field(default_factory=list)
     _seen: dict[str, Seen] = field(default_factory=dict)
+    _left: set[str] = field(default_factory=set)
     _ways: Iterator[tuple[int, str]] = field(default_factory=lambda: enumerate(itertools.cycle((*WAYS, "script"))))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def call(self, _: int = 0) -> None:
-        """Make one call, and record its files as soon as there is a result."""
+        """Make one call, and record its files as soon as there is a result.
+
+        A disk or machine that does nothing for a second makes it an error, and the workspace is then busy for a while.
+        """
         with self._lock:
             number, way = next(self._ways)
-        if way == "script":
-            result = self.executor.run("script", {"number": str(number)})
-        else:
-            result = self.executor.run("leave", {"way": way, "number": str(number)})
+        try:
+            result = self._result(str(number), way)
+        except InfrastructureError as error:
+            if str(error) != NOT_ENDED:
+                raise
+            with self._lock:
+                self._left.add(f"{number}-{way}")
+            return
         path = self.workspace / f"{number}-{way}"
         found = seen(path) if path.exists() else None
         with self._lock:
@@ -233,6 +247,17 @@ class LateWriters:
                 self._seen[path.name] = found
             if result.is_error or "left" not in result.text:
                 self.wrong.append(f"call {number} ({way}): {result.text}")
+
+    def _result(self, number: str, way: str) -> ToolResult:
+        arguments = {"number": number} if way == "script" else {"number": number, "way": way}
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                return self.executor.run("script" if way == "script" else "leave", arguments)
+            except InfrastructureError as error:
+                if "is busy" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
 
     def calls(self, count: int, threads: int) -> None:
         """Make many calls, on several threads."""
@@ -244,10 +269,16 @@ class LateWriters:
         """Compare all files with what they were when the result of their call was returned."""
         time.sleep(CHECK_SECONDS)
         now = {path.name: seen(path) for path in self.workspace.glob("[0-9]*")}
-        changed = sorted(name for name in {*now, *self._seen} if now.get(name) != self._seen.get(name))
+        names = {*now, *self._seen} - self._left
+        changed = sorted(name for name in names if now.get(name) != self._seen.get(name))
         self.wrong += [
             f"{name}: {self._seen.get(name)} when its call returned, then {now.get(name)}" for name in changed
         ]
+
+    @property
+    def left(self) -> int:
+        """How many calls were errors because a killed process had not ended."""
+        return len(self._left)
 
     @property
     def written(self) -> int:

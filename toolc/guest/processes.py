@@ -25,6 +25,12 @@ PR_SET_DUMPABLE = 4
 OOM_COUNTERS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 """Files with a line ``oom_kill N``: cgroup v2, then v1. Some sandboxes have neither."""
 
+KILL_INTERVAL = 0.005
+"""The wait before killed processes are killed again, in seconds."""
+
+KILL_TIMEOUT = 1.0
+"""How long killed processes may run without one of them ending, in seconds. Longer means a hung file system."""
+
 NOT_STARTED_STATUS = 127
 """The worker's exit status if the call could not start. The reason is sent on the control pipe."""
 
@@ -52,12 +58,33 @@ def kill_all(worker: int) -> None:
         pass
 
 
+class KillTimer:
+    """Measures how long killed processes could have run since one of them last ended.
+
+    Between two checks, at most ``KILL_INTERVAL`` counts: on a busy machine, the killed processes and this one wait for
+    the processor in the same way. Many processes that wait to write to one file end one after the other.
+    """
+
+    def __init__(self, now: float) -> None:
+        """``now`` is a time of the monotonic clock, as in ``has_expired``."""
+        self._seconds = 0.0
+        self._checked = now
+        self._ended = 0
+
+    def has_expired(self, now: float, ended: int) -> bool:
+        """Return whether ``KILL_TIMEOUT`` has passed. ``ended`` is the number of processes that have ended so far."""
+        self._seconds = self._seconds + min(now - self._checked, KILL_INTERVAL) if ended == self._ended else 0.0
+        self._checked, self._ended = now, ended
+        return self._seconds >= KILL_TIMEOUT
+
+
 class Children:
-    """Reaps the worker and, as process 1, every orphan. Records the exit status of the worker."""
+    """Reaps the worker and, as process 1, every orphan. Records the worker's exit status and the number of exits."""
 
     def __init__(self, worker: int) -> None:
         self.worker = worker
         self.worker_status: int | None = None
+        self.exited = 0
         self.all_exited = False
 
     def reap(self) -> None:
@@ -67,6 +94,7 @@ class Children:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
                     return
+                self.exited += 1
                 if pid == self.worker:
                     self.worker_status = status
         except ChildProcessError:

@@ -28,7 +28,9 @@ from toolc.guest.job import Job
 from toolc.guest.json_text import decode_json, encode_json
 from toolc.guest.launch_args import may_connect, preloaded_modules, require_separate_kernel
 from toolc.guest.processes import (
+    KILL_INTERVAL,
     Children,
+    KillTimer,
     Pipes,
     cpu_ms,
     forbid_inspection,
@@ -68,12 +70,8 @@ F_SETPIPE_SZ, PIPE_BYTES = 1031, 1024 * 1024
 LONGEST_MS = 2_000_000_000
 """Approximately the longest timeout of poll(2): 23 days."""
 
-KILL_INTERVAL = 0.005
-"""The wait before killed processes are killed again, in seconds."""
-
-KILL_TIMEOUT = 1.0
-"""The maximum wait for killed processes, in seconds. Others (in a hung file system) end with the sandbox."""
-
+DRAIN_SECONDS = 1.0
+"""How long data that the tool has sent may take to be forwarded after the end of its processes, in seconds."""
 
 LOAD_SECONDS = 30.0
 """How long READY waits for the worker to import what it needs, in seconds. Then this takes part of the call's time."""
@@ -110,7 +108,7 @@ class Supervisor:
         self._deadline: float | None = None
         self._timed_out = False
         self._stopped = False
-        self._kill_deadline: float | None = None
+        self._kill_timer: KillTimer | None = None
         self._exited = False
         self._is_idle = False
         self._is_http = False
@@ -184,7 +182,7 @@ class Supervisor:
             return IDLE_MS
         if self._deadline is None or self._exited:
             return None
-        if self._kill_deadline is None:
+        if self._kill_timer is None:
             return min(max(0.0, (self._deadline - monotonic()) * 1000), LONGEST_MS)
         return KILL_INTERVAL * 1000 if self._drained_by or not self._children.all_exited else None
 
@@ -296,18 +294,17 @@ class Supervisor:
             # The worker sends no further output, and exits when the sandbox ends.
             self._finish()
             return
-        now = monotonic()
-        if self._kill_deadline is None:
-            self._timed_out = not worker_exited and now >= self._deadline
+        if self._kill_timer is None:
+            self._timed_out = not worker_exited and monotonic() >= self._deadline
             if not worker_exited and not self._timed_out:
                 return
-            self._kill_deadline = now + KILL_TIMEOUT
+            self._kill_timer = KillTimer(monotonic())
             kill_all(children.worker)
             children.reap()
         elif not children.all_exited:
             kill_all(children.worker)
             children.reap()
-        if children.all_exited or now >= self._kill_deadline:
+        if children.all_exited or self._kill_timer.has_expired(monotonic(), children.exited):
             self._finish()
 
     @property
@@ -339,7 +336,7 @@ class Supervisor:
         if self._network is None or self._has_replied:
             return True
         if self._drained_by is None:
-            self._drained_by = monotonic() + KILL_TIMEOUT
+            self._drained_by = monotonic() + DRAIN_SECONDS
         return self._network.drain(self._out, MAX_OUT) or monotonic() >= self._drained_by
 
     def _exit_report(self) -> dict[str, object]:

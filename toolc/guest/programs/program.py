@@ -32,7 +32,15 @@ from time import monotonic
 
 from toolc.guest import frames
 from toolc.guest.job import Job
-from toolc.guest.processes import NOT_STARTED_STATUS, NotStartedError, execute, oom_kills, write_all
+from toolc.guest.processes import (
+    KILL_INTERVAL,
+    NOT_STARTED_STATUS,
+    KillTimer,
+    NotStartedError,
+    execute,
+    oom_kills,
+    write_all,
+)
 from toolc.guest.programs import files
 from toolc.guest.streams import MAX_MESSAGE, InputPipe, OutputPipe
 
@@ -40,12 +48,6 @@ __all__ = ["SIGNALS", "Program", "Request", "not_started", "require_orphans"]
 
 PR_SET_CHILD_SUBREAPER = 36
 """From ``linux/prctl.h``."""
-
-KILL_INTERVAL = 0.005
-"""The wait before processes that were killed are killed again, in seconds."""
-
-KILL_TIMEOUT = 1.0
-"""The maximum wait for killed processes, in seconds. If one is left, the sandbox ends."""
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
 """The signals that the server and supervising processes ignore: a program may send them to all processes."""
@@ -279,7 +281,8 @@ def _adopt_orphans(*, adopts: bool) -> None:
 def _wait(child: int, running: int, exits: int) -> tuple[int, float] | None:
     """Return the status of the program and its processor time; None if a killed process does not end."""
     ended: tuple[int, float] | None = None
-    kill_deadline: float | None = None
+    exited = 0
+    kill_timer: KillTimer | None = None
     poll = select.poll()
     poll.register(exits, select.POLLIN)
     poll.register(running, select.POLLIN)
@@ -290,22 +293,23 @@ def _wait(child: int, running: int, exits: int) -> tuple[int, float] | None:
                 pid, status, used = os.wait4(-1, os.WNOHANG)
                 if pid == 0:
                     break
+                exited += 1
                 if pid == child:
                     ended = status, (used.ru_utime + used.ru_stime) * 1000
         except ChildProcessError:
             all_ended = True
-        if ended is not None and (all_ended or kill_deadline is None):
+        if ended is not None and (all_ended or kill_timer is None):
             return ended
-        if kill_deadline is not None:
-            if monotonic() >= kill_deadline:
+        if kill_timer is not None:
+            if kill_timer.has_expired(monotonic(), exited):
                 return None
             _kill_descendants()
-        ready = {fd for fd, _ in poll.poll(None if kill_deadline is None else KILL_INTERVAL * 1000)}
+        ready = {fd for fd, _ in poll.poll(None if kill_timer is None else KILL_INTERVAL * 1000)}
         if exits in ready:
             os.read(exits, 4096)
         if running in ready:
             poll.unregister(running)
-            kill_deadline = monotonic() + KILL_TIMEOUT
+            kill_timer = KillTimer(monotonic())
 
 
 def _kill_descendants() -> None:
