@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from toolc.client.executor import Executor
 from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolResult
 from toolc.model.spec.sandbox import MinIsolation
 from toolc.runtime.workspace.busy import NOT_ENDED
@@ -249,7 +250,7 @@ class LateWriters:
                 self.wrong.append(f"call {number} ({way}): {result.text}")
 
     def _result(self, number: str, way: str) -> ToolResult:
-        arguments = {"number": number} if way == "script" else {"number": number, "way": way}
+        arguments: JsonObject = {"number": number} if way == "script" else {"number": number, "way": way}
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
