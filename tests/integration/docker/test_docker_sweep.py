@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -94,8 +95,8 @@ def test_a_process_that_ends_leaves_nothing_and_no_janitor(client: Client) -> No
 
 
 @pytest.fixture
-def dead_owner(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the label of a process that has exited.
+def dead_owner(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Yield the label of a process that has exited.
 
     It is on a machine of this test only: other processes remove leftovers of dead owners too, and would be first.
     """
@@ -103,7 +104,8 @@ def dead_owner(monkeypatch: pytest.MonkeyPatch) -> str:
         over.wait()
     own = "e" * 16, f"{os.getpid():016x}"
     monkeypatch.setattr(owner, "_machine_and_boot", lambda: own)
-    return replace(Owner.current(), pid=over.pid, start=1).label()
+    yield replace(Owner.current(), pid=over.pid, start=1).label()
+    shutil.rmtree(Owner.current().directory())
 
 
 def created(client: Client, engine: DockerEngine, owner: str) -> str:

@@ -20,6 +20,7 @@ from toolc.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from toolc.model.diagnostics import Diagnostics
     from toolc.policy.policy import Policy
     from toolc.review.compare import Difference
     from toolc.review.model.state import State
@@ -88,12 +89,12 @@ def command(  # noqa: PLR0913  one parameter per option
             return settings_source(base_state, approved_by, is_first_adoption=is_first_adoption).side == "head"
 
         with two_states(base, head, places, head_decides) as (old, new):
-            _refuse_broken(old, new)
+            _refuse_broken(old, new, format_name)
             central = CentralPolicy()
             if policy_file is not None:
                 central = read_central_policy(policy_file, files, head_decides=head_decides(old))
             for policy in central.required:
-                _refuse_disallowed(new, policy)
+                _refuse_disallowed(new, policy, format_name)
             found = compare(old, new, central.all)
             source = source_for(settings_source(old, approved_by, is_first_adoption=is_first_adoption), found)
             more = [*central.changes, *checkout_changes(files, old, places)]
@@ -117,24 +118,32 @@ def _explain_source(source: SettingsSource, approved_by: tuple[str, ...]) -> Non
         note(f"--approved-by {logins} has no effect: add the users to review.approvers in the project file of the base")
 
 
-def _refuse_broken(old: State, new: State) -> None:
+def _refuse_broken(old: State, new: State, format_name: str) -> None:
     """Report errors in the base; exit if the head has errors."""
     unread = [each for each in old.diagnostics.sorted() if each.is_error and not each.code.number.startswith("TC9")]
     if count := len(unread):
         note(f"{old.label} has {count} error{'s' * (count > 1)} in its specs; tools that cannot be read count as new")
     if new.diagnostics.has_errors:
-        print_findings(new.diagnostics, sys.stderr)
+        _print_errors(new.diagnostics, format_name)
         raise click.exceptions.Exit(FINDINGS)
 
 
-def _refuse_disallowed(new: State, policy: Policy) -> None:
+def _refuse_disallowed(new: State, policy: Policy, format_name: str) -> None:
     """Exit if a tool that changed violates the central policy."""
     from toolc.review.project_changes import policy_violations  # start-up time
 
     violations = policy_violations(new, policy)
     if violations.has_errors:
-        print_findings(violations, sys.stderr)
+        _print_errors(violations, format_name)
         raise click.exceptions.Exit(FINDINGS)
+
+
+def _print_errors(diagnostics: Diagnostics, format_name: str) -> None:
+    """Print errors in the specs instead of the report: in a format for programs like ``toolc check``."""
+    if format_name in ("text", "markdown"):
+        print_findings(diagnostics, sys.stderr)
+    else:
+        print_findings(diagnostics, sys.stdout, format_name)
 
 
 def _without_accepted(

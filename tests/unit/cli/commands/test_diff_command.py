@@ -85,6 +85,22 @@ def test_head_with_errors(repository: Repository) -> None:
 
 
 @pytest.mark.parametrize(
+    ("format_name", "beginning"),
+    [
+        ("json", '{\n  "report": 1,\n  "findings": ['),
+        ("sarif", '{\n  "$schema"'),
+        ("github", "::error col=1,"),
+    ],
+)
+def test_head_with_errors_in_a_format_for_programs(repository: Repository, format_name: str, beginning: str) -> None:
+    repository.write({"specs/a.yaml": PLAIN.replace("name: look", "nam: look")})
+    found = diff("HEAD", "--format", format_name)
+    assert (found.exit_code, found.stderr) == (1, "")
+    assert found.stdout.startswith(beginning)
+    assert "TC101" in found.stdout
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["nowhere"], "'nowhere' is neither a commit in this repository nor an existing file or folder"),
