@@ -73,11 +73,13 @@ class ProgramServer:
         """Serve until the host closes the stream. Raises ``FrameError`` if the host violates the protocol."""
         while True:
             ready = self._wait()
+            waited = {*self._programs}
             if self._wire_in in ready and not self._receive():
                 return
             now = monotonic()
             for program in list(self._programs.values()):
-                program.serve(ready, self._out, MAX_OUT, now)
+                # The descriptors of a new program may be those that were ready and were closed since.
+                program.serve(ready if program.stream in waited else set(), self._out, MAX_OUT, now)
                 if program.has_ended:
                     del self._programs[program.stream]
             write_available(self._wire_out, self._out)

@@ -311,6 +311,24 @@ def test_a_kernel_that_cannot_hand_over_orphans_is_reported(guest: object, monke
         opened.close()
 
 
+def test_a_new_program_is_not_served_with_what_was_ready_before_it(
+    guest: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A new program may get the descriptors of one that was ready, and its report would then be read too early.
+    waited = "ready = self._wait()"
+    changed = changed_bundle(waited, f"{waited} | (set() if self._programs else {{*range(3, 100)}} - {{self._wire_in}})")
+    monkeypatch.setattr(protocol, "bundle", lambda: changed)
+    opened = SandboxSession(PLAN, lambda profile: Lease(NamespaceSandbox(), profile), Egress(), Timing())
+    try:
+        program = opened.start(replace(shell("read line; echo $line"), timeout_ms=5000))
+        time.sleep(0.3)
+        program.write(b"later\n")
+        end = program.wait()
+    finally:
+        opened.close()
+    assert (end.exit_code, end.stdout.text()) == (0, "later\n")
+
+
 def test_waiting_again_returns_the_same_end_and_closes_nothing(session: SandboxSession) -> None:
     program = session.start(shell("exit 7"))
     end = program.wait()
