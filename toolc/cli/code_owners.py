@@ -15,7 +15,7 @@ from typing import Final
 from toolc.compiler.project.files import PROJECT_FILES
 from toolc.model.errors import UsageError
 
-__all__ = ["CodeOwners", "code_owners", "owner"]
+__all__ = ["CodeOwners", "code_owners", "owner", "repository_top"]
 
 PLACEHOLDER: Final = "@OWNER"
 """Written where no owner is named. The user must replace it."""
@@ -63,7 +63,7 @@ def code_owners(folder: Path, host: str | None, owners: Sequence[str]) -> CodeOw
     """
     patterns = _PATTERNS + (_GITLAB_PATTERNS if host == "gitlab" else ())
     lines = {pattern: f"{pattern} {' '.join(owners) or PLACEHOLDER}" for pattern in patterns}
-    top = _top(folder)
+    top = repository_top(folder)
     there = next((path for path in _PLACES[host] if (top / path).exists() or (top / path).is_symlink()), None)
     path = there or (".github/CODEOWNERS" if host == "github" else "CODEOWNERS")
     if there is None and top == folder.resolve():
@@ -79,7 +79,7 @@ _HEADER: Final = """\
 """
 
 
-def _top(folder: Path) -> Path:
+def repository_top(folder: Path) -> Path:
     """Return the top of the repository that contains the folder; the folder itself if there is none."""
     real = folder.resolve()
     return next((each for each in (real, *real.parents) if (each / ".git").exists()), real)

@@ -23,7 +23,7 @@ from toolc.data.paths import packaged_path
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.lock_file import Lock, LockError, changed_tools
-from toolc.model.names import LOCK_NAME, TOOL_NAME
+from toolc.model.names import LOCK_NAME, TOOL_NAME, close_match
 from toolc.policy.policy import Policy, PolicyError
 from toolc.policy.rules import enforce_policies
 from toolc.reporters import FORMATS
@@ -162,10 +162,13 @@ def find_registry(target: str, registry: str | None, builtin: str | None = None)
         return open_registry(registry).only(target)
     source, name = split_target(target)
     if not source.exists():
+        missing = f"there is no file or folder {str(Path(target))!r}"
         is_name = TOOL_NAME.fullmatch(target) is not None
+        if not is_name and (similar := _similar_path(source)):
+            raise UsageError(f"{missing}; did you mean {similar!r}?")
         path = f"write the path of its spec, such as specs/{target}.yaml; " if is_name else ""
         raise UsageError(
-            f"there is no file or folder {str(Path(target))!r}; {path}"
+            f"{missing}; {path}"
             "for a tool of a registry add: --registry build/registry.json; for a built-in tool: --builtin all"
         )
     if name is not None or source.suffix == ".json":
@@ -174,6 +177,16 @@ def find_registry(target: str, registry: str | None, builtin: str | None = None)
     compilation = compiled_sources([source])
     own = sorted(tool.spec.name for tool in compilation.local)
     return _single(target, Registry.compiled(compilation), own)
+
+
+def _similar_path(path: Path) -> str:
+    """Return the most similar path in the same folder; empty if there is none."""
+    try:
+        names = [each.name for each in path.parent.iterdir()]
+    except OSError:
+        return ""
+    name = close_match(path.name, names)
+    return str(path.with_name(name)) if name else ""
 
 
 def _single(target: str, registry: Registry, names: Sequence[str]) -> Registry:

@@ -37,7 +37,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "import": "Create specs from tools that other systems describe.",
     "schedule": "Show or run the due entries of a schedule.",
     "schema": "Print the JSON Schema of spec files, for editors.",
-    "image": "Build, list, unpack and remove images for tools.",
+    "image": "Build, list, export, import and remove images for tools.",
     "gc": "Remove what killed processes left on this host.",
     "doctor": "Report what this host's sandboxes enforce.",
 }

@@ -85,7 +85,8 @@ class ToolCollection:
         tool = self.get(name)
         if tool is None:
             close = close_match(str(name), self.by_name)
-            hint = f"did you mean {close!r}?" if close else f"the tools are: {', '.join(self.by_name) or 'none'}"
+            names = f"the tools are: {', '.join(self.by_name)}" if self.by_name else "the registry is empty"
+            hint = f"did you mean {close!r}?" if close else names
             raise UsageError(f"there is no tool {name!r:.82}; {hint}")
         return tool
 

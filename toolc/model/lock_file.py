@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from toolc.model.errors import ToolcError
-from toolc.model.names import TOOL_NAME
+from toolc.model.names import LOCK_NAME, TOOL_NAME
 from toolc.model.registry import RegisteredTool
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend
 
@@ -131,7 +131,9 @@ class Lock:
                 data = file.read(MAX_BYTES + 1)
             text = data.decode("utf-8")
         except FileNotFoundError:
-            raise LockError(f"{path} does not exist, so no tool is approved; create it with: toolc lock") from None
+            option = "" if path.name == LOCK_NAME else f" --lock {path}"
+            message = f"{path} does not exist, so no tool is approved; create it with: toolc lock{option}"
+            raise LockError(message) from None
         except (OSError, UnicodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise LockError(f"{path} cannot be read: {reason}") from None

@@ -242,4 +242,20 @@ def test_owners_of_a_repository_around_the_folder_are_printed(
     assert run("init", str(tmp_path / "tools")) == 0
     assert not (tmp_path / "tools/CODEOWNERS").exists()
     assert (tmp_path / "CODEOWNERS").exists() == is_there
-    assert f"at the end of {tmp_path}/CODEOWNERS, add:\n  .github/** @OWNER\n" in capsys.readouterr().out
+    printed = f"at the end of {tmp_path}/CODEOWNERS, add:" if is_there else f"create {tmp_path}/CODEOWNERS with:"
+    assert f"{printed}\n  .github/** @OWNER\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("host", "printed"),
+    [
+        ("github", "move tools/.github to {}, and in the workflow, pass 'specs: tools/specs' to the action\n"),
+        ("gitlab", "move tools/.gitlab-ci.yml to {}, and in it, set SPECS to tools/specs\n"),
+    ],
+)
+def test_ci_files_below_the_top_of_a_repository_must_be_moved(
+    host: str, printed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".git").mkdir()
+    assert run("init", str(tmp_path / "tools"), "--ci", host) == 0
+    assert printed.format(tmp_path) in capsys.readouterr().out

@@ -92,7 +92,7 @@ def command(directory: str | None, tool: str | None, host: str | None, owners: t
     """Create a small folder of specs that builds and runs, or add a tool to a folder. Existing files are not changed.
 
     The project file lets a pull request accept its own changes. This is safe only if the files that control reviews
-    have owners. Their lines are written to CODEOWNERS, or printed if that file exists.
+    have owners. Their lines are written to CODEOWNERS, or printed if that file exists or belongs outside DIR.
     """
     if tool is not None:
         if host or owners:
@@ -101,7 +101,7 @@ def command(directory: str | None, tool: str | None, host: str | None, owners: t
         return
     if directory is None:
         raise UsageError("DIR is missing; name the folder to create, or add a tool to this folder with --tool NAME")
-    from toolc.cli.code_owners import code_owners, owner  # start-up time
+    from toolc.cli.code_owners import code_owners, owner, repository_top  # start-up time
 
     folder = Path(directory)
     rules = code_owners(folder, host, [owner(each) for each in owners])
@@ -115,6 +115,8 @@ def command(directory: str | None, tool: str | None, host: str | None, owners: t
     print(f"try: {change}toolc run specs/hello.yaml --arg name=Ada")
     if host:
         print("then, before the first review: toolc lock specs")
+        if (top := repository_top(folder)) != folder.resolve():
+            _explain_ci(host, folder, top)
     _explain(rules, has_owner=bool(owners))
 
 
@@ -169,10 +171,24 @@ def _write(directory: str, texts: Mapping[str, str]) -> None:
         raise UsageError(f"{error.filename or directory} cannot be written: {error.strerror}") from None
 
 
+def _explain_ci(host: str, folder: Path, top: Path) -> None:
+    """Print what to change in the files for CI of a folder that is not the top of its repository."""
+    inside = folder.resolve().relative_to(top)
+    files = {
+        "github": (".github", f"in the workflow, pass 'specs: {inside}/specs' to the action"),
+        "gitlab": (".gitlab-ci.yml", f"in it, set SPECS to {inside}/specs"),
+    }
+    name, change = files[host]
+    print(f"only the top of the repository can have files for CI: move {inside}/{name} to {top}, and {change}")
+
+
 def _explain(rules: CodeOwners, *, has_owner: bool) -> None:
     """Print which lines ``CODEOWNERS`` lacks, why they are needed, and what the user must still do."""
     if rules.missing:
-        print(f"at the end of {rules.path}, add:", *(f"  {line}" for line in rules.missing), sep="\n")
+        # A relative path is that of a file in the new folder, which exists.
+        is_new = Path(rules.path).is_absolute() and not Path(rules.path).exists()
+        what = f"create {rules.path} with:" if is_new else f"at the end of {rules.path}, add:"
+        print(what, *(f"  {line}" for line in rules.missing), sep="\n")
     print(
         "review.accept_from in toolc.yaml lets a pull request accept its own changes: configure the code host to "
         f"require a review by the owners in {rules.path}" + ("" if has_owner else ", and replace @OWNER there")

@@ -64,8 +64,8 @@ def command(  # noqa: PLR0913  one parameter per option
     """Write toolc.lock with one line per tool of the specs at PATHS (default: the current folder) or of --builtin.
 
     Reviewing and merging a change of this file approves its tools; with --locked, run, test and serve call no others.
-    Images and packages are listed with their digests, which need an engine; --check does not need one. So is the base
-    image of tools that name none, with --base; without it, the file says base=any.
+    The file has the digests of images and packages. To find them, an engine is needed, but not for --check. With
+    --base, it also has the digest of the base image, for tools that name no image; without --base, it says base=any.
 
     Prints what changed since the lock file was written, with the fields if Git has the approved version.
     """

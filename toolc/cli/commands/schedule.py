@@ -100,8 +100,7 @@ _limit = click.option(
 @click.option("--json", "as_json", is_flag=True, help="Print a list of entries as JSON.")
 def due(workspace: str, engine: str | None, limit: int, as_json: bool) -> None:
     """Print the entries that are due, without changing the schedule: id, time in UTC, and what is to be done."""
-    if Path(workspace).is_dir() and not Path(workspace, _STORE).exists():
-        note(f"there is no {_STORE} in {workspace}")
+    _note_missing(workspace)
     with _runner("schedule_due", workspace, engine) as executor:
         entries = _entries(executor, "schedule_due", {"limit": limit})
     if as_json:
@@ -166,9 +165,16 @@ def run(  # noqa: PLR0913, PLR0917  one parameter per option
         _run_all(lambda entry: _call(executor, entry), workspace, engine, limit, as_json=as_json)
 
 
+def _note_missing(workspace: str) -> None:
+    """Report a workspace without a schedule, which may be the wrong folder."""
+    if Path(workspace).is_dir() and not Path(workspace, _STORE).exists():
+        note(f"there is no {_STORE} in {workspace}")
+
+
 def _run_all(run_entry: Run, workspace: str, engine: str | None, limit: int, *, as_json: bool) -> None:
     """Take each due entry, run it, and print its outcome immediately. Exits with ``FAILED`` if a run failed."""
     has_failed = False
+    _note_missing(workspace)
     for entry in _taken(workspace, engine, limit):
         outcome = run_entry(entry)
         has_failed |= not outcome.is_success

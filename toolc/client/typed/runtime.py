@@ -64,8 +64,8 @@ def warn_of_difference(tools: CallableTools, digest: str, surfaces: Mapping[str,
     differences = "; ".join(
         f"{words}: {', '.join(names[:8])}{', …' * (len(names) > 8)}" for words, names in parts if names
     )
-    message = f"this client was generated for another registry ({differences}); generate it again: toolc build --client"
-    warnings.warn(message, stacklevel=4)
+    message = f"this client was generated for another registry ({differences})"
+    warnings.warn(f"{message}; generate it again: toolc build SPECS --client python:FILE", stacklevel=4)
 
 
 class Caller:

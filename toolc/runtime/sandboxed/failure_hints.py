@@ -1,4 +1,4 @@
-"""What to change in a spec after a call failed because its sandbox lacks something: a module, or the network."""
+"""What to change in a spec after a call failed because its sandbox lacks a module, a program, or the network."""
 
 import re
 from collections.abc import Sequence
@@ -11,9 +11,19 @@ from toolc.model.result import Text, ToolResult
 from toolc.model.spec.code_backends import Argv, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
+from toolc.model.version import __version__
 from toolc.runtime.egress.policy import decide
 
 _MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '(?P<name>[\w.]+)'")
+_PROGRAM: Final = re.compile(
+    r"^command not found: (?P<argv>[\w.+-]+)$"  # toolc.guest.processes
+    r"|: (?P<sh>[\w.+-]+): not found$"  # dash, busybox
+    r"|: (?P<bash>[\w.+-]+): command not found$",
+    re.MULTILINE,
+)
+_SHELL_TOOLS: Final = {"curl": "curl", "git": "git", "jq": "jq", "rg": "ripgrep"}
+"""The programs of the image ``toolc/shell-tools`` that the base image lacks, and their packages there."""
+
 _HOST: Final = r"[\"'\u2018(\[]?(?P<host>[A-Za-z0-9](?:[\w.-]*[\w])?)"
 _FAILED_CONNECTIONS: Final = tuple(
     re.compile(pattern)
@@ -39,11 +49,11 @@ _NO_NETWORK: Final = re.compile(
 
 
 def explain_failure(result: ToolResult, tool: ToolSpec, allow: Sequence[Destination]) -> ToolResult:
-    """Add to a failed ``result`` what to write in the spec, if its sandbox lacks a module or a connection."""
+    """Add to a failed ``result`` what to write in the spec, if its sandbox lacks something."""
     if result.error is None:
         return result
     text = result.text
-    note = _missing_module(text, tool) or _closed_network(text, tool, allow)
+    note = _missing_module(text, tool) or _closed_network(text, tool, allow) or _missing_program(text, tool)
     if not note or note in text:
         return result
     *before, last = result.content or (Text(""),)
@@ -69,6 +79,23 @@ def _missing_module(text: str, tool: ToolSpec) -> str:
     hint = f"'{name}' is not in the sandbox: add {package}"
     is_known = name in PACKAGES or any(file.path == f"{name}.py" for file in backend.files)
     return hint if is_known else f"{hint}; for a file next to the spec, add files: [{name}.py]"
+
+
+def _missing_program(text: str, tool: ToolSpec) -> str:
+    """Return which image has the program that the base image lacks, or an empty string if that is not the cause."""
+    match, sandbox = _PROGRAM.search(text), tool.sandbox
+    if (
+        match is None
+        or sandbox.image is not None
+        or sandbox.build is not None
+        or not isinstance(tool.backend, ShellBackend)
+    ):
+        return ""
+    name = match["argv"] or match["sh"] or match["bash"]
+    image = "an image that has it"
+    if name in _SHELL_TOOLS:
+        image = f"toolc/shell-tools:{__version__}, which has it (to build it: toolc image build shell-tools)"
+    return f"'{name}' is not in the base image: set sandbox.image to {image}"
 
 
 def _closed_network(text: str, tool: ToolSpec, allow: Sequence[Destination]) -> str:

@@ -197,8 +197,8 @@ def unsupported_reason(profile: Profile, daemon: Daemon) -> str | None:
     """Return why this daemon cannot meet the demands of ``profile``, with the remedy; None if it can."""
     if profile.has_fork_server:
         return (
-            "lifetime: fork needs a user namespace for each sandbox, which Docker and gVisor do not offer: the "
-            "capability of its server would be one of the host; use the oci engine, or write lifetime: call"
+            "lifetime: fork needs a user namespace for each sandbox, which Docker and gVisor do not offer: its server "
+            "would have a capability on the host; use the oci engine, or write lifetime: call"
         )
     if runtime_of(profile, daemon) is None:
         return podman_isolation_error(profile) if daemon.podman else _NO_RUNTIME[profile.min_isolation]

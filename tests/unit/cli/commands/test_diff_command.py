@@ -86,11 +86,7 @@ def test_head_with_errors(repository: Repository) -> None:
 
 @pytest.mark.parametrize(
     ("format_name", "beginning"),
-    [
-        ("json", '{\n  "report": 1,\n  "findings": ['),
-        ("sarif", '{\n  "$schema"'),
-        ("github", "::error col=1,"),
-    ],
+    [("json", '{\n  "report": 1,\n  "findings": ['), ("sarif", '{\n  "$schema"'), ("github", "::error col=1,")],
 )
 def test_head_with_errors_in_a_format_for_programs(repository: Repository, format_name: str, beginning: str) -> None:
     repository.write({"specs/a.yaml": PLAIN.replace("name: look", "nam: look")})

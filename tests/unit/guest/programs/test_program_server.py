@@ -316,7 +316,9 @@ def test_a_new_program_is_not_served_with_what_was_ready_before_it(
 ) -> None:
     # A new program may get the descriptors of one that was ready, and its report would then be read too early.
     waited = "ready = self._wait()"
-    changed = changed_bundle(waited, f"{waited} | (set() if self._programs else {{*range(3, 100)}} - {{self._wire_in}})")
+    changed = changed_bundle(
+        waited, f"{waited} | (set() if self._programs else {{*range(3, 100)}} - {{self._wire_in}})"
+    )
     monkeypatch.setattr(protocol, "bundle", lambda: changed)
     opened = SandboxSession(PLAN, lambda profile: Lease(NamespaceSandbox(), profile), Egress(), Timing())
     try:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from paths import ROOT
 
 from toolc.model.json_schema import Schema
 from toolc.model.result import Text, ToolFailure, ToolResult
@@ -10,7 +13,7 @@ from toolc.model.spec.code_backends import Argv, File, PythonBackend, Script, Sh
 from toolc.model.spec.sandbox import Destination, SandboxSpec
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Template
-from toolc.runtime.sandboxed.failure_hints import explain_failure
+from toolc.runtime.sandboxed.failure_hints import _SHELL_TOOLS, explain_failure
 
 FAILED = ToolFailure("execution", "failed")
 
@@ -55,6 +58,29 @@ def test_a_missing_module_has_the_hint_of_the_check() -> None:
 
 def test_a_missing_module_of_another_program_is_not_explained() -> None:
     assert missing("yaml", tool(shell("python3 x.py"))) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("command not found: ffmpeg", "'ffmpeg' is not in the base image: set sandbox.image to an image that has it"),
+        ("/tool/script: 3: jq: not found", "'jq' is not in the base image: set sandbox.image to toolc/shell-tools:"),
+        ("bash: line 1: g++: command not found", "'g++' is not in the base image: set sandbox.image to an image"),
+        ("error: the file a: not found in b", ""),
+        ("command not found: /opt/x", ""),
+    ],
+)
+def test_a_missing_program_is_in_another_image(text: str, note: str) -> None:
+    found = last_line(text, tool(shell("")))
+    assert found.startswith(note)
+    assert bool(found) == bool(note)
+    assert last_line(text, tool(shell(""), image="debian:12")) == ""
+    assert last_line(text, tool(python())) == ""
+
+
+def test_the_image_with_more_programs_has_those_that_are_named() -> None:
+    dockerfile = (ROOT / "sandbox-images/shell-tools/Dockerfile").read_text(encoding="utf-8")
+    assert {*_SHELL_TOOLS.values()} <= {*re.findall(r"[a-z0-9-]+", dockerfile)}
 
 
 CLOSED = "not connected: the tool has no network; add {} to sandbox.network.allow"
