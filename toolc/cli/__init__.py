@@ -3,7 +3,7 @@
 Start reading in ``main``. ``commands`` has one module per command, ``output`` prints for users.
 
 - ``code_owners``: the lines of ``CODEOWNERS`` that ``toolc init`` writes or prints. Public: ``CodeOwners``,
-  ``code_owners``, ``owner``.
+  ``code_owners``, ``owner``, ``repository_top``.
 - ``common``: options that several commands have (``--engine``, ``--policy``, ``--format``), and printing of findings.
   Public: ``FINDINGS``, ``note``.
 - ``inputs``: arguments of a call, registries, the user's configuration and secrets, approval by the lock file and
