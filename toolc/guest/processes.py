@@ -31,6 +31,9 @@ KILL_INTERVAL = 0.005
 KILL_TIMEOUT = 1.0
 """How long killed processes may run without one of them ending, in seconds. Longer means a hung file system."""
 
+KILL_LIMIT = 3.0
+"""How long killed processes may run, in seconds. Longer means that they make new ones faster than they are killed."""
+
 NOT_STARTED_STATUS = 127
 """The worker's exit status if the call could not start. The reason is sent on the control pipe."""
 
@@ -67,15 +70,17 @@ class KillTimer:
 
     def __init__(self, now: float) -> None:
         """``now`` is a time of the monotonic clock, as in ``has_expired``."""
-        self._seconds = 0.0
+        self._seconds = self._total = 0.0
         self._checked = now
         self._ended = 0
 
     def has_expired(self, now: float, ended: int) -> bool:
-        """Return whether ``KILL_TIMEOUT`` has passed. ``ended`` is the number of processes that have ended so far."""
-        self._seconds = self._seconds + min(now - self._checked, KILL_INTERVAL) if ended == self._ended else 0.0
+        """Return whether the time is over. ``ended`` is the number of processes that have ended so far."""
+        passed = min(now - self._checked, KILL_INTERVAL)
+        self._total += passed
+        self._seconds = self._seconds + passed if ended == self._ended else 0.0
         self._checked, self._ended = now, ended
-        return self._seconds >= KILL_TIMEOUT
+        return self._seconds >= KILL_TIMEOUT or self._total >= KILL_LIMIT
 
 
 class Children:

@@ -213,6 +213,9 @@ class EngineSandbox(Protocol):
         The answer comes from counters or events. Call this while the sandbox is alive, or after ``close``.
         """
 
+    def memory_kills(self) -> int:
+        """Return how many processes the kernel has killed for this reason; 1 if the engine has no counter."""
+
     def error_output(self) -> str:
         """Return the error output of the engine or the guest, at most 4 KiB: the cause if the sandbox died."""
 

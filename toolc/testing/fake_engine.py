@@ -154,6 +154,10 @@ class FakeSandbox:
         """Return whether the script's outcome was ``out_of_memory``."""
         return self._guest.out_of_memory
 
+    def memory_kills(self) -> int:
+        """Return 1 if ``out_of_memory``, else 0."""
+        return int(self.out_of_memory())
+
     def error_output(self) -> str:
         """Return the exception that the script raised, or an empty string."""
         return self._guest.error_output

@@ -140,6 +140,8 @@ def test_memory_and_processes_are_limited(any_engine: Engine) -> None:
     with Executor(Registry(), engine=any_engine) as executor, executor.sandbox(profile) as sandbox:
         grown = sandbox.exec(["python3", "-c", "x = bytearray(200_000_000)"])
         assert (grown.out_of_memory, grown.exit_code) == (True, 137)
+        killed = sandbox.exec(["sh", "-c", "kill -9 $$"])
+        assert (killed.out_of_memory, killed.exit_code) == (False, 137)
         assert shell(sandbox, "for i in $(seq 100); do sleep 100 & done").exit_code != 0
         assert sandbox.exec(["true"]).exit_code in {0, 126}
 

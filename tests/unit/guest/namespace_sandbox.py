@@ -82,6 +82,9 @@ class NamespaceSandbox:
     def out_of_memory(self) -> bool:
         return False
 
+    def memory_kills(self) -> int:
+        return 0
+
     def error_output(self) -> str:
         if self._stderr.closed:
             return self._errors

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolc.guest.processes import KILL_INTERVAL, KILL_TIMEOUT, KillTimer
+from toolc.guest.processes import KILL_INTERVAL, KILL_LIMIT, KILL_TIMEOUT, KillTimer
 
 ROUNDS = round(KILL_TIMEOUT / KILL_INTERVAL)
 
@@ -19,8 +19,14 @@ def test_it_expires_when_no_process_ends_for_a_second() -> None:
 
 
 def test_it_starts_again_when_a_process_ends() -> None:
-    timer = KillTimer(0.0)
-    assert not any(checks(timer, KILL_INTERVAL, [number // (ROUNDS // 2) for number in range(10 * ROUNDS)]))
+    found = checks(KillTimer(0.0), KILL_INTERVAL, [number // (ROUNDS // 2) for number in range(2 * ROUNDS)])
+    assert not any(found)
+
+
+def test_it_expires_when_processes_end_without_end() -> None:
+    found = checks(KillTimer(0.0), KILL_INTERVAL, [*range(round(KILL_LIMIT / KILL_INTERVAL) + 2)])
+    assert not any(found[:-4])
+    assert found[-1]
 
 
 @pytest.mark.parametrize("pause", [0.1, 5.0], ids=["busy processors", "a machine that was suspended"])

@@ -46,6 +46,9 @@ from toolc.guest.streams import MAX_MESSAGE, InputPipe, OutputPipe
 
 __all__ = ["SIGNALS", "Program", "Request", "not_started", "require_orphans"]
 
+F_GETPIPE_SZ, PIPE_BYTES = 1032, 64 * 1024
+"""From ``linux/fcntl.h``, and the usual size of a pipe."""
+
 PR_SET_CHILD_SUBREAPER = 36
 """From ``linux/prctl.h``."""
 
@@ -102,7 +105,8 @@ class Program:
         self.deadline: float | None = monotonic() + request.timeout_ms / 1000
         self.has_ended = False
         self._timed_out = False
-        self._report: bytes | None = None
+        self._report: dict[str, object] | None = None
+        self._last: dict[int, int] = {}
         self._oom_kills = oom_kills()
         self._has_terminal = request.terminal is not None
         with ExitStack() as undo:
@@ -141,11 +145,11 @@ class Program:
         for output in self._outputs.values():
             if output.may_send and output.fd in ready and len(out) < limit:
                 output.pump(out)
+        if self._report is None and self._report_fd in ready:
+            self._read_report()
         if self.deadline is not None and now >= self.deadline:
             self._timed_out = True
             self.kill()
-        if self._report is None and self._report_fd in ready:
-            self._read_report()
         if self._report is not None:
             self._finish(self._report, out, limit)
 
@@ -168,27 +172,41 @@ class Program:
 
     def _read_report(self) -> None:
         with open(self._report_fd, "rb") as file:
-            self._report = file.read()
+            report = file.read()
         os.waitpid(self._supervisor, 0)
         self.kill()
-        if not self._report:
+        if not report:
             raise RuntimeError("processes of a program are left: they cannot be killed, or only the supervisor was")
+        self._report = json.loads(report)
+        # What processes that it left running write from now on is not its output.
+        self._last = {
+            stream: output.sent + _capacity(output.fd) for stream, output in self._outputs.items() if output.is_open
+        }
 
-    def _finish(self, report: bytes, out: bytearray, limit: int) -> None:
+    def _finish(self, report: dict[str, object], out: bytearray, limit: int) -> None:
         """Send what is left in the pipes. Processes that the program left running may keep them open."""
-        for output in self._outputs.values():
+        for stream, output in self._outputs.items():
             while output.may_send and len(out) < limit:
-                if not output.pump(out):
+                if output.sent >= self._last[stream] or not output.pump(out):
                     output.end(out)
         if any(output.is_open for output in self._outputs.values()):
             return
         self.stdin.close()
         before, kills = self._oom_kills, oom_kills()
-        ended = json.loads(report)
-        ended["timed_out"] = self._timed_out
+        # A program that ended just before it was killed has ended in time, and what it left is still running.
+        is_killed = report.pop("killed", False)
+        ended = {**report, "timed_out": self._timed_out and is_killed}
         ended["oom_kills"] = None if kills is None or before is None else kills - before
         out += frames.encode(frames.CLOSE, self.stream, json.dumps(ended).encode())
         self.has_ended = True
+
+
+def _capacity(fd: int) -> int:
+    """Return how many bytes a pipe can hold at most; see fcntl(2). A terminal holds less than a pipe of usual size."""
+    try:
+        return fcntl.fcntl(fd, F_GETPIPE_SZ)
+    except OSError:
+        return PIPE_BYTES
 
 
 def _kept(undo: ExitStack, *descriptors: int) -> tuple[int, ...]:
@@ -235,7 +253,8 @@ def _supervise(request: Request, job: Job, streams: list[int], report: int, runn
         if ended is not None:
             with open(notes, "rb") as file:
                 note = json.loads(file.read() or b"{}")
-            write_all(report, json.dumps(_report(*ended, note)).encode())
+            status, cpu_ms, is_killed = ended
+            write_all(report, json.dumps({**_report(status, cpu_ms, note), "killed": is_killed}).encode())
     finally:
         os._exit(0)
 
@@ -278,8 +297,11 @@ def _adopt_orphans(*, adopts: bool) -> None:
         raise OSError(ctypes.get_errno(), "PR_SET_CHILD_SUBREAPER")
 
 
-def _wait(child: int, running: int, exits: int) -> tuple[int, float] | None:
-    """Return the status of the program and its processor time; None if a killed process does not end."""
+def _wait(child: int, running: int, exits: int) -> tuple[int, float, bool] | None:
+    """Return the status of the program, its processor time, and whether all its processes were killed.
+
+    Return None if a killed process does not end.
+    """
     ended: tuple[int, float] | None = None
     exited = 0
     kill_timer: KillTimer | None = None
@@ -299,7 +321,7 @@ def _wait(child: int, running: int, exits: int) -> tuple[int, float] | None:
         except ChildProcessError:
             all_ended = True
         if ended is not None and (all_ended or kill_timer is None):
-            return ended
+            return (*ended, kill_timer is not None)
         if kill_timer is not None:
             if kill_timer.has_expired(monotonic(), exited):
                 return None

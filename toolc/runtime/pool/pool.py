@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from toolc.model import argument_checks
@@ -74,6 +75,10 @@ class Lease:
         self.ready = ready
         self.is_current = is_current
 
+    @cached_property
+    def _removal(self) -> Removal:
+        return Removal(self.profile.workspace, self.sandbox.close)
+
     def record_start(self, timing: Timing) -> None:
         """Record how long it took to get the sandbox."""
         if self.ready is None:
@@ -87,23 +92,26 @@ class Lease:
 
         Raises ``InfrastructureError`` if it cannot be stopped; then the workspace is busy.
         """
-        self._remove(self.sandbox.close)
+        self._remove()
 
     def close_empty(self) -> None:
         """Stop a sandbox in which no process of the call is left. It may be removed after this method returns."""
         self.close()
+
+    def mark_busy(self) -> None:
+        """Mark the workspace as busy until the sandbox is removed, because a killed process is left in it."""
+        self._removal.mark()
 
     def close_left(self) -> None:
         """Stop a sandbox in which a killed process is left. Raises ``InfrastructureError`` always."""
         self.close()
         raise InfrastructureError(NOT_ENDED)
 
-    def _remove(self, close: Callable[[], None]) -> None:
-        removal = Removal(self.profile.workspace, close)
+    def _remove(self) -> None:
         try:
-            removal.run()
+            self._removal.run()
         except BaseException:
-            removal.mark()
+            self._removal.mark()
             raise
 
 
@@ -116,10 +124,14 @@ class PoolLease(Lease):
         super().__init__(sandbox.sandbox, profile, ready)
         self._pool_sandbox = sandbox
 
+    @cached_property
+    def _removal(self) -> Removal:
+        return Removal(self.profile.workspace, self._pool_sandbox.close)
+
     def close(self) -> None:
         """See ``Lease``."""
         try:
-            self._remove(self._pool_sandbox.close)
+            self._remove()
         finally:
             KEEPER.call_ended(self._pool_sandbox.kind)
 
@@ -130,9 +142,8 @@ class PoolLease(Lease):
 
     def close_left(self) -> None:
         """See ``Lease``. The sandbox is removed in the background, and until then its workspace is busy."""
-        removal = Removal(self.profile.workspace, self._pool_sandbox.close)
-        removal.mark()
-        KEEPER.spawn(self._pool_sandbox.kind.owner, removal.run_and_log)
+        self._removal.mark()
+        KEEPER.spawn(self._pool_sandbox.kind.owner, self._removal.run_and_log)
         KEEPER.call_ended(self._pool_sandbox.kind)
         raise InfrastructureError(NOT_ENDED)
 

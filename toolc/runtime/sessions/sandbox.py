@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -26,14 +25,7 @@ from toolc.model.spec.sandbox import MIB
 from toolc.runtime.call_details import Timing, sandbox_details
 from toolc.runtime.cancellation import Cancellation, poll_ms
 from toolc.runtime.egress.broker import Broker, Egress
-from toolc.runtime.sessions.programs import (
-    SIGNALED,
-    ProgramEnd,
-    ProgramRequest,
-    ProgramState,
-    ProgramTable,
-    TerminalSize,
-)
+from toolc.runtime.sessions.programs import ProgramEnd, ProgramRequest, ProgramState, ProgramTable, TerminalSize
 from toolc.runtime.sessions.server import Start
 from toolc.runtime.wire.call_loop import (
     EXPIRY_SECONDS,
@@ -47,6 +39,7 @@ from toolc.runtime.wire.call_loop import (
 )
 from toolc.runtime.wire.protocol import CallTooLargeError, Conversation, ExitReport
 from toolc.runtime.wire.session import LIFE_MS
+from toolc.runtime.workspace.busy import NOT_ENDED
 from toolc.runtime.workspace.growth import INTERVAL_SECONDS, WorkspaceGrowth
 from toolc.sandbox.selection import in_use
 
@@ -73,7 +66,7 @@ class SandboxSession:
         self._cleanup = ExitStack()
         with self._cleanup:
             self._cleanup.enter_context(in_use())
-            lease = start(plan.profile)
+            lease = self._lease = start(plan.profile)
             self._cleanup.callback(lease.close)
             lease.record_start(timing)
             self._sandbox = lease.sandbox
@@ -180,12 +173,15 @@ class SandboxSession:
         """Close the sandbox and return the error for its death."""
         return sandbox_died(self._sandbox, message)
 
-    def with_memory(self, end: ProgramEnd) -> ProgramEnd:
+    def memory_kills(self) -> int:
+        """Return how many processes of the sandbox the kernel has killed because memory ran out."""
+        return self._sandbox.memory_kills()
+
+    def with_memory(self, end: ProgramEnd, kills_before: int) -> ProgramEnd:
         """Return ``end`` with the engine's answer if the guest does not know whether memory ran out."""
         if end.out_of_memory is not None:
             return end
-        is_killed = end.exit_code == SIGNALED + signal.SIGKILL and not end.timed_out
-        return replace(end, out_of_memory=is_killed and self._sandbox.out_of_memory())
+        return replace(end, out_of_memory=self.memory_kills() > kills_before)
 
     def _call(self, plan: Plan) -> None:
         """Wait until the sandbox is ready, and start the server of its programs."""
@@ -253,6 +249,10 @@ class SandboxSession:
 
     def _ended(self, report: ExitReport) -> InfrastructureError:
         """Return the error for the end of the guest's server, which a program may have killed."""
+        if not report.processes_ended:
+            # The sandbox is not closed: that would wait for its processes.
+            self._lease.mark_busy()
+            return InfrastructureError(NOT_ENDED)
         if report.oom_kills or self._sandbox.out_of_memory():
             return SandboxDiedError(OUT_OF_MEMORY)
         if report.ending == "not_started":
@@ -275,6 +275,7 @@ class Program:
         """Start the program. The caller holds the lock of ``session``."""
         self._session = session
         self._deadline = monotonic() + request.timeout_ms / 1000 + GRACE_SECONDS
+        self._kills_before = session.memory_kills()
         self._changed = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         # Once only, also if no thread calls ``wait``, or one calls it again.
         self._close = finalize(self, os.close, self._changed)
@@ -304,10 +305,12 @@ class Program:
             self._session.send()
 
     def kill(self) -> None:
-        """Kill the program and all its descendants. ``wait`` returns its end."""
+        """Kill the program and all its descendants. ``wait`` returns its end, or raises ``SandboxDiedError``."""
         with self._session.lock:
             self._session.programs.kill(self.state)
             self._session.send()
+            self._deadline = min(self._deadline, monotonic() + GRACE_SECONDS)
+            self.state.notify()
 
     def wait(self, on_output: OnOutput | None = None, cancellation: Cancellation | None = None) -> ProgramEnd:
         """Return the end of the program. ``on_output`` is called on this thread with its output.
@@ -344,12 +347,11 @@ class Program:
                     on_output(stream, data)
                 self._deadline += monotonic() - started
             if end is not None:
-                return self._session.with_memory(end)
+                return self._session.with_memory(end, self._kills_before)
             if cancellation is not None and cancellation.is_cancelled and not was_cancelled:
                 was_cancelled = True
                 poll.unregister(cancellation.fileno())
                 self.kill()
-                self._deadline = min(self._deadline, monotonic() + GRACE_SECONDS)
             if monotonic() >= self._deadline:
                 error = self._session.died("the sandbox did not end a program at its time limit; open another one")
                 self._session.fail(error)
@@ -361,7 +363,6 @@ class Program:
     def _kill_and_wait(self) -> None:
         with suppress(InfrastructureError, OSError):
             self.kill()
-            self._deadline = min(self._deadline, monotonic() + GRACE_SECONDS)
             self._wait(None, None)
 
 

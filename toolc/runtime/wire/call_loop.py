@@ -27,11 +27,11 @@ from toolc.sandbox.base import EngineSandbox
 START_SECONDS: Final = 60.0
 """How long a guest may take from its first byte to READY, in seconds."""
 
-GRACE_SECONDS: Final = 0.5
-"""How long to wait after the deadline for the guest's own exit report, in seconds."""
+GRACE_SECONDS: Final = 1.5
+"""How long a guest may take to end a call at its deadline, or when the host stops it, in seconds.
 
-STOP_SECONDS: Final = 1.5
-"""How long a guest may take to end a call that the host stops, in seconds: longer than it waits for each process."""
+This is longer than it waits for a process that does not end.
+"""
 
 DELIVERY_SECONDS: Final = 1.0
 """How long servers may take after a call to receive the data that it has sent, in seconds."""
@@ -231,7 +231,7 @@ class WireLoop:
         self.conversation.stop()
         rest = replace(self, cancellation=None, broker=None, growth=None)
         try:
-            rest.run_until(monotonic() + STOP_SECONDS, lambda: self.conversation.exit_report is not None)
+            rest.run_until(monotonic() + GRACE_SECONDS, lambda: self.conversation.exit_report is not None)
         except (ProtocolError, StreamEndError):
             return None
         report = self.conversation.exit_report

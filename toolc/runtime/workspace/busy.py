@@ -25,6 +25,9 @@ NOT_ENDED: Final = (
 )
 """The message of a call that leaves such a process."""
 
+RETRY_SECONDS: Final = 0.5
+"""How long a call waits for a removal that is tried again, in seconds."""
+
 
 class Removal:
     """The removal of the sandbox of a call whose processes were killed."""
@@ -35,6 +38,7 @@ class Removal:
         self._close = close
         self._is_running = threading.Lock()
         self._is_done = False
+        self._failure = ""
 
     def run(self) -> None:
         """Remove the sandbox; then its workspace is free. Raises ``InfrastructureError`` if that fails."""
@@ -48,18 +52,29 @@ class Removal:
     def mark(self) -> None:
         """Mark the workspace as busy until the sandbox is removed, unless it is a view for one call only."""
         with _MARKS.lock:
-            if self.workspace is not None and not self.workspace.scratch and not self._is_done:
+            if self.workspace is None or self.workspace.scratch or self._is_done:
+                return
+            if self not in _MARKS.removals:
                 _MARKS.removals.append(self)
 
     def run_again(self) -> str:
-        """Remove the sandbox unless a thread does that now. Return why it is left; empty if it was removed."""
-        if self._is_running.locked():
-            return "its sandbox is still being removed"
+        """Remove the sandbox, unless a thread does that now. Return why it is left; empty if it was removed.
+
+        Wait for a moment only: a process that hangs delays the removal for seconds.
+        """
+        if not self._is_running.locked():
+            thread = threading.Thread(target=self._try, name="toolc removal", daemon=True)
+            thread.start()
+            thread.join(RETRY_SECONDS)
+        with _MARKS.lock:
+            return "" if self._is_done else self._failure or "its sandbox is still being removed"
+
+    def _try(self) -> None:
+        self._failure = ""
         try:
             self.run()
         except InfrastructureError as error:
-            return str(error)
-        return ""
+            self._failure = str(error)
 
     def run_and_log(self) -> None:
         """Remove the sandbox, and log a failure, because no call waits for this removal."""

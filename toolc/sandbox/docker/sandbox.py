@@ -82,6 +82,10 @@ class DockerSandbox:
             self.guarded and self._killed_unexpectedly() and oom_kill_possible(self.kernel_kills)
         )
 
+    def memory_kills(self) -> int:
+        """Return 1 if ``out_of_memory``, else 0: the daemon does not count."""
+        return int(self.out_of_memory())
+
     def error_output(self) -> str:
         """Return the beginning of the guest's stderr, with a note if the sandbox was killed."""
         output = self.attached.error_output()

@@ -191,6 +191,10 @@ class ForkedProcess(SocketStream):
             return self._server.out_of_memory()
         return self._server.shortages().memory_kills > self.shortages.memory_kills
 
+    def memory_kills(self) -> int:
+        """Return 1 if ``out_of_memory``, else 0."""
+        return int(self.out_of_memory())
+
     def error_output(self) -> str:
         """Return the error output of the server and of the processes of its calls, at most 4 KiB."""
         return self._server.error_output()

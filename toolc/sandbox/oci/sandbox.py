@@ -211,6 +211,12 @@ class OciSandbox(SocketStream):
         with self._lock:
             return self._out_of_memory if self._closed else self._ran_out_of_memory()
 
+    def memory_kills(self) -> int:
+        """Return how many processes of the sandbox the kernel has killed because memory ran out; 1 if unknown."""
+        if self._memory_events is not None and (kills := cgroups.oom_kills(self._memory_events)) is not None:
+            return kills
+        return int(self.out_of_memory())
+
     def error_output(self) -> str:
         """Return the runtime's own error if there was one, else the guest's error output."""
         self._errors.drain()

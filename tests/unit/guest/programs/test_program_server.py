@@ -14,7 +14,7 @@ import pytest
 from namespace_sandbox import NamespaceSandbox, changed_bundle
 
 from toolc.guest import frames
-from toolc.model.errors import SandboxDiedError, UsageError
+from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan, Profile, Programs
 from toolc.model.spec.code_backends import File
@@ -23,6 +23,7 @@ from toolc.runtime.call_details import Timing
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress.broker import Egress
 from toolc.runtime.pool.pool import Lease
+from toolc.runtime.sessions import sandbox
 from toolc.runtime.sessions.programs import ProgramEnd, ProgramRequest, TerminalSize
 from toolc.runtime.sessions.sandbox import Program, SandboxSession
 from toolc.runtime.wire import protocol
@@ -163,6 +164,39 @@ def test_the_time_limit_kills_all_descendants(session: SandboxSession) -> None:
     end = run(session, replace(shell(script), timeout_ms=500))
     assert (end.timed_out, end.exit_code, end.stdout.text()) == (True, 137, "begun\n")
     assert processes(session) == []
+
+
+def test_a_program_that_ends_near_its_time_limit_has_ended_in_time_or_was_killed(session: SandboxSession) -> None:
+    for number in range(12):
+        script = f"sleep 1000 & sleep 0.{190 + number * 2}; echo ended"
+        end = run(session, replace(shell(script), timeout_ms=200))
+        left = [each for each in processes(session) if "sleep 1000" in each]
+        assert end.timed_out == (not left), end
+        assert end.exit_code == (137 if end.stdout.text() == "" else 0)
+        run(session, "kill $(pidof sleep); true")
+
+
+def test_what_a_process_in_the_background_writes_after_the_end_is_not_waited_for(session: SandboxSession) -> None:
+    code = (
+        "import os, fcntl, time; fcntl.fcntl(1, 1031, 1 << 20)\n"
+        "if os.fork() == 0:\n  while True: os.write(1, b'x' * 65536)\n"
+        "time.sleep(0.05)"
+    )
+    end = run(session, ProgramRequest(argv=("/usr/bin/python3", "-c", code), timeout_ms=100_000, output_bytes=LIMIT))
+    assert (end.exit_code, end.timed_out) == (0, False)
+    # What was sent before the end, and what the pipe can hold.
+    assert end.stdout.total_bytes < 100_000_000
+
+
+def test_a_program_that_stops_its_supervising_process_can_be_killed(
+    session: SandboxSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "GRACE_SECONDS", 0.3)
+    program = session.start(shell("kill -STOP $PPID; sleep 1000"))
+    time.sleep(0.3)
+    threading.Timer(0.2, program.kill).start()
+    with pytest.raises(SandboxDiedError, match="did not end a program"):
+        program.wait()
 
 
 def test_the_end_of_one_program_does_not_affect_others(session: SandboxSession) -> None:
@@ -329,6 +363,19 @@ def test_a_new_program_is_not_served_with_what_was_ready_before_it(
     finally:
         opened.close()
     assert (end.exit_code, end.stdout.text()) == (0, "later\n")
+
+
+def test_a_process_that_hangs_in_the_kernel_is_reported_at_once(guest: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = '"processes_ended": self._children.all_exited or self._has_replied'
+    changed = changed_bundle(known, '"processes_ended": False')
+    monkeypatch.setattr(protocol, "bundle", lambda: changed)
+    opened = SandboxSession(PLAN, lambda profile: Lease(NamespaceSandbox(), profile), Egress(), Timing())
+    try:
+        with pytest.raises(InfrastructureError, match=r"^a process of the call was killed but has not ended"):
+            run(opened, "kill -9 -1")
+        assert opened._sandbox.fileno() >= 0, "it is closed only with the session"
+    finally:
+        opened.close()
 
 
 def test_waiting_again_returns_the_same_end_and_closes_nothing(session: SandboxSession) -> None:

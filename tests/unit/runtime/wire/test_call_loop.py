@@ -210,7 +210,7 @@ def test_a_guest_ends_a_call_that_the_host_stops(ended: bool) -> None:
 def test_a_guest_that_does_not_end_a_call_has_perhaps_not_ended_its_processes(
     answers: tuple[bytes, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(call_loop, "STOP_SECONDS", 0.05)
+    monkeypatch.setattr(call_loop, "GRACE_SECONDS", 0.05)
     assert stopped_by_the_host(*answers)[0].processes_ended is None
 
 
@@ -238,6 +238,9 @@ class Rogue(FakeSandbox):
 
     def out_of_memory(self) -> bool:
         return self._oom
+
+    def memory_kills(self) -> int:
+        return int(self.out_of_memory())
 
 
 READY = frames.encode(frames.READY, 0, b"{}")

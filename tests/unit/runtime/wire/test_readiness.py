@@ -35,6 +35,9 @@ class Scripted(SocketStream):
     def out_of_memory(self) -> bool:
         return False
 
+    def memory_kills(self) -> int:
+        return int(self.out_of_memory())
+
     def error_output(self) -> str:
         return "its last words"
 

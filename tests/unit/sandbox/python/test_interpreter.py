@@ -35,6 +35,9 @@ class FakeSandbox(SocketStream):
     def out_of_memory(self) -> bool:
         return self._oom
 
+    def memory_kills(self) -> int:
+        return int(self.out_of_memory())
+
 
 def starting(output: bytes, *, oom: bool = False) -> Start:
     return lambda _arguments: cast("EngineSandbox", FakeSandbox(output, oom=oom))
