@@ -53,6 +53,8 @@ GRACE_SECONDS: Final = 5.0
 
 OUT_OF_MEMORY: Final = "the sandbox exceeded its memory limit and ended; open another one"
 
+NOT_KILLED: Final = "the sandbox did not end a program that was killed or reached its time limit; open another one"
+
 
 class SandboxSession:
     """An open sandbox. Safe to use from several threads. It must be closed."""
@@ -353,7 +355,7 @@ class Program:
                 poll.unregister(cancellation.fileno())
                 self.kill()
             if monotonic() >= self._deadline:
-                error = self._session.died("the sandbox did not end a program at its time limit; open another one")
+                error = self._session.died(NOT_KILLED)
                 self._session.fail(error)
                 raise error
             poll.poll(poll_ms(self._deadline - monotonic()))
