@@ -235,6 +235,12 @@ def test_a_file_system_without_mapped_mounts_is_refused(engine: OciEngine) -> No
         start(engine, "", profile)
 
 
+def test_a_workspace_that_is_removed_while_a_sandbox_starts_is_named(engine: OciEngine, tmp_path: Path) -> None:
+    profile = Profile(workspace=Mount(source=str(tmp_path / "gone"), mode="ro", owner=0, group=0))
+    with pytest.raises(InfrastructureError, match="gone was removed or replaced while a sandbox was being started"):
+        start(engine, "", profile)
+
+
 @pytest.mark.parametrize(
     ("profile", "words"),
     [

@@ -9,6 +9,7 @@ ends because its stream ends; the janitor removes the folder, and the control gr
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import threading
@@ -261,6 +262,9 @@ class OciEngine:
             return mounts.open_mapped_tree(mount.pinned or mount.source, namespace)
         except OSError as error:
             raise_shortage(error)
+            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                message = f"{mount.source} was removed or replaced while a sandbox was being started; call again"
+                raise InfrastructureError(message) from error
             raise InfrastructureError(
                 f"{mount.source} belongs to root and cannot be mounted as another user's ({error.strerror}): "
                 "its file system or this kernel does not support mounts with mapped ids; give the folder to an "
