@@ -165,7 +165,8 @@ def find_registry(target: str, registry: str | None, builtin: str | None = None)
         missing = f"there is no file or folder {str(Path(target))!r}"
         is_name = TOOL_NAME.fullmatch(target) is not None
         if not is_name and (similar := _similar_path(source)):
-            raise UsageError(f"{missing}; did you mean {similar!r}?")
+            suffix = "" if name is None else f"#{name}"
+            raise UsageError(f"{missing}; did you mean {similar + suffix!r}?")
         path = f"write the path of its spec, such as specs/{target}.yaml; " if is_name else ""
         raise UsageError(
             f"{missing}; {path}"

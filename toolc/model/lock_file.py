@@ -12,6 +12,7 @@ The digests do not depend on toolc's version or on the format of a provider, so 
 """
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,7 +132,7 @@ class Lock:
                 data = file.read(MAX_BYTES + 1)
             text = data.decode("utf-8")
         except FileNotFoundError:
-            option = "" if path.name == LOCK_NAME else f" --lock {path}"
+            option = "" if path == Path(LOCK_NAME) else f" --lock {shlex.quote(str(path))}"
             message = f"{path} does not exist, so no tool is approved; create it with: toolc lock{option}"
             raise LockError(message) from None
         except (OSError, UnicodeError) as error:

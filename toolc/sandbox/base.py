@@ -214,7 +214,7 @@ class EngineSandbox(Protocol):
         """
 
     def memory_kills(self) -> int:
-        """Return how many processes the kernel has killed for this reason; 1 if the engine has no counter."""
+        """Return how many processes the kernel has killed for this reason; 0 or 1 if the engine does not count."""
 
     def error_output(self) -> str:
         """Return the error output of the engine or the guest, at most 4 KiB: the cause if the sandbox died."""

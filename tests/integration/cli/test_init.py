@@ -247,15 +247,21 @@ def test_owners_of_a_repository_around_the_folder_are_printed(
 
 
 @pytest.mark.parametrize(
-    ("host", "printed"),
+    ("host", "name", "change"),
     [
-        ("github", "move tools/.github to {}, and in the workflow, pass 'specs: tools/specs' to the action\n"),
-        ("gitlab", "move tools/.gitlab-ci.yml to {}, and in it, set SPECS to tools/specs\n"),
+        ("github", ".github", "in the workflow, pass 'specs: tools/specs' to the action"),
+        ("gitlab", ".gitlab-ci.yml", "in .gitlab-ci.yml, set SPECS to tools/specs"),
     ],
 )
 def test_ci_files_below_the_top_of_a_repository_must_be_moved(
-    host: str, printed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    host: str, name: str, change: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / ".git").mkdir()
     assert run("init", str(tmp_path / "tools"), "--ci", host) == 0
-    assert printed.format(tmp_path) in capsys.readouterr().out
+    printed = (
+        f"then, in {tmp_path}, where CI reads its files:\n"
+        f"  mv tools/{name} tools/.pre-commit-config.yaml .\n"
+        f"  {change}; in .pre-commit-config.yaml, replace specs by tools/specs\n"
+        "  before the first review: toolc lock tools/specs\n"
+    )
+    assert printed in capsys.readouterr().out

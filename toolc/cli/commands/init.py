@@ -114,9 +114,11 @@ def command(directory: str | None, tool: str | None, host: str | None, owners: t
     change = f"cd {shlex.quote(directory)} && " if directory != "." else ""
     print(f"try: {change}toolc run specs/hello.yaml --arg name=Ada")
     if host:
-        print("then, before the first review: toolc lock specs")
-        if (top := repository_top(folder)) != folder.resolve():
-            _explain_ci(host, folder, top)
+        inside = folder.resolve().relative_to(top := repository_top(folder)).as_posix()
+        if inside == ".":
+            print("then, before the first review: toolc lock specs")
+        else:
+            _explain_ci(host, top, inside)
     _explain(rules, has_owner=bool(owners))
 
 
@@ -171,15 +173,17 @@ def _write(directory: str, texts: Mapping[str, str]) -> None:
         raise UsageError(f"{error.filename or directory} cannot be written: {error.strerror}") from None
 
 
-def _explain_ci(host: str, folder: Path, top: Path) -> None:
-    """Print what to change in the files for CI of a folder that is not the top of its repository."""
-    inside = folder.resolve().relative_to(top)
+def _explain_ci(host: str, top: Path, inside: str) -> None:
+    """Print what to change in the files for CI of the folder ``inside`` of a repository."""
     files = {
         "github": (".github", f"in the workflow, pass 'specs: {inside}/specs' to the action"),
-        "gitlab": (".gitlab-ci.yml", f"in it, set SPECS to {inside}/specs"),
+        "gitlab": (".gitlab-ci.yml", f"in .gitlab-ci.yml, set SPECS to {inside}/specs"),
     }
     name, change = files[host]
-    print(f"only the top of the repository can have files for CI: move {inside}/{name} to {top}, and {change}")
+    print(f"then, in {top}, where CI reads its files:")
+    print(f"  mv {shlex.quote(f'{inside}/{name}')} {shlex.quote(f'{inside}/.pre-commit-config.yaml')} .")
+    print(f"  {change}; in .pre-commit-config.yaml, replace specs by {inside}/specs")
+    print(f"  before the first review: toolc lock {shlex.quote(f'{inside}/specs')}")
 
 
 def _explain(rules: CodeOwners, *, has_owner: bool) -> None:

@@ -46,8 +46,11 @@ from toolc.guest.streams import MAX_MESSAGE, InputPipe, OutputPipe
 
 __all__ = ["SIGNALS", "Program", "Request", "not_started", "require_orphans"]
 
-F_GETPIPE_SZ, PIPE_BYTES = 1032, 64 * 1024
-"""From ``linux/fcntl.h``, and the usual size of a pipe."""
+F_GETPIPE_SZ = 1032
+"""From ``linux/fcntl.h``."""
+
+TERMINAL_BYTES = 128 * 1024
+"""The most output that a terminal holds, in gVisor; in Linux it is less."""
 
 PR_SET_CHILD_SUBREAPER = 36
 """From ``linux/prctl.h``."""
@@ -202,11 +205,11 @@ class Program:
 
 
 def _capacity(fd: int) -> int:
-    """Return how many bytes a pipe can hold at most; see fcntl(2). A terminal holds less than a pipe of usual size."""
+    """Return how many bytes a pipe or a terminal can hold at most; see fcntl(2)."""
     try:
         return fcntl.fcntl(fd, F_GETPIPE_SZ)
     except OSError:
-        return PIPE_BYTES
+        return TERMINAL_BYTES
 
 
 def _kept(undo: ExitStack, *descriptors: int) -> tuple[int, ...]:

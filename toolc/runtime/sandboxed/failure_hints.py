@@ -17,8 +17,7 @@ from toolc.runtime.egress.policy import decide
 _MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '(?P<name>[\w.]+)'")
 _PROGRAM: Final = re.compile(
     r"^command not found: (?P<argv>[\w.+-]+)$"  # toolc.guest.processes
-    r"|: (?P<sh>[\w.+-]+): not found$"  # dash, busybox
-    r"|: (?P<bash>[\w.+-]+): command not found$",
+    r"|: (?:line )?[0-9]+: (?P<script>[\w.+-]+): (?:command )?not found$",  # dash, busybox, bash
     re.MULTILINE,
 )
 _SHELL_TOOLS: Final = {"curl": "curl", "git": "git", "jq": "jq", "rg": "ripgrep"}
@@ -91,7 +90,7 @@ def _missing_program(text: str, tool: ToolSpec) -> str:
         or not isinstance(tool.backend, ShellBackend)
     ):
         return ""
-    name = match["argv"] or match["sh"] or match["bash"]
+    name = match["argv"] or match["script"]
     image = "an image that has it"
     if name in _SHELL_TOOLS:
         image = f"toolc/shell-tools:{__version__}, which has it (to build it: toolc image build shell-tools)"

@@ -6,6 +6,7 @@ its end on its own thread.
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import threading
@@ -277,6 +278,7 @@ class Program:
         """Start the program. The caller holds the lock of ``session``."""
         self._session = session
         self._deadline = monotonic() + request.timeout_ms / 1000 + GRACE_SECONDS
+        self._is_killed = False
         self._kills_before = session.memory_kills()
         self._changed = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         # Once only, also if no thread calls ``wait``, or one calls it again.
@@ -307,17 +309,18 @@ class Program:
             self._session.send()
 
     def kill(self) -> None:
-        """Kill the program and all its descendants. ``wait`` returns its end, or raises ``SandboxDiedError``."""
+        """Kill the program and all its descendants. ``wait`` returns its end."""
         with self._session.lock:
             self._session.programs.kill(self.state)
             self._session.send()
-            self._deadline = min(self._deadline, monotonic() + GRACE_SECONDS)
+            self._is_killed = True
             self.state.notify()
 
     def wait(self, on_output: OnOutput | None = None, cancellation: Cancellation | None = None) -> ProgramEnd:
         """Return the end of the program. ``on_output`` is called on this thread with its output.
 
-        A cancellation, and an exception of ``on_output``, kill the program. Raises ``SandboxDiedError``.
+        A cancellation, and an exception of ``on_output``, kill the program. Raises ``InfrastructureError`` if the
+        sandbox has ended, or does not report the end in time.
         """
         try:
             return self._wait(on_output, cancellation)
@@ -336,6 +339,7 @@ class Program:
         if cancellation is not None:
             poll.register(cancellation.fileno(), select.POLLIN)
         was_cancelled = False
+        killed_until = math.inf
         while True:
             with self._session.lock:
                 pieces = self._session.programs.read_output(self.state)
@@ -354,11 +358,15 @@ class Program:
                 was_cancelled = True
                 poll.unregister(cancellation.fileno())
                 self.kill()
-            if monotonic() >= self._deadline:
+            if self._is_killed and (pieces or killed_until == math.inf):
+                # The guest reports the end only after all output.
+                killed_until = monotonic() + GRACE_SECONDS
+            deadline = min(self._deadline, killed_until)
+            if monotonic() >= deadline:
                 error = self._session.died(NOT_KILLED)
                 self._session.fail(error)
                 raise error
-            poll.poll(poll_ms(self._deadline - monotonic()))
+            poll.poll(poll_ms(deadline - monotonic()))
             with suppress(BlockingIOError):
                 os.eventfd_read(self._changed)
 

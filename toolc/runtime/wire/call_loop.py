@@ -30,7 +30,7 @@ START_SECONDS: Final = 60.0
 GRACE_SECONDS: Final = 1.5
 """How long a guest may take to end a call at its deadline, or when the host stops it, in seconds.
 
-This is longer than it waits for a process that does not end.
+This is longer than it usually waits for a process that hangs.
 """
 
 DELIVERY_SECONDS: Final = 1.0

@@ -70,10 +70,9 @@ class Removal:
             return "" if self._is_done else self._failure or "its sandbox is still being removed"
 
     def _try(self) -> None:
-        self._failure = ""
         try:
             self.run()
-        except InfrastructureError as error:
+        except Exception as error:  # noqa: BLE001  the call that waits for this thread reports it
             self._failure = str(error)
 
     def run_and_log(self) -> None:

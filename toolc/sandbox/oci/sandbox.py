@@ -212,7 +212,7 @@ class OciSandbox(SocketStream):
             return self._out_of_memory if self._closed else self._ran_out_of_memory()
 
     def memory_kills(self) -> int:
-        """Return how many processes of the sandbox the kernel has killed because memory ran out; 1 if unknown."""
+        """Return how many processes of the sandbox the kernel has killed because memory ran out; at the end 0 or 1."""
         if self._memory_events is not None and (kills := cgroups.oom_kills(self._memory_events)) is not None:
             return kills
         return int(self.out_of_memory())

@@ -67,6 +67,7 @@ def test_a_missing_module_of_another_program_is_not_explained() -> None:
         ("/tool/script: 3: jq: not found", "'jq' is not in the base image: set sandbox.image to toolc/shell-tools:"),
         ("bash: line 1: g++: command not found", "'g++' is not in the base image: set sandbox.image to an image"),
         ("error: the file a: not found in b", ""),
+        ("fatal: branch: main: not found", ""),
         ("command not found: /opt/x", ""),
     ],
 )

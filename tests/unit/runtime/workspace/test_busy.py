@@ -38,4 +38,21 @@ def test_a_workspace_that_is_marked_twice_is_free_after_one_removal(tmp_path: Pa
     removal.mark()
     removal.mark()
     removal.run()
+    assert removal not in busy._MARKS.removals
+
+
+def test_the_last_failure_of_a_removal_is_shown_while_it_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(busy, "RETRY_SECONDS", 60.0)
+    ends: list[object] = [OSError("the cause"), None]
+
+    def close() -> None:
+        if end := ends.pop(0):
+            raise end  # type: ignore[misc]
+
+    removal = Removal(mount(tmp_path), close)
+    removal.mark()
+    with pytest.raises(InfrastructureError, match=r"is busy: .*the cause"):
+        require_free(mount(tmp_path))
     require_free(mount(tmp_path))
