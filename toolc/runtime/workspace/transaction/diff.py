@@ -17,7 +17,7 @@ from toolc.model.call import Action, FileChange
 from toolc.runtime.workspace.dir_handle import DirHandle
 from toolc.runtime.workspace.transaction.allowed_changes import kind_of, refusal_reason
 from toolc.runtime.workspace.transaction.file_state import MAX_BYTES, MIB, FileState, read_state
-from toolc.runtime.workspace.transaction.view import MAX_ENTRIES, TooManyChangesError, View
+from toolc.runtime.workspace.transaction.view import CHANGED, MAX_ENTRIES, TooManyChangesError, View
 
 _PARTS: Final = ({"objects", "refs"}, {"commondir"})
 """What must be next to ``HEAD``: all names of one of these sets."""
@@ -131,6 +131,8 @@ def _identity(real: DirHandle, view: View, folder: bytes) -> str:
     if now is None or not now.is_folder:
         return ""
     base = view.base(folder, now)
+    if base is CHANGED:
+        return now.content if view.is_original(folder, now) else ""
     # Without a folder in the base, the tool and another process have both created it.
     return now.content if base is None or not base.is_folder or base.content == now.content else ""
 

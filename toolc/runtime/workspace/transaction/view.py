@@ -35,6 +35,9 @@ CHANGED: Final = FileState(0, 0, 0, 0, "")
 
 _WHITEOUT: Final = os.makedev(0, 0)
 
+_ORIGIN_HANDLE: Final = 21
+"""Where the file handle begins in the attribute ``overlay.origin``: ``struct ovl_fb`` of fs/overlayfs/overlayfs.h."""
+
 
 class TooManyChangesError(Exception):
     """A call has changed more than toolc processes; ``str(error)`` says what."""
@@ -69,6 +72,12 @@ class View(Protocol):
         """Return what the real folder had at ``path`` when the call began: None for nothing.
 
         Return ``CHANGED`` if that is unknown and others may have changed it; ``now`` is what is there now.
+        """
+
+    def is_original(self, folder: bytes, now: FileState) -> bool:
+        """Return whether the real folder, whose state is ``now``, is the one in which the tool made its changes.
+
+        Return True if that is unknown.
         """
 
 
@@ -122,6 +131,11 @@ class Overlay:
         if now is None:
             return CHANGED if is_covered or self._was_removed(path) else None
         return CHANGED if self.baseline.clock.is_before(now.changed_ns) else now
+
+    def is_original(self, folder: bytes, now: FileState) -> bool:
+        """Compare the handle of the folder that the kernel has copied to the upper directory; see ``View``."""
+        origin, handle = (self._marker(folder, "origin") or b"")[_ORIGIN_HANDLE:], now.content.partition(":")[2]
+        return not origin or not handle or origin.hex() == handle
 
     def _below(self, top: bytes) -> Iterator[tuple[bytes, None]]:
         """Yield the paths below a folder of the base; nothing if it had no folder there."""
@@ -202,6 +216,10 @@ class Copy:
     def base(self, path: bytes, now: FileState | None) -> FileState | None:
         """Return what was copied. What was left out cannot be compared, because the tool did not see it."""
         return CHANGED if path in self.left_out else self.originals.get(path)
+
+    def is_original(self, folder: bytes, now: FileState) -> bool:
+        """Return True: the copied folders are known, and the tool did not see the others."""
+        return True
 
 
 def check_depth(path: bytes) -> None:

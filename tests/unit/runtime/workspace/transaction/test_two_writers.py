@@ -314,6 +314,22 @@ def test_a_large_workspace_is_not_recorded_and_its_changes_are_noticed(
 
 
 @VIEWS
+def test_a_replaced_folder_of_a_large_workspace_is_noticed(
+    workspace: Path, engine: Engines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def replace(_: Path) -> None:
+        shutil.copytree(workspace / "d", workspace / "new")
+        shutil.rmtree(workspace / "d")
+        (workspace / "new").rename(workspace / "d")
+
+    monkeypatch.setattr(baseline, "MAX_ENTRIES", 0)
+    for act in (write("d/n", "m\n"), lambda view: (view / "d/n").symlink_to("a"), lambda view: (view / "d/n").mkdir()):
+        result = call(engine(both(act, replace)), tool(), workspace)
+        assert changes_of(result)["conflicts"] == ["d/n"]
+    assert not (workspace / "d/n").exists()
+
+
+@VIEWS
 def test_of_two_concurrent_calls_that_change_a_file_one_commits(workspace: Path, engine: Engines) -> None:
     ready = threading.Barrier(2, timeout=30)
     results: list[ToolResult] = []
