@@ -72,7 +72,7 @@ class Removal:
     def _try(self) -> None:
         try:
             self.run()
-        except Exception as error:  # noqa: BLE001  the call that waits for this thread reports it
+        except (InfrastructureError, OSError) as error:
             self._failure = str(error)
 
     def run_and_log(self) -> None:

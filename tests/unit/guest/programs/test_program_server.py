@@ -17,7 +17,7 @@ from waiting_sandboxes import until
 from toolc.guest import frames
 from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError
 from toolc.model.json_schema import JsonObject
-from toolc.model.plan import Plan, Profile, Programs
+from toolc.model.plan import Mount, Plan, Profile, Programs
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime.call_details import Timing
@@ -28,6 +28,7 @@ from toolc.runtime.sessions import sandbox
 from toolc.runtime.sessions.programs import ProgramEnd, ProgramRequest, TerminalSize
 from toolc.runtime.sessions.sandbox import Program, SandboxSession
 from toolc.runtime.wire import protocol
+from toolc.runtime.workspace import busy
 
 PLAN = Plan(
     profile=Profile(),
@@ -377,18 +378,22 @@ def test_a_new_program_is_not_served_with_what_was_ready_before_it(
 
 
 def test_a_process_that_hangs_in_the_kernel_is_reported_before_the_sandbox_is_closed(
-    guest: object, monkeypatch: pytest.MonkeyPatch
+    guest: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     known = '"processes_ended": self._children.all_exited or self._has_replied'
     changed = changed_bundle(known, '"processes_ended": False')
     monkeypatch.setattr(protocol, "bundle", lambda: changed)
-    opened = SandboxSession(PLAN, lambda profile: Lease(NamespaceSandbox(), profile), Egress(), Timing())
+    workspace = Mount(source=str(tmp_path), mode="rw", owner=0, group=0)
+    plan = replace(PLAN, profile=Profile(workspace=workspace))
+    opened = SandboxSession(plan, lambda profile: Lease(NamespaceSandbox(), profile), Egress(), Timing())
     try:
         with pytest.raises(InfrastructureError, match=r"^a process of the call was killed but has not ended"):
             run(opened, "kill -9 -1")
         assert opened._sandbox.fileno() >= 0, "it is closed only with the session"
+        assert [each.workspace for each in busy._MARKS.removals] == [workspace]
     finally:
         opened.close()
+    assert busy._MARKS.removals == []
 
 
 def test_waiting_again_returns_the_same_end_and_closes_nothing(session: SandboxSession) -> None:

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from toolc.guest import frames
+from toolc.guest import frames, processes
 from toolc.model.errors import InfrastructureError, SandboxDiedError
 from toolc.model.plan import Exec, Mount, Plan, Profile, PythonCall
 from toolc.model.result import Capture, Content, Outcome, Usage
@@ -352,3 +352,8 @@ def test_an_exception_of_a_progress_sink_is_propagated() -> None:
     with pytest.raises(KeyboardInterrupt):
         converse(rogue, plan, timeout_ms=100_000, cancellation=None, on_progress=sink)
     rogue.close()
+
+
+def test_the_host_waits_longer_than_the_guest_for_a_process_that_hangs() -> None:
+    """Otherwise the host gives up first, and the call waits for the removal of the sandbox."""
+    assert call_loop.GRACE_SECONDS > processes.KILL_TIMEOUT

@@ -19,7 +19,11 @@ def mount(path: Path) -> Mount:
 def test_a_call_does_not_wait_for_a_removal_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(busy, "RETRY_SECONDS", 0.01)
     may_end = threading.Event()
-    removal = Removal(mount(tmp_path), may_end.wait)  # type: ignore[arg-type]
+
+    def close() -> None:
+        may_end.wait()
+
+    removal = Removal(mount(tmp_path), close)
     removal.mark()
     try:
         for _ in range(2):
@@ -45,11 +49,11 @@ def test_the_last_failure_of_a_removal_is_shown_while_it_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(busy, "RETRY_SECONDS", 60.0)
-    ends: list[object] = [OSError("the cause"), None]
+    ends: list[Exception | None] = [OSError("the cause"), None]
 
     def close() -> None:
         if end := ends.pop(0):
-            raise end  # type: ignore[misc]
+            raise end
 
     removal = Removal(mount(tmp_path), close)
     removal.mark()
