@@ -253,14 +253,14 @@ def test_owners_of_a_repository_around_the_folder_are_printed(
         ("gitlab", ".gitlab-ci.yml", "in .gitlab-ci.yml, set SPECS to tools/specs"),
     ],
 )
-def test_ci_files_below_the_top_of_a_repository_must_be_moved(
+def test_ci_files_below_the_top_of_a_repository_must_be_copied(
     host: str, name: str, change: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / ".git").mkdir()
     assert run("init", str(tmp_path / "tools"), "--ci", host) == 0
     printed = (
         f"then, in {tmp_path}, where CI reads its files:\n"
-        f"  mv tools/{name} tools/.pre-commit-config.yaml .\n"
+        f"  cp -rn tools/{name} tools/.pre-commit-config.yaml .\n"
         f"  {change}; in .pre-commit-config.yaml, replace specs by tools/specs\n"
         "  before the first review: toolc lock tools/specs\n"
     )

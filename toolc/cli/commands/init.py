@@ -181,7 +181,8 @@ def _explain_ci(host: str, top: Path, inside: str) -> None:
     }
     name, change = files[host]
     print(f"then, in {top}, where CI reads its files:")
-    print(f"  mv {shlex.quote(f'{inside}/{name}')} {shlex.quote(f'{inside}/.pre-commit-config.yaml')} .")
+    # Existing files are not changed.
+    print(f"  cp -rn {shlex.quote(f'{inside}/{name}')} {shlex.quote(f'{inside}/.pre-commit-config.yaml')} .")
     print(f"  {change}; in .pre-commit-config.yaml, replace specs by {inside}/specs")
     print(f"  before the first review: toolc lock {shlex.quote(f'{inside}/specs')}")
 

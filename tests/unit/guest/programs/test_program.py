@@ -9,6 +9,7 @@ import pytest
 
 from toolc.guest.job import Job
 from toolc.guest.programs.program import Program, Request
+from toolc.guest.streams import InputPipe, OutputPipe
 from toolc.guest.warmup import CALL
 
 
@@ -27,3 +28,24 @@ def test_a_program_that_is_not_started_leaves_no_descriptor(terminal: str, monke
     with pytest.raises(BlockingIOError):
         Program(Request(text.encode()), Job(marshal.dumps(CALL)))
     assert open_descriptors() == before
+
+
+class EndlessOutput(OutputPipe):
+    """The output of a process in the background that always writes more."""
+
+    def pump(self, out: bytearray) -> bool:
+        self.sent += 100
+        out += bytes(100)
+        return True
+
+    def end(self, out: bytearray) -> None:
+        self.is_open = False
+
+
+def test_output_after_the_end_of_a_program_is_not_waited_for() -> None:
+    program, output, out = Program.__new__(Program), EndlessOutput(17, -1), bytearray()
+    program.stream, program.stdin = 16, InputPipe(16, os.open(os.devnull, os.O_WRONLY))
+    program._outputs, program._last = {17: output}, {17: 1000}
+    program._timed_out, program._oom_kills, program.has_ended = False, None, False
+    program._finish({"ending": "exited"}, out, limit=100_000)
+    assert (program.has_ended, output.sent) == (True, 1000)
