@@ -9,8 +9,8 @@
     with Executor(registry, workspace="project") as executor:
         result = executor.run("word_count", {"path": "README.md"})
 
-The packages, from the top. The docstring of each lists its modules with the public names of each, which ``__all__``
-of the module lists too. Start reading in ``client``. May import: each package only those below it.
+The packages, from the top. The docstring of each lists its modules with the public names of each. Start reading in
+``client``. May import: each package only those below it.
 
 - ``cli``: the command ``toolc``: commands, options, prompts, output, exit codes.
 - ``doctor``: ``toolc doctor``: what this host can enforce, known vulnerabilities, attempts to escape.

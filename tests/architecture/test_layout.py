@@ -6,7 +6,7 @@ from collections import Counter
 from functools import cache
 
 import pytest
-from architecture_imports import PACKAGE, exported, imports, package_of, sources, tree
+from architecture_imports import PACKAGE, definitions, docstring_items, imports, package_of, sources, tree
 
 MAX_LINES = 600
 MAX_MODULES = 20
@@ -19,9 +19,6 @@ FAMILIES = {
 
 WITH_CODE = {"toolc", "toolc.providers", "toolc.backends", "toolc.reporters", "toolc.compiler.checks"}
 """Packages whose ``__init__`` is a table of modules."""
-
-TABLES = {"toolc.model.codes", "toolc.guest.frames"}
-"""Modules of many constants with names of one pattern, which the docstring of the package describes instead."""
 
 TOP_LEVEL = {"__init__.py", "__main__.py", "py.typed"}
 SMALL = 60
@@ -103,11 +100,14 @@ def test_the_docstring_of_a_package_says_where_to_start_and_what_it_may_import(p
 
 
 @pytest.mark.parametrize("package", packages())
-def test_the_docstring_of_a_package_lists_the_public_names_of_each_module(package: str) -> None:
-    items = re.findall(r"^- ``(\w+)``(.*?)(?=^- |^$|\Z)", ast.get_docstring(tree(package)) or "", re.M | re.S)
-    listed = {f"{package}.{name}": {name, *re.findall(r"``(\w+)``", text)} for name, text in items}
-    inside = [each for each in modules() if each.rpartition(".")[0] == package and each not in TABLES]
-    assert {each: missing for each in inside if (missing := exported(each) - listed.get(each, set()))} == {}
+def test_a_module_defines_the_public_names_in_the_docstring_of_its_package(package: str) -> None:
+    for name, text in docstring_items(package).items():
+        listed = set(re.findall(r"``(\w+)``", text.partition("Public:")[2]))
+        assert listed - {*definitions(f"{package}.{name}")} == set(), name
+
+
+def test_only_toolc_itself_repeats_its_public_names() -> None:
+    assert [each for each in sources() if "__all__" in definitions(each)] == ["toolc"]
 
 
 @cache

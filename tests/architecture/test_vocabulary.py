@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from architecture_imports import PACKAGE, sources, tree
+from architecture_imports import PACKAGE, definitions, sources, tree
 
 HERE = Path(__file__).parent
 ROOT = PACKAGE.parent
@@ -29,16 +29,6 @@ def entries(name: str) -> list[str]:
     """Return the lines of a list, without comments and empty lines."""
     lines = (HERE / name).read_text(encoding="utf-8").splitlines()
     return [line for line in lines if line and not line.startswith("#")]
-
-
-def definitions(module: str) -> Iterator[str]:
-    """Yield the names that a module defines at its top level."""
-    for node in tree(module).body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (each.id for each in targets if isinstance(each, ast.Name))
 
 
 @cache

@@ -92,10 +92,6 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
         return
     if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
         return
-    if isinstance(node, ast.Assign) and any(
-        isinstance(each, ast.Name) and each.id == "__all__" for each in node.targets
-    ):
-        return
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "Literal":
         return
     skipped: set[int] = set()

@@ -1,6 +1,7 @@
 """The modules of toolc and the imports and public names of each, read from the source."""
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -8,6 +9,9 @@ from pathlib import Path
 from typing import Final
 
 PACKAGE: Final = Path(__file__).parents[2] / "toolc"
+
+TABLES: Final = {"toolc.model.codes", "toolc.guest.frames"}
+"""Modules of many constants with names of one pattern, which the docstring of the package describes instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +66,34 @@ def _imports(node: ast.AST, *, is_local: bool) -> Iterator[Import]:
             yield from _imports(child, is_local=is_local or inside)
 
 
-def exported(module: str) -> set[str]:
-    """Return ``__all__`` of a module; empty if it has none."""
+def definitions(module: str) -> Iterator[str]:
+    """Yield the names that a module defines at its top level."""
     for node in tree(module).body:
-        if isinstance(node, ast.Assign) and any(isinstance(x, ast.Name) and x.id == "__all__" for x in node.targets):
-            return set(ast.literal_eval(node.value))
-    return set()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [each for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+            yield from (each.id for each in names if isinstance(each.ctx, ast.Store))
+
+
+@cache
+def docstring_items(package: str) -> Mapping[str, str]:
+    """Return the items of the list in the docstring of a package, by the name of their module."""
+    return dict(re.findall(r"^- ``(\w+)``(.*?)(?=^- |^$|\Z)", ast.get_docstring(tree(package)) or "", re.M | re.S))
+
+
+@cache
+def public_names(module: str) -> frozenset[str]:
+    """Return the names that other packages may use: those that the docstring of the module's package lists.
+
+    The names of a package itself, and of a module that is a table of constants, are public without an underscore.
+    """
+    package, _, name = module.rpartition(".")
+    if module in TABLES or sources()[module].name == "__init__.py":
+        return frozenset(each for each in definitions(module) if not each.startswith("_"))
+    listed = {name, *re.findall(r"``(\w+)``", docstring_items(package).get(name, ""))}
+    return frozenset(listed & {*definitions(module)})
 
 
 def package_of(module: str) -> str:

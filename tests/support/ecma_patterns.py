@@ -8,7 +8,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
-from toolc.validation.ecma_pattern import PatternError, UnsupportedPatternError, translate
+from toolc.validation.ecma_pattern import translate
+from toolc.validation.ecma_tree import PatternError, UnsupportedPatternError
 
 Case: TypeAlias = tuple[str, list[str], list[bool] | None]
 """A pattern, texts, and for each text whether the pattern matches; None if the pattern is a syntax error."""

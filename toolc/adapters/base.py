@@ -17,8 +17,6 @@ from toolc.providers.calls import members
 from toolc.providers.json_schema.lowering import description
 from toolc.runtime.execution.batch import new_call_id
 
-__all__ = ["AdaptedTool", "adapt"]
-
 
 @dataclass(frozen=True, slots=True)
 class AdaptedTool:

@@ -23,8 +23,6 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("toolc.adapters.google_adk", "google-adk") from error
 
-__all__ = ["tools"]
-
 _PROVIDER = "gemini"
 
 

@@ -31,8 +31,6 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("toolc.adapters.inspect_ai", "inspect") from error
 
-__all__ = ["SandboxConfig", "ToolcSandbox"]
-
 PROFILE: Final[JsonObject] = {
     "limits": {"timeout": "1440m", "memory": "1GiB", "tmp": "512MiB", "output": "10MiB", "pids": 512}
 }

@@ -24,8 +24,6 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("toolc.adapters.langchain", "langchain") from error
 
-__all__ = ["tools"]
-
 
 def tools(executor: Executor) -> list[BaseTool]:
     """Return the executor's tools for an agent or a ``ToolNode``. They work until the executor is closed."""

@@ -23,8 +23,6 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("toolc.adapters.openai_agents", "openai-agents") from error
 
-__all__ = ["tools"]
-
 _PROVIDER = "openai_responses"
 
 

@@ -21,8 +21,6 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("toolc.adapters.pydantic_ai", "pydantic-ai") from error
 
-__all__ = ["tools"]
-
 
 def tools(executor: Executor) -> list[Tool[Any]]:
     """Return the executor's tools for ``Agent(tools=...)``. They work until the executor is closed."""

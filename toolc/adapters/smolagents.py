@@ -34,8 +34,6 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("toolc.adapters.smolagents", "smolagents") from error
 
-__all__ = ["ToolCallError", "tools"]
-
 _ALL_TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 
 MAX_NODES: Final = 5_000

@@ -28,8 +28,6 @@ from typing import Any, Final
 
 from toolc.backends.base import Backend
 
-__all__ = ["BACKEND_KINDS", "load_backend"]
-
 BACKEND_KINDS: Final = ("http", "plugin", "python", "shell")
 """The tags of the backends in ``toolc.model.spec.tool`` that run in a sandbox; each is the name of a module here."""
 

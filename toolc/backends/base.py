@@ -8,8 +8,6 @@ from toolc.model.result import Outcome, ToolResult
 from toolc.model.spec.sandbox import EnvVar, SandboxSpec
 from toolc.model.spec.tool import ResultSpec
 
-__all__ = ["PlanError", "environment"]
-
 Kind_contra = TypeVar("Kind_contra", contravariant=True)
 
 BASE: Final = {

@@ -11,8 +11,6 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Audio, Content, Image, Outcome, Resource, Text, ToolFailure, ToolResult
 from toolc.model.spec.code_backends import ErrorKind
 
-__all__ = ["MalformedError", "read_content", "with_note"]
-
 MAX_BLOCKS: Final = 100
 """The maximum number of content blocks in a response."""
 

@@ -10,8 +10,6 @@ from toolc.model.http_plan import Escaping, Slot
 from toolc.model.json_schema import JsonObject
 from toolc.model.template import SECRETS, Placeholder, Template, as_text, evaluate
 
-__all__ = ["escape"]
-
 MAX_RENDERED_URL: Final = 8000
 """The maximum length of a URL, in characters: every server must accept this length (RFC 9110, 4.1)."""
 

@@ -14,8 +14,6 @@ from toolc.model.result import Capture, Image, Outcome, Text, ToolFailure, ToolR
 from toolc.model.spec.code_backends import File, PluginBackend
 from toolc.model.spec.tool import ResultSpec
 
-__all__ = ["Plugin", "difference", "with_stderr"]
-
 TOOL_FOLDER: Final = "/tool"
 """The folder with a tool's files in its sandbox."""
 

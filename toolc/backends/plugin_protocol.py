@@ -21,11 +21,6 @@ from toolc.backends.content import MAX_BLOCKS, MalformedError, read_media
 from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.result import Content, Text
 
-__all__ = [
-    "DESCRIBE", "Description", "LineError", "Offer", "PluginResponse", "ProgressUpdate", "call_line", "encode_line",
-    "quote_line", "read_line", "read_message", "read_offer",
-]  # fmt: skip
-
 DESCRIBE: Final = b'{"type":"describe"}\n'
 """The request for a plugin's description, sent once at its start."""
 

@@ -23,8 +23,6 @@ from toolc.model.result import Capture, Image, Outcome, ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind, PythonBackend
 from toolc.model.spec.tool import ResultSpec
 
-__all__ = ["Python"]
-
 
 class Python:
     """The backend kind ``python``."""

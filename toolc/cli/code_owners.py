@@ -15,8 +15,6 @@ from typing import Final
 from toolc.compiler.project.files import PROJECT_FILES
 from toolc.model.errors import UsageError
 
-__all__ = ["CodeOwners", "code_owners", "owner", "repository_top"]
-
 PLACEHOLDER: Final = "@OWNER"
 """Written where no owner is named. The user must replace it."""
 

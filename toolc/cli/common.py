@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from toolc.model.lock_file import Lock
     from toolc.policy.policy import Policy
 
-__all__ = ["FINDINGS", "note"]
-
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

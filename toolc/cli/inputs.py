@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from toolc.compiler.project.settings import Settings
     from toolc.model.diagnostics import Diagnostics
 
-__all__ = ["compile_or_exit"]
-
-
 MAX_ARGS: Final = 16 * 2**20
 """The maximum size of the JSON text that ``--args`` reads, in bytes."""
 

@@ -18,8 +18,6 @@ import click
 
 from toolc.model.version import __version__
 
-__all__ = ["main"]
-
 COMMANDS: Final[Mapping[str, str]] = {
     "init": "Create a small folder of specs that builds and runs.",
     "build": "Compile specs into a registry and every provider's definitions.",

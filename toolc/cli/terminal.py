@@ -20,8 +20,6 @@ from toolc.model.events import Stream
 from toolc.runtime.sessions.programs import ProgramEnd, TerminalSize
 from toolc.runtime.sessions.sandbox import Program
 
-__all__ = ["attach"]
-
 READ_SIZE: Final = 64 * 1024
 
 MAX_UNSENT: Final = 1024 * 1024

@@ -15,8 +15,6 @@ from toolc.compiler.project.files import PROJECT_FILES
 from toolc.data.paths import packaged_path
 from toolc.model.errors import UsageError
 
-__all__ = ["ToolTemplate", "missing_variables", "project_file", "tool_template"]
-
 TOOLS: Final = ("embeddings", "postgres", "searxng", "tavily")
 """The names of the templates."""
 

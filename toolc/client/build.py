@@ -14,8 +14,6 @@ from toolc.model.errors import UsageError
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
 
-__all__ = ["build", "compile_paths", "split_target", "write_build"]
-
 
 def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
     """Compile specs and write the registry and every provider's definitions to the folder ``out``.

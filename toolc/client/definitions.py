@@ -12,8 +12,6 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.providers.base import Provider
 from toolc.providers.limits import Exceeded, exceeded_limits, size_of
 
-__all__ = ["definitions_for", "limit_problem", "request_options_for"]
-
 
 def definitions_for(name: str, tools: Sequence[ToolSpec], toolsets: Mapping[str, Sequence[str]]) -> list[JsonValue]:
     """Return the value of the ``tools`` argument of a provider's SDK.

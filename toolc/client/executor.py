@@ -45,8 +45,6 @@ from toolc.runtime.sessions.pool import IDLE_SECONDS, Sessions
 from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import EngineSelection, close_unused, in_use, select, selection_of
 
-__all__ = ["CallableTools", "Executor"]
-
 PAGE_BYTES: Final = 32 * 1024
 MAX_PAGE_BYTES: Final = 128 * 1024
 """The default and the maximum size of a page, in bytes: less than a tool's default output limit."""

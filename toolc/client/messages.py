@@ -24,8 +24,6 @@ from toolc.providers import load_provider
 from toolc.providers.base import CallMessage, Provider
 from toolc.providers.response_streams import STREAMING, join_chunks
 
-__all__ = ["acollect_response", "collect_response", "tool_calls", "tool_messages"]
-
 
 def tool_calls(provider: str, response: object) -> tuple[ToolCall, ...]:
     """Return the calls in a model's response, in their order.

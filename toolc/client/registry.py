@@ -31,8 +31,6 @@ from toolc.model.spec.tool import ToolSpec
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
 
-__all__ = ["Registry"]
-
 
 @dataclass(frozen=True, slots=True)
 class ToolCollection:

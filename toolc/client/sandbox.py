@@ -19,9 +19,8 @@ from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution import async_calls
 from toolc.runtime.execution.open_sandbox import OpenSandbox
 from toolc.runtime.sessions.programs import ProgramEnd, ProgramRequest, TerminalSize
-from toolc.runtime.sessions.sandbox import LIFE_MS, OnOutput, Program
-
-__all__ = ["ExecResult", "FileEntry", "Sandbox"]
+from toolc.runtime.sessions.sandbox import OnOutput, Program
+from toolc.runtime.wire.session import LIFE_MS
 
 T = TypeVar("T")
 

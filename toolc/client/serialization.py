@@ -17,8 +17,6 @@ from toolc.model.events import (
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Content, Image, Resource, Text, ToolResult
 
-__all__ = ["event_to_json", "result_to_json"]
-
 
 def result_to_json(result: ToolResult) -> JsonObject:
     """Return a result as JSON, bytes in base64. ``structured`` is present only if the tool returned data."""

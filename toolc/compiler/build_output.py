@@ -35,8 +35,6 @@ from toolc.providers.json_schema.lowering import Loss
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["REGISTRY_NAME", "Built", "is_counted", "render", "write_output"]
-
 MANIFEST: Final = ".toolc-build"
 """The file in which a build lists the files it wrote, one path per line, sorted."""
 

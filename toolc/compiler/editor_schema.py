@@ -12,8 +12,6 @@ import yaml
 from toolc.compiler.project.variables import IDENTITY
 from toolc.model.json_schema import JsonObject
 
-__all__ = ["as_text", "project_schema", "spec_schema"]
-
 
 @cache
 def spec_schema() -> JsonObject:

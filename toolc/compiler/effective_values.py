@@ -13,8 +13,6 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.source import Span
 from toolc.model.spec.tool import FORMAT
 
-__all__ = ["ValueOrigin", "effective"]
-
 _ALWAYS: Final = frozenset({"result", "sandbox", "sandbox.limits", "sandbox.network"})
 """Maps that have their defaults even if a spec omits them. Other omitted maps are absent."""
 

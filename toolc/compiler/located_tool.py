@@ -19,9 +19,6 @@ from toolc.model.spec.tool import ToolSpec
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
 
-__all__ = ["LocatedTool"]
-
-
 Role: TypeAlias = Literal["name", "prose", "value"]
 """What a text is: a name (of a tool or property), prose, or data (an enum value, a default, an example)."""
 

@@ -27,9 +27,6 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 
-__all__ = ["SecretStore", "load_secrets"]
-
-
 MIN_CHARACTERS: Final = 8
 """The minimum length of a value. Redacting a shorter value would also remove ordinary words from output."""
 

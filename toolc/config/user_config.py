@@ -29,9 +29,6 @@ from toolc.model.names import AUTO, IMAGE_NAME, engine_names
 from toolc.model.plan import LIMITS
 from toolc.model.spec.sandbox import MIB
 
-__all__ = ["Configuration", "load_configuration"]
-
-
 NAMES: Final = ("config.yaml", "config.toml")
 """The names of the file, in the folder ``toolc`` of the user's configuration folder."""
 

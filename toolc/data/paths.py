@@ -6,8 +6,6 @@ from pathlib import Path
 
 from toolc.model.errors import UsageError
 
-__all__ = ["packaged_path"]
-
 
 def packaged_path(name: str) -> Path:
     """Return the path of the packaged folder ``name``, such as ``specs``. Raises ``UsageError`` if it is missing."""

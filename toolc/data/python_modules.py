@@ -6,8 +6,6 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
-__all__ = ["PACKAGES", "STANDARD_LIBRARY", "package_name", "provides"]
-
 STANDARD_LIBRARY: Final = frozenset(
     """
     __future__ _abc _aix_support _android_support _apple_support _ast _ast_unparse _asyncio _bisect _blake2

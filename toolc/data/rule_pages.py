@@ -16,8 +16,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-__all__ = ["EXAMPLE", "PageCode", "RulePage", "rule_pages"]
-
 EXAMPLE: Final = "tool.yaml"
 """The name of the file that contains an example."""
 

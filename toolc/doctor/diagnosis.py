@@ -12,8 +12,6 @@ from toolc.model.spec.sandbox import MinIsolation
 from toolc.runtime.pool.control import PoolReport
 from toolc.sandbox.base import Capabilities
 
-__all__ = ["Diagnosis", "Probed", "Trial", "to_json"]
-
 EngineKind: TypeAlias = tuple[str, MinIsolation]
 """The name of an engine, and one of its kinds of isolation."""
 

@@ -15,8 +15,6 @@ from toolc.sandbox.host import cgroups
 from toolc.sandbox.oci import probe as oci_probe
 from toolc.sandbox.selection import load as load_engine
 
-__all__ = ["EngineReport", "report_engines", "report_host"]
-
 Read: TypeAlias = Callable[[str], str]
 """Returns the text of a small file of the kernel, stripped; empty if it does not exist."""
 

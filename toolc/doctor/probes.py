@@ -24,8 +24,6 @@ from toolc.model.spec.sandbox import MinIsolation
 from toolc.model.spec.tool import ToolSpec
 from toolc.testing.expectations import compare
 
-__all__ = ["load_probes", "load_tools", "run_probes"]
-
 FOLDER: Final = Path(__file__).parent.parent / "data" / "probes"
 """The folder with the specs and the table of the probes."""
 

@@ -15,8 +15,6 @@ from toolc.reporters.text import escape_for_terminal
 from toolc.runtime.pool.control import PoolReport
 from toolc.sandbox.base import Capabilities, unenforced
 
-__all__ = ["to_text"]
-
 WIDTH: Final = 116
 """The line width of text; a longer command stays on one line, so that it can be copied."""
 

@@ -15,11 +15,6 @@ from toolc.document.nodes import Mapping, MappingEntry, Node
 from toolc.model.diagnostics import Edit, Fix
 from toolc.model.source import MAX_BEFORE, SourceText, Span
 
-__all__ = [
-    "fix", "insert_entry", "insert_item", "insert_line", "is_toml", "quote_plain", "remove_entry", "rename", "replace",
-    "replace_string", "set_text", "string_offsets", "text_at",
-]  # fmt: skip
-
 _WORDS: Final = (  # compiled only for text that is not valid, to keep start-up fast
     r"""
       (?<! [^\s\[,{:=] ) " (?: [^"\\] | \\. )* (?: "|$ )   # quoted text hides a placeholder,

@@ -11,8 +11,6 @@ from difflib import SequenceMatcher
 from itertools import groupby, takewhile
 from typing import Final, TypeAlias
 
-__all__ = ["unified_diff"]
-
 _MAX_PAIRS: Final = 1_000_000
 """The maximum number of pairs of lines that ``difflib`` compares: two texts of a thousand lines."""
 

@@ -15,8 +15,6 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics, Edit, Fix
 from toolc.model.source import BOM, SourceText, Span, byte_order_mark
 
-__all__ = ["MAX_BYTES", "load_data", "load_project", "read"]
-
 MAX_BYTES: Final = 4 * 1024 * 1024
 """The maximum size of a file, in bytes."""
 

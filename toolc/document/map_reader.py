@@ -29,11 +29,6 @@ from toolc.model.diagnostics import Code, Diagnostics, Fix, Severity
 from toolc.model.names import close_match
 from toolc.model.source import Position, SourceText, Span
 
-__all__ = [
-    "Findings", "Parse", "Reader", "boolean", "choice", "first_line", "integer", "list_of", "map_parser", "mapping",
-    "mismatch", "quoting_hint", "sequence", "string", "text", "unsupported",
-]  # fmt: skip
-
 T = TypeVar("T")
 P = ParamSpec("P")
 

@@ -14,11 +14,6 @@ from toolc.model.diagnostics import Code
 from toolc.model.json_schema import JsonValue
 from toolc.model.source import Position, SourceText, Span
 
-__all__ = [
-    "Document", "Mapping", "MappingEntry", "Node", "NodePosition", "Scalar", "Sequence", "child", "steps_to_decode",
-    "strings", "to_json",
-]  # fmt: skip
-
 Marks: TypeAlias = tuple[SourceText, int, int, int, int]
 """A position from libyaml: the line and column of the start and of the end, counted from 0.
 

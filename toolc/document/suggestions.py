@@ -11,11 +11,6 @@ from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model.diagnostics import spend
 from toolc.model.names import SIMILAR_NAMES, close_match
 
-__all__ = [
-    "OPENAI", "REQUIRED", "explanation", "foreign_format", "has_misspelled_key", "is_key_of", "looks_like_spec",
-    "quote_names", "replaced_keys", "suggestion",
-]  # fmt: skip
-
 _TOOL: Final = (
     "aliases", "annotations", "backend", "confirm", "deprecated", "description", "examples", "label", "name",
     "owner", "parameters", "providers", "result", "retry", "sandbox", "tags", "tests", "version",

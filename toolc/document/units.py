@@ -12,8 +12,6 @@ from toolc.document.map_reader import Findings, mismatch
 from toolc.document.nodes import Node, Scalar
 from toolc.model import codes
 
-__all__ = ["duration", "render_size", "size"]
-
 _QUANTITY: Final = re.compile(r"([0-9]{1,15})([A-Za-z]+)")
 _LOOSE_QUANTITY: Final = re.compile(r"([0-9]{1,15})(?:\.0)? ?([A-Za-z]*)")
 _CLOCK: Final = re.compile(r"([0-9]{1,4}):([0-5][0-9])")

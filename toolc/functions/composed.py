@@ -30,8 +30,6 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.tool import ToolSpec
 
-__all__ = ["check_calls", "step"]
-
 _HINTS: Final = ("read_only", "destructive", "idempotent", "open_world")
 _PLAIN: Final = ("label", "aliases", "tags", "examples", "confirm")
 

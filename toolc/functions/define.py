@@ -16,8 +16,6 @@ from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.spec.code_backends import HostFunction
 from toolc.model.spec.composed_backends import AgentProvider, Strategy
 
-__all__ = ["Definition", "define", "tool"]
-
 CONTEXT: Final = "ctx"
 """The name of the function parameter that receives the context of the call instead of an argument."""
 

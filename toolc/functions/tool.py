@@ -21,9 +21,6 @@ from toolc.validation.validate import schema_problem
 if TYPE_CHECKING:
     from toolc.compiler.located_tool import LocatedTool
 
-__all__ = ["ComposedTool", "FunctionTool"]
-
-
 DEFAULT_TIMEOUT: Final = 30.0
 """The default timeout of a call in seconds, the same as for compiled tools."""
 

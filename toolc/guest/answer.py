@@ -20,8 +20,6 @@ from toolc.guest import connections, context, values
 from toolc.guest.context import Context, Json, Result, ToolError, Updates, content_of, dump, text_block, to_data
 from toolc.guest.job import TOOL_DIRECTORY
 
-__all__ = ["MAX_TRACEBACK", "GeneratorOutput", "failure", "success"]
-
 MAX_TRACEBACK = 16 * 1024
 """The maximum length of a traceback, in characters. Lines are removed from its start, the least useful part."""
 

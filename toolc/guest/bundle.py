@@ -21,8 +21,6 @@ from typing import Final
 
 from toolc.guest.frames import LENGTH
 
-__all__ = ["BOOTSTRAP_ARGUMENTS", "CANNOT_CONNECT", "MARSHAL_VERSION", "bundle"]
-
 PACKAGES: Final = ("forks", "http", "network", "programs")
 """The subpackages of the guest that are sent."""
 

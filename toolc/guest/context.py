@@ -16,11 +16,6 @@ from _thread import allocate_lock
 
 from toolc.guest import values
 
-__all__ = [
-    "Context", "Resource", "Result", "ToolError", "Updates", "audio_type", "content_of", "dump", "image_type",
-    "to_data",
-]  # fmt: skip
-
 MAX_TEXT = 8 * 1024
 """The maximum amount of text per line, in characters. A line must be shorter than the host's limit for a line."""
 

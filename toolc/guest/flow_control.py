@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from toolc.guest.frames import FIRST_WINDOW, WINDOW_BYTES
 
-__all__ = ["FlowWindow", "RateLimiter", "max_reports", "window"]
-
 ALL_WINDOWS = 8 * 1024 * 1024
 """The approximate limit for the unacknowledged data of all connections together in one direction, in bytes."""
 

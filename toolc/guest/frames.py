@@ -58,13 +58,6 @@ if TYPE_CHECKING:
     Payload = Union[bytes, memoryview]
     Data = TypeVar("Data", bytes, memoryview)
 
-__all__ = [
-    "CALL", "CLOSE", "DATA", "END", "EXIT", "FIRST_CONNECTION", "FIRST_WINDOW", "HEADER", "LENGTH", "MAX_CONNECTIONS",
-    "MAX_CONTROL", "MAX_DATA", "MAX_PAYLOAD", "OPEN", "OPENED", "PROGRESS", "READY", "REPLY", "REQUEST", "STDERR",
-    "STDIN", "STDOUT", "STOP", "WINDOW", "WINDOW_BYTES", "YIELDED", "Frame", "FrameError", "FrameReader",
-    "ProtocolError", "encode",
-]  # fmt: skip
-
 HEADER = struct.Struct(">IBI")
 LENGTH = struct.Struct(">I")
 MAX_PAYLOAD = 64 * 1024

@@ -25,8 +25,6 @@ import resource
 
 from toolc.guest.launch_args import set_limits
 
-__all__ = ["HttpJob", "Job"]
-
 TOOL_DIRECTORY = "/tool"
 """The folder for a call's files: an empty folder of the sandbox that the tool's user can write to."""
 

@@ -5,8 +5,6 @@ A sandbox for a program needs nothing else of it: the host sends the call as ``m
 
 from __future__ import annotations
 
-__all__ = ["decode_json", "encode_json"]
-
 
 def encode_json(value: object) -> bytes:
     """Return dicts with text keys, lists, texts, finite numbers, booleans and None as JSON in ASCII."""

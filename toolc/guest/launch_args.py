@@ -12,8 +12,6 @@ import os
 import resource
 import sys
 
-__all__ = ["FORK_ARGUMENT", "LOWER", "NETWORK_ARGUMENT", "boot_id", "preload_argument"]
-
 LIMITS = {"memory": resource.RLIMIT_DATA, "pids": resource.RLIMIT_NPROC}
 """The process resource limit that is closest to each setting."""
 

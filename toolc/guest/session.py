@@ -27,8 +27,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from toolc.guest.preload import FailedImport
 
-__all__ = ["CallLine"]
-
 
 class CallLine:
     """A parsed line. The keys after the first two depend on the kind of session."""

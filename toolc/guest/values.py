@@ -10,8 +10,6 @@ import json
 import os
 from collections.abc import Callable, Iterator
 
-__all__ = ["UnsupportedValueError", "to_json"]
-
 
 class UnsupportedValueError(Exception):
     """A value without a rule; the message says which, and its place."""

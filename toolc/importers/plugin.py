@@ -10,8 +10,6 @@ from typing import Final
 from toolc.backends.plugin_protocol import Description, Offer
 from toolc.model.json_schema import JsonObject, JsonValue
 
-__all__ = ["plugin_spec", "provisional_spec", "valid_names"]
-
 WIDTH: Final = 78
 """The maximum length of a list or mapping in flow style, in characters."""
 

@@ -16,11 +16,6 @@ from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.names import names_similar_to
 
-__all__ = [
-    "MAX_DEPTH", "boolean", "call_id", "function", "hook", "json_object", "json_value", "listener", "number",
-    "of_type", "one_of", "optional", "path", "seconds", "sequence", "string_list", "text",
-]  # fmt: skip
-
 T = TypeVar("T")
 
 _MAX_SECONDS: Final = (2**53 - 1) / 1000

@@ -12,11 +12,6 @@ from typing import Final, Literal, TypeAlias
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.tool import ToolSpec
 
-__all__ = [
-    "NO_APPROVER", "Action", "Allow", "ApproveChanges", "BoundCall", "Confirm", "Deny", "FileChange", "Kind",
-    "Proposal", "ToolCall", "changes_to_json",
-]  # fmt: skip
-
 NO_APPROVER: Final = "the spec has 'commit: ask', and there was no one to ask"
 """The reason why changes were not committed when there was no user or function to ask."""
 

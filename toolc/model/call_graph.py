@@ -5,11 +5,6 @@ from typing import Final, Protocol
 
 from toolc.model.spec.tool import ToolSpec
 
-__all__ = [
-    "MAX_DEPTH", "NO_TOOLS", "ToolLookup", "call_depth", "call_depths", "called_tools", "find_cycle",
-    "find_cycles", "reachable_tools", "tools_by_name",
-]  # fmt: skip
-
 MAX_DEPTH: Final = 8
 """The maximum depth of nested calls. A tool that does not call others has depth 1."""
 

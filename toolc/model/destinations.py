@@ -11,10 +11,6 @@ from typing import Final
 
 from toolc.model.spec.sandbox import Destination
 
-__all__ = [
-    "HostError", "canonical_host", "covers", "format_destination", "format_host", "is_loopback", "parse_destination",
-]  # fmt: skip
-
 PUBLIC: Final = "public:443"
 """The entry of an allow-list that means any public address."""
 

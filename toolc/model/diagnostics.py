@@ -11,11 +11,6 @@ from typing import Final
 
 from toolc.model.source import SourceText, Span
 
-__all__ = [
-    "Code", "Diagnostic", "Diagnostics", "Edit", "Fix", "Severity", "StepBudget", "spend", "spend_once",
-    "step_budget", "steps_left",
-]  # fmt: skip
-
 MAX_SAME_CODE: Final = 1_000
 """The maximum number of findings with the same code per file. One additional finding represents all others."""
 

@@ -22,11 +22,6 @@ from typing import ClassVar, Final
 
 from toolc.model.diagnostics import Diagnostic
 
-__all__ = [
-    "InfrastructureError", "MissingExtraError", "NoEngineError", "NoPythonError", "RegistryError", "SandboxDiedError",
-    "SpecError", "ToolcError", "UsageError", "raise_shortage",
-]  # fmt: skip
-
 _SHORTAGES: Final = {
     errno.EMFILE: (
         "too many open files in this process; close some, make fewer calls at the same time, or raise the limit "

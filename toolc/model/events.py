@@ -6,11 +6,6 @@ from typing import Literal, TypeAlias
 
 from toolc.model.result import ConnectionAttempt, Content, Text, ToolFailure, ToolResult
 
-__all__ = [
-    "BatchEnd", "BatchEvent", "CallEvent", "Event", "Listener", "Stream", "ToolConnect", "ToolDenied", "ToolEnd",
-    "ToolRetry", "ToolStart", "ToolUpdate",
-]  # fmt: skip
-
 Stream: TypeAlias = Literal["stdout", "stderr", "content"]
 """The source of a piece of output. ``content`` is what a Python tool yields."""
 

@@ -11,11 +11,6 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.http_backend import HttpErrorRule, HttpRetry, Method, Pagination
 
-__all__ = [
-    "Base64", "Escaping", "FormPart", "HttpCall", "MultipartForm", "NamedValue", "Piece", "Pieces", "PlainBody",
-    "RequestBody", "ResponseHandling", "Slot", "TokenRequest", "slots",
-]  # fmt: skip
-
 Escaping: TypeAlias = Literal["plain", "query", "form", "json"]
 """How the value of a secret is escaped. ``plain`` does not escape; line ends are refused when a header is sent."""
 

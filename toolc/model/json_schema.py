@@ -9,13 +9,6 @@ from functools import cached_property
 from typing import Final, NoReturn, TypeAlias
 from urllib.parse import unquote
 
-__all__ = [
-    "LISTS_OF_SCHEMAS", "MAPS_OF_SCHEMAS", "SCHEMAS", "JsonObject", "JsonValue", "Schema", "anchors", "child_pointer",
-    "direct_subschemas", "list_index", "list_under", "map_subschemas", "map_under", "parse_json", "pointer_tokens",
-    "subschemas", "target_of", "type_of", "types_of", "value_at",
-    "values_within",
-]  # fmt: skip
-
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = "dict[str, JsonValue]"
 

@@ -23,8 +23,6 @@ from toolc.model.names import LOCK_NAME, TOOL_NAME
 from toolc.model.registry import RegisteredTool
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend
 
-__all__ = ["ANY", "Lock", "LockError", "LockedTool", "Pin", "changed_tools", "lock_tools"]
-
 HEADER: Final = '# toolc.lock 1: what was reviewed; written by "toolc lock"'
 
 MAX_BYTES: Final = 64 * 1024 * 1024

@@ -9,11 +9,6 @@ from typing import Final
 
 from toolc.model.diagnostics import spend
 
-__all__ = [
-    "AUTO", "ENGINES", "IDENTIFIER", "IMAGE_NAME", "LOCK_NAME", "PROVIDER_NAMES", "SIMILAR_NAMES", "TOOL_NAME",
-    "close_match", "engine_names", "names_similar_to", "valid_name",
-]  # fmt: skip
-
 PROVIDER_NAMES: Final = (
     "openai_chat", "openai_responses", "anthropic", "gemini", "mcp", "bedrock", "mistral", "cohere", "ollama",
 )  # fmt: skip

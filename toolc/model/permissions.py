@@ -27,8 +27,6 @@ from toolc.model.spec.sandbox import (
 )
 from toolc.model.spec.tool import ToolSpec
 
-__all__ = ["OWN", "Grant", "Limit", "Permissions", "format_permissions", "permissions_of"]
-
 T = TypeVar("T")
 
 OWN: Final = ""

@@ -11,11 +11,6 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Build, Destination, EnvVar, Limits, MinIsolation
 
-__all__ = [
-    "LIMITS", "LOCALHOST", "NO_LIMIT", "PROXY_PORT", "Exec", "LimitName", "LoopbackProxy", "Mount", "Plan",
-    "PluginCall", "Profile", "Programs", "PythonCall", "SecretFile", "loopback_proxy", "proxy_environment",
-]  # fmt: skip
-
 LOCALHOST: Final = "localhost"
 """The only name that is not looked up. It always means the machine on which toolc runs (RFC 6761, 6.3)."""
 

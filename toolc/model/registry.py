@@ -22,8 +22,6 @@ from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Template
 
-__all__ = ["RegisteredTool", "RegistryFile", "registry_from_json", "tool_to_json"]
-
 REGISTRY_FORMAT: Final = 1
 """The value of the ``registry`` key that this version of toolc writes and reads."""
 

@@ -30,11 +30,6 @@ from toolc.model.registry import (
 from toolc.model.spec.sandbox import MIB
 from toolc.model.spec.tool import EFFECT, FORMAT, SURFACE, ToolSpec
 
-__all__ = [
-    "canonical", "digests", "parse", "read_registry", "register", "registry_bytes", "registry_frame", "registry_of",
-    "surfaces_digest",
-]  # fmt: skip
-
 _EXACT: Final = 1 << 53
 """A double can represent every whole number below this one."""
 

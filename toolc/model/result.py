@@ -11,11 +11,6 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.template import as_text
 
-__all__ = [
-    "REPLACEMENT", "Audio", "BatchError", "Capture", "ConnectionAttempt", "Content", "Ending", "Image", "Outcome",
-    "Resource", "Text", "ToolFailure", "ToolResult", "Usage", "failure",
-]  # fmt: skip
-
 REPLACEMENT: Final = "\ufffd"
 
 Ending: TypeAlias = Literal[

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-__all__ = ["BOM", "MAX_BEFORE", "Position", "SourceText", "Span", "byte_order_mark", "start_of_file"]
-
 BOM: Final = "\ufeff"
 """The byte order mark that a file may start with."""
 

@@ -12,11 +12,6 @@ from urllib.parse import quote
 
 from toolc.model.json_schema import JsonValue
 
-__all__ = [
-    "FILTERS", "FILTERS_WITH_ARGUMENT", "SECRETS", "STEPS", "Filter", "JsonConstant", "JsonEntry", "JsonList",
-    "JsonMap", "JsonTemplate", "Placeholder", "Template", "TemplateError", "as_text", "evaluate", "render_json",
-]  # fmt: skip
-
 SECRETS: Final = "secrets"
 """The name of a placeholder whose key is a secret."""
 

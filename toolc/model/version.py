@@ -2,7 +2,5 @@
 
 from typing import Final
 
-__all__ = ["__version__"]
-
 __version__: Final = "0.1.0"
 """The version of this package, the same as in ``pyproject.toml``."""

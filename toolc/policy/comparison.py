@@ -11,8 +11,6 @@ from toolc.model.permissions import format_permissions
 from toolc.model.source import Span
 from toolc.policy.policy import ISOLATION, Approval, Policy
 
-__all__ = ["Relaxation", "relaxations"]
-
 _EMPTY: Final = Policy()
 _KEYS: Final = tuple(field.name for field in fields(Policy) if field.name not in {"path", "places"})
 

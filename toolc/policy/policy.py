@@ -12,8 +12,6 @@ from toolc.model.permissions import Limit
 from toolc.model.source import Span, start_of_file
 from toolc.model.spec.sandbox import Destination, Expose, Lifetime, MinIsolation, WorkspaceMode
 
-__all__ = ["Approval", "BackendKind", "Policy", "PolicyError", "PolicyKey", "RequiredField"]
-
 PolicyKey: TypeAlias = Literal[
     "limits", "hosts", "images", "require", "backends", "expose", "workspace", "isolation", "lifetime",
 ]  # fmt: skip

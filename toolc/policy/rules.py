@@ -15,8 +15,6 @@ from toolc.model.spec.sandbox import Destination, Lifetime
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import ISOLATION, Policy, PolicyError, PolicyKey, path_matches
 
-__all__ = ["Violation", "enforce_policies", "violations"]
-
 T = TypeVar("T")
 
 

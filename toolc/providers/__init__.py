@@ -41,8 +41,6 @@ from toolc.providers.base import Provider
 from toolc.providers.json_schema.lowering import Loss
 from toolc.providers.json_schema.target import CLOSES, NOT_STRICT
 
-__all__ = ["load_provider", "strict_losses"]
-
 _PROVIDERS: Final = {
     "openai_chat": "toolc.providers.openai:CHAT",
     "openai_responses": "toolc.providers.openai:RESPONSES",

@@ -17,8 +17,6 @@ from toolc.providers.json_schema.lowering import LossLog, description, lower_pla
 from toolc.providers.json_schema.target import Target
 from toolc.providers.limits import StrictTools
 
-__all__ = ["Anthropic"]
-
 _CUT_OFF: Final = (None, "max_tokens", "model_context_window_exceeded")
 """Why a response ended in the middle. It is null after a stream that ended early."""
 

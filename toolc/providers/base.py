@@ -13,8 +13,6 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.providers.json_schema.lowering import Loss, LossLog, description
 from toolc.providers.json_schema.target import NotStrictError, Target, lower_schema
 
-__all__ = ["CallMessage", "Lowering", "Provider", "requests_strict"]
-
 
 @dataclass(frozen=True, slots=True)
 class CallMessage:

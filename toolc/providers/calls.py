@@ -13,8 +13,6 @@ from typing import Final
 from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue
 
-__all__ = ["members", "parse_arguments"]
-
 INVALID_JSON = "INVALID_JSON"
 """The key of arguments that are not valid JSON, where an API accepts only objects. Anthropic documents it."""
 

@@ -15,8 +15,6 @@ from toolc.model.result import Audio, Content, Image, Resource, Text, ToolResult
 from toolc.model.template import as_text
 from toolc.providers.calls import parse_arguments
 
-__all__ = ["blocks", "describe_block", "to_base64"]
-
 PDF = "application/pdf"
 """The type of the documents that models read directly."""
 

@@ -13,8 +13,6 @@ from typing import Final
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.providers.calls import INVALID_JSON, members
 
-__all__ = ["join_gemini"]
-
 _STEP: Final = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]""")
 _VALUES: Final = ("stringValue", "numberValue", "boolValue", "nullValue")
 

@@ -14,8 +14,6 @@ from toolc.model.json_schema import JsonObject, JsonValue, direct_subschemas, li
 from toolc.model.registry_io import canonical
 from toolc.providers.json_schema.target import NotStrictError
 
-__all__ = ["Exceeded", "Limit", "exceeded_limits", "limits_of", "size_of"]
-
 PATH: Final = Path(__file__).parent.parent / "data" / "provider_limits.toml"
 
 NAMES: Final = {

@@ -21,8 +21,6 @@ from toolc.providers.content import to_base64
 from toolc.providers.json_schema.lowering import LossLog, description_without_result
 from toolc.providers.json_schema.result_schema import WRAPPED, as_object, is_wrapped
 
-__all__ = ["call_result"]
-
 _HINTS: Final = {
     "read_only": "readOnlyHint",
     "destructive": "destructiveHint",

@@ -16,8 +16,6 @@ from toolc.providers.json_schema.embedding import rebase
 from toolc.providers.json_schema.lowering import description_without_result
 from toolc.providers.mcp import hints
 
-__all__ = ["DOCUMENT", "SHARED_SCHEMAS", "document", "operation"]
-
 _SCHEMAS: Final = "#/components/schemas/"
 
 DOCUMENT: Final[JsonObject] = {

@@ -16,8 +16,6 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.providers.calls import INVALID_JSON, members, parse_arguments
 from toolc.providers.gemini_stream import join_gemini
 
-__all__ = ["STREAMING", "join_chunks"]
-
 
 def join_chunks(provider: str, chunks: Iterable[JsonObject]) -> JsonObject:
     """Return the response of a stream. Raises ``KeyError`` for a provider without streams."""

@@ -17,8 +17,6 @@ from toolc.model.registry_io import canonical
 from toolc.model.spec.tool import ToolSpec
 from toolc.providers import load_provider
 
-__all__ = ["ESTIMATED_FOR", "definition_tokens"]
-
 ESTIMATED_FOR: Final = "anthropic"
 """The provider whose definitions are counted if none is named: they keep the whole schema and all descriptions."""
 

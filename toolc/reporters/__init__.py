@@ -19,8 +19,6 @@ from typing import Final
 
 from toolc.reporters.base import Report
 
-__all__ = ["FORMATS", "render"]
-
 FORMATS: Final = ("text", "json", "sarif", "github", "junit")
 """The names of the formats; each is the name of a module here."""
 

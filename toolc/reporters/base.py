@@ -9,8 +9,6 @@ from typing import Final
 
 from toolc.model.diagnostics import Diagnostic, Diagnostics, Severity
 
-__all__ = ["Report"]
-
 MAX_PER_FILE: Final = 100
 """The maximum number of findings per file, errors before warnings. The others are only counted."""
 

@@ -24,8 +24,6 @@ from toolc.model.diagnostics import Diagnostic, Diagnostics, Severity
 from toolc.model.source import SourceText, Span
 from toolc.reporters.base import Report, count_findings, omitted_text, select_findings
 
-__all__ = ["escape_for_terminal", "printable", "render"]
-
 WIDTH: Final = 100
 """The maximum number of columns of a source line. A longer line is cut around the caret."""
 

@@ -26,8 +26,6 @@ from toolc.model.source import Span
 from toolc.review.compare import Difference
 from toolc.review.model.change import GRADES, Grade, ToolChange, fingerprint
 
-__all__ = ["fails", "parse_fail_on", "read", "remaining", "with_new_acceptances"]
-
 _FINGERPRINT: Final = re.compile("[0-9a-f]{12}")
 
 _KINDS: Final = ("contract", "risk", "surface", "provider")

@@ -17,8 +17,6 @@ from toolc.model.errors import UsageError
 from toolc.review.sources.github import Account, Commit, GitHub, GitHubError, PullRequest, Push, Review
 from toolc.review.sources.repository import Repository
 
-__all__ = ["Approvals", "approvals", "commits_of"]
-
 _OPINIONS: Final = frozenset({"APPROVED", "CHANGES_REQUESTED", "DISMISSED"})
 """The states of reviews that replace an earlier review of the same user; a comment does not."""
 

@@ -23,8 +23,6 @@ from toolc.review.risk.base import RISK_RULES, Sides
 from toolc.review.weakened_tests import weakened_tests
 from toolc.validation.validate import is_valid_schema
 
-__all__ = ["Difference", "compare"]
-
 RISK_MODULES: Final = (code, data_access, network, sandbox, text)
 """The modules with risk rules. Importing a module registers its rules."""
 

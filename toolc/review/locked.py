@@ -24,8 +24,6 @@ from toolc.review.reports import text
 from toolc.review.sources.repository import Repository
 from toolc.review.sources.states import state_of
 
-__all__ = ["History", "LockChange", "as_json", "as_text", "lock_changes", "with_known_pins"]
-
 Part: TypeAlias = Literal["added", "removed", "surface", "effect", "image", "packages", "base"]
 
 _MISSING: Final = "missing"

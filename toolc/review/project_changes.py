@@ -34,8 +34,6 @@ from toolc.review.model.state import Reviewed, State, inside, placed
 if TYPE_CHECKING:
     from toolc.providers.base import Provider
 
-__all__ = ["central_policy_changes", "policy_violations"]
-
 RULE: Final = "RSK12"
 
 _SEVERE: Final = ("TC21", "TC4", "TC5", "TC6", "TC9")

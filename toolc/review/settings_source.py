@@ -22,11 +22,6 @@ from toolc.review.project_changes import central_policy_changes
 from toolc.review.sources.reviewed_files import ReviewedFiles, reviewed_files
 from toolc.review.sources.states import baseline_here, state_of
 
-__all__ = [
-    "CentralPolicy", "SettingsSource", "baseline_of", "read_central_policy", "settings_source", "source_for",
-    "with_source",
-]  # fmt: skip
-
 _NO_REVIEW = ReviewSettings()
 
 

@@ -15,8 +15,6 @@ from toolc.review.model.pairing import Status, ToolPair
 from toolc.review.model.state import Reviewed, State
 from toolc.review.model.text_diff import join_first
 
-__all__ = ["summary"]
-
 _STATUSES: Final[dict[Status, str]] = {
     "added": "added", "removed": "removed", "renamed": "probably renamed", "kept": "changed",
 }  # fmt: skip

@@ -18,8 +18,6 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.secrets.redaction import CallSecrets
 
-__all__ = ["CallContext", "no_caller"]
-
 Kind_contra = TypeVar("Kind_contra", contravariant=True)
 
 

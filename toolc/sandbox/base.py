@@ -9,11 +9,6 @@ from typing import Final, Literal, Protocol, TypeAlias, get_args, runtime_checka
 from toolc.model.plan import LIMITS, LimitName, Profile
 from toolc.model.spec.sandbox import Limits, MinIsolation, WorkspaceMode
 
-__all__ = [
-    "ISOLATION", "Capabilities", "ContentDigests", "Engine", "EngineForkServer", "EngineSandbox", "EngineStatus",
-    "ImageUsed", "Leftover", "format_limits", "unenforced",
-]  # fmt: skip
-
 Level: TypeAlias = Literal["enforced", "approximate", "not"]
 """How a limit is enforced: exactly, by a similar limit, or not at all."""
 

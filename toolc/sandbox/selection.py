@@ -13,8 +13,6 @@ from toolc.model.names import AUTO, ENGINES, engine_names
 from toolc.model.plan import LimitName, Profile
 from toolc.sandbox.base import Engine, EngineStatus, format_fallbacks, offer, unenforced
 
-__all__ = ["EngineSelection", "close_unused", "in_use", "load", "probe", "select", "selection_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class EngineSelection:

@@ -32,8 +32,6 @@ from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import new_call_id
 from toolc.serve.mcp_interaction import ClientConfirmation, InputRequiredError, ProgressRelay
 
-__all__ = ["make_server"]
-
 MAX_CALLS: Final = 16
 """The maximum number of concurrent calls; others wait. Less than anyio's 40 threads: reading stdin needs one."""
 

@@ -20,8 +20,6 @@ from anyio.abc import TaskStatus
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-__all__ = ["serve_stdio"]
-
 
 def serve_stdio(server: Server[dict[str, Any]]) -> None:
     """Serve until the input ends. After Ctrl-C, raise ``KeyboardInterrupt`` when every call has ended.

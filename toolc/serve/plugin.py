@@ -20,8 +20,6 @@ from toolc.model.result import Content, Image, Text, ToolResult
 from toolc.model.spec.sandbox import MIB
 from toolc.model.spec.tool import ToolSpec
 
-__all__ = ["PluginServer", "serve_plugin"]
-
 MAX_LINE: Final = 64 * MIB
 """The maximum length of a line, in bytes."""
 

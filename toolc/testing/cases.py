@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from toolc.model.spec.tool import Test, ToolSpec
     from toolc.testing.workspace import Changes
 
-__all__ = ["Case", "CaseFilter", "CaseSet", "Tested", "find_cases"]
-
-
 CompileSources: TypeAlias = "Callable[[tuple[str, ...]], Compilation]"
 """Compiles specs, given their paths; it reports their findings and raises if there are errors."""
 

@@ -16,8 +16,6 @@ from toolc.model.spec.tool import Expect, ExpectedChanges, ExpectedNetwork
 from toolc.testing.workspace import Changes, comparison_obstacle, file_bytes, workspace_path
 from toolc.validation.pattern_speed import compile_python
 
-__all__ = ["compare"]
-
 
 def compare(expect: Expect, result: ToolResult, workspace: Path, changed: Changes | None = None) -> Iterator[str]:
     """Yield a text for each difference from the expectations. A text may have several lines."""

@@ -15,8 +15,6 @@ from toolc.guest.frames import FrameReader, encode
 from toolc.guest.programs.program import Request
 from toolc.model.result import Outcome
 
-__all__ = ["FakePrograms"]
-
 Run: TypeAlias = Callable[[Request, bytes], Outcome]
 """Returns the outcome of a program with this stdin."""
 

@@ -10,8 +10,6 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.reporters.text import escape_for_terminal
 from toolc.testing.cases import Tested, Verdict
 
-__all__ = ["as_json", "as_junit", "as_line", "as_summary"]
-
 Format: TypeAlias = Literal["text", "json", "junit"]
 FORMATS: Final[tuple[str, ...]] = get_args(Format)
 

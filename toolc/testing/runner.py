@@ -17,8 +17,6 @@ from toolc.testing.cases import Case, Tested
 from toolc.testing.expectations import compare
 from toolc.testing.workspace import changes, file_texts, snapshot, write_files
 
-__all__ = ["ExecutorFactory", "run_cases"]
-
 ExecutorFactory: TypeAlias = Callable[[Case, Path], Executor]
 """Returns an executor for one test, with this folder as workspace."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from toolc.model.spec.tool import Expect
     from toolc.testing.cases import Tested
 
-__all__ = ["update"]
-
 
 def update(tested: Sequence[Tested], report: Callable[[str], None]) -> list[Tested]:
     """Write the results of failed tests into their specs; return the tests that still fail.

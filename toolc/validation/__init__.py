@@ -6,8 +6,7 @@ Messages about arguments of calls are in ``toolc.runtime.argument_binding``.
   ``with_integers``, ``without_nulls``.
 - ``character_sets``: characters as ranges of code points. Public: ``Ranges``.
 - ``ecma_advice``: what to write instead of the syntax of other languages.
-- ``ecma_pattern``: patterns of ECMA-262 as patterns of Python. Public: ``PatternError``,
-  ``Remark``, ``Translation``, ``UnsupportedPatternError``, ``translate``.
+- ``ecma_pattern``: patterns of ECMA-262 as patterns of Python. Public: ``Remark``, ``Translation``, ``translate``.
 - ``ecma_tree``: the tree of a pattern of ECMA-262. Public: ``Node``, ``PatternError``,
   ``UnsupportedPatternError``.
 - ``formats``: the formats that ``format`` asserts. Public: ``EXAMPLES``, ``KNOWN_FORMATS``, ``describe_format``,

@@ -13,8 +13,6 @@ from functools import cache
 from itertools import groupby
 from typing import Final, TypeAlias, TypeVar
 
-__all__ = ["Ranges"]
-
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """The first and last code point of each range. The ranges are sorted and neither overlap nor touch."""
 

@@ -13,8 +13,6 @@ from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
 from toolc.validation.plain_schema import plainly_satisfies
 from toolc.validation.validate import SchemaValidator, ValidationBudget
 
-__all__ = ["allows_null", "with_integers", "without_nulls"]
-
 
 def without_nulls(schema: JsonObject, arguments: JsonObject) -> JsonObject:
     """Return a copy of ``arguments`` without optional properties that are null but must not be."""

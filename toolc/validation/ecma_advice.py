@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-__all__: list[str] = []
-
 PYTHON_ANCHORS: Final[Mapping[str, str]] = {"A": "^", "Z": "$", "z": "$"}
 """Escape sequences that Python and others have for the start and the end of a text."""
 

@@ -52,8 +52,6 @@ from toolc.validation.ecma_tree import (
     write,
 )
 
-__all__ = ["PatternError", "Remark", "Translation", "UnsupportedPatternError", "translate"]
-
 MAX_LENGTH: Final = 10_000
 """The maximum number of characters of a pattern."""
 

@@ -14,8 +14,6 @@ from typing import Final, TypeAlias
 
 from toolc.validation.character_sets import Ranges, written
 
-__all__ = ["Node", "PatternError", "UnsupportedPatternError"]
-
 MAX_VARIANTS: Final = 64
 MAX_VARIABLE: Final = 255
 """The maximum number of variants of a lookbehind, and of characters in one of variable length.

@@ -15,8 +15,6 @@ from typing import Final, NamedTuple
 from toolc.validation import internet_formats as internet
 from toolc.validation.schema_patterns import is_regular_expression
 
-__all__ = ["EXAMPLES", "KNOWN_FORMATS", "describe_format", "matches_format"]
-
 
 class _Format(NamedTuple):
     """A format: its ``name`` for users, an ``example``, and a test of a text."""

@@ -10,11 +10,6 @@ import ipaddress
 import re
 from typing import Final
 
-__all__ = [
-    "is_email", "is_hostname", "is_idn_email", "is_idn_hostname", "is_ipv4", "is_ipv6", "is_iri", "is_iri_reference",
-    "is_uri", "is_uri_reference", "is_uri_template",
-]  # fmt: skip
-
 MAX_HOST: Final = 253
 """The maximum length of a host name: 255 octets on the wire (RFC 1035, 2.3.4) without two length octets."""
 

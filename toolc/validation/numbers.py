@@ -12,8 +12,6 @@ from fractions import Fraction
 
 from toolc.model.json_schema import JsonValue
 
-__all__ = ["is_multiple", "to_fraction"]
-
 
 def to_fraction(value: JsonValue) -> Fraction | None:
     """Return a JSON number as an exact fraction; None for infinity and for anything that is not a number."""

@@ -17,8 +17,6 @@ from typing import Any, Final, Literal, TypeAlias
 
 from toolc.validation.regex_automaton import MANY, Automaton, TooManyStatesError, automaton, parse, varies
 
-__all__ = ["TooSlowError", "compile_python", "is_slow"]
-
 Speed: TypeAlias = Literal["fine", "slow", "unknown"]
 
 MAX_STEPS: Final = 3_000_000

@@ -13,14 +13,11 @@ from typing import Final
 
 from toolc.model.diagnostics import spend
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.validation.ecma_pattern import PatternError
+from toolc.validation.ecma_tree import PatternError
 from toolc.validation.formats import matches_format
 from toolc.validation.numbers import is_multiple
 from toolc.validation.pattern_speed import TooSlowError
 from toolc.validation.schema_patterns import matches
-
-__all__ = ["is_plain_schema", "plainly_satisfies"]
-
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "array": (list,), "boolean": (bool,), "integer": (int,), "null": (NoneType,), "number": (int, float),

@@ -17,8 +17,6 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Any, Final, TypeAlias
 
-__all__ = ["MAX_STATES", "Automaton", "Matcher", "TooManyStatesError", "automaton", "parse"]
-
 MAX_STATES: Final = 150
 """The maximum number of states. Larger patterns are not analyzed."""
 

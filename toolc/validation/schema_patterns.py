@@ -15,12 +15,8 @@ from typing import Any, Final
 
 from toolc.model.json_schema import JsonObject, map_under
 from toolc.validation import pattern_speed
-from toolc.validation.ecma_pattern import PatternError, UnsupportedPatternError, size_in_python, translate
-
-__all__ = [
-    "is_regular_expression", "is_slow_for_keys", "is_slow_pattern", "matches", "matches_key", "pattern_problem",
-    "steps_to_check",
-]  # fmt: skip
+from toolc.validation.ecma_pattern import size_in_python, translate
+from toolc.validation.ecma_tree import PatternError, UnsupportedPatternError
 
 MAX_KEY_LENGTH: Final = 200
 """The maximum length of a key that is compared with ``patternProperties``."""

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from toolc.model.json_schema import JsonObject, JsonValue, map_under, subschemas, values_within
-from toolc.validation.ecma_pattern import PatternError
+from toolc.validation.ecma_tree import PatternError
 from toolc.validation.formats import describe_format, matches_format
 from toolc.validation.numbers import is_multiple
 from toolc.validation.pattern_speed import TooSlowError
@@ -33,12 +33,6 @@ from toolc.validation.schema_patterns import (
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
-
-__all__ = [
-    "SchemaValidator", "TooDeepError", "UnresolvableError", "ValidationBudget", "is_valid_schema", "libraries",
-    "metaschema_errors", "schema_problem", "validation_error", "validation_errors",
-]  # fmt: skip
-
 
 MIN_STEPS: Final = 50_000
 STEPS_PER_CHARACTER: Final = 10

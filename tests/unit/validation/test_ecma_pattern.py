@@ -7,7 +7,8 @@ import pytest
 from ecma_patterns import Case, difference, generate, with_answers_of_node
 from paths import DATA
 
-from toolc.validation.ecma_pattern import MAX_LENGTH, PatternError, UnsupportedPatternError, translate
+from toolc.validation.ecma_pattern import MAX_LENGTH, translate
+from toolc.validation.ecma_tree import PatternError, UnsupportedPatternError
 from toolc.validation.pattern_speed import search
 from toolc.validation.regex_automaton import automaton, parse
 from toolc.validation.schema_patterns import is_regular_expression, matches, steps_to_check

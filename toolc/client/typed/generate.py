@@ -23,8 +23,6 @@ from toolc.model.registry_io import surfaces_digest
 from toolc.providers.json_schema.lowering import description_without_result
 from toolc.providers.json_schema.result_schema import is_wrapped
 
-__all__ = ["LANGUAGES", "ClientFile", "client_text", "parse_clients", "write_clients"]
-
 _MARK: Final = "toolc client for the registry "
 """The words of the first line, after the sign of a comment."""
 

@@ -16,8 +16,6 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.registry_io import surfaces_digest
 from toolc.model.result import ToolResult
 
-__all__ = ["OMITTED", "AsyncCaller", "Caller", "Omitted", "ToolCallError"]
-
 
 class Omitted(Enum):
     """The type of ``OMITTED``."""

@@ -22,9 +22,6 @@ from toolc.model.diagnostics import Diagnostics
 if TYPE_CHECKING:
     from toolc.compiler.build_output import RenderedTool
 
-__all__ = ["BuildCache"]
-
-
 _ANSWER_PARTS: Final = 2
 """The number of values in the answer: the result of the build, and the state of its folder."""
 

@@ -15,8 +15,6 @@ from toolc.compiler.cache.file_results import PieceCache
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.pipeline.compile import compile_specs
 
-__all__ = ["build_changed"]
-
 
 def build_changed(cache: BuildCache) -> BuildOutput:
     """Compile and render the tools that changed, and return them with the others. Raises ``UsageError``.

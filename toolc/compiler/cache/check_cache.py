@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
     from toolc.compiler.project.discovery import SpecFile
 
-__all__ = ["Checked", "check_specs"]
-
 
 @dataclass(frozen=True, slots=True)
 class Checked:

@@ -19,8 +19,6 @@ from toolc.compiler.project.files import digest_of_bytes
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Edit, Fix, Severity
 from toolc.model.source import Position, SourceText, Span
 
-__all__ = ["cache_folder", "digest", "load", "save"]
-
 MAX_BYTES: Final = 64 * 1024 * 1024
 """The maximum size of a cache file, in bytes."""
 

@@ -37,8 +37,6 @@ from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.spec.tool import Annotations, ResultSpec, ToolSpec
 
-__all__ = ["compile_many"]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Packed = TypeVar("Packed")

@@ -32,9 +32,6 @@ from toolc.model import codes
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
 
-__all__ = ["versions"]
-
-
 _FORMAT: Final = 7
 _PACKAGES: Final = frozenset({"jinja2", "jmespath", "jsonschema", "pyyaml", "referencing", "tomli", "toolc"})
 """The packages whose version can change the findings."""

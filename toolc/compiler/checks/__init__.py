@@ -68,8 +68,6 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, step_budget
 from toolc.model.source import Span
 
-__all__ = ["check_each", "internal_error"]
-
 MODULES: Final = (
     call_graph, caller_code, code_injection, composite_steps, credentials, descriptions, http, metadata, model_text,
     names, network, parameters, placeholders, providers, sandbox, script_arguments, secrets,

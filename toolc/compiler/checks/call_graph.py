@@ -16,8 +16,6 @@ from toolc.model.call_graph import MAX_DEPTH, call_depths, called_tools, find_cy
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import Span
 
-__all__ = ["tool_references"]
-
 
 @tool_set_check("TC106")
 def check_call_cycles(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:

@@ -33,8 +33,6 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import SourceText, Span
 
-__all__ = ["host_of", "image_credentials", "literal_credentials", "public_values"]
-
 _OPTION: Final = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>.+))?", re.DOTALL)
 _HEADER: Final = re.compile(r"(?P<name>[A-Za-z][\w-]*):\s*(?P<value>\S.*)", re.DOTALL)
 _VARIABLE: Final = re.compile(r"(?P<name>[A-Z][A-Z0-9_]*)=(?P<value>\S+)")

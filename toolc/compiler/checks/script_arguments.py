@@ -16,8 +16,6 @@ from toolc.model.diagnostics import Diagnostic
 from toolc.model.names import close_match
 from toolc.model.spec.code_backends import Script, ShellBackend
 
-__all__ = ["assigned_variables"]
-
 _HANDLED: Final = re.compile(r"\$\{ARG_(\w++)[:?+=-]|(?<![$\w{])ARG_(\w++)=")
 _CONDITION: Final = re.compile(r"&&|\|\||(?<![\w-])(?:if|case|for|while|until|trap|function)\b|\(\)")
 _ASSIGNED: Final = re.compile(r"(?<![$\w{])([A-Za-z_]\w*+)(?:\+?=|\[|\+\+|--)|\$\{([A-Za-z_]\w*+):?=")

@@ -25,8 +25,6 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import STEPS, JsonList, JsonMap, JsonTemplate, Placeholder, Template
 from toolc.validation.validate import SchemaValidator
 
-__all__ = ["StepArguments"]
-
 _FIXED: Final[Mapping[str, Shape]] = {
     "text": TEXT,
     "outcome": TEXT,

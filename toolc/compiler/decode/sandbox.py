@@ -42,8 +42,6 @@ from toolc.model.spec.sandbox import (
     WorkspaceMode,
 )
 
-__all__ = ["decode_profile"]
-
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET: Final = Scope(parameters=NO_PARAMETERS, allows_secrets=True)
 

@@ -45,8 +45,6 @@ from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.spec.tool import FORMAT, Annotations, ProviderChoice, ResultFormat, ResultSpec, ToolSpec
 from toolc.model.template import Template
 
-__all__ = ["decode", "decode_tool"]
-
 T = TypeVar("T")
 
 _SANDBOX: Final = SandboxSpec()

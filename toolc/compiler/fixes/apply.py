@@ -30,8 +30,6 @@ from toolc.model.diagnostics import Diagnostic, Diagnostics, Fix
 from toolc.model.errors import UsageError
 from toolc.model.source import BOM, Position, SourceText, Span
 
-__all__ = ["apply_fixes"]
-
 MAX_ROUNDS: Final = 10
 """The maximum number of times a file is checked again for findings revealed by a fix."""
 

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from toolc.compiler.project.baseline import Baseline
     from toolc.model.registry import RegistryFile
 
-__all__ = ["Compilation", "compile_specs", "gather"]
-
-
 _TOOL_SET_NUMBERS: Final = frozenset(check.number for check in TOOL_SET_CHECKS)
 """Findings that need all files: their suppressions are reported as unused only if every file is compiled."""
 

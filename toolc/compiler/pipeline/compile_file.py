@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from toolc.policy.policy import Policy, PolicyKey
     from toolc.policy.rules import Violation
 
-__all__ = ["CODES", "FileCompiler", "Piece"]
-
 CODES: Final[Mapping[PolicyKey, Code]] = {
     "limits": codes.POLICY_LIMITS,
     "hosts": codes.POLICY_HOSTS,

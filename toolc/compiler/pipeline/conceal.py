@@ -23,8 +23,6 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.source import SourceText
 
-__all__ = ["Concealer", "conceal", "conceal_text", "masked", "secret_ranges"]
-
 _ORDINARY: Final = re.compile("[A-Z]?[a-z]{3,11}|[A-Z]{4,8}")
 """A part of a credential that could be an ordinary word or name, which other findings need."""
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from toolc.compiler.located_tool import LocatedTool
     from toolc.compiler.project.suppressions import Suppression
 
-__all__ = ["LEVELS", "Baseline", "nearest"]
-
 LEVELS: Final = {None: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 """How severely a finding is reported, from not at all to as an error."""
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from toolc.compiler.project.baseline import Baseline
     from toolc.policy.policy import Policy
 
-__all__ = ["Projects", "SpecFile"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecFile:

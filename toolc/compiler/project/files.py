@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from toolc.model.source import Span
     from toolc.model.spec.code_backends import File
 
-__all__ = ["ACCEPTED", "MAX_FILE_BYTES", "PROJECT_FILES", "SUFFIXES", "SpecFolder", "walk"]
-
-
 T = TypeVar("T")
 
 SUFFIXES: Final = (".yaml", ".yml", ".toml")

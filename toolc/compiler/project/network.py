@@ -13,8 +13,6 @@ from toolc.model import codes
 from toolc.model.destinations import HostError, canonical_host, parse_destination
 from toolc.model.spec.sandbox import Destination, Expose, NetworkSpec, SecretSpec
 
-__all__ = ["written_entry"]
-
 _WITH_PORT: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*):[0-9]{1,5}")
 
 _NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.IGNORECASE)

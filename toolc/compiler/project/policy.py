@@ -18,8 +18,6 @@ from toolc.model.permissions import Limit
 from toolc.model.spec.sandbox import Expose, Lifetime, Limits, MinIsolation, WorkspaceMode
 from toolc.policy.policy import Approval, BackendKind, Policy, RequiredField
 
-__all__ = ["read_policy"]
-
 T = TypeVar("T")
 
 KEYS: Final[dict[str, str]] = {

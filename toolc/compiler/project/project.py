@@ -23,9 +23,6 @@ from toolc.model.source import Span
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
 
-__all__ = ["NO_PROJECT", "Project"]
-
-
 _RESERVED: Final = ("providers",)
 BUDGET_SCOPES: Final = ("tool", "toolset", "registry")
 """What a token budget can limit."""

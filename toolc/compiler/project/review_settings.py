@@ -10,8 +10,6 @@ from toolc.document.map_reader import Findings, Reader, choice, list_of, map_par
 from toolc.document.nodes import Node
 from toolc.model import codes
 
-__all__ = ["ReviewSettings"]
-
 LOGIN: Final = "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 """The pattern of an approver: the name of a user on the code host, without ``@``."""
 

@@ -15,9 +15,6 @@ from toolc.model.source import Span
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
 
-__all__ = ["NO_SETTINGS", "Settings", "invalid_code", "severity_of"]
-
-
 HOST: Final = r"^[a-z0-9-]+(\.[a-z0-9-]+)*$"
 """The pattern of a host in ``lint.hosts``."""
 

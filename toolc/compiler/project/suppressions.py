@@ -19,8 +19,6 @@ from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Edit, Fix, Severity
 from toolc.model.source import Position, SourceText, Span
 
-__all__ = ["Suppression", "suppressions"]
-
 _START: Final = r"(?:^|(?<=\s))#\s*toolc:\s*ignore\b"
 _COMMENT: Final = re.compile(rf"{_START}(?:\[(?P<codes>[^\]]{{0,1000}}+)\])?(?P<reason>(?:(?!{_START}).)*)")
 _CODE: Final = re.compile(r"[^\s,]+")

@@ -18,8 +18,6 @@ from toolc.model.diagnostics import Diagnostic, StepBudget
 from toolc.model.errors import UsageError
 from toolc.model.source import Span
 
-__all__ = ["limited_time"]
-
 MAX_SECONDS: Final = 60.0
 """The maximum number of seconds that a command compiles one file. The largest files need about a fifth of it."""
 

@@ -19,8 +19,6 @@ from toolc.model.source import Span
 from toolc.validation.coercion import allows_null
 from toolc.validation.validate import SchemaValidator
 
-__all__ = ["is_full_schema"]
-
 RESERVED: Final = frozenset({"vars", "secrets", "args", "steps", "ctx"})
 """Names that have another meaning in templates or Python functions."""
 

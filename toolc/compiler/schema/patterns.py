@@ -14,7 +14,8 @@ from toolc.document.map_reader import Findings
 from toolc.model import codes
 from toolc.model.diagnostics import Fix, spend, spend_once
 from toolc.model.source import Span
-from toolc.validation.ecma_pattern import PatternError, Remark, UnsupportedPatternError, translate
+from toolc.validation.ecma_pattern import Remark, translate
+from toolc.validation.ecma_tree import PatternError, UnsupportedPatternError
 from toolc.validation.pattern_speed import compile_python, is_slow
 from toolc.validation.schema_patterns import is_slow_for_keys, is_slow_pattern, steps_to_check
 

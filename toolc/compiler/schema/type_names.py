@@ -7,8 +7,6 @@ from typing import Final
 
 from toolc.model.names import close_match
 
-__all__ = ["TYPES", "TYPE_ALIASES", "similar_type", "type_form"]
-
 TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 TYPE_ALIASES: Final = {
     "bool": "boolean", "dict": "object", "float": "number", "int": "integer", "list": "array", "map": "object",

@@ -22,8 +22,6 @@ from toolc.model.template import JsonConstant, JsonEntry, JsonList, JsonMap, Jso
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["templates_in"]
-
 _LONGEST: Final = 1000
 _HINT: Final = "see jmespath.org; a constant is written in backquotes: ok == `false`"
 

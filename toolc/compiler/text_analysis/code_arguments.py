@@ -14,8 +14,6 @@ from typing import Final, NamedTuple
 
 from toolc.compiler.text_analysis.shell_script import Command, Expansion, Word
 
-__all__ = ["COMMAND_NAME", "SHELLS", "Code", "code_of", "inputs_of"]
-
 SHELLS: Final = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})
 
 COMMAND_NAME: Final = "the shell"

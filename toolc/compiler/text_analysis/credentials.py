@@ -12,8 +12,6 @@ from typing import Final, Literal, TypeAlias
 
 from toolc.compiler.text_analysis.secret_patterns import PUBLISHED, SecretMatch, find_secrets, looks_random
 
-__all__ = ["credential_header", "credential_name", "credentials_in", "is_exempt", "unexpanded_name", "without_scheme"]
-
 Certainty: TypeAlias = Literal["certain", "possible"]
 """``possible``: only a value that looks random is a credential, as for ``key`` or ``sig``."""
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["name_words", "new_words", "repeats_name"]
-
 _GRAMMAR_TEXT: Final = """
 a about all also an and another any are as at be been being between by can do does done each either every for
 from had has have he her here his how if in into is it its just may me more most my no not of off on one only or

@@ -16,8 +16,6 @@ from typing import Final
 
 from toolc.model.diagnostics import spend_once
 
-__all__ = ["steps_to_parse"]
-
 _NEWEST: Final = (3, 14)
 """The newest version of Python whose syntax is known here."""
 

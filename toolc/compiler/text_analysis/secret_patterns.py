@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["find_secrets"]
-
 ALPHANUMERIC: Final = string.ascii_letters + string.digits
 
 # The header alone also occurs in sentences about keys, so a line of base64 must follow.

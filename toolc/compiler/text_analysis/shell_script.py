@@ -13,8 +13,6 @@ from functools import cached_property
 from itertools import groupby
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["MAX_DEPTH", "Command", "Expansion", "Part", "Region", "ShellScript", "Word", "read_script"]
-
 MAX_DEPTH: Final = 60
 """The maximum nesting of substitutions that is read. Deeper scripts have no commands and no expansions."""
 

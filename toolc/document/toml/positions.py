@@ -15,8 +15,6 @@ import tomli
 
 from toolc.document.syntax_errors import MAX_DEPTH, TooDeepError
 
-__all__ = ["leaves"]
-
 BETWEEN: Final = re.compile(r"(?:[ \t\r\n,]+|\#[^\n]*)*")
 _BLANKS: Final = re.compile(r"[ \t]*")
 _EQUALS: Final = re.compile(r"[ \t]*=[ \t]*")

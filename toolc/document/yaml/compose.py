@@ -15,8 +15,6 @@ import yaml
 from toolc.document.syntax_errors import MAX_DEPTH, TooDeepError
 from toolc.model.source import Position
 
-__all__ = ["scalars"]
-
 PLAIN: Final = "plain"
 """The tag of an unquoted scalar without an explicit tag. Quoted scalars and collections have ``""``."""
 

@@ -11,8 +11,6 @@ import ctypes
 import marshal
 import os
 
-__all__ = ["Setup", "clone", "isolate"]
-
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID, CLONE_NEWNET = 0x20000, 0x8000000, 0x20000000, 0x40000000
 """From ``linux/sched.h``."""
 

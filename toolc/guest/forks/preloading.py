@@ -13,8 +13,6 @@ import sys
 from toolc.guest.launch_args import preloaded_modules
 from toolc.guest.preload import SITE, flush_output
 
-__all__ = ["NotSharedError", "preload"]
-
 STANDARD: frozenset[str] = getattr(sys, "stdlib_module_names", frozenset())
 """The modules of the standard library. Python 3.9 does not have this list; then none is imported here."""
 

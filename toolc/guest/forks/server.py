@@ -38,8 +38,6 @@ else:
     import _signal as signal  # the modules signal and socket take long to import
     import _socket
 
-__all__ = ["main"]
-
 READ_SIZE = 64 * 1024
 
 

@@ -21,8 +21,6 @@ from contextlib import suppress
 
 from toolc.guest.processes import write_all
 
-__all__ = ["run"]
-
 PIECE = 256 * 1024
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW

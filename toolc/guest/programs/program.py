@@ -44,8 +44,6 @@ from toolc.guest.processes import (
 from toolc.guest.programs import files
 from toolc.guest.streams import MAX_MESSAGE, InputPipe, OutputPipe
 
-__all__ = ["SIGNALS", "Program", "Request", "not_started", "require_orphans"]
-
 F_GETPIPE_SZ = 1032
 """From ``linux/fcntl.h``."""
 

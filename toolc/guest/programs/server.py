@@ -34,8 +34,6 @@ from toolc.guest.job import Job
 from toolc.guest.processes import Pipes, forbid_inspection, write_available
 from toolc.guest.programs.program import SIGNALS, Program, Request, not_started, require_orphans
 
-__all__ = ["serve"]
-
 MAX_OUT = 256 * 1024
 """The size of unsent output, in bytes, at which the programs' pipes are not read until the host has caught up."""
 

@@ -11,11 +11,6 @@ from typing import ClassVar, Literal, TypeAlias
 from toolc.model.json_schema import JsonValue
 from toolc.model.template import Template
 
-__all__ = [
-    "Argv", "ErrorKind", "ExitError", "File", "HostFunction", "Load", "PluginBackend", "PythonBackend", "Script",
-    "ShellBackend", "WhenGroup",
-]  # fmt: skip
-
 ErrorKind: TypeAlias = Literal[
     "invalid_args", "not_found", "denied", "cancelled", "timeout", "out_of_memory", "output_limit",
     "exit_status", "network", "authentication", "rate_limit", "serialization", "file", "conflict", "execution",

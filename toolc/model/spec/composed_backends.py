@@ -6,8 +6,6 @@ from typing import ClassVar, Literal, TypeAlias
 from toolc.model.spec.http_backend import Url
 from toolc.model.template import JsonMap, Template
 
-__all__ = ["AgentBackend", "AgentProvider", "CompositeBackend", "Step", "Strategy"]
-
 AgentProvider: TypeAlias = Literal["anthropic", "openai", "openai_responses"]
 
 Strategy: TypeAlias = Literal["sequential", "parallel", "conditional", "pipeline"]

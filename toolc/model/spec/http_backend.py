@@ -11,12 +11,6 @@ from typing import ClassVar, Literal, TypeAlias
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.template import JsonTemplate, Template
 
-__all__ = [
-    "ApiKeyAuth", "Auth", "BasicAuth", "BearerAuth", "Body", "CursorPages", "Field", "FormBody", "HttpBackend",
-    "HttpErrorRule", "HttpRetry", "JsonBody", "LinkPages", "Method", "MultipartBody", "MultipartPart",
-    "NumberedPages", "OAuth2Auth", "OffsetPages", "Pagination", "Scheme", "Style", "TextBody", "Url",
-]  # fmt: skip
-
 Method: TypeAlias = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
 Scheme: TypeAlias = Literal["http", "https"]
 

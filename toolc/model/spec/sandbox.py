@@ -6,11 +6,6 @@ from typing import Final, Literal, TypeAlias
 from toolc.model.spec.code_backends import File
 from toolc.model.template import Template
 
-__all__ = [
-    "MIB", "WRITABLE", "Build", "Commit", "Destination", "EnvVar", "Expose", "Lifetime", "Limits", "MinIsolation",
-    "NetworkSpec", "SandboxSpec", "SecretEnvVar", "SecretSpec", "TransactionSpec", "WorkspaceMode",
-]  # fmt: skip
-
 MIB: Final = 1024 * 1024
 WorkspaceMode: TypeAlias = Literal["none", "ro", "rw", "transaction"]
 WRITABLE: Final[frozenset[WorkspaceMode]] = frozenset({"rw", "transaction"})

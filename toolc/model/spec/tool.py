@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
     from toolc.model.spec.http_backend import HttpBackend
 
-__all__ = [
-    "EFFECT", "FORMAT", "SURFACE", "Annotations", "Backend", "Expect", "ExpectedChanges", "ExpectedNetwork",
-    "ProviderChoice", "ResultFormat", "ResultSpec", "Retry", "Test", "ToolSpec",
-]  # fmt: skip
-
-
 FORMAT: Final = 1
 """The spec format that this version of toolc reads: the value of the key ``toolc`` in a file."""
 

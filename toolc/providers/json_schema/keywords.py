@@ -15,8 +15,6 @@ from typing import Final, Literal, TypeAlias
 
 from toolc.model.json_schema import JsonValue
 
-__all__ = ["Rule", "Subset", "rules_of"]
-
 Subset: TypeAlias = Literal["openai", "anthropic", "cohere", "gemini", "ollama"]
 """A column: OpenAI's strict mode; the strict modes of Anthropic, Bedrock and Mistral; Cohere's; Gemini; Ollama."""
 

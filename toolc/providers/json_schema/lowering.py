@@ -15,8 +15,6 @@ from toolc.model.spec.tool import Annotations, ToolSpec
 from toolc.providers.json_schema.embedding import located
 from toolc.providers.json_schema.result_schema import model_reads_data, with_result
 
-__all__ = ["Loss", "LossLog", "description", "description_without_result"]
-
 IGNORED: Final = frozenset(
     {"$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "$vocabulary", "definitions"}
 )

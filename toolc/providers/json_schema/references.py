@@ -20,8 +20,6 @@ from toolc.model.json_schema import (
 )
 from toolc.providers.json_schema.embedding import located
 
-__all__ = ["References", "merge_all_of"]
-
 Origins: TypeAlias = dict[tuple[str | int, ...], str]
 """The JSON Pointers of the parts of a schema that are elsewhere in the spec, by their path in the schema."""
 

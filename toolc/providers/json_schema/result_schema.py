@@ -16,8 +16,6 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.providers.json_schema.embedding import rebase
 from toolc.providers.json_schema.references import References, merge_all_of
 
-__all__ = ["is_wrapped"]
-
 MAX_SHORT_FORM: Final = 400
 """The maximum number of characters of a short form. Inner objects are left out until it fits."""
 

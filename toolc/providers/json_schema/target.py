@@ -16,8 +16,6 @@ from toolc.providers.json_schema.lowering import LossLog
 from toolc.providers.json_schema.references import LocatedSchema, Origins, Recursion, References, origin
 from toolc.validation.validate import SchemaValidator
 
-__all__ = ["CLOSES", "NOT_STRICT", "Node", "NotStrictError", "Place", "SchemaPass", "Target", "lower_schema"]
-
 MAX_NODES: Final = 5_000
 """The maximum number of lowered subschemas; others become ``{}``. References can make a small schema very large."""
 

@@ -14,7 +14,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 from toolc.validation import schema_patterns
-from toolc.validation.ecma_pattern import PatternError, translate
+from toolc.validation.ecma_pattern import translate
+from toolc.validation.ecma_tree import PatternError
 from toolc.validation.formats import EXAMPLES
 from toolc.validation.pattern_speed import TooSlowError
 from toolc.validation.regex_automaton import MAX_STATES, Matcher, TooManyStatesError, automaton, parse

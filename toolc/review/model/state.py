@@ -19,8 +19,6 @@ from toolc.model.registry_io import digests
 from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.tool import ToolSpec
 
-__all__ = ["State"]
-
 
 def inside(path: str, prefix: str) -> str:
     """Return a path relative to the repository, without the folder that a commit's files were written to.

@@ -16,8 +16,6 @@ from toolc.review.model.change import Grade, ToolChange, fingerprint
 from toolc.review.reports.text import SHARED
 from toolc.review.summary import cost, summary
 
-__all__ = ["findings_report", "json_report"]
-
 _ERROR_GRADES: Final[frozenset[Grade]] = frozenset({"critical", "high", "breaking"})
 _FORMATS: Final = ("sarif", "github")
 

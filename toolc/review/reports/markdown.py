@@ -12,8 +12,6 @@ from toolc.review.model.change import GRADES, ToolChange, fingerprint
 from toolc.review.reports.text import SHARED, excerpt, format_word_diff, status, unified
 from toolc.review.summary import summary
 
-__all__ = ["report"]
-
 LONGEST: Final = 60_000
 """The maximum length of a comment, in characters: GitHub's limit is 65,536."""
 

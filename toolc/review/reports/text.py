@@ -16,8 +16,6 @@ from toolc.review.model.pairing import ToolPair
 from toolc.review.model.text_diff import word_diff
 from toolc.review.summary import cost, summary
 
-__all__ = ["report"]
-
 SHARED: Final = "all specs"
 """The heading of changes that concern no single tool."""
 

@@ -13,8 +13,6 @@ from toolc.review.model.state import State
 from toolc.review.sources.repository import Commit, concerns, in_commit
 from toolc.review.sources.reviewed_files import ReviewedFiles
 
-__all__ = ["checkout_changes"]
-
 RULE: Final = "RSK12"
 
 _CONVERTING: Final = ("filter=", "working-tree-encoding=", "ident")

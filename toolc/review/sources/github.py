@@ -22,8 +22,6 @@ from urllib.parse import quote, urlsplit
 from toolc.model.errors import ToolcError
 from toolc.model.json_schema import JsonValue
 
-__all__ = ["Account", "Commit", "GitHub", "GitHubError", "PullRequest", "Push", "Review"]
-
 T = TypeVar("T")
 
 _TIMEOUT_SECONDS: Final = 30.0

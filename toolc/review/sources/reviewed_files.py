@@ -23,8 +23,6 @@ from toolc.model.names import LOCK_NAME
 from toolc.review.sources.repository import LINK, Commit, Repository, concerns, in_commit, resolved
 from toolc.review.sources.states import resolve
 
-__all__ = ["ReviewedFiles", "reviewed_files"]
-
 _TOOLC_FILES: Final = frozenset({*PROJECT_FILES, LOCK_NAME, ACCEPTED})
 """Files that show that a repository already uses toolc."""
 

@@ -41,8 +41,6 @@ from toolc.review.sources.unchanged_specs import (
     select_changed,
 )
 
-__all__ = ["baseline_here", "state_of", "two_states"]
-
 _LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
 """The beginning of a Git LFS pointer, which is committed instead of the file."""
 

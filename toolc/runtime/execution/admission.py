@@ -16,8 +16,6 @@ from toolc.policy.policy import Policy
 from toolc.policy.rules import enforce_policies
 from toolc.runtime.composed_backends import COMPOSED
 
-__all__ = ["DenyList", "unsupported_features"]
-
 SESSION_KINDS: Final = frozenset({PluginBackend.tag, PythonBackend.tag, ShellBackend.tag})
 """The kinds of backend that can keep a sandbox for several calls."""
 

@@ -26,8 +26,6 @@ from toolc.runtime.execution.batch import Order, run_batch
 from toolc.runtime.execution.call_pipeline import CallPipeline, reject
 from toolc.sandbox.selection import in_use
 
-__all__ = ["CallRunner", "WholeBatch", "async_events", "result", "stream_events"]
-
 T = TypeVar("T")
 
 CallRunner: TypeAlias = Callable[[Listener, Cancellation], T]

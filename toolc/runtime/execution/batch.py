@@ -19,8 +19,6 @@ from toolc.model.errors import UsageError
 from toolc.model.result import BatchError, ToolResult
 from toolc.runtime.cancellation import Cancellation
 
-__all__ = ["Mode", "Order", "Steer", "new_call_id", "with_ids"]
-
 Mode: TypeAlias = Literal["parallel", "sequential", "batched"]
 """All calls in parallel up to a limit, one after the other, or group after group."""
 

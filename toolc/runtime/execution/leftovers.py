@@ -18,8 +18,6 @@ from toolc.sandbox.base import Leftover
 from toolc.sandbox.host import janitor_process, owner, store, store_sweep
 from toolc.sandbox.host.owner import Owner
 
-__all__ = ["survey"]
-
 
 @dataclass(frozen=True, slots=True)
 class Survey:

@@ -31,8 +31,6 @@ from toolc.runtime.sessions.sandbox import SandboxSession
 from toolc.runtime.workspace.busy import require_free
 from toolc.sandbox.selection import EngineSelection
 
-__all__ = ["OpenSandbox", "open_profile", "open_tool"]
-
 PROFILE_NAME: Final = "sandbox"
 """The name of the tool in messages about a profile."""
 

@@ -12,8 +12,6 @@ from toolc.runtime.execution.admission import check_admission
 from toolc.runtime.pool.pool import ExecutorPool
 from toolc.runtime.sandboxed.options import CallOptions, approve_image, guest_arguments, preload_of, profile_of
 
-__all__ = ["start_ahead"]
-
 
 def start_ahead(pool: ExecutorPool, options: CallOptions, find: Callable[[str], RegisteredTool]) -> None:
     """Begin to start sandboxes for each named tool, and return when the kind of each sandbox is known.

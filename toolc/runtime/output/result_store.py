@@ -19,8 +19,6 @@ from toolc.model.spec.sandbox import MIB
 from toolc.runtime.workspace import scratch
 from toolc.runtime.workspace.scratch_sweep import discard
 
-__all__ = ["ResultStore"]
-
 MAX_BYTES: Final = 64 * MIB
 MAX_TEXTS: Final = 100
 """The limits of one session's store: total bytes and number of texts."""

@@ -8,8 +8,6 @@ from toolc.model.result import Audio, Capture, Content, Image, Resource, Text, T
 from toolc.model.spec.sandbox import MIB
 from toolc.model.template import as_text
 
-__all__ = ["READ_RESULT", "HeadTailBuffer", "fit_to_limit", "truncate_result"]
-
 STORED_STREAM_BYTES: Final = 4 * MIB
 """The maximum number of captured bytes of each stream of a stored result. A longer stream loses its middle."""
 

@@ -19,8 +19,6 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject, parse_json
 from toolc.sandbox.host.owner import Owner, directories
 
-__all__ = ["PoolReport", "reports"]
-
 NAME: Final = "pool"
 """The name of the socket."""
 

@@ -22,8 +22,6 @@ from toolc.runtime.pool.pool_sandbox import PoolSandbox, SandboxKind
 from toolc.runtime.workspace.busy import NOT_ENDED, Removal
 from toolc.sandbox.base import Engine, EngineSandbox
 
-__all__ = ["STANDARD", "ExecutorPool", "Pool"]
-
 _PER_PROCESS: Final = 2 * (os.cpu_count() or 1)
 """How many sandboxes may wait in a process by default."""
 

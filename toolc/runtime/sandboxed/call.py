@@ -76,8 +76,6 @@ from toolc.runtime.workspace.transaction.transaction import Transaction
 from toolc.sandbox.base import format_limits
 from toolc.sandbox.selection import EngineSelection
 
-__all__ = ["STDOUT_SO_FAR", "describe_plugin"]
-
 INTERRUPTED: Final = frozenset({"timed_out", "out_of_memory", "workspace_limit", "cancelled"})
 """The endings that are the same for all backends: the call was stopped from outside."""
 

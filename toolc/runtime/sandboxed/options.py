@@ -24,8 +24,6 @@ from toolc.runtime.workspace.mount import copies_location, mount, scratch_locati
 from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import EngineSelection
 
-__all__ = ["CallOptions"]
-
 EngineSelector: TypeAlias = Callable[[Profile], EngineSelection]
 """Returns the engine for a profile. Raises ``NoEngineError`` or ``UsageError``."""
 

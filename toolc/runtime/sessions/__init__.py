@@ -4,8 +4,8 @@
 - ``pool``: ``Sessions``: which sandbox serves a call, idle time, closing. Start reading here. Public: ``IDLE_SECONDS``.
 - ``programs``: several programs at the same time in one sandbox: the protocol, without I/O. Public: ``ProgramEnd``,
   ``ProgramRequest``, ``ProgramState``, ``ProgramTable``, ``SIGNALED``, ``TerminalSize``.
-- ``sandbox``: ``SandboxSession``: an open sandbox and its programs, for ``toolc.Sandbox``. Public: ``LIFE_MS``,
-  ``OnOutput``, ``Program``.
+- ``sandbox``: ``SandboxSession``: an open sandbox and its programs, for ``toolc.Sandbox``. Public: ``OnOutput``,
+  ``Program``.
 - ``server``: ``SandboxServer``: one call of a function, program or plugin (``PluginCalls``) in such a sandbox.
 
 May import: ``runtime.wire`` and the packages below it; ``sandbox``, ``backends`` and ``model``.

@@ -29,9 +29,6 @@ from toolc.runtime.sessions.forks import ForkServer
 from toolc.runtime.sessions.server import SandboxServer, Start, idle_state
 from toolc.runtime.wire.session import EndedError, SessionCall
 
-__all__ = ["IDLE_SECONDS", "Sessions"]
-
-
 IDLE_SECONDS: Final = 1800.0
 """The default idle time after which a session is closed, in seconds."""
 

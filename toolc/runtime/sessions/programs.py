@@ -20,8 +20,6 @@ from toolc.runtime.output.guest_streams import ByteOutput
 from toolc.runtime.secrets.redaction import Redactor
 from toolc.runtime.wire.protocol import json_object
 
-__all__ = ["SIGNALED", "ProgramEnd", "ProgramRequest", "ProgramState", "ProgramTable", "TerminalSize"]
-
 MAX_CONTROL: Final = 64 * 1024
 """The longest report about a program that a guest may send, in bytes."""
 

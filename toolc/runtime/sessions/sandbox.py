@@ -44,8 +44,6 @@ from toolc.runtime.workspace.busy import NOT_ENDED
 from toolc.runtime.workspace.growth import INTERVAL_SECONDS, WorkspaceGrowth
 from toolc.sandbox.selection import in_use
 
-__all__ = ["LIFE_MS", "OnOutput", "Program", "SandboxSession"]
-
 OnOutput: TypeAlias = Callable[[Stream, bytes], None]
 """Receives the next piece of a program's output."""
 

@@ -4,7 +4,7 @@
   reading here.
 - ``readiness``: a sandbox without a call: until its guest is ready, and whether it still is.
 - ``protocol``: the state machine without I/O: messages of both sides, exit reports, stdin.
-- ``session``: the stream of a sandbox that serves several calls.
+- ``session``: the stream of a sandbox that serves several calls. Public: ``LIFE_MS``.
 
 May import: ``runtime.http``, ``egress``, ``output``, ``secrets`` and the modules of ``runtime``; ``sandbox``,
 ``backends``, ``guest`` and ``model``.

@@ -17,8 +17,6 @@ from typing import Final
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Mount
 
-__all__ = ["NOT_ENDED", "Removal", "require_free"]
-
 NOT_ENDED: Final = (
     "a process of the call was killed but has not ended: it hangs in the kernel, for example in a file system whose "
     "server does not respond; until it has ended, use another workspace"

@@ -12,8 +12,6 @@ from toolc.model.plan import Mount
 if sys.platform != "win32":  # where only tools without a sandbox run
     import pwd
 
-__all__ = ["copies_location", "mount", "scratch_location"]
-
 _SYSTEM: Final = (
     "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/run", "/sbin", "/sys",
     "/usr", "/var", "/Applications", "/Library", "/System", "/private",

@@ -22,8 +22,6 @@ from typing import Final
 from toolc.model.errors import raise_shortage
 from toolc.model.json_schema import JsonValue
 
-__all__ = ["ApiError", "NoDaemonError", "find_socket"]
-
 MAX_RESPONSE_BYTES: Final = 64 * 1024 * 1024
 """The maximum size of a response that is read completely, in bytes."""
 

@@ -48,8 +48,6 @@ from toolc.sandbox.images.metadata import Unpacked, base_images
 from toolc.sandbox.images.stored import archive_of, base_note, base_tag, find_base
 from toolc.sandbox.images.unpacked import import_base
 
-__all__ = ["build_base"]
-
 _LOG: Final = logging.getLogger("toolc.images")
 
 

@@ -15,8 +15,6 @@ from toolc.sandbox.base import ISOLATION
 from toolc.sandbox.docker.api_client import INSTALL, ApiError, Client, NoDaemonError
 from toolc.sandbox.host.owner import shared_directory
 
-__all__ = ["Daemon", "connect"]
-
 _KINDS: Final[tuple[tuple[MinIsolation, str], ...]] = (("gvisor", r"runsc|gvisor"), ("vm", r"kata"))
 """Patterns of runtime program names, with their isolation. Any other runtime shares the host's kernel."""
 

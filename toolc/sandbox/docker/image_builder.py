@@ -35,8 +35,6 @@ from toolc.sandbox.host import store
 from toolc.sandbox.images.metadata import base_images, remote_source
 from toolc.sandbox.images.stored import base_tag
 
-__all__ = ["build_image", "list_images", "recipe"]
-
 BASE: Final = "base"
 """The image that all other images are built from."""
 

@@ -14,8 +14,6 @@ from toolc.model.errors import raise_shortage
 from toolc.model.json_schema import JsonObject
 from toolc.sandbox.host.owner import Owner
 
-__all__ = ["trees"]
-
 CONTROLLERS: Final = ("memory", "pids", "cpu")
 """The controllers that toolc's limits need."""
 

@@ -20,8 +20,6 @@ from typing import TypeAlias
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.host.owner import Owner, dead_directories
 
-__all__ = ["register_folders"]
-
 _Command: TypeAlias = tuple[str, ...]
 """A command: what it removes (one of ``janitor_process.COMMAND_SCHEMA``), then its arguments."""
 

@@ -17,8 +17,6 @@ import time
 from pathlib import Path
 from typing import Final
 
-__all__ = ["remove_owned", "remove_tree"]
-
 DEADLINE_SECONDS: Final = 10.0
 """How long all commands, and each one, may wait, in seconds.
 

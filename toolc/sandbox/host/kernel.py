@@ -9,8 +9,6 @@ from typing import Final, TypeVar
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Mount
 
-__all__ = ["available_memory"]
-
 KILLED_FROM_OUTSIDE: Final = "process 1 was killed from outside of the sandbox, not because memory ran out"
 """The explanation if nothing inside can have killed process 1."""
 

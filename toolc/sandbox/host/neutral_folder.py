@@ -17,8 +17,6 @@ from toolc.model.errors import InfrastructureError, raise_shortage
 from toolc.sandbox.host.janitor_process import RECORD, neutral_folders, remove_neutral
 from toolc.sandbox.host.owner import Owner, directories
 
-__all__ = ["NeutralFolder", "neutral_name"]
-
 
 def neutral_name() -> str:
     """Return a random name of a folder."""

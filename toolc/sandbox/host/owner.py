@@ -16,8 +16,6 @@ from pathlib import Path
 
 from toolc.model.errors import InfrastructureError, raise_shortage
 
-__all__ = ["Owner", "directories", "shared_directory"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:

@@ -25,8 +25,6 @@ from toolc.model.json_schema import JsonObject
 from toolc.sandbox.host import janitor, neutral_folder, store_sweep
 from toolc.sandbox.host.owner import Owner
 
-__all__ = ["scratch_folders"]
-
 VARIABLE: Final = "TOOLC_STORE"
 """The environment variable for another store folder."""
 

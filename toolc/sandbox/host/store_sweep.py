@@ -14,8 +14,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["remove"]
-
 _WAIT_SECONDS = 5.0  # for killed processes to end, and for a process to execute its program
 
 

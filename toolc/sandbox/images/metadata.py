@@ -10,8 +10,6 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.sandbox.base import ImageUsed
 
-__all__ = ["approval_name"]
-
 MANIFEST: Final = "manifest:"
 CONFIG: Final = "config:"
 

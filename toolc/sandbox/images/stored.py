@@ -16,8 +16,6 @@ from toolc.model.version import __version__
 from toolc.sandbox.host import store
 from toolc.sandbox.images.metadata import KIND, NAMES, Unpacked, load_unpacked
 
-__all__ = ["remove_image", "stored_images"]
-
 ARCHIVE: Final = "image.tar"
 """The archive of a base image, next to its root."""
 

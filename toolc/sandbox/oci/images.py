@@ -33,8 +33,6 @@ from toolc.sandbox.images.unpacked import DOCKER, IMPORTED, fill, import_archive
 from toolc.sandbox.oci.root import HOST, NO_HOST_PYTHON, RootSpec, interpreter
 from toolc.sandbox.python.packages import RootFilesystem, packages_of, prepare_guest_environment
 
-__all__ = ["export_image", "import_image", "save_image"]
-
 
 def export_image(name: str) -> Unpacked:
     """Unpack an image of the daemon for the oci engine.

@@ -15,8 +15,6 @@ from toolc.sandbox.base import Capabilities, Enforcement, EngineStatus, Level
 from toolc.sandbox.host import cgroups
 from toolc.sandbox.oci.user_namespace import NOBODY, UNUSED
 
-__all__ = ["NEEDED_SETTINGS", "VERSION_SECONDS", "runtime"]
-
 RUNTIME: Final = "runc"
 SEARCH_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 VERSION_SECONDS: Final = 30.0

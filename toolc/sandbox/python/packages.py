@@ -31,8 +31,6 @@ from toolc.sandbox.python.interpreter import (
     python_info,
 )
 
-__all__ = ["installed_packages", "remove_packages"]
-
 KIND: Final = "site"
 """The store's kind of package folders."""
 
