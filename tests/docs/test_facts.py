@@ -3,7 +3,6 @@ from dataclasses import fields
 from typing import Any
 
 from pages import Page
-from paths import DOCS
 
 from toolc.cli.main import COMMANDS
 from toolc.client.registry import Registry
@@ -265,10 +264,3 @@ def test_terms_of_the_glossary_are_sorted_and_unique() -> None:
     terms = re.findall(r"^\| ([\w-][^|]*?) \| ", Page.read("reference/glossary").text, re.MULTILINE)[1:]
     assert terms == sorted(set(terms), key=str.casefold)
     assert len(terms) >= 70
-
-
-def test_decision_records_have_unique_numbers_and_are_listed() -> None:
-    names = sorted(each.name for each in (DOCS / "explanation/decisions").glob("0*.md"))
-    index = Page.read("explanation/decisions/index").text
-    assert len({name[:4] for name in names}) == len(names)
-    assert [name for name in names if f"| {name[:4]} | [" not in index or f"]({name})" not in index] == []
