@@ -87,16 +87,6 @@ base_option = click.option(
 """``--base``, for ``baseline_of``."""
 
 
-approved_by_option = click.option(
-    "--approved-by",
-    multiple=True,
-    metavar="LOGIN",
-    help="A user whose approval of the head commit was verified. Takes effect if the base names the user in "
-    "review.approvers. May be repeated.",
-)
-"""``--approved-by``, for ``settings_source``."""
-
-
 def central_policy(path: str | None) -> Policy | None:
     """Return the policy of ``--policy``; None without it. Raises ``UsageError`` if it cannot be used."""
     if path is None:

@@ -29,7 +29,6 @@ COMMANDS: Final[Mapping[str, str]] = {
     "list": "List tools.",
     "show": "Show a tool and the permissions of a call.",
     "diff": "Compare two versions of specs: what models see and calls may do.",
-    "approvals": "Print the users whose approval of a GitHub pull request counts.",
     "lock": "Write a lock file of approved tools, or compare tools with it.",
     "serve": "Serve tools to an MCP client or a plugin host over stdio.",
     "import": "Create specs from tools that other systems describe.",

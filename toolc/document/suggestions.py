@@ -111,6 +111,10 @@ _MEANT_IN: Final = {
         "resources": "write e.g. limits: {memory: 512MiB, cpus: 1}",
         **dict.fromkeys(("allow", "egress", "hosts"), "write network: {allow: [api.example.com:443]}"),
     },
+    "review": {
+        "approvers": "remove it: let the code host require the reviews, and write accept_from: head; see "
+        "docs/guides/reviewing-changes.md"
+    },
     "'tests'": {
         **dict.fromkeys(("arguments", "input", "inputs", "parameters", "params"), "write 'args'"),
         **dict.fromkeys(("expected", "output", "result"), "write expect: {text: ...}"),

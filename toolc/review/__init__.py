@@ -11,8 +11,6 @@ Nothing here runs a tool, checks out a commit or writes into a repository. Start
 
 - ``accepted``: the file of accepted changes; ``--fail-on`` thresholds (``FailOn``, ``fails``). Public:
   ``parse_fail_on``, ``read``, ``remaining``, ``with_new_acceptances``.
-- ``approvals``: who has approved exactly the head commit of a pull request, and had no part in it. Public:
-  ``Approvals``, ``approvals``, ``commits_of``.
 - ``argument_changes``: other values that a command, a URL or code can receive, because a schema allows more (RSK20).
 - ``compare``: ``compare``: runs all rules on each pair of tools; ``Difference``.
 - ``locked``: what a lock file does not approve, with the changed fields from Git. Public: ``History``, ``LockChange``,
@@ -22,12 +20,12 @@ Nothing here runs a tool, checks out a commit or writes into a repository. Start
   ``central_policy_changes``, ``policy_violations``.
 - ``rules``: declares every rule: number, title, worst grade.
 - ``settings_source``: whose acceptances and settings apply, the base's or the head's; the file of ``--policy``.
-  Public: ``CentralPolicy``, ``SettingsSource``, ``baseline_of``, ``source_for``, ``read_central_policy``,
-  ``with_source``.
+  Public: ``NO_EFFECT``, ``CentralPolicy``, ``SettingsSource``, ``baseline_of``, ``source_for``,
+  ``read_central_policy``, ``with_source``.
 - ``summary``: about ten lines: changes per grade, new access, cost in tokens.
 - ``weakened_tests``: tests of a tool that were removed or expect less (RSK18).
 
 May import: the packages of ``compiler`` and the layers below them; never ``runtime``. Inside, the order is ``model``;
 ``concealed``, ``contract``, ``risk``, ``sources`` and ``project_changes``; ``compare`` and ``rules``; ``accepted``,
-``approvals``, ``settings_source`` and ``summary``; ``reports``; ``locked``.
+``settings_source`` and ``summary``; ``reports``; ``locked``.
 """

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Final, Literal
 
 from toolc.compiler.project.baseline import Baseline
 from toolc.compiler.project.policy import read_policy
 from toolc.compiler.project.review_settings import ReviewSettings
-from toolc.model.source import Span, start_of_file
+from toolc.model.source import start_of_file
 from toolc.policy.policy import Policy
 from toolc.review.compare import Difference
 from toolc.review.model.change import ToolChange
@@ -24,30 +24,24 @@ from toolc.review.sources.states import baseline_here, state_of
 
 _NO_REVIEW = ReviewSettings()
 
+NO_EFFECT: Final = "it has no effect: the base does not set review: {accept_from: head}"
+"""Why a relaxation of the head has no effect, and what to do: the end of a message."""
+
 
 @dataclass(frozen=True, slots=True)
 class SettingsSource:
-    """The side that decides. ``reason`` says why for the output; ``approvers`` could let the head decide.
+    """The side that decides. ``reason`` says why for the output.
 
     ``is_first_adoption`` is whether the base does not use toolc yet.
     """
 
     side: Literal["base", "head"]
     reason: str
-    approvers: tuple[str, ...] = ()
     is_first_adoption: bool = False
 
-    @property
-    def no_effect(self) -> str:
-        """Why a relaxation of the head has no effect, and what to do: the end of a message."""
-        if self.approvers:
-            names = ", ".join(self.approvers)
-            return f"it has no effect: none of the review.approvers of the base ({names}) has approved the head"
-        return "it has no effect: the base sets neither review: {accept_from: head} nor review: {approvers: [...]}"
 
-
-def settings_source(base: State, approved_by: Sequence[str], *, is_first_adoption: bool) -> SettingsSource:
-    """Return which side decides. ``approved_by`` are users whose approval of exactly this head was verified.
+def settings_source(base: State, *, is_first_adoption: bool) -> SettingsSource:
+    """Return which side decides.
 
     All project files of the base must let the head decide; one without ``review`` has that of the next file above.
     """
@@ -57,17 +51,13 @@ def settings_source(base: State, approved_by: Sequence[str], *, is_first_adoptio
     settings = [_review_at(base, place) for place in base.projects_by_place] or [_NO_REVIEW]
     if all(each.accept_from == "head" for each in settings):
         return SettingsSource("head", "the project file of the base sets review.accept_from: head")
-    for login in approved_by:
-        if all(each.accept_from == "head" or each.approving(login) for each in settings):
-            return SettingsSource("head", f"{login}, one of the review.approvers of the base, has approved the head")
-    named = dict.fromkeys(login for each in settings for login in each.approvers)
-    return SettingsSource("base", "the base decides", tuple(named))
+    return SettingsSource("base", "the base decides")
 
 
-def baseline_of(base: str, approved_by: Sequence[str], paths: Sequence[Path]) -> Baseline | None:
+def baseline_of(base: str, paths: Sequence[Path]) -> Baseline | None:
     """Return the settings of ``base``, which the specs cannot relax; None if it lets them. Raises ``UsageError``."""
     with reviewed_files(base, None) as files, state_of(base, paths) as state:
-        source = settings_source(state, approved_by, is_first_adoption=files.is_first_adoption(paths))
+        source = settings_source(state, is_first_adoption=files.is_first_adoption(paths))
         return baseline_here(state) if source.side == "base" else None
 
 
@@ -98,16 +88,16 @@ def with_source(difference: Difference, source: SettingsSource, more: Sequence[T
     opened = review_changes(difference.old, difference.new, source)
     shared = [*difference.shared, *more, *opened, *_excluded(difference)]
     if source.side == "base":
-        shared = [_without_effect(each, source) for each in shared]
+        shared = [_without_effect(each) for each in shared]
     if source.is_first_adoption:
         message = f"first adoption: {source.reason}, so those of the head apply"
         shared.append(ToolChange(rule="RSK17", grade="low", message=message))
     return replace(difference, shared=tuple(shared))
 
 
-def _without_effect(change: ToolChange, source: SettingsSource) -> ToolChange:
+def _without_effect(change: ToolChange) -> ToolChange:
     if change.rule in {"RSK12", "RSK15"} and change.path[:1] in {("lint",), ("ignore",), ("exclude",), ("policy",)}:
-        return replace(change, message=f"{change.message}; {source.no_effect}")
+        return replace(change, message=f"{change.message}; {NO_EFFECT}")
     return change
 
 
@@ -141,20 +131,10 @@ def review_changes(old: State, new: State, source: SettingsSource) -> Iterator[T
         scope = "all specs" if place == "." else f"the specs in {place}"
         if (before.accept_from, after.accept_from) == ("base", "head"):
             message = f"later pull requests may accept their own changes to {scope}: review.accept_from is head"
-            yield _review_change(message, ("review", "accept_from"), "base", "head", at, place)
-        for login in after.approvers:
-            if not before.approving(login):
-                message = f"with the approval of {login}, later pull requests may accept their own changes to {scope}"
-                yield _review_change(message, ("review", "approvers", login), None, login, at, place)
-
-
-def _review_change(
-    message: str, route: tuple[str, ...], before: str | None, after: str, at: Span, place: str
-) -> ToolChange:
-    return ToolChange(
-        rule="RSK16", grade="critical", message=message, path=route, before=before, after=after,
-        subject=place, new=at,
-    )  # fmt: skip
+            yield ToolChange(
+                rule="RSK16", grade="critical", message=message, path=("review", "accept_from"), before="base",
+                after="head", subject=place, new=at,
+            )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from toolc.compiler.decode.tool import PROVIDERS, STRICT
 from toolc.compiler.editor_schema import project_schema, spec_schema
 from toolc.compiler.project.limits import MIN_FILES, MIN_PIDS
 from toolc.compiler.project.policy import GRADES, RISK
-from toolc.compiler.project.review_settings import LOGIN
 from toolc.compiler.project.settings import HOST
 from toolc.compiler.project.variables import IDENTITY
 from toolc.compiler.schema.dialects import PATTERN
@@ -100,7 +99,6 @@ def test_the_patterns_match_the_code() -> None:
     risks = POLICY["approvals"]["items"]["properties"]["risks"]["items"]
     assert TOOL["schemaObject"]["properties"]["$schema"]["pattern"] == PATTERN
     assert PROJECT["properties"]["lint"]["properties"]["hosts"]["items"]["pattern"] == HOST + or_constant
-    assert PROJECT["properties"]["review"]["properties"]["approvers"]["items"]["pattern"] == LOGIN
     assert risks["pattern"] == f"^({RISK}|{'|'.join(GRADES)})${or_constant}"
 
 

@@ -27,7 +27,7 @@ PROJECT: dict[str, Any] = {
     "lint": {"select": ["TC2"], "ignore": ["TC204"], "severity": {"TC301": "off", "TC2": "warning"}},
     "exclude": ["vendor/**"],
     "out": "dist",
-    "review": {"accept_from": "base", "approvers": ["octocat"]},
+    "review": {"accept_from": "base"},
     "policy": {
         "limits": {"timeout": "1m", "tmp": "1GiB"}, "hosts": ["*.example.com:443"], "public_egress": False,
         "images": ["registry.example.com/**"], "require": ["label", "annotations.read_only"],

@@ -4,7 +4,6 @@
 reason the commands import most packages inside their functions. A new command is a module here, and its name in
 ``toolc.cli.main``. Options that several commands have are in ``toolc.cli.common``. Start reading in ``run``.
 
-- ``approvals``: ``toolc approvals``: who has approved a pull request on GitHub.
 - ``build``: ``toolc build``: write the registry, provider files and typed clients; ``--losses``.
 - ``check``: ``toolc check``: report findings; ``--fix``, ``--select``, ``--ignore``.
 - ``diff``: ``toolc diff``: review the changes between two states; ``--fail-on``, accepted changes.

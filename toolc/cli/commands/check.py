@@ -12,7 +12,6 @@ import click
 
 from toolc.cli.common import (
     FINDINGS,
-    approved_by_option,
     base_option,
     central_policy,
     findings_format,
@@ -75,7 +74,6 @@ def _codes(option: str, values: tuple[str, ...], *, turns_off: bool) -> tuple[st
 @click.option("--unsafe-fixes", is_flag=True, help="Like --fix, with fixes that change the meaning; review the diff.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change, without writing it.")
 @base_option
-@approved_by_option
 @policy_option
 @select_option
 @ignore_option
@@ -89,7 +87,6 @@ def command(  # noqa: PLR0913  one parameter per option
     unsafe_fixes: bool,
     diff: bool,
     base: str | None,
-    approved_by: tuple[str, ...],
     policy_file: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -107,7 +104,7 @@ def command(  # noqa: PLR0913  one parameter per option
         _print_diff(places, settings, unsafe=unsafe_fixes)
         return
     fixed = _fix(places, settings, unsafe=unsafe_fixes) if fix or unsafe_fixes else 0
-    checked = _check(places, settings, base, approved_by)
+    checked = _check(places, settings, base)
     print_findings(checked.diagnostics, sys.stdout, format_name)
     left = checked.diagnostics.total
     if fix or unsafe_fixes:
@@ -120,7 +117,7 @@ def command(  # noqa: PLR0913  one parameter per option
         print(f"{count} tool{'s' * (count != 1)}: no errors")
 
 
-def _check(places: Sequence[Path], settings: Settings, base: str | None, approved_by: Sequence[str]) -> Checked:
+def _check(places: Sequence[Path], settings: Settings, base: str | None) -> Checked:
     """Return the findings. The settings of ``base`` apply too, without the cache."""
     from toolc.compiler.cache.check_cache import Checked, check_specs  # start-up time
 
@@ -129,7 +126,7 @@ def _check(places: Sequence[Path], settings: Settings, base: str | None, approve
     from toolc.compiler.pipeline.compile import compile_specs
     from toolc.review.settings_source import baseline_of
 
-    compilation = compile_specs(places, settings, baseline=baseline_of(base, approved_by, places))
+    compilation = compile_specs(places, settings, baseline=baseline_of(base, places))
     return Checked(len(compilation.tools), compilation.diagnostics)
 
 

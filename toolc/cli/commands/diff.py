@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolc.cli.common import (
-    FINDINGS,
-    approved_by_option,
-    format_options,
-    named,
-    note,
-    policy_option,
-    print_findings,
-    wants_color,
-)
+from toolc.cli.common import FINDINGS, format_options, named, note, policy_option, print_findings, wants_color
 
 if TYPE_CHECKING:
     from toolc.model.diagnostics import Diagnostics
@@ -45,7 +36,6 @@ FORMATS: Final = ("text", "markdown", "json", "sarif", "github")
 @click.option("--summary", "only_summary", is_flag=True, help="Print a summary of about ten lines.")
 @click.option("--fail-on", metavar="GRADES", help="Exit with status 1 for these changes, as in breaking,risk:high.")
 @click.option("--accepted", metavar="FILE", help="The file of accepted changes.  [default: toolc.accepted.yaml]")
-@approved_by_option
 @policy_option
 def command(  # noqa: PLR0913  one parameter per option
     base: str,
@@ -56,7 +46,6 @@ def command(  # noqa: PLR0913  one parameter per option
     only_summary: bool,
     fail_on: str | None,
     accepted: str | None,
-    approved_by: tuple[str, ...],
     policy_file: str | None,
 ) -> None:
     """Compare two states of the specs: BASE, and HEAD or the working tree.
@@ -64,8 +53,8 @@ def command(  # noqa: PLR0913  one parameter per option
     A state is a commit (main, v1.2, HEAD~1), a folder of specs, or a registry.json. If a name is both a commit and a
     folder, write ./specs for the folder. Commits are read from Git without a checkout.
 
-    The accepted changes and settings of BASE apply, unless its project file lets those of HEAD apply: with
-    review.accept_from, or with review.approvers and --approved-by.
+    The accepted changes and settings of BASE apply, unless review.accept_from in its project file lets those of HEAD
+    apply.
     """
     from toolc.review.accepted import fails, parse_fail_on
     from toolc.review.compare import compare  # start-up time
@@ -86,7 +75,7 @@ def command(  # noqa: PLR0913  one parameter per option
         is_first_adoption = files.is_first_adoption(places)
 
         def head_decides(base_state: State) -> bool:
-            return settings_source(base_state, approved_by, is_first_adoption=is_first_adoption).side == "head"
+            return settings_source(base_state, is_first_adoption=is_first_adoption).side == "head"
 
         with two_states(base, head, places, head_decides) as (old, new):
             _refuse_broken(old, new, format_name)
@@ -96,10 +85,11 @@ def command(  # noqa: PLR0913  one parameter per option
             for policy in central.required:
                 _refuse_disallowed(new, policy, format_name)
             found = compare(old, new, central.all)
-            source = source_for(settings_source(old, approved_by, is_first_adoption=is_first_adoption), found)
+            source = source_for(settings_source(old, is_first_adoption=is_first_adoption), found)
             more = [*central.changes, *checkout_changes(files, old, places)]
             found = with_source(found, source, more)
-            _explain_source(source, approved_by)
+            if source.side == "head":
+                note(f"the accepted changes and settings of the head apply: {source.reason}")
             difference = _without_accepted(found, accepted, files, source)
             report = _report(difference, format_name, only_summary=only_summary)
             if not report and (only_summary or format_name == "text"):
@@ -107,15 +97,6 @@ def command(  # noqa: PLR0913  one parameter per option
             sys.stdout.write(report)
     if fails(difference, failing):
         raise click.exceptions.Exit(FINDINGS)
-
-
-def _explain_source(source: SettingsSource, approved_by: tuple[str, ...]) -> None:
-    """Report that the head decides, or that an approval has no effect."""
-    if source.side == "head":
-        note(f"the accepted changes and settings of the head apply: {source.reason}")
-    elif approved_by:
-        logins = ", ".join(approved_by)
-        note(f"--approved-by {logins} has no effect: add the users to review.approvers in the project file of the base")
 
 
 def _refuse_broken(old: State, new: State, format_name: str) -> None:
@@ -155,6 +136,7 @@ def _without_accepted(
     from toolc.compiler.project.files import ACCEPTED
     from toolc.model.errors import UsageError
     from toolc.review.accepted import read, remaining, with_new_acceptances
+    from toolc.review.settings_source import NO_EFFECT
 
     path = Path(accepted or ACCEPTED)
     today = datetime.datetime.now(tz=datetime.UTC).date()
@@ -166,7 +148,7 @@ def _without_accepted(
         )
         if accepted is not None and files.of_base(path) is files.of_head(path) is None:
             raise UsageError(f"--accepted {accepted}: neither the base nor the head has this file; check the path")
-        no_effect = source.no_effect if source.side == "base" else None
+        no_effect = NO_EFFECT if source.side == "base" else None
         difference = with_new_acceptances(difference, in_base, in_head, today, no_effect)
         acceptances = in_base if no_effect else in_head
     kept = remaining(difference, acceptances, today)

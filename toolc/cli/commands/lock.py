@@ -12,7 +12,6 @@ import click
 from toolc.cli.common import (
     CANNOT,
     FINDINGS,
-    approved_by_option,
     builtin_option,
     engine_option,
     format_options,
@@ -48,9 +47,8 @@ PIN: Final = ""
     help="Approve only the base image of this host for tools without an image. With --check: a commit or folder whose "
     "policy, lint settings and exclusions also apply.",
 )
-@approved_by_option
 @engine_option
-def command(  # noqa: PLR0913  one parameter per option
+def command(
     paths: tuple[str, ...],
     builtin: str | None,
     *,
@@ -58,7 +56,6 @@ def command(  # noqa: PLR0913  one parameter per option
     lock_file: str,
     format_name: str,
     base: str | None,
-    approved_by: tuple[str, ...],
     engine: str | None,
 ) -> None:
     """Write toolc.lock with one line per tool of the specs at PATHS (default: the current folder) or of --builtin.
@@ -85,7 +82,7 @@ def command(  # noqa: PLR0913  one parameter per option
     else:
         chosen = paths or (".",)
         places = [Path(each) for each in chosen]
-        baseline = baseline_of(base, approved_by, places) if base else None
+        baseline = baseline_of(base, places) if base else None
         code = FINDINGS if check else CANNOT
         tools = compile_or_exit(chosen, to=sys.stderr, code=code, baseline=baseline).registry().tools
     path = Path(lock_file)

@@ -2,8 +2,6 @@
 
 - ``checkout``: submodules, and Git attributes that convert files: the specs of a commit do not
   show them. Public: ``checkout_changes``.
-- ``github``: reads a pull request from GitHub's REST API: reviews, commits, pushes. Public: ``Account``,
-  ``Commit``, ``GitHub``, ``GitHubError``, ``PullRequest``, ``Push``, ``Review``.
 - ``repository``: runs Git: commits, trees, files, symbolic links; nothing is checked out.
 - ``reviewed_files``: files other than specs on both sides, such as accepted changes. Public: ``ReviewedFiles``.
 - ``states``: ``two_states``: what a name refers to, its specs, compiled. Start reading here. Public:

@@ -129,18 +129,10 @@ class Repository:
 
     def commit(self, name: str) -> Commit | None:
         """Return the commit that ``name`` means: a branch, a tag, a hash, ``HEAD~2``; None if it means nothing."""
-        identity = self._object(f"{name}^{{tree}}")
-        return Commit(self, name, identity) if identity else None
-
-    def commit_hash(self, name: str) -> str | None:
-        """Return the hash of the commit that ``name`` refers to; None if there is none."""
-        return self._object(f"{name}^{{commit}}")
-
-    def _object(self, name: str) -> str | None:
         if name.startswith("-") or "\0" in name or "\n" in name:
             return None
-        result = _run(("rev-parse", "--verify", "--quiet", name), self.top)
-        return result.stdout.decode().strip() if result.returncode == 0 else None
+        result = _run(("rev-parse", "--verify", "--quiet", f"{name}^{{tree}}"), self.top)
+        return Commit(self, name, result.stdout.decode().strip()) if result.returncode == 0 else None
 
     @property
     def is_shallow(self) -> bool:

@@ -12,7 +12,6 @@ from reviewing import PLAIN
 WIDER = f"{PLAIN.replace('50', '20')}sandbox: {{network: {{allow: [b.example.com:443]}}}}\n"
 BASE = {"specs/a.yaml": PLAIN, "toolc.yaml": "exclude: []\n"}
 GATE = ("--fail-on", "breaking,risk:high")
-APPROVERS = "review: {approvers: [Alice, bob]}\n"
 
 
 @pytest.fixture
@@ -53,16 +52,15 @@ def test_acceptances_of_the_head_have_no_effect_and_are_reported(repository: Rep
     assert {"breaking CON105", "high RSK01", "breaking RSK14", "high RSK14"} <= found.keys()
     assert found["high RSK14"] == (
         "mallory accepts RSK01 high of look in this change: a call may now reach b.example.com:443; it has no effect: "
-        "the base sets neither review: {accept_from: head} nor review: {approvers: [...]}"
+        "the base does not set review: {accept_from: head}"
     )
 
 
 @pytest.mark.parametrize("name", ["text", "markdown", "json", "sarif", "github"])
-def test_every_format_names_both_settings(repository: Repository, name: str) -> None:
+def test_every_format_names_the_setting(repository: Repository, name: str) -> None:
     arguments = accept_in_head(repository, BASE, is_committed=True)
     printed = diff(*arguments, "--format", name).stdout.replace("\\", "").replace("&#58;", ":")
     assert "accept_from" in printed
-    assert "approvers" in printed
 
 
 def test_acceptances_of_the_base_have_an_effect(repository: Repository) -> None:
@@ -105,43 +103,11 @@ def test_a_project_file_in_a_subfolder_decides_only_about_its_specs(repository: 
 
 def test_the_head_cannot_let_itself_decide(repository: Repository) -> None:
     base, _ = accept_in_head(repository, BASE, is_committed=True)
-    head = repository.commit({"toolc.yaml": f"{APPROVERS[:-2]}, accept_from: head}}\n"})
-    found = diff(base, head, "--approved-by", "alice", "--format", "json", "--fail-on", "critical")
+    head = repository.commit({"toolc.yaml": "review: {accept_from: head}\n"})
+    found = diff(base, head, "--format", "json", "--fail-on", "critical")
     assert found.exit_code == 1
     assert {"critical RSK16", "high RSK01", "high RSK14"} <= changes(found).keys()
     assert "later pull requests may accept their own changes to all specs: review.accept_from is head" in found.stdout
-
-
-@pytest.mark.parametrize(
-    ("logins", "status"),
-    [
-        (("alice",), 0),
-        (("ALICE",), 0),
-        (("mallory", "bob"), 0),
-        (("mallory",), 1),
-        ((), 1),
-        (("",), 1),
-        (("@alice",), 1),
-        (("ali",), 1),
-        (("alice,bob",), 1),
-    ],
-)
-def test_an_approver_of_the_base_lets_the_head_decide(
-    repository: Repository, logins: tuple[str, ...], status: int
-) -> None:
-    arguments = accept_in_head(repository, BASE | {"toolc.yaml": APPROVERS}, is_committed=True)
-    options = [each for login in logins for each in ("--approved-by", login)]
-    assert diff(*arguments, *GATE, *options).exit_code == status
-    found = diff(*arguments, *options)
-    assert ("settings of the head apply" in found.stderr) == (not status)
-    assert ("has no effect" in found.stderr) == bool(status and logins)
-    if status:
-        assert "none of the review.approvers of the base (Alice, bob) has approved the head" in diff(*arguments).stdout
-
-
-def test_a_login_ignores_the_case_of_ascii_letters_only(repository: Repository) -> None:
-    arguments = accept_in_head(repository, BASE | {"toolc.yaml": "review: {approvers: [kim]}\n"}, is_committed=True)
-    assert diff(*arguments, *GATE, "--approved-by", "\u212aim").exit_code == 1
 
 
 @pytest.mark.parametrize("name", ["text", "markdown", "json", "sarif", "github"])
