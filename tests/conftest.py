@@ -87,7 +87,7 @@ def _default_signals() -> None:
 def _no_waiting_sandboxes() -> Iterator[None]:
     """Check that the module closed its executors: tests of other modules would find their sandboxes."""
     yield
-    waiting = KEEPER.answer(b"")["waiting"]
+    waiting = KEEPER.report()["waiting"]
     KEEPER.close()
     assert not waiting, f"{waiting} sandboxes wait for calls: close each Executor, for example with a with statement"
 

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from cli_engines import engines
@@ -290,11 +289,11 @@ def test_a_real_engine_makes_a_call(engine: str, capsys: pytest.CaptureFixture[s
     assert {advisory["status"] for advisory in found["advisories"]} <= {"open", "maybe", "patched"}
 
 
-def test_warm_sandboxes_are_reported(tmp_path: Path) -> None:
+def test_warm_sandboxes_are_reported() -> None:
     owner = Owner(machine="", boot="b", pidns=1, pid=4711, start=1)
     pools = (
-        PoolReport(owner=owner, folder=tmp_path, waiting=2, memory_bytes=5 << 20),
-        PoolReport(owner=replace(owner, pid=9), folder=tmp_path, waiting=1, memory_bytes=1 << 20),
+        PoolReport(owner=owner, waiting=2, memory_bytes=5 << 20),
+        PoolReport(owner=replace(owner, pid=9), waiting=1, memory_bytes=1 << 20),
     )
     found = replace(DIAGNOSIS, pools=pools)
     assert "process 4711: 2 warm sandboxes, about 5 MiB\nprocess 9: 1 warm sandbox, about 1 MiB\n" in to_text(found)

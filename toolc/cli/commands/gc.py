@@ -23,8 +23,6 @@ COULD_NOT = 3
 def command(dry_run: bool, as_json: bool) -> None:
     """Remove what killed processes left on this host: containers, volumes, control groups and folders.
 
-    Also stop the sandboxes that running processes have started ahead of their calls.
-
     Normally there is nothing to do: each call removes what it made, and if its process is killed, a helper process
     or the next call does. Use this command after a power failure. Anything that belongs to a running process, or to
     a process that is not visible from here, is kept; the output gives the reason.

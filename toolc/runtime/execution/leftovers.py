@@ -11,7 +11,6 @@ from pathlib import Path
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.names import ENGINES
-from toolc.runtime.pool.control import reports
 from toolc.runtime.workspace import scratch, scratch_sweep
 from toolc.sandbox import selection
 from toolc.sandbox.base import Leftover
@@ -28,23 +27,16 @@ class Survey:
 
 
 def survey() -> Survey:
-    """Return all leftovers, and the sandboxes that wait for calls. Changes nothing."""
+    """Return all leftovers. Changes nothing."""
     found: list[Leftover] = []
     unchecked: list[str] = []
     # Runtime folders come last: they mark that their owner left something behind.
-    for find in (_pools, *_engines(), _views, _drafts, _runtime_folders):
+    for find in (*_engines(), _views, _drafts, _runtime_folders):
         try:
             found += find()
         except InfrastructureError as error:
             unchecked.append(str(error))
     return Survey(tuple(found), tuple(unchecked))
-
-
-def _pools() -> Iterator[Leftover]:
-    """Yield the warm sandboxes of running processes, which are stopped on request."""
-    for each in reports():
-        name = f"{each.waiting} of process {each.owner.pid}"
-        yield Leftover(kind="warm sandboxes", name=name, owner=each.owner.label(), remove=each.empty)
 
 
 def _engines() -> Iterator[Callable[[], tuple[Leftover, ...]]]:

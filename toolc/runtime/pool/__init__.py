@@ -1,6 +1,6 @@
 """Sandboxes that are started ahead of their calls. Each serves one call, or one session, and is then destroyed.
 
-- ``control``: how other processes inspect and empty the pool of this one. Public: ``PoolReport``, ``reports``.
+- ``control``: how other processes inspect the pool of this one. Public: ``PoolReport``, ``reports``.
 - ``decision``: ``decide``: a frozen state in, what to start and stop out.
 - ``entry``: what is known about one kind of sandbox.
 - ``keeper``: the waiting sandboxes of this process: starting, leasing and stopping them.

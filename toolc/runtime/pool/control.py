@@ -1,7 +1,7 @@
-"""Let other processes of this user inspect and empty the pool of this process, for ``toolc doctor`` and ``toolc gc``.
+"""Let other processes of this user inspect the pool of this process, for ``toolc doctor``.
 
-A process with warm sandboxes listens on a socket in its runtime folder, which only its user can enter. A request is one
-word, and a response is one JSON object.
+A process with warm sandboxes listens on a socket in its runtime folder, which only its user can enter. Each client gets
+one JSON object.
 """
 
 from __future__ import annotations
@@ -15,25 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject, parse_json
 from toolc.sandbox.host.owner import Owner, directories
 
 NAME: Final = "pool"
 """The name of the socket."""
 
-REPORT: Final = b"report"
-EMPTY: Final = b"empty"
-"""The requests."""
-
 SECONDS: Final = 10.0
-"""How long a process may take to answer, in seconds; stopping sandboxes takes longest."""
+"""How long a process may take to answer, in seconds."""
 
 _ANSWER_BYTES: Final = 4096
 
 
 class ControlSocket:
-    """The socket of this process. Its requests are handled by ``serve``."""
+    """The socket of this process. ``serve`` answers its clients."""
 
     def __init__(self) -> None:
         """Listen. Raises ``OSError`` and ``InfrastructureError``."""
@@ -50,15 +45,14 @@ class ControlSocket:
             raise
 
     def fileno(self) -> int:
-        """Return the descriptor that becomes readable with a request."""
+        """Return the descriptor that becomes readable when a client connects."""
         return self._socket.fileno()
 
-    def serve(self, answer: Callable[[bytes], JsonObject]) -> None:
-        """Answer one request, if there is one. A client that ends or is slow gets no answer."""
+    def serve(self, report: Callable[[], JsonObject]) -> None:
+        """Answer one client, if there is one. A client that ends or is slow gets no answer."""
         with suppress(OSError), closing(self._socket.accept()[0]) as connection:
             connection.settimeout(1.0)
-            if request := connection.recv(_ANSWER_BYTES):
-                connection.sendall(json.dumps(answer(request)).encode())
+            connection.sendall(json.dumps(report()).encode())
 
     def close(self) -> None:
         """Stop listening."""
@@ -75,33 +69,26 @@ class PoolReport:
     """The pool of one process: how many sandboxes wait, and how much memory they use."""
 
     owner: Owner
-    folder: Path
     waiting: int
     memory_bytes: int
-
-    def empty(self) -> None:
-        """Stop the waiting sandboxes. Raises ``InfrastructureError`` if the process does not confirm that."""
-        if _ask(self.folder, EMPTY) is None:
-            raise InfrastructureError("its process does not answer")
 
 
 def reports() -> Iterator[PoolReport]:
     """Yield a report for each process of this user with waiting sandboxes."""
     for owner, folder in directories():
-        if not owner.is_stale() and (answer := _ask(folder, REPORT)):
+        if not owner.is_stale() and (answer := _ask(folder)):
             waiting, memory = answer.get("waiting"), answer.get("memory_bytes")
             if isinstance(waiting, int) and isinstance(memory, int) and waiting:
-                yield PoolReport(owner=owner, folder=folder, waiting=waiting, memory_bytes=memory)
+                yield PoolReport(owner=owner, waiting=waiting, memory_bytes=memory)
 
 
-def _ask(folder: Path, request: bytes) -> JsonObject | None:
+def _ask(folder: Path) -> JsonObject | None:
     """Return the answer of a process; None if it has no pool, or does not answer."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
             connection.settimeout(SECONDS)
             with _short_path(folder / NAME) as address:
                 connection.connect(address)
-            connection.sendall(request)
             answer = parse_json(connection.recv(_ANSWER_BYTES))
     except (OSError, ValueError):
         return None

@@ -21,7 +21,6 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.pool.control import EMPTY
 from toolc.runtime.pool.decision import QUIET_SECONDS, PoolState, decide
 from toolc.runtime.pool.entry import Ceilings, Claim, Entry
 from toolc.runtime.pool.loop import LoopWait, PoolLoop
@@ -153,18 +152,11 @@ class Keeper:
             loop.notify()
             loop.join()
 
-    def answer(self, request: bytes) -> JsonObject:
-        """Answer a request of another process (``toolc.runtime.pool.control``), on the thread of the loop."""
-        stopped: list[PoolSandbox] = []
+    def report(self) -> JsonObject:
+        """Describe the waiting sandboxes for another process (``toolc.runtime.pool.control``)."""
         with self._lock:
-            for entry in self._entries.values():
-                if request == EMPTY:
-                    stopped += _drained(entry.waiting)
-                    entry.used = -math.inf
             waiting = sum(len(each.waiting) for each in self._entries.values())
             memory = sum(len(each.waiting) * each.memory_bytes for each in self._entries.values())
-        for sandbox in stopped:
-            _close(sandbox)
         return {"waiting": waiting, "memory_bytes": memory}
 
     def is_busy(self) -> bool:
@@ -188,7 +180,7 @@ class Keeper:
 
     def _run_loop(self) -> None:
         if self._loop is None or self._loop.has_ended:
-            self._loop = PoolLoop(self._step, self.answer, self._loop)
+            self._loop = PoolLoop(self._step, self.report, self._loop)
 
     def _begin(self, kind: SandboxKind, ceilings: Ceilings) -> None:
         with self._lock:

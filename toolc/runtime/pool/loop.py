@@ -26,15 +26,15 @@ class LoopWait(NamedTuple):
 class PoolLoop:
     """The thread that decides. It ends when ``step`` sets ``has_ended``, and begins when ``previous`` has ended.
 
-    While sandboxes wait, ``answer`` answers the requests of other processes.
+    While sandboxes wait, other processes can read ``report``.
     """
 
     def __init__(
-        self, step: Callable[[PoolLoop], LoopWait], answer: Callable[[bytes], JsonObject], previous: PoolLoop | None
+        self, step: Callable[[PoolLoop], LoopWait], report: Callable[[], JsonObject], previous: PoolLoop | None
     ) -> None:
         self.has_ended = False
         self._step = step
-        self._answer = answer
+        self._report = report
         self._previous = previous
         self._control: ControlSocket | None = None
         self._receiver, self._sender = socket.socketpair()
@@ -77,7 +77,7 @@ class PoolLoop:
             with suppress(BlockingIOError):
                 self._receiver.recv(4096, socket.MSG_DONTWAIT)
             if self._control:
-                self._control.serve(self._answer)
+                self._control.serve(self._report)
             wait = self._step(self)
         self._receiver.close()
         self._sender.close()
