@@ -34,7 +34,11 @@ except ModuleNotFoundError as error:
 PROFILE: Final[JsonObject] = {
     "limits": {"timeout": "1440m", "memory": "1GiB", "tmp": "512MiB", "output": "10MiB", "pids": 512}
 }
-"""The sandbox of a sample without a configuration: the output limit is that of Inspect."""
+"""The sandbox of a sample without a configuration: the output limit is that of Inspect.
+
+Inspect limits the time of each command, so the sandbox may live for a day. Samples compile programs, which need more
+memory and processes than the defaults.
+"""
 
 NOT_EXECUTABLE: Final = 126
 """The exit code of a command that cannot be run."""

@@ -37,7 +37,10 @@ except ModuleNotFoundError as error:
 _ALL_TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 
 MAX_NODES: Final = 5_000
-"""The maximum number of subschemas of a tool; others become ``{}``. References can make a small schema very large."""
+"""The maximum number of subschemas of a tool; others become ``{}``. References can make a small schema very large.
+
+No provider accepts as many properties.
+"""
 
 
 class ToolCallError(Exception):

@@ -43,6 +43,7 @@ class Shell:
             stdin = backend.stdin.render(call.arguments).encode() if backend.stdin else b""
         except TemplateError as error:
             raise PlanError(str(error)) from None
+        # The kernel adds a NUL and a pointer to each.
         size = sum(len(text.encode()) + 9 for text in (*argv, *(v.name + v.value for v in env)))
         if size > MAX_TOTAL_BYTES:
             raise PlanError(

@@ -35,10 +35,13 @@ if TYPE_CHECKING:
     from toolc.model.diagnostics import Diagnostics
 
 MAX_ARGS: Final = 16 * 2**20
-"""The maximum size of the JSON text that ``--args`` reads, in bytes."""
+"""The maximum size of the JSON text that ``--args`` reads, in bytes. A model writes far less.
+
+Large data belongs in a file of the workspace.
+"""
 
 _MAX_ECHOED: Final = 80
-"""The maximum number of characters of a key that a message repeats."""
+"""The maximum number of characters of a key that a message repeats. It then fits a line of a terminal."""
 
 
 def read_arguments(args: str | None, pairs: tuple[str, ...], schema: Schema) -> JsonObject:

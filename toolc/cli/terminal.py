@@ -21,11 +21,16 @@ from toolc.runtime.sessions.programs import ProgramEnd, TerminalSize
 from toolc.runtime.sessions.sandbox import Program
 
 READ_SIZE: Final = 64 * 1024
+"""How much is read at once, in bytes. A pipe holds as much."""
 
 MAX_UNSENT: Final = 1024 * 1024
-"""How much input may wait for the program, in bytes."""
+"""How much input may wait for the program, in bytes. A pasted file fits.
+
+With less, the terminal would block while the program is busy.
+"""
 
 POLL_SECONDS: Final = 0.02
+"""The wait between checks, in seconds. A person does not notice it."""
 
 
 def attach(sandbox: Sandbox, argv: Sequence[str], environment: Mapping[str, str]) -> ProgramEnd:

@@ -47,7 +47,10 @@ from toolc.sandbox.selection import EngineSelection, close_unused, in_use, selec
 
 PAGE_BYTES: Final = 32 * 1024
 MAX_PAGE_BYTES: Final = 128 * 1024
-"""The default and the maximum size of a page, in bytes: less than a tool's default output limit."""
+"""The default and the maximum size of a page, in bytes: less than a tool's default output limit.
+
+A larger page would itself be truncated. A smaller default would cost a model more turns.
+"""
 
 
 @runtime_checkable

@@ -25,10 +25,16 @@ from toolc.runtime.wire.session import LIFE_MS
 T = TypeVar("T")
 
 MAX_FILE_BYTES: Final = 100 * MIB
-"""The maximum size of a file that ``read_file`` returns by default, in bytes."""
+"""The maximum size of a file that ``read_file`` returns by default, in bytes.
+
+The content is held in memory on the host, so a caller that wants more says so.
+"""
 
 MAX_LIST_BYTES: Final = 16 * MIB
-"""The maximum size of the list of a folder, as JSON, in bytes."""
+"""The maximum size of the list of a folder, as JSON, in bytes. This is enough for a hundred thousand entries.
+
+Without a limit, a sandbox could fill the memory of the host.
+"""
 
 FileType = Literal["file", "folder", "link", "other"]
 _TYPES: Final[Mapping[object, FileType]] = {"file": "file", "folder": "folder", "link": "link", "other": "other"}

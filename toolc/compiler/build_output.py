@@ -41,6 +41,7 @@ MANIFEST: Final = ".toolc-build"
 _HEADER: Final = "# Written by `toolc build`; the next build replaces this folder. These files are its own:\n"
 _AT_FDCWD: Final = -100
 _RENAME_EXCHANGE: Final = 2
+"""From ``linux/fcntl.h`` and ``linux/fs.h``."""
 
 REGISTRY_NAME: Final = "registry.json"
 """The name of the registry file in the folder of a build."""

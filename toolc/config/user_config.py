@@ -34,7 +34,10 @@ NAMES: Final = ("config.yaml", "config.toml")
 
 
 MAX_WARM: Final = 1000
-"""The maximum number of sandboxes per tool in ``warm``."""
+"""The maximum number of sandboxes per tool in ``warm``.
+
+More is probably a typing mistake, because the bounds of the pool apply before.
+"""
 
 WORKSPACE_GROWTH_BYTES: Final = 2048 * MIB
 """The default of ``workspace_growth``: more than the output of most builds, less than most disks have left."""

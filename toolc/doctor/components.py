@@ -20,7 +20,10 @@ _NAMES: Final = {"Engine": "docker", "Podman Engine": "podman", "containerd": "c
 """The names of components in the daemon's response, and in the advisories."""
 
 _SECONDS: Final = 10.0
-"""How long the daemon, or a runtime that prints its version, may take, in seconds."""
+"""How long the daemon, or a runtime that prints its version, may take, in seconds.
+
+A report must end soon, and an engine that is slower is reported as such.
+"""
 
 
 def docker_components() -> tuple[Component, ...]:

@@ -178,7 +178,7 @@ _TRUTH: Final = {
 }
 _ITEM_KEYS: Final = frozenset({"args", "expect", "files", *_TOOL})
 _MAX_LISTED: Final = 100
-"""The maximum number of names that a message lists."""
+"""The maximum number of names that a message lists. A longer list would hide the message."""
 _ITEMS: Final = re.compile(r"[\w./-]+(?:[ ]+(?:[\w./-]+|\"[^\"]*\"))*")
 _ITEM: Final = re.compile(r"\"[^\"]*\"|[^ ]+")
 _STRANGE_SPACE: Final = re.compile(r"[^\S \t]")
@@ -372,7 +372,7 @@ def suggestion(name: str, known: Collection[str], listed_as: str = "", otherwise
     near = close_match(name, known)
     if near:
         return f"did you mean '{near}'?"
-    if not listed_as or not spend(len(known) // 20, SIMILAR_NAMES):
+    if not listed_as or not spend(len(known) // 20, SIMILAR_NAMES):  # sorting 20 names takes about a step
         return ""
     return f"{listed_as} {quote_names(known if isinstance(known, list | tuple) else sorted(known))}"
 

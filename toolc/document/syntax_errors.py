@@ -12,7 +12,10 @@ from toolc.model.diagnostics import Code, Diagnostics, Edit, Fix
 from toolc.model.source import SourceText, Span
 
 MAX_DEPTH: Final = 100
-"""The maximum nesting depth of lists and maps in a document."""
+"""The maximum nesting depth of lists and maps in a document. Schemas in use have far fewer levels.
+
+Recursive functions of the compiler need several frames for each.
+"""
 
 # Text of several lines may contain the same characters: in YAML it is indented, in TOML it need not be.
 _CONFLICT: Final = re.compile(r"^<{7}(?=[ \r\n])", re.MULTILINE)

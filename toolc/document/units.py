@@ -16,6 +16,7 @@ _QUANTITY: Final = re.compile(r"([0-9]{1,15})([A-Za-z]+)")
 _LOOSE_QUANTITY: Final = re.compile(r"([0-9]{1,15})(?:\.0)? ?([A-Za-z]*)")
 _CLOCK: Final = re.compile(r"([0-9]{1,4}):([0-5][0-9])")
 _MAX_VALUE: Final = 2**53 - 1
+"""The largest integer that every JSON reader represents exactly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,13 +11,16 @@ from toolc.backends.plugin_protocol import Description, Offer
 from toolc.model.json_schema import JsonObject, JsonValue
 
 WIDTH: Final = 78
-"""The maximum length of a list or mapping in flow style, in characters."""
+"""The maximum length of a list or mapping in flow style, in characters.
+
+With the indentation of a spec, a line stays below 80 columns.
+"""
 
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:[ ./-][A-Za-z0-9_]+)*")
 _YAML_CONSTANTS: Final = frozenset("y n yes no on off true false null".split())  # noqa: SIM905
 
 MAX_NAME: Final = 64
-"""The maximum length of a tool's name, in characters."""
+"""The maximum length of a tool's name, in characters. Providers accept no longer one."""
 
 
 def yaml_text(value: JsonObject) -> str:

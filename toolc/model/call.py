@@ -20,7 +20,10 @@ Kind: TypeAlias = Literal["file", "directory", "symlink", "special"]
 """The type of a file. ``special`` is a FIFO, a socket or a device."""
 
 MAX_LISTED_CHANGES: Final = 200
-"""The maximum number of changes listed in ``details``. The others are only counted."""
+"""The maximum number of changes listed in ``details``. The others are only counted.
+
+Details go to logs, where a build with thousands of files would hide everything else.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,10 @@ from typing import Final, Protocol
 from toolc.model.spec.tool import ToolSpec
 
 MAX_DEPTH: Final = 8
-"""The maximum depth of nested calls. A tool that does not call others has depth 1."""
+"""The maximum depth of nested calls. A tool that does not call others has depth 1.
+
+Composites in use have two or three levels. While the innermost call runs, each level keeps a thread waiting.
+"""
 
 NO_TOOLS: Final[Mapping[str, ToolSpec]] = {}
 

@@ -12,7 +12,10 @@ from typing import Final
 from toolc.model.source import SourceText, Span
 
 MAX_SAME_CODE: Final = 1_000
-"""The maximum number of findings with the same code per file. One additional finding represents all others."""
+"""The maximum number of findings with the same code per file. One additional finding represents all others.
+
+A file of a megabyte can have 200,000, which need hundreds of times its size in memory.
+"""
 
 
 MAX_STEPS: Final = 50_000
@@ -26,6 +29,7 @@ MAX_COUNTED: Final = 500
 """The maximum number of subjects whose steps are counted once. Caches have about twice as many entries."""
 
 CHARACTERS_PER_STEP: Final = 4
+"""One step for this many characters keeps large correct files within the limit."""
 
 
 class Severity(StrEnum):

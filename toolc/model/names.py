@@ -59,15 +59,15 @@ def names_similar_to(name: str, known: Iterable[str]) -> tuple[str, ...]:
 def close_match(name: str, known: Collection[str], cutoff: float = 0.6) -> str:
     """Return the known name most similar to ``name``, or an empty string if none reaches the ``cutoff`` (0 to 1).
 
-    Very long names are not compared. Each comparison is a step of the file's budget (``diagnostics.spend``); the
-    result is empty if no steps are left.
+    The default of ``cutoff`` is that of difflib. Very long names are not compared. Each comparison is a step of the
+    file's budget (``diagnostics.spend``); the result is empty if no steps are left.
     """
     import difflib  # lazy: +1 ms; only misspelled names need it
 
     if len(name) > MAX_COMPARED or not spend(len(known), SIMILAR_NAMES):
         return ""
     names = [each for each in known if len(each) <= MAX_COMPARED]
-    if not spend(sum(len(each) // 40 for each in names), SIMILAR_NAMES):
+    if not spend(sum(len(each) // 40 for each in names), SIMILAR_NAMES):  # a step compares about 40 characters
         return ""
     return next(iter(difflib.get_close_matches(name, names, n=1, cutoff=cutoff)), "")
 

@@ -15,6 +15,7 @@ LOCALHOST: Final = "localhost"
 """The only name that is not looked up. It always means the machine on which toolc runs (RFC 6761, 6.3)."""
 
 PROXY_PORT: Final = 3128
+"""The port of the sandbox's proxy. It is the usual one of HTTP proxies, so servers in a sandbox rarely use it."""
 
 NO_LIMIT: Final = 1 << 62
 """The growth limit of a workspace without a limit: more bytes than any workspace can contain."""

@@ -145,7 +145,7 @@ def _encode(value: object) -> JsonValue:
         return [_encode(item) for item in value] if value else []
     if isinstance(value, Schema):
         return value.value
-    if isinstance(value, float):  # RFC 8785 writes 1.0 as 1.
+    if isinstance(value, float):  # RFC 8785 writes 1.0 as 1. A double is exact below 2**53.
         return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
     if value is None or isinstance(value, (str, int, list, dict)):
         return value

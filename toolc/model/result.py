@@ -24,7 +24,7 @@ For a process that serves many calls: ``answered``; ``refused``, because it is n
 """
 
 MAX_LISTED_FAILURES: Final = 10
-"""The maximum number of failures in the message of a ``BatchError``."""
+"""The maximum number of failures in the message of a ``BatchError``. They usually have the same cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,10 @@ _CUT_OFF: Final = (None, "max_tokens", "model_context_window_exceeded", "malform
 """Why a response ended in the middle. It is null after a stream that ended early."""
 
 MAX_FILE_NAME: Final = 100
-"""The maximum length of the file name in the name of a document, which has at most 200 characters."""
+"""The maximum length of the file name in the name of a document, which has at most 200 characters.
+
+The rest is for the id of the call.
+"""
 
 _NOT_IN_DOCUMENT_NAMES: Final = re.compile(r"[^A-Za-z0-9()\[\]-]+")
 

@@ -34,6 +34,7 @@ NAMES: Final = {
 """What each limit counts."""
 
 MANY_VALUES: Final = 250
+"""From OpenAI's limit for the characters of such an ``enum``, see ``provider_limits.toml``."""
 
 _OF_REQUEST: Final = ("strict_tools", "strict_optional", "strict_choices", "strict_fields")
 """The limits that count all strict tools of a request together."""

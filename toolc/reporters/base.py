@@ -10,7 +10,10 @@ from typing import Final
 from toolc.model.diagnostics import Diagnostic, Diagnostics, Severity
 
 MAX_PER_FILE: Final = 100
-"""The maximum number of findings per file, errors before warnings. The others are only counted."""
+"""The maximum number of findings per file, errors before warnings. The others are only counted.
+
+A file with more usually has one mistake that causes the others.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

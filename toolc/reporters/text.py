@@ -28,7 +28,11 @@ WIDTH: Final = 100
 """The maximum number of columns of a source line. A longer line is cut around the caret."""
 
 _TAB: Final = 4
+"""The columns of a tab."""
+
 _EXCERPT_LIMIT: Final = 4 * WIDTH
+"""The part of a longer line whose width is computed, which is enough on both sides of the caret."""
+
 _RESET: Final = "\x1b[0m"
 _BOLD: Final = "\x1b[1m"
 _GUTTER: Final = "\x1b[34m"

@@ -46,6 +46,7 @@ _NOT_REPORTED: Final = frozenset(
 _TEXTUAL: Final = re.compile("string|array|object|any other")
 
 _LONGEST: Final = 80
+"""The maximum length of a value in a message, in characters. The report has the whole value below it."""
 
 _MAX_PROOFS: Final = 50
 """The maximum number of changes per tool that toolc tries to prove harmless. One proof takes up to 0.4 seconds."""

@@ -31,6 +31,7 @@ _MISSING: Final = "missing"
 
 _MAX_FIELDS: Final = 6
 _DIGITS: Final = 12
+"""The fields that a line names, and the hexadecimal digits of a digest. With more, a line does not fit a terminal."""
 
 
 @dataclass(frozen=True, slots=True)

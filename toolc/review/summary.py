@@ -19,7 +19,7 @@ _STATUSES: Final[dict[Status, str]] = {
     "added": "added", "removed": "removed", "renamed": "probably renamed", "kept": "changed",
 }  # fmt: skip
 _LONGEST: Final = 8
-"""The maximum number of names in one line."""
+"""The maximum number of names in one line. A summary has at most ten lines."""
 
 _PARTS: Final[tuple[tuple[str, Callable[[Permissions], Iterator[str]]], ...]] = (
     ("hosts", lambda each: (format_permissions(granted.value) for granted in each.hosts)),

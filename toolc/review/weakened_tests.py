@@ -19,6 +19,7 @@ from toolc.validation.pattern_speed import compile_python
 RULE: Final = "RSK18"
 
 _LONGEST: Final = 80
+"""The maximum length of a call in a message, in characters, so that it stays on one line."""
 
 
 def weakened_tests(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:

@@ -34,12 +34,13 @@ ENDS_WITH_QUESTION: Final = "2026-07-28"
 """The first protocol version in which a question ends the call."""
 
 MAX_ARGUMENTS: Final = 4000
-"""The maximum length of a call's arguments in a question, in characters."""
+"""The maximum length of a call's arguments in a question, in characters. A user cannot judge more before answering."""
 
 _FORM: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 """A form without fields: the user accepts or declines."""
 
 TOTAL: Final = 100.0
+"""Progress is in percent."""
 
 STEP: Final = 0.001
 """The increment for a report without a higher percentage: the protocol requires every number to increase."""

@@ -21,7 +21,7 @@ from toolc.model.spec.sandbox import MIB
 from toolc.model.spec.tool import ToolSpec
 
 MAX_LINE: Final = 64 * MIB
-"""The maximum length of a line, in bytes."""
+"""The maximum length of a line, in bytes. It is that of the longest message that a guest receives."""
 
 
 class PluginServer:

@@ -38,7 +38,10 @@ The plugin keeps running while outcomes are ``answered``.
 READ_SIZE = 256 * 1024
 
 JOIN_SECONDS = 1.0
-"""The maximum time in seconds that ``close`` waits for a running script; its thread ends later."""
+"""The maximum time in seconds that ``close`` waits for a running script; its thread ends later.
+
+A script that hangs must not block a test.
+"""
 
 
 class FakeEngine:

@@ -17,7 +17,7 @@ from toolc.model.spec.code_backends import File
 from toolc.model.spec.tool import Expect
 
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
-"""The maximum size of a file that a test compares."""
+"""The maximum size of a file that a test compares. An expected content of more could not be in a spec."""
 
 
 def write_files(files: tuple[File, ...], workspace: Path) -> None:

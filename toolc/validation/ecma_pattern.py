@@ -53,10 +53,13 @@ from toolc.validation.ecma_tree import (
 )
 
 MAX_LENGTH: Final = 10_000
-"""The maximum number of characters of a pattern."""
+"""The maximum number of characters of a pattern. This is a hundred times the longest pattern of the test corpus.
+
+Analyzing a pattern can take quadratic time.
+"""
 
 MAX_DEPTH: Final = 50
-"""The maximum depth of groups in a pattern."""
+"""The maximum depth of groups in a pattern. The parser of Python needs several frames per group."""
 
 _SYNTAX: Final = frozenset("^$\\.*+?()[]{}|/")
 _CONTROLS: Final = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13}

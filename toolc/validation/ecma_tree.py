@@ -22,7 +22,10 @@ Python's lookbehinds match texts of one length only, so each variant becomes a s
 """
 
 MAX_WRITTEN: Final = 500_000
-"""The maximum length of a pattern in Python."""
+"""The maximum length of a pattern in Python.
+
+Classes become lists of ranges, so this is fifty times the longest pattern.
+"""
 
 TOO_LARGE: Final = "the pattern is too large"
 

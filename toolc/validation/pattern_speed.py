@@ -20,7 +20,10 @@ from toolc.validation.regex_automaton import MANY, Automaton, TooManyStatesError
 Speed: TypeAlias = Literal["fine", "slow", "unknown"]
 
 MAX_STEPS: Final = 3_000_000
-"""The maximum number of steps to match a text, or to analyze a pattern."""
+"""The maximum number of steps to match a text, or to analyze a pattern. This is about a second.
+
+What takes longer is reported, never skipped.
+"""
 
 FEW_STEPS: Final = 20_000
 FEW_WAYS: Final = 500

@@ -18,7 +18,10 @@ from itertools import accumulate
 from typing import Any, Final, TypeAlias
 
 MAX_STATES: Final = 150
-"""The maximum number of states. Larger patterns are not analyzed."""
+"""The maximum number of states. Larger patterns are not analyzed.
+
+The analysis visits pairs of states, so its time grows with the square.
+"""
 
 MANY: Final = 10
 """With this many repetitions or more, ``{m,n}`` is treated as unbounded, because the pattern is as slow."""
@@ -37,7 +40,7 @@ _CATEGORIES: Final[dict[str, Callable[[str], bool]]] = {
 
 
 _MANY_PARTS: Final = 16
-"""A character class with more parts is searched by bisection."""
+"""A character class with more parts is searched by bisection. With fewer, testing them one after another is faster."""
 
 _POINTS: Final = frozenset({"LITERAL", "RANGE"})
 

@@ -19,10 +19,14 @@ from toolc.validation.ecma_pattern import size_in_python, translate
 from toolc.validation.ecma_tree import PatternError, UnsupportedPatternError
 
 MAX_KEY_LENGTH: Final = 200
-"""The maximum length of a key that is compared with ``patternProperties``."""
+"""The maximum length of a key that is compared with ``patternProperties``.
+
+Keys are compared with every pattern, and none in use is longer.
+"""
 
 _CHARACTERS_PER_STEP: Final = 16
 _ANALYZED_PER_STEP: Final = 20
+"""How many characters are matched, and how many of a pattern are analyzed, in the time of one step of the budget."""
 
 KEYWORDS_FOR_KEYS: Final = ("patternProperties", "additionalProperties", "unevaluatedProperties")
 

@@ -37,10 +37,17 @@ if TYPE_CHECKING:
 MIN_STEPS: Final = 50_000
 STEPS_PER_CHARACTER: Final = 10
 MAX_VALIDATION_STEPS: Final = 1_000_000
-"""The maximum number of steps per value. A step is the evaluation of one schema keyword, about 10 microseconds."""
+"""The maximum number of steps per value. A step is the evaluation of one schema keyword, about 10 microseconds.
+
+Small values get ``MIN_STEPS``, about half a second, and larger ones ``STEPS_PER_CHARACTER`` more. The maximum is ten
+seconds.
+"""
 
 MAX_ERRORS: Final = 100
-"""The maximum number of errors reported for one value."""
+"""The maximum number of errors reported for one value.
+
+Neither a person nor a model corrects more at once, and finding all of a large value takes long.
+"""
 
 _Keyword = Callable[[Any, Any, Any, Any], Any]
 

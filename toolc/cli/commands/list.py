@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from toolc.client.registry import Registry
 
 _WIDTH: Final = 100
-"""The maximum number of characters of a description."""
+"""The maximum number of characters of a description. With a name before it, the line still fits a wide terminal."""
 
 
 @click.command("list")

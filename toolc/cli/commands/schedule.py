@@ -40,6 +40,8 @@ FAILED: Final = 1
 """The exit code if a run failed."""
 
 _MAX_MESSAGE: Final = 200
+"""The maximum number of characters of a result in the line of an entry. ``--json`` has all of it."""
+
 _STORE: Final = "schedule.sqlite"
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "-j",
     "--jobs",
-    type=click.IntRange(1, 64),
+    type=click.IntRange(1, 64),  # each test is a sandbox, and more slow each other down
     metavar="N",
     help="Number of parallel tests.  [default: one per processor]",
 )

@@ -19,6 +19,8 @@ from toolc.model.names import close_match
 USAGE: Final = 2
 BUG: Final = 3
 INTERRUPTED: Final = 130
+"""As in a shell, 128 and the number of SIGINT."""
+
 BROKEN_PIPE: Final = 141
 """The exit code for a closed output pipe, as if SIGPIPE had ended the process."""
 

@@ -12,7 +12,7 @@ from toolc.model.events import Event, Stream, ToolRetry, ToolStart, ToolUpdate
 from toolc.reporters.text import escape_for_terminal
 
 BAR: Final = 24
-"""A bar's width, in columns."""
+"""A bar's width, in columns. It leaves room for a message in 80 columns."""
 
 
 class LiveDisplay:

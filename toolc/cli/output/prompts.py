@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from toolc.model.result import ToolResult
 
 MAX_SHOWN: Final = 20
-"""How many changes are shown; the rest are counted."""
+"""How many changes are shown; the rest are counted. More would not fit on a screen together with the question."""
 
 _SIGNS: Final[dict[Action, str]] = {"added": "+", "changed": "~", "deleted": "-"}
 

@@ -38,6 +38,8 @@ _LABELS: Final = {
 """The labels of each part of ``Permissions``."""
 
 _WIDTH: Final = 60
+"""The maximum length of a value, in characters, so that it stays on one line."""
+
 _NOT_ASCII: Final = re.compile(r"[^\n -~]")
 
 

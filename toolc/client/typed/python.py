@@ -30,6 +30,8 @@ from toolc.client.typed.types import (
 from toolc.model.registry_io import canonical
 
 WIDTH: Final = 110
+"""The maximum length of a line. It is shorter than 120, a common limit of linters."""
+
 _KINDS: Final = {
     "any": "Any", "never": "Any", "null": "None", "boolean": "bool", "integer": "int", "number": "float",
     "string": "str",

@@ -30,7 +30,10 @@ from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
 from toolc.providers.json_schema.references import References, merge_all_of
 
 MAX_DEFINITIONS: Final = 300
-"""The maximum number of records of one schema; further objects can have any keys."""
+"""The maximum number of records of one schema; further objects can have any keys.
+
+References can make a small schema very large, and a type checker slow.
+"""
 
 _SIMPLE: Final = {
     "null": NULL, "boolean": Primitive("boolean"), "integer": Primitive("integer"), "number": Primitive("number"),

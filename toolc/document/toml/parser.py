@@ -18,7 +18,7 @@ from toolc.model.diagnostics import Diagnostics, Edit
 from toolc.model.source import Position, SourceText, Span
 
 MAX_DUPLICATES: Final = 10
-"""The maximum number of duplicate keys of one file that are reported."""
+"""The maximum number of duplicate keys of one file that are reported. After each one the parser starts again."""
 
 _IS_SPEC: Final = re.compile(r"^toolc[ \t]*=", re.MULTILINE)
 _DIGITS: Final = re.compile(r"[0-9][0-9_]{1000,}")

@@ -54,6 +54,8 @@ _INTEGER: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SAME_IN_BOTH: Final = re.compile(r"[-+]?(0|[1-9][0-9]*)|[-+]?[0-9]+\.[0-9]+")
 _BEYOND: Final = 2**64
+"""Represents all larger integers. None of them is valid, because JSON readers do not represent it exactly."""
+
 _LONGEST_NUMBER: Final = 200  # PyYAML needs quadratic time for "1:2:3", a number with the base 60
 NUMBERS: Final = "+-.0123456789"
 """The characters that a number can start with."""
@@ -62,7 +64,10 @@ WORDS: Final = frozenset((*_WORDS, *_WORDS_1_1, "<<"))
 """Plain scalars, other than numbers, that some YAML parser does not read as a string."""
 
 MAX_ALIASED: Final = 10_000
-"""The maximum number of nodes that the aliases of one file may add."""
+"""The maximum number of nodes that the aliases of one file may add.
+
+A few aliases of aliases can represent billions of nodes.
+"""
 
 _CORE: Final = "tag:yaml.org,2002:"
 

@@ -19,6 +19,8 @@ PLAIN: Final = "plain"
 """The tag of an unquoted scalar without an explicit tag. Quoted scalars and collections have ``""``."""
 
 _SAFE_DEPTH: Final = 1000
+"""Up to this depth, libyaml cannot exhaust the stack. A deeper text is measured by the parser in Python first."""
+
 _UNQUOTED: Final = (True, False)
 """PyYAML's ``implicit`` value for a plain scalar, whose tag is resolved from its text."""
 

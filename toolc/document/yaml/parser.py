@@ -47,6 +47,8 @@ _COMMENT_AT_BLOCK: Final = re.compile(r"[|>][-+0-9]*(?=#)")
 _SPACE_HINT: Final = "put a space before it, or put the text in quotes if it is part of it"
 
 _MAX_REPORTED: Final = 20
+"""The maximum number of forbidden characters and of attempts to read a file. More usually have the same cause."""
+
 # The first are line ends in YAML 1.1 but not in YAML 1.2 and in editors; YAML does not allow the others.
 _FORBIDDEN: Final = re.compile("[\x80-\x9f\u2028\u2029\ufffe\uffff]")
 

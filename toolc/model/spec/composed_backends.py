@@ -17,7 +17,8 @@ class AgentBackend:
 
     ``base_url`` is the URL of the provider's API for its SDK. ``instructions`` may use the tool's parameters.
     ``api_key`` names one secret. ``parallel`` is whether the calls of one response are made concurrently.
-    ``max_tokens`` limits the output of one response, ``token_budget`` all input and output of a call.
+    ``max_tokens`` limits the output of one response, ``token_budget`` all input and output of a call. The defaults end
+    a model that calls tools in a circle. A task that needs more says so in its reviewed spec.
     """
 
     tag: ClassVar[Literal["agent"]] = "agent"

@@ -124,7 +124,10 @@ Auth: TypeAlias = BearerAuth | BasicAuth | ApiKeyAuth | OAuth2Auth
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRetry:
-    """Send the request again after these statuses, at most ``attempts`` times in total."""
+    """Send the request again after these statuses, at most ``attempts`` times in total.
+
+    The default statuses say that the server is busy or being replaced. Three attempts take at least three seconds.
+    """
 
     statuses: tuple[int, ...] = (429, 502, 503, 504)
     attempts: int = 3
@@ -180,7 +183,10 @@ Style: TypeAlias = CursorPages | LinkPages | OffsetPages | NumberedPages
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pagination:
-    """How pages are combined: the lists that ``items`` (JMESPath) finds in each page are concatenated."""
+    """How pages are combined: the lists that ``items`` (JMESPath) finds in each page are concatenated.
+
+    More than ``max_pages`` are not read, because few results of so many pages fit the output limit.
+    """
 
     style: Style
     items: str | None = None

@@ -29,7 +29,8 @@ class EnvVar:
 class Limits:
     """The resource limits of a call. ``cpus`` is a number of processors; ``files`` counts open files.
 
-    ``workspace_bytes`` is by how much a call may grow its workspace, None if the spec does not limit that.
+    ``workspace_bytes`` is by how much a call may grow its workspace, None if the spec does not limit that. The defaults
+    are enough for a small program in a common language. A tool that needs more writes it, which a review shows.
     """
 
     timeout_ms: int = 30_000

@@ -63,7 +63,10 @@ class ResultSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """Try again after errors of these kinds, at most ``attempts`` times in total, doubling the wait each time."""
+    """Try again after errors of these kinds, at most ``attempts`` times in total, doubling the wait each time.
+
+    The default kinds often pass by themselves. With the default of three attempts, the waits are one and two seconds.
+    """
 
     kinds: tuple[ErrorKind, ...] = ("network", "rate_limit", "timeout")
     attempts: int = 3

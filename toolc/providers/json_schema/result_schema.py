@@ -17,7 +17,10 @@ from toolc.providers.json_schema.embedding import rebase
 from toolc.providers.json_schema.references import References, merge_all_of
 
 MAX_SHORT_FORM: Final = 400
-"""The maximum number of characters of a short form. Inner objects are left out until it fits."""
+"""The maximum number of characters of a short form. Inner objects are left out until it fits.
+
+This is about a hundred tokens in each request.
+"""
 
 MAX_DEPTH: Final = 6
 MAX_CHOICES: Final = 12

@@ -17,7 +17,10 @@ from toolc.providers.json_schema.references import LocatedSchema, Origins, Recur
 from toolc.validation.validate import SchemaValidator
 
 MAX_NODES: Final = 5_000
-"""The maximum number of lowered subschemas; others become ``{}``. References can make a small schema very large."""
+"""The maximum number of lowered subschemas; others become ``{}``. References can make a small schema very large.
+
+No provider accepts as many properties.
+"""
 
 ROOT: Final = "/parameters"
 """The JSON Pointer of the parameters in a tool."""

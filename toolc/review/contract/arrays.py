@@ -17,9 +17,11 @@ from toolc.review.contract.formulas import Atom, Contains, Formula, Items, Term,
 from toolc.review.contract.results import Found, PartSolver, Result, Unsolved, first_found
 
 MAX_CONTAINS: Final = 3
-"""The maximum number of ``contains`` that are counted together."""
+"""The maximum number of ``contains`` that are counted together. Each one doubles the combinations."""
 
 _LONGEST: Final = 2_000
+"""The longest array that is built, in items. A longer witness could not be read."""
+
 _SAME: Final = 3
 """The number of positions after the listed ones among which two equal items are placed."""
 

@@ -9,7 +9,10 @@ from fractions import Fraction
 from typing import Final
 
 _FEW: Final = 64
-"""The maximum number of values that are tried in addition to the excluded ones."""
+"""The maximum number of values that are tried in addition to the excluded ones.
+
+An excluded value has a neighbor that is not excluded among them.
+"""
 
 _EXACT: Final = 2_000
 """If at most this many numbers are between two bounds, all are tried."""

@@ -14,10 +14,13 @@ from toolc.review.contract.results import Found, PartSolver, Result, Unsolved, f
 from toolc.review.contract.texts import matches
 
 MAX_PATTERNS: Final = 4
-"""The maximum number of name patterns of which all combinations are tried for a new name."""
+"""The maximum number of name patterns of which all combinations are tried for a new name.
+
+Each one doubles the combinations.
+"""
 
 _FILL: Final = 200
-"""The maximum number of properties that are added to reach ``minProperties``."""
+"""The maximum number of properties that are added to reach ``minProperties``. A witness with more could not be read."""
 
 
 @dataclass(frozen=True, slots=True)

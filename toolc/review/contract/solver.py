@@ -31,16 +31,25 @@ from toolc.validation.formats import EXAMPLES
 from toolc.validation.numbers import to_fraction
 
 MAX_STEPS: Final = 40_000
-"""The maximum number of steps of one search; a step is about 10 microseconds."""
+"""The maximum number of steps of one search; a step is about 10 microseconds. So a search takes at most half a second.
+
+If that is not enough, the change counts as breaking.
+"""
 
 MAX_DEPTH: Final = 60
-"""The maximum depth of a value that is built; whether a deeper one exists is not known."""
+"""The maximum depth of a value that is built; whether a deeper one exists is not known.
+
+Only recursive schemas have deeper values.
+"""
 
 _VALIDATION: Final = 5
+"""The steps to prepare the validation of a value, in addition to those for the characters of its schema."""
+
 _CHARACTERS: Final = 50
 """The number of characters of a schema that are validated in one step."""
 
 _FEW: Final = 12
+"""The number of values that are tried for one alternative. Each is validated, which takes most of the time."""
 
 
 class _OutOfStepsError(Exception):

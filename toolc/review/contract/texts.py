@@ -98,7 +98,7 @@ _NEVER_ALL: Final = re.compile(r"GROUPREF|SUBPATTERN, \((?:\d+|None), (?!0, 0|\d
 those of a position such as ``(?a:\\b)``."""
 
 MAX_PRODUCTS: Final = 3_000
-"""The maximum number of combinations of states that are visited."""
+"""The maximum number of combinations of states that are visited. Two patterns of fifty states fit."""
 
 _LONG: Final = 64
 """A length that most shorter limits refuse."""
@@ -107,6 +107,7 @@ _FEW: Final = 4
 """The number of shortest texts that are tried before known texts that have a format or almost have it."""
 
 _LONGEST_PADDED: Final = 100_000
+"""The longest text that is built, in characters, so that a huge ``minLength`` costs little memory."""
 
 
 @dataclass(slots=True)
@@ -139,6 +140,7 @@ class TextConstraints:
         sizes = [*lengths[1:], 0] if lengths.start == 0 and len(lengths) > 1 else lengths
         found = ["a" * length for length in sizes if "a" * length not in self.excluded]
         if not found and self.longest:
+            # Enough characters that some of them are not excluded.
             others = (chr(code) + "a" * (longest - 1) for code in range(48, 48 + count + 60))
             found = [each for each in others if each not in self.excluded]
         return found[:3]
@@ -164,6 +166,7 @@ def matching_texts(limits: TextConstraints, spend: Callable[[int], None]) -> tup
     # A matcher that accepts more than its pattern proves that nothing matches, but not that everything does.
     is_exact = all(each.accepts_all if must else each.accepts_only for must, each in compiled)
     search = _TextSearch(limits, known, spend)
+    # Formats and patterns that are only approximated refuse many of the texts, so more are tried.
     first = search.run(8 if is_exact and not limits.formats else 40)
     if is_exact and search.is_complete and not first:
         return iter(()), True
@@ -294,7 +297,7 @@ class _TextSearch:
                         following.append((longer, reached))
                 if len(seen) > MAX_PRODUCTS:
                     return found
-                self._spend(1 + len(self._alphabet) // 20)
+                self._spend(1 + len(self._alphabet) // 20)  # 20 characters take about a step
             level, length = following, length + 1
         self.is_complete = True
         return found

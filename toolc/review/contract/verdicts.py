@@ -20,6 +20,8 @@ TOO_MANY: Final = "this schema has too many changes to search for more witnesses
 UNRESOLVED: Final = "a schema refers to a schema that does not exist; fix its $ref"
 
 _LONGEST: Final = 200
+"""The maximum length of the reason next to a witness, in characters. It then fits two lines."""
+
 _TOGETHER: Final = "the changes of this schema together refuse values that were accepted"
 _DIFFERS: Final = "the schema refuses values that were accepted"
 

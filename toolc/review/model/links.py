@@ -22,12 +22,19 @@ RULE: Final = "SUR02"
 
 _WORD: Final = re.compile(r"\w+")
 _MAX_SAME: Final = 20
-"""The maximum number of tools with the same effect that are compared with a tool."""
+"""The maximum number of tools with the same effect that are compared with a tool.
+
+Comparing all of them takes quadratic time. So many usually come from a generator.
+"""
 
 _COPY: Final = 0.95
-"""The minimum similarity of the description of a copy (0 to 1)."""
+"""The minimum similarity of the description of a copy (0 to 1).
+
+Less similar descriptions are often those of related tools, such as create and delete.
+"""
 
 _MAX_FIELDS: Final = 8
+"""The maximum number of fields that a message names, so that it stays on a few lines."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,23 @@ from toolc.review.model.text_diff import MAX_EQUAL_PAIRS, equal_pairs, texts
 Status: TypeAlias = Literal["added", "removed", "renamed", "kept"]
 
 MIN_SIMILARITY: Final = 0.8
-"""The minimum ratio (``difflib``, by words) at which two descriptions are treated as the same tool's."""
+"""The minimum ratio (``difflib``, by words) at which two descriptions are treated as the same tool's.
+
+With a lower one, tools whose descriptions follow one template are paired. With a higher one, a renamed tool with a new
+sentence is not found.
+"""
 
 _CANDIDATES: Final = 5
-"""How many descriptions are compared with a new one: those that share most of its rare words."""
+"""How many descriptions are compared with a new one: those that share most of its rare words.
+
+Each comparison takes quadratic time, so only the best are compared.
+"""
 
 _MAX_SAME: Final = 20
-"""The maximum number of tools with the same effect that are compared with a new one."""
+"""The maximum number of tools with the same effect that are compared with a new one.
+
+Comparing all of them takes quadratic time. So many usually come from a generator.
+"""
 
 _WORD: Final = re.compile(r"\w+")
 

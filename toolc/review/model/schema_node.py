@@ -10,6 +10,7 @@ from toolc.model.json_schema import JsonObject, JsonValue, list_under, target_of
 from toolc.review.model.change import Route
 
 _LONGEST: Final = 60
+"""The maximum length of a value in a message, in characters, so that it stays on one line."""
 
 ANYTHING: Final[JsonObject] = {}
 NOTHING: Final[JsonObject] = {"not": {}}

@@ -22,9 +22,13 @@ _REST: Final = 200
 """Characters reserved for the last line."""
 
 _SOME: Final = 20
-"""How many changes are listed for a tool with too many for one comment."""
+"""How many changes are listed for a tool with too many for one comment. They fit the comment.
+
+Other formats have all.
+"""
 
 _LONGEST_TEXT: Final = 500
+"""The maximum length of a text in the comment, in characters. One long value must not displace the others."""
 
 _ACTIVE: Final = re.compile(r"([\\`*_{}\[\]<>()#+\-!|~@])")
 _LINKING: Final = re.compile(r":(?=\S)")

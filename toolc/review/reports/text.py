@@ -24,8 +24,13 @@ _MAX_LINES: Final = 60
 _MAX_LINE_LENGTH: Final = 300
 _MAX_EXCERPT: Final = 300
 _CONTEXT: Final = 40
+"""How many lines of a value are shown, how many characters of a line and an excerpt, and how many around a change."""
+
 _MAX_COMPARISONS: Final = 4_000_000
-"""The maximum product of the line counts of two texts that are compared: more would take too long."""
+"""The maximum product of the line counts of two texts that are compared: more would take too long.
+
+Two texts of 2,000 lines fit.
+"""
 
 _RESET: Final = "\x1b[0m"
 _BOLD: Final = "\x1b[1m"

@@ -45,6 +45,8 @@ _STRUCTURE: Final = frozenset({"type", "required", "format", "$schema", "$ref"})
 _DIALECT: Final = re.compile(r"https?://json-schema\.org/[\w/.-]*#?")
 _PLAIN_NAME: Final = re.compile(r"[\w$.-]{1,64}")
 _LONGEST_ROUTE: Final = 200
+"""The maximum length of a place in a message, in characters. Keys of a schema can be long."""
+
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 
 _DEFAULTS: Final = {"read_only": "false", "destructive": "true", "idempotent": "false", "open_world": "true"}

@@ -18,9 +18,13 @@ from typing import Final, Literal
 from toolc.model.errors import UsageError
 
 _TIMEOUT_SECONDS: Final = 120.0
-"""How many seconds Git may take for one answer."""
+"""How many seconds Git may take for one answer. Reading a large commit from a network disk takes seconds.
+
+After this time Git probably waits for a lock.
+"""
 
 _SHA256_DIGITS: Final = 64
+"""The hexadecimal digits of a hash in a repository with SHA-256."""
 
 LINK: Final = "120000"
 """The mode that Git uses for a symbolic link."""

@@ -65,10 +65,17 @@ _ENCODED: Final = re.compile(rb"\xff|\xfe|\xc2\x85|\xe2\x80[\xa8\xa9]")
 _WORD: Final = re.compile(r"\w+")
 _MOST: Final = 0.6
 _ALMOST_ALL: Final = 0.9
-"""The parts of the words of a description, and of an effect, that the text of a similar spec has at least."""
+"""The parts of the words of a description, and of an effect, that the text of a similar spec has at least.
+
+With lower shares, nearly all specs would be compiled. With higher ones, a spec whose text was split differently is
+missed.
+"""
 
 _MAX_SIMILAR: Final = 20
-"""The maximum number of specs that are compiled to compare their tools with one tool."""
+"""The maximum number of specs that are compiled to compare their tools with one tool.
+
+The most similar ones are enough to find a copy.
+"""
 
 _FORMAT: Final = 1
 
