@@ -33,7 +33,7 @@ def bare_runc(*argv: str) -> Iterator[Callable[[], None]]:
         paths = directory.new_sandbox(PROFILE, user, command, runtime, root)
         ours, theirs = socket.socketpair()
         with ours, Path(os.devnull).open("w") as errors:
-            launch = _launcher(paths.hidden, None, directory.mount_point)
+            launch = _launcher(None, directory.mount_point)
             process = launch(lambda: RuntimeProcess(paths.command(), theirs.fileno(), errors.fileno()))
             theirs.close()
             ours.sendall(bundle())

@@ -29,7 +29,6 @@ from toolc.sandbox.host import cgroups
 from toolc.sandbox.images.metadata import Unpacked
 from toolc.sandbox.images.stored import base_tag
 from toolc.sandbox.oci.config import config, resources
-from toolc.sandbox.oci.hidden_paths import hide_paths
 from toolc.sandbox.oci.root import RootSpec
 from toolc.sandbox.oci.user_namespace import sandbox_user
 
@@ -91,10 +90,10 @@ def _bubblewrap(folder: Path, callers: int) -> Iterator[Callable[[], object]]:
 def _runc(folder: Path, callers: int) -> Iterator[Callable[[], object]]:
     """The configuration of a sandbox of the oci engine, with the program in place of its guest."""
     runtime, base, limits = program("runc"), _base(), Limits()
-    bundle, state, layers = (folder / f"runc-{callers}-{each}" for each in ("bundle", "state", "layers"))
-    for each in (bundle, state, layers):
+    bundle, state = (folder / f"runc-{callers}-{each}" for each in ("bundle", "state"))
+    for each in (bundle, state):
         each.mkdir()
-    found = config(
+    configuration = config(
         Profile(),
         sandbox_user(None, euid=os.geteuid(), egid=os.getegid()),
         root=base.root,
@@ -103,13 +102,12 @@ def _runc(folder: Path, callers: int) -> Iterator[Callable[[], object]]:
         arguments=(),
         resources=resources(limits, swap=cgroups.swap_limit(limits.memory_bytes)),
     )
-    configuration, hidden = hide_paths(found, layers, [str(bundle), str(state)])
     (bundle / "config.json").write_text(json.dumps(configuration), encoding="utf-8")
     numbers = itertools.count(1)
 
     def call() -> object:
         name = f"peer-{os.getpid()}-{callers}-{next(numbers)}"
-        return hidden.run(run(runtime, "--root", str(state), "run", "--bundle", str(bundle), name))
+        return run(runtime, "--root", str(state), "run", "--bundle", str(bundle), name)()
 
     call()
     yield call

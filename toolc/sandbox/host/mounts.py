@@ -7,7 +7,7 @@ import ctypes
 import errno
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -94,13 +94,10 @@ def open_workspace(workspace: Mount, flags: int, *, recursive: bool, user_namesp
     return tree
 
 
-def in_own_mount_namespace(
-    prepare: Callable[[], None], trees: Sequence[tuple[int, Path]], launch: Callable[[], Result]
-) -> Result:
-    """Return the result of ``launch``, run in a new mount namespace after ``prepare``.
+def in_own_mount_namespace(tree: int, target: Path, launch: Callable[[], Result]) -> Result:
+    """Return the result of ``launch``, run in a new mount namespace in which the mount ``tree`` is at ``target``.
 
-    Each of ``trees``, a descriptor of a mount and its place, is mounted there. A process that ``launch`` starts remains
-    in that namespace. Raises ``OSError``, and what the functions raise.
+    A process that ``launch`` starts remains in that namespace. Raises ``OSError``, and what ``launch`` raises.
     """
     results: list[Result] = []
     errors: list[BaseException] = []
@@ -109,9 +106,7 @@ def in_own_mount_namespace(
         try:
             _check(_libc().unshare(CLONE_NEWNS))
             _check(_libc().mount(None, b"/", None, ctypes.c_ulong(MS_REC_PRIVATE), None))
-            prepare()
-            for tree, target in trees:
-                move_tree(tree, target)
+            move_tree(tree, target)
             results.append(launch())
         except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
             errors.append(error)
@@ -123,12 +118,6 @@ def in_own_mount_namespace(
     if errors:
         raise errors[0]
     return results[0]
-
-
-def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
-    """Mount as mount(2) does, in the mount namespace of this thread. Raises ``OSError``."""
-    words = (os.fsencode(each) for each in (source, target, kind))
-    _check(_libc().mount(*words, ctypes.c_ulong(flags), os.fsencode(options)))
 
 
 def _set_attributes(tree: int, attributes: _MountAttr) -> None:

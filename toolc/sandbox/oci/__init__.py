@@ -5,7 +5,6 @@
 - ``engine``: ``OciEngine``: starts a sandbox, errors of starts, leftovers.
 - ``filter_program``: compiles a seccomp profile with libseccomp. Public: ``NO_LIBRARY``.
 - ``fork_server``: a sandbox whose process 1 makes a process for each call.
-- ``hidden_paths``: mounts that show no paths of the host, made before the runtime starts.
 - ``images``: unpacks images from archives or a daemon; missing images. Public: ``export_image``,
   ``import_image``, ``save_image``.
 - ``probe``: what this host lacks, and remedies; versions, capabilities. Public: ``runtime``, ``NEEDED_SETTINGS``,

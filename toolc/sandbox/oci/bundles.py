@@ -17,17 +17,16 @@ from toolc.model.errors import InfrastructureError, raise_shortage
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Profile
 from toolc.sandbox import common_config
-from toolc.sandbox.host import cgroups, janitor
+from toolc.sandbox.host import cgroups, janitor, store
 from toolc.sandbox.host.janitor_process import remove_owned, remove_tree
 from toolc.sandbox.host.kernel import prepare_overlay
 from toolc.sandbox.host.owner import Owner, dead_directories
 from toolc.sandbox.oci import root as oci_root
 from toolc.sandbox.oci import sweep
 from toolc.sandbox.oci.config import config, fork_setup, resources
-from toolc.sandbox.oci.hidden_paths import BASES, NOTHING, HiddenPaths, hide_paths, map_to_root
 from toolc.sandbox.oci.root import RootSpec
 from toolc.sandbox.oci.sandbox import SandboxPaths
-from toolc.sandbox.oci.user_namespace import UNUSED, SandboxUser, may_mount, outside
+from toolc.sandbox.oci.user_namespace import UNUSED, SandboxUser, outside
 
 SWEEP_SECONDS: Final = 5.0
 """How long removing the leftovers of one dead owner may take, in seconds."""
@@ -37,10 +36,9 @@ _NUMBERS: Final = itertools.count(1)
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A folder with the configuration of sandboxes, and what must be mounted before one starts."""
+    """A folder with the configuration of sandboxes, and what a fork server must receive first."""
 
     folder: Path
-    hidden: HiddenPaths
     fork_setup: bytes = b""
 
 
@@ -70,7 +68,7 @@ class BundleDirectory:
         try:
             directory = owner.directory() / f"oci-{next(_NUMBERS)}"
             directory.mkdir(mode=0o700)
-            for name in ("state", "pids", "roots", "bundles", "layers", "workspace"):
+            for name in ("state", "pids", "roots", "bundles", "workspace"):
                 (directory / name).mkdir(mode=0o711)
             _allow_setup_user(directory.parent, directory)
         except OSError as error:
@@ -115,7 +113,7 @@ class BundleDirectory:
         name = f"{_prefix(self.owner)}-{next(_NUMBERS)}"
         events = cgroups.memory_events(name) if "memory" in self.controllers else None
         state, pid_file = self.directory / "state", self.directory / "pids" / name
-        paths = SandboxPaths(name, runtime, state, bundle.folder, pid_file, events, root.used, bundle.hidden)
+        paths = SandboxPaths(name, runtime, state, bundle.folder, pid_file, events, root.used)
         if not profile.has_fork_server:
             return paths
         refused = cgroups.process_events(name) if "pids" in self.controllers else None
@@ -137,7 +135,7 @@ class BundleDirectory:
     def _bundle(self, profile: Profile, user: SandboxUser, arguments: tuple[str, ...], root: RootSpec) -> Bundle:
         key = (profile, user, arguments, root)
         if key not in self.bundles:
-            place, spec = (root.image.root, root) if root.image else self._on_host(user, root)
+            place, spec = (_entered(root.image.root), root) if root.image else self._on_host(user, root)
             mount, limits = profile.workspace, profile.limits
             if profile.has_fork_server:
                 # The server, and the two processes of the next call.
@@ -157,11 +155,10 @@ class BundleDirectory:
             )
             if mount and mount.scratch:
                 # It belongs to this call only, and is removed with it.
-                return self._write_bundle(Path(mount.scratch) / "bundle", configuration)
-            bundle = self._write_bundle(self.directory / "bundles" / str(len(self.bundles)), configuration)
-            if profile.has_fork_server:
-                bundle = replace(bundle, fork_setup=fork_setup(configuration, profile))
-            self.bundles[key] = bundle
+                return Bundle(_written(Path(mount.scratch) / "bundle", configuration))
+            setup = fork_setup(configuration, profile) if profile.has_fork_server else b""
+            folder = self.directory / "bundles" / str(len(self.bundles))
+            self.bundles[key] = Bundle(_written(folder, configuration), setup)
         return self.bundles[key]
 
     def _on_host(self, user: SandboxUser, root: RootSpec) -> tuple[Path, RootSpec]:
@@ -176,17 +173,6 @@ class BundleDirectory:
             self.roots[user] = skeleton
         return self.roots[user], root.on_host(python)
 
-    def _write_bundle(self, folder: Path, configuration: JsonObject) -> Bundle:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        hidden = NOTHING
-        if os.geteuid() == 0 or may_mount(BASES[0]):
-            used = [str(self.directory), str(folder)]
-            configuration, hidden = hide_paths(configuration, self.directory / "layers", used)
-        if os.geteuid() != 0 and hidden != NOTHING:
-            configuration = map_to_root(configuration)
-        (folder / "config.json").write_text(json.dumps(configuration), encoding="utf-8")
-        return Bundle(folder, hidden)
-
 
 def owner_of(name: str) -> Owner | None:
     """Return the owner of the sandbox or control group with this name; None if it is not from toolc."""
@@ -199,6 +185,24 @@ def needs_own_mount(mount: Mount, user: SandboxUser) -> bool:
     Sandboxes of root are set up by a user who may not have access to a private folder.
     """
     return user.workspace_uid is not None or (mount.mode == "overlay" and os.geteuid() == 0)
+
+
+def _entered(root: Path) -> Path:
+    """Return ``root``. Raises ``InfrastructureError`` if the user that sets up a sandbox of root cannot enter it."""
+    closed = next((each for each in root.parents if not each.stat().st_mode & 0o001), None)
+    if os.geteuid() == 0 and closed:
+        raise InfrastructureError(
+            f"sandboxes cannot use {root}, because {closed} is closed to other users; run chmod o+x {closed}, or set "
+            f"{store.VARIABLE} to another folder"
+        )
+    return root
+
+
+def _written(folder: Path, configuration: JsonObject) -> Path:
+    """Return the folder of a bundle after writing it."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(configuration), encoding="utf-8")
+    return folder
 
 
 def _register_sweep(owner: Owner) -> None:

@@ -16,6 +16,7 @@ import threading
 import weakref
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,7 +43,6 @@ from toolc.sandbox.oci import probe as oci_probe
 from toolc.sandbox.oci.bundles import BundleDirectory, needs_own_mount
 from toolc.sandbox.oci.filter_program import NO_LIBRARY, library
 from toolc.sandbox.oci.fork_server import OciForkServer
-from toolc.sandbox.oci.hidden_paths import NOTHING, HiddenPaths
 from toolc.sandbox.oci.root import HOST, RootSpec
 from toolc.sandbox.oci.sandbox import Launch, OciSandbox, with_stream_setup
 from toolc.sandbox.oci.user_namespace import IdMapping, SandboxUser, open_user_namespace, sandbox_user
@@ -165,7 +165,7 @@ class OciEngine:
             try:
                 with self._starting:
                     kind = OciForkServer if profile.has_fork_server else OciSandbox
-                    return kind(paths, str(user), _launcher(paths.hidden, tree, directory.mount_point))
+                    return kind(paths, str(user), _launcher(tree, directory.mount_point))
             finally:
                 _close(tree)
 
@@ -324,15 +324,11 @@ def _user_of(profile: Profile) -> SandboxUser:
     return sandbox_user(profile.workspace, euid=os.geteuid(), egid=os.getegid())
 
 
-def _launcher(hidden: HiddenPaths, tree: int | None, target: Path) -> Launch:
-    """Return the function that starts a runtime: in this mount namespace, or in one with the mounts that it needs.
-
-    ``target`` is the place of ``tree``, unless it is hidden. The command of an ordinary user's runtime mounts all.
-    """
-    if os.geteuid() != 0 or (tree is None and hidden == NOTHING):
+def _launcher(tree: int | None, target: Path) -> Launch:
+    """Return the function that starts a runtime: in this mount namespace, or in one that has ``tree`` at ``target``."""
+    if tree is None:
         return lambda spawn: spawn()
-    trees = [] if tree is None else [(tree, hidden.workspace or target)]
-    return lambda spawn: hidden.run(spawn, trees)
+    return partial(mounts.in_own_mount_namespace, tree, target)
 
 
 def _close(descriptor: int | None) -> None:

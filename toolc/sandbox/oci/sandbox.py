@@ -25,7 +25,6 @@ from toolc.sandbox.base import NO_PYTHON, ImageUsed, SocketStream
 from toolc.sandbox.host import cgroups
 from toolc.sandbox.host.janitor_process import remove_tree
 from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE, kernel_kills, oom_kill_possible
-from toolc.sandbox.oci.hidden_paths import NOTHING, HiddenPaths
 from toolc.sandbox.oci.sweep import sweep, sweep_until_gone
 
 STREAM: Final = 3
@@ -116,9 +115,9 @@ class RuntimeProcess:
 class SandboxPaths:
     """The name of one sandbox, and the paths of its files.
 
-    ``memory_events`` is the kernel's file of counters for it, None if its memory is not limited. ``hidden`` is what
-    must be mounted before it starts. ``fork_setup`` is what a fork server needs, empty for other sandboxes, and
-    ``process_events`` its file of refused processes, None if they are not limited.
+    ``memory_events`` is the kernel's file of counters for it, None if its memory is not limited. ``fork_setup`` is what
+    a fork server needs, empty for other sandboxes, and ``process_events`` its file of refused processes, None if they
+    are not limited.
     """
 
     name: str
@@ -128,15 +127,13 @@ class SandboxPaths:
     pid_file: Path
     memory_events: Path | None
     image: ImageUsed | None = None
-    hidden: HiddenPaths = NOTHING
     fork_setup: bytes = b""
     process_events: Path | None = None
 
     def command(self) -> list[str]:
         """Return the command that runs the sandbox until it ends."""
         options = ["--bundle", str(self.bundle), "--pid-file", str(self.pid_file), *RUN_OPTIONS]
-        prefix = [] if os.geteuid() == 0 else self.hidden.command_prefix()
-        return [*prefix, self.runtime, "--root", str(self.state), "run", *options, self.name]
+        return [self.runtime, "--root", str(self.state), "run", *options, self.name]
 
 
 def _inheritable() -> Iterator[int]:

@@ -6,7 +6,6 @@ needs Linux 5.12, root, and a file system that supports it. See ``toolc.sandbox.
 """
 
 import errno
-import functools
 import os
 import shutil
 import subprocess
@@ -22,9 +21,6 @@ UNUSED: Final = 2_100_000_000
 NOBODY: Final = 65534
 TOOL: Final = 1000
 """The uid of a tool inside if its workspace belongs to root outside."""
-
-MOUNT_SECONDS: Final = 30.0
-"""How long it may take to find out whether an ordinary user may mount something, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,20 +102,3 @@ def open_user_namespace(uid: IdMapping, gid: IdMapping) -> int:
             return os.open(proc / "ns/user", os.O_RDONLY | os.O_CLOEXEC)
         finally:
             process.kill()
-
-
-def unshare_command() -> list[str]:
-    """Return the arguments to put before a command to run it as root of new user and mount namespaces."""
-    unshare = shutil.which("unshare", path=os.defpath) or "unshare"
-    return [unshare, "--user", "--map-root-user", "--mount", "--propagation", "private", "--"]
-
-
-@functools.cache
-def may_mount(place: str) -> bool:
-    """Return whether an ordinary user may mount something at ``place`` in namespaces of their own."""
-    argv = [*unshare_command(), "mount", "-t", "tmpfs", "tmpfs", place]
-    try:
-        done = subprocess.run(argv, env={"PATH": os.defpath}, capture_output=True, timeout=MOUNT_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
