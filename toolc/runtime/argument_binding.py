@@ -31,16 +31,25 @@ if TYPE_CHECKING:
 
 
 MAX_QUOTED: Final = 60
-"""The maximum number of characters of a value that a message quotes."""
+"""The maximum number of characters of a value that a message quotes.
+
+A model recognizes its own value by the beginning.
+"""
 
 MAX_LISTED: Final = 20
-"""The maximum number of allowed values that a message lists."""
+"""The maximum number of allowed values that a message lists. A longer list costs more tokens than it helps."""
 
 MAX_COMPARED: Final = 200
-"""The maximum number of known names that are compared with an unknown one to suggest the intended name."""
+"""The maximum number of known names that are compared with an unknown one to suggest the intended name.
+
+Each comparison takes about ten microseconds.
+"""
 
 MAX_REASONS: Final = 5
-"""The maximum number of reasons that a message gives if a value matches none of several forms."""
+"""The maximum number of reasons that a message gives if a value matches none of several forms.
+
+Further reasons are usually about forms that were not meant.
+"""
 
 _TYPES: Final = {
     "array": "an array", "boolean": "a boolean", "integer": "an integer", "null": "null", "number": "a number",
@@ -59,7 +68,10 @@ MAX_PROBLEMS: Final = 50
 """The maximum number of problems that a message lists: more than a model can fix in one step."""
 
 MAX_RESULT_PROBLEMS: Final = 10
-"""The maximum number of problems that a message about a result lists."""
+"""The maximum number of problems that a message about a result lists.
+
+A model cannot correct the data of a tool, so a few are enough.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

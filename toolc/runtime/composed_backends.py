@@ -35,7 +35,7 @@ AGENT_PACKAGES: Final = frozenset({"anthropic", "httpcore2", "httpx2", "openai"}
 """The packages of the extra ``agent``."""
 
 PAUSE_SECONDS: Final = 0.01
-"""How long to wait between checks whether an import has ended, in seconds."""
+"""How long to wait between checks whether an import has ended, in seconds. It is short compared with an import."""
 
 
 def prepare(tool: ToolSpec, caller: Caller, deadline: Deadline) -> None:

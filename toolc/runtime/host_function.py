@@ -43,7 +43,10 @@ NO_PIPE: Final = -1
 """The descriptor of reports that stay in this process."""
 
 GRACE_SECONDS: Final = 0.2
-"""How many seconds a cancelled async function has to clean up before its caller continues."""
+"""How many seconds a cancelled async function has to clean up before its caller continues.
+
+Closing a connection takes less, and the caller has waited for its whole timeout before.
+"""
 
 _Report: TypeAlias = tuple[float | None, str, tuple[Content, ...]] | str
 """A progress report with content, or a piece of text that a generator yielded."""
@@ -166,6 +169,7 @@ class RunningFunction:
         for each in (context.cancellation, self._receiver):
             poll.register(each, select.POLLIN)
         while not context.cancellation.is_cancelled and (left := context.deadline - monotonic()) > 0:
+            # An hour at a time: poll(2) refuses a timeout of more than 23 days.
             ready = {descriptor for descriptor, _ in poll.poll(min(left, 3600) * 1000)}
             if self._receiver.fileno() in ready:
                 self._receiver.recv(4096)

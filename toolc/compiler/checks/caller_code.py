@@ -21,7 +21,10 @@ from toolc.model.spec.code_backends import Argv, ShellBackend, WhenGroup
 from toolc.model.template import Placeholder, Template
 
 _MAX_NESTED: Final = 5
-"""The maximum nesting of constant shell code in shell code, such as ``sh -c 'sh -c "..."'``."""
+"""The maximum nesting of constant shell code in shell code, such as ``sh -c 'sh -c "..."'``.
+
+Scripts in use have two or three. Each level is read again.
+"""
 
 _INPUT_HINT: Final = "pass it as an argument: sh -c '... \"$1\" ...' sh {}"
 _LOOP_HINT: Final = "read lines instead: printf '%s\\n' \"$ARG_{}\" | while IFS= read -r line; do ..."

@@ -18,7 +18,10 @@ from toolc.model.diagnostics import Diagnostic
 SHORTEST: Final = 12
 LONGEST: Final = 1024
 INFORMATIVE_NAME: Final = 4
-"""A name with this number of words, not counting generic ones, can be sufficient without a description."""
+"""A name with this number of words, not counting generic ones, can be sufficient without a description.
+
+``SHORTEST`` is two short words, and ``LONGEST`` the limit of OpenAI, in characters.
+"""
 
 _HINT: Final = "describe what it does, when to use it and when not to; a model selects tools by this text"
 

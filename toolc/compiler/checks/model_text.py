@@ -40,6 +40,7 @@ _ESCAPE: Final = re.compile("\x1b|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]
 _WRITTEN_ESCAPE: Final = re.compile(r"\\(?:u00|b|f)")
 _ENCODED: Final = character_table(f"{ALPHANUMERIC}+/")
 _BLOB: Final = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{80,}={0,2}")
+"""Encoded data: shorter text, such as a digest in an example, can be read and hides no instructions."""
 
 _PHRASES: Final = r"""
 (?:ignore|disregard|forget|override|bypass) (?:(?:all|any|every|the|your|my|of) ){0,3}

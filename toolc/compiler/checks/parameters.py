@@ -80,7 +80,7 @@ def _closed_set(text: str) -> str | None:
         listed = match[0]
         quoted = listed[0] in "'\"`"
         count = len(re.findall(_BETWEEN, re.sub(r"\([^()]*\)", "", listed))) + 1
-        rest = text[match.end() : match.end() + 12]
+        rest = text[match.end() : match.end() + 12]  # the longest word of ``_OPEN`` fits
         # Two bare words occur in any sentence ("must be a file or folder"). A list has a colon, quotes or a third
         # word.
         is_list = quoted or count >= 3 or bool(lead["colon"])

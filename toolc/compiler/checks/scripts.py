@@ -16,7 +16,7 @@ from toolc.model.source import SourceText, Span
 from toolc.model.spec.code_backends import Script, ShellBackend
 
 MAX_FINDINGS: Final = 20
-"""The maximum number of findings of one check about one script or text."""
+"""The maximum number of findings of one check about one script or text. More usually have the same cause."""
 
 _SPECIAL: Final = frozenset("{}[],#:&*!|>%@`")
 """Characters that may end or change a plain scalar of YAML."""

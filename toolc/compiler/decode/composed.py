@@ -44,6 +44,8 @@ _MAX_TOKENS: Final = 1_000_000
 _MAX_BUDGET: Final = 100_000_000
 
 _MAX_STEPS: Final = 100
+"""These are far beyond what models and composites in use need, so a larger number is a typing mistake."""
+
 _NO_ARGUMENTS: Final = JsonMap(entries=())
 
 

@@ -38,6 +38,7 @@ def read_pagination(reader: Reader) -> Pagination | None:
     pagination = Pagination(
         style=style or standard.style,
         items=reader.optional("items", expression),
+        # Far more than fits the output limit: a larger number is a typing mistake.
         max_pages=reader.default("max_pages", integer(1, 1000), standard.max_pages),
         max_items=reader.optional("max_items", integer(1, 1_000_000)),
     )

@@ -15,7 +15,10 @@ from toolc.model.spec.tool import Retry
 _FINAL: Final = ("invalid_args", "denied", "cancelled")
 
 attempts: Final = integer(2, 10)
-"""Decodes the total number of attempts."""
+"""Decodes the total number of attempts.
+
+With ten attempts and the default backoff, the last one starts after eight minutes.
+"""
 
 
 @map_parser("'retry'")

@@ -56,7 +56,10 @@ _IMAGE_URL: Final = re.compile(r"[a-z]+://(?P<host>[^/]*)/?(?P<path>[^?#:]*)", r
 _MODE: Final[Parse[WorkspaceMode]] = choice(get_args(WorkspaceMode))
 
 TMP_HEADROOM_BYTES: Final = 16 * MIB
-"""The minimum difference between ``memory`` and ``tmp``, in bytes: files in /tmp count as memory."""
+"""The minimum difference between ``memory`` and ``tmp``, in bytes: files in /tmp count as memory.
+
+A Python without modules needs about that much.
+"""
 _LIFETIME: Final[Parse[Lifetime]] = choice(get_args(Lifetime))
 _MIN_ISOLATION: Final[Parse[MinIsolation]] = choice(get_args(MinIsolation))
 _RUN_AS: Final[Parse[Literal["nonroot"]]] = choice(("nonroot",))

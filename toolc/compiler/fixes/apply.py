@@ -31,14 +31,23 @@ from toolc.model.errors import UsageError
 from toolc.model.source import BOM, Position, SourceText, Span
 
 MAX_ROUNDS: Final = 10
-"""The maximum number of times a file is checked again for findings revealed by a fix."""
+"""The maximum number of times a file is checked again for findings revealed by a fix.
+
+Fixes in use reveal one or two further ones.
+"""
 
 MAX_READ: Final = 2 * MAX_BYTES
-"""The maximum number of bytes read again to fix one file; the next call continues."""
+"""The maximum number of bytes read again to fix one file; the next call continues.
+
+So the largest file can be verified, and an edit costs no more than a few checks.
+"""
 
 
 MAX_COMPILATIONS: Final = 100
-"""The maximum number of times one file is compiled to verify fixes; the next call continues."""
+"""The maximum number of times one file is compiled to verify fixes; the next call continues.
+
+It is reached only if many fixes have other effects than intended and are tried one by one.
+"""
 
 _Found: TypeAlias = tuple[Diagnostic, Fix]
 

@@ -19,6 +19,7 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 
 _MAX_NAMED: Final = 10
+"""The maximum number of tools that a message names, so that it stays on a few lines."""
 
 
 class BuiltinTools(NamedTuple):

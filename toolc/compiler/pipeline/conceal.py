@@ -27,9 +27,15 @@ _ORDINARY: Final = re.compile("[A-Z]?[a-z]{3,11}|[A-Z]{4,8}")
 """A part of a credential that could be an ordinary word or name, which other findings need."""
 
 _MIN_WORD: Final = 4
-"""The minimum length of a part of a credential that is hidden wherever it occurs in findings."""
+"""The minimum length of a part of a credential that is hidden wherever it occurs in findings.
+
+A shorter part could be an ordinary word.
+"""
 _MIN_PREFIX: Final = 8
-"""The minimum length of the beginning of a credential, in a message that was cut."""
+"""The minimum length of the beginning of a credential, in a message that was cut.
+
+A shorter beginning could be that of an ordinary word.
+"""
 
 _WORD: Final = re.compile(r"[^\s\"'`,;:(){}\[\]<>=&?@]+")
 _ASSIGNED: Final = re.compile(
@@ -39,7 +45,7 @@ _ASSIGNED: Final = re.compile(
 _ABOUT_CREDENTIALS: Final = "TC6"
 """The prefix of the codes about secrets: their messages never contain a credential."""
 _MAX_LINES: Final = 20
-"""The maximum number of lines per finding that are searched for credentials."""
+"""The maximum number of lines per finding that are searched for credentials. A message shows fewer lines."""
 _UNREAD: Final = ("TC0", "TC104", "TC113")
 """The findings after which a file may not have been decoded as a spec, so that no check has inspected its values."""
 

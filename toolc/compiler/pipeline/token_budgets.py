@@ -14,7 +14,7 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 
 MAX_NAMED: Final = 5
-"""The number of tools that a message names, the largest first."""
+"""The number of tools that a message names, the largest first. Shortening them has the most effect."""
 
 _HINT: Final = "shorten descriptions, remove parameters, or offer a model fewer tools at a time (toolsets)"
 

@@ -38,13 +38,16 @@ ACCEPTED: Final = "toolc.accepted.yaml"
 _MIB: Final = 1024 * 1024
 
 MAX_FILE_BYTES: Final = 4 * _MIB
-"""The maximum size of one file of a tool, in bytes."""
+"""The maximum size of one file of a tool, in bytes. Files are stored in the registry, which is held in memory."""
 
 MAX_FILES: Final = 1000
-"""The maximum number of files of a tool."""
+"""The maximum number of files of a tool.
+
+With more, a pattern such as ``**`` has probably matched a folder of dependencies.
+"""
 
 MAX_TOTAL_BYTES: Final = 16 * _MIB
-"""The maximum total size of the files of a tool, in bytes."""
+"""The maximum total size of the files of a tool, in bytes. ``/tool`` in a sandbox has this size."""
 
 
 def walk(folder: str) -> Iterator[str]:

@@ -23,6 +23,8 @@ MIN_TIMEOUT_MS: Final = 100
 """Ten times the duration of a Python function that does nothing, which leaves a reserve for busy machines."""
 
 _MANY: Final = 1_000_000
+"""The maximum of ``pids`` and ``files``. Linux allows no more processes than four times that."""
+
 _PIDS: Final = integer(MIN_PIDS, _MANY)
 _FILES: Final = integer(MIN_FILES, _MANY)
 
@@ -59,6 +61,7 @@ def _timeout(node: Node, what: str, findings: Findings) -> int | None:
 
 def _cpus(node: Node, what: str, findings: Findings) -> float | None:
     value = node.value if isinstance(node, Scalar) else None
+    # The kernel limits a group to at least a hundredth, and no machine has more processors.
     if isinstance(value, int | float) and not isinstance(value, bool) and 0.01 <= value <= 1024:
         return float(value)
     thousandths = re.fullmatch(r"([0-9]{1,6})m", str(value))  # as in Kubernetes

@@ -28,6 +28,8 @@ BUDGET_SCOPES: Final = ("tool", "toolset", "registry")
 """What a token budget can limit."""
 
 MAX_BUDGET: Final = 10_000_000
+"""The largest token budget. No model reads more, so a larger number is a typing mistake."""
+
 _SEVERITIES: Final = ("error", "warning", "off")
 
 

@@ -26,6 +26,7 @@ _CODE: Final = frozenset({("backend", "shell", "script"), ("backend", "python", 
 _ESCAPE: Final = re.compile(r"\\[xuU\s]")
 """An escape that could spell a letter of ``vars``, or join two parts of that word."""
 _MAX_REPORTED: Final = 20
+"""The maximum number of findings about one unknown variable, which usually have the same cause."""
 
 Route: TypeAlias = tuple[str, ...]
 

@@ -49,9 +49,11 @@ _KEYWORDS_TO_CHECK: Final = frozenset({"$schema", "const", "default", "definitio
 _HOLDS_SCHEMAS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS
 
 _STEPS_PER_ERROR: Final = 5
-"""The steps to report one error of a value."""
+"""The steps to report one error of a value. Describing an error takes about as long as five keywords."""
 
 _LONGEST: Final = 300
+"""The maximum length of a message, in characters. Values and names in it can be long."""
+
 _TYPE_WORDS: Final = {
     "array": "a list", "boolean": "true or false", "integer": "a whole number", "null": "null", "number": "a number",
     "object": "a map", "string": "a string",

@@ -16,7 +16,10 @@ _WORDS: Final = {
     "null": "null", "object": "a map", "string": "a string",
 }  # fmt: skip
 _MAX_REFERENCES: Final = 20
-"""The maximum depth of references; deeper schemas allow any value."""
+"""The maximum depth of references; deeper schemas allow any value. Schemas in use have two or three.
+
+Without a limit, a circle would not end.
+"""
 
 
 @dataclass(frozen=True, slots=True)

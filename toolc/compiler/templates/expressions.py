@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _LONGEST: Final = 1000
+"""The maximum length of an expression, in characters.
+
+Expressions in use have a tenth of it, and the parser of JMESPath is recursive.
+"""
+
 _HINT: Final = "see jmespath.org; a constant is written in backquotes: ok == `false`"
 
 

@@ -25,6 +25,7 @@ VARIABLES: Final = ("args", "result", "text")
 
 _JINJA_NAMES: Final = ("caller", "kwargs", "loop", "self", "varargs")
 _MAX_LENGTH: Final = 100_000
+"""The maximum length of a template, in characters. Jinja2 needs more than a second to compile one of this size."""
 
 
 def result_template(node: Node, what: str, findings: Findings, *, parameters: Schema | None) -> str | None:

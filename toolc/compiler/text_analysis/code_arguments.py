@@ -20,10 +20,16 @@ COMMAND_NAME: Final = "the shell"
 """The form of a command whose name is an argument without quotes."""
 
 _MAX_PIPES: Final = 10
-"""The maximum number of commands of a pipe that are followed to find what a program reads."""
+"""The maximum number of commands of a pipe that are followed to find what a program reads.
+
+Scripts in use have fewer, and each one is followed from each command.
+"""
 
 _MAX_WRAPPERS: Final = 8
-"""The maximum number of programs that start each other, as in ``sudo env timeout 5 sh``."""
+"""The maximum number of programs that start each other, as in ``sudo env timeout 5 sh``.
+
+Scripts in use have two or three.
+"""
 
 
 class _Interpreter(NamedTuple):

@@ -38,6 +38,7 @@ _POSSESSIVE: Final = re.compile("['\u2019]s\\b")
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _ENDINGS: Final = ("ations", "ation", "ings", "ing", "ies", "ied", "ers", "er", "ors", "or", "ed", "es", "s", "e")
 _SHORTEST_STEM: Final = 3
+"""Shorter stems are common to words with different meanings."""
 
 
 def new_words(name: str, text: str) -> list[str]:

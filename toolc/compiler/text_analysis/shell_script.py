@@ -14,7 +14,10 @@ from itertools import groupby
 from typing import Final, Literal, TypeAlias
 
 MAX_DEPTH: Final = 60
-"""The maximum nesting of substitutions that is read. Deeper scripts have no commands and no expansions."""
+"""The maximum nesting of substitutions that is read. Deeper scripts have no commands and no expansions.
+
+Scripts in use have two or three, and each level needs several frames of the parser.
+"""
 
 RegionKind: TypeAlias = Literal["code", "comment", "double", "heredoc", "literal", "single"]
 

@@ -33,10 +33,16 @@ NO_TASK: Final = "Begin."
 _FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n```\s*", re.DOTALL)
 
 MAX_CALLS: Final = 64
-"""The maximum number of calls that are made for one answer."""
+"""The maximum number of calls that are made for one answer. Models in use make some ten.
+
+A model that repeats itself must not start thousands of sandboxes.
+"""
 
 MAX_PARALLEL: Final = 8
-"""The maximum number of these calls that run at the same time."""
+"""The maximum number of these calls that run at the same time.
+
+Each call is a sandbox, and calls of a sub-agent come in addition to those of its caller.
+"""
 
 
 def task_message(call: BoundCall) -> str:

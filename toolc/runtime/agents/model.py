@@ -14,7 +14,10 @@ from toolc.model.spec.composed_backends import AgentBackend
 from toolc.providers.base import Provider
 
 MAX_QUOTED: Final = 500
-"""How much of a server's message an error quotes, in characters."""
+"""How much of a server's message an error quotes, in characters.
+
+It contains the reason, and a server may send a whole page.
+"""
 
 Stop: TypeAlias = Literal["done", "length", "refusal"]
 """Why a model stopped: it had finished, it reached a length limit, or it refused to answer."""
@@ -147,5 +150,8 @@ def _error_message(body: bytes) -> str:
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """Return ``Retry-After`` in seconds (RFC 9110, 10.2.3). Dates, which these APIs do not send, are ignored."""
+    """Return ``Retry-After`` in seconds (RFC 9110, 10.2.3). Dates, which these APIs do not send, are ignored.
+
+    Numbers of more than five digits are ignored too: they would exceed every deadline.
+    """
     return float(retry_after) if retry_after and retry_after.isdecimal() and len(retry_after) < 6 else None

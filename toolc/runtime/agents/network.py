@@ -32,7 +32,10 @@ from toolc.runtime.http.request import MAX_REQUEST_BODY
 from toolc.runtime.http.transport import TlsTransport
 
 MAX_RESPONSE: Final = 16 * 1024 * 1024
-"""The maximum size of a response of a model's API, in bytes."""
+"""The maximum size of a response of a model's API, in bytes. An answer of a million tokens has less.
+
+The host holds it in memory.
+"""
 
 _READ_OR_WRITE: Final = select.POLLIN | select.POLLOUT
 

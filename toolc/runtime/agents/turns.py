@@ -31,16 +31,28 @@ from toolc.runtime.secrets.redaction import CallSecrets
 _KEY: Final = re.compile(r"[\x21-\x7e]+")
 
 ATTEMPTS: Final = 3
-"""How many times an answer is requested if the API is busy or cannot be reached."""
+"""How many times an answer is requested if the API is busy or cannot be reached.
+
+With more, a sub-agent would use most of its time for waiting.
+"""
 
 BACKOFF_SECONDS: Final = 0.5
-"""The delay before the second attempt if the API specifies none, in seconds; doubled before the third."""
+"""The delay before the second attempt if the API specifies none, in seconds; doubled before the third.
+
+It is that of the SDKs, whose own retries are off.
+"""
 
 MAX_WAIT_SECONDS: Final = 60.0
-"""The longest delay that the API may request, in seconds. If the API requests more, the call fails."""
+"""The longest delay that the API may request, in seconds. If the API requests more, the call fails.
+
+It is that of calls, see ``execution.retry``.
+"""
 
 MAX_ANSWERED: Final = 4096
-"""The maximum number of calls in an answer. With more, the answer is an error."""
+"""The maximum number of calls in an answer. With more, the answer is an error.
+
+Each call needs an answer in the next request, also one that is not made.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,10 @@ from toolc.runtime.composite.steps import (
 )
 
 MAX_PARALLEL: Final = 16
-"""The maximum number of steps of a ``parallel`` composite that run at the same time; the others are queued."""
+"""The maximum number of steps of a ``parallel`` composite that run at the same time; the others are queued.
+
+Each step is a sandbox and a thread of the host.
+"""
 
 
 class Composite:

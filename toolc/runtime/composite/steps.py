@@ -19,10 +19,13 @@ MAX_WORK: Final = 1_000_000
 """The maximum number of steps and created values of one evaluation, in total: about one second of work."""
 
 MAX_TEXT: Final = 16 * 1024 * 1024
-"""The longest text that ``join`` may create, in characters."""
+"""The longest text that ``join`` may create, in characters. It is the largest body of an HTTP tool."""
 
 _CHARACTERS: Final = 1000
-"""The number of characters that count as one created value."""
+"""The number of characters that count as one created value.
+
+Copying so many takes about as long as a step of the interpreter.
+"""
 
 _NEWLINE: Final = "\n"
 

@@ -32,9 +32,13 @@ CallRunner: TypeAlias = Callable[[Listener, Cancellation], T]
 """Runs a call. Its exceptions are raised where the call is awaited or iterated."""
 
 MAX_AHEAD: Final = 64
-"""The maximum number of queued events; a tool that emits more waits for the reader."""
+"""The maximum number of queued events; a tool that emits more waits for the reader.
+
+A slow reader then holds some pieces of output in memory, and a fast one never waits.
+"""
 
 POLL_SECONDS: Final = 0.005
+"""The wait between looks at the queue, in seconds. It is short compared with a call."""
 
 
 async def async_events(call: CallRunner[object]) -> AsyncGenerator[Event, None]:

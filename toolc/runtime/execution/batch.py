@@ -26,7 +26,10 @@ Steer: TypeAlias = Callable[[Sequence[ToolResult]], str | None]
 """Receives the results so far. Returns why the remaining calls are skipped, or None to continue."""
 
 MAX_PARALLEL: Final = 32
-"""The default limit for calls in parallel, independent of the number of processors."""
+"""The default limit for calls in parallel, independent of the number of processors.
+
+It is that of ``concurrent.futures.ThreadPoolExecutor``.
+"""
 
 Make: TypeAlias = Callable[[ToolCall], ToolResult]
 """Makes one call, on any thread. An exception affects this call only."""

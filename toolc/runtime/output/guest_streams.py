@@ -19,7 +19,10 @@ TextSink: TypeAlias = Callable[[bytes], None]
 
 
 REPLY_SLACK: Final = 64 * 1024
-"""How much longer than twice the output limit a reply may be (base64, JSON escapes, a traceback), in bytes."""
+"""How much longer than twice the output limit a reply may be (base64, JSON escapes, a traceback), in bytes.
+
+A traceback has at most 16 KiB, which JSON escapes can make several times as long.
+"""
 
 
 class Output(ABC):

@@ -17,7 +17,7 @@ from toolc.model.result import ConnectionAttempt, Content, Text
 from toolc.runtime.secrets.redaction import Redactor, redact_block
 
 MAX_MESSAGE: Final = 1000
-"""The maximum length of a progress message, in characters."""
+"""The maximum length of a progress message, in characters. It is that of the guest, see ``toolc.guest.streams``."""
 
 UpdateSink: TypeAlias = Callable[[float | None, str, tuple[Content, ...]], None]
 """Receives percent (0 to 100, or None if unknown), a message, and content to show."""
@@ -26,7 +26,10 @@ MIN_BLOCK_BYTES: Final = 64
 """The minimum size that a block counts for, in bytes, because empty blocks have a cost too."""
 
 MAX_LINE: Final = 4096
-"""The longest line that is held back until its end has arrived, in bytes."""
+"""The longest line that is held back until its end has arrived, in bytes.
+
+A progress line with the longest message, in UTF-8, fits.
+"""
 
 _PREFIX: Final = b"::progress "
 _LINE: Final = re.compile(

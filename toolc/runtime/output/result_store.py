@@ -21,7 +21,10 @@ from toolc.runtime.workspace.scratch_sweep import discard
 
 MAX_BYTES: Final = 64 * MIB
 MAX_TEXTS: Final = 100
-"""The limits of one session's store: total bytes and number of texts."""
+"""The limits of one session's store: total bytes and number of texts.
+
+The oldest are deleted first, and a model reads on in the last few.
+"""
 
 
 @dataclass(frozen=True, slots=True)

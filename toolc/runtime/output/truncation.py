@@ -9,7 +9,10 @@ from toolc.model.spec.sandbox import MIB
 from toolc.model.template import as_text
 
 STORED_STREAM_BYTES: Final = 4 * MIB
-"""The maximum number of captured bytes of each stream of a stored result. A longer stream loses its middle."""
+"""The maximum number of captured bytes of each stream of a stored result. A longer stream loses its middle.
+
+This is more than a model can read, and a call holds both streams in memory.
+"""
 
 READ_RESULT: Final = "read_result"
 """The tool that reads stored results."""

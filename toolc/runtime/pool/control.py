@@ -22,9 +22,10 @@ NAME: Final = "pool"
 """The name of the socket."""
 
 SECONDS: Final = 10.0
-"""How long a process may take to answer, in seconds."""
+"""How long a process may take to answer, in seconds. Stopping many takes seconds on a busy machine."""
 
 _ANSWER_BYTES: Final = 4096
+"""An answer has a line of JSON with some numbers."""
 
 
 class ControlSocket:

@@ -23,10 +23,16 @@ Otherwise calls of many tools in turn would stop sandboxes just before they are 
 """
 
 MEMORY_SHARE: Final = 4
-"""A sandbox is started ahead only if it uses at most the available memory of the host, divided by this number."""
+"""A sandbox is started ahead only if it uses at most the available memory of the host, divided by this number.
+
+The rest is for calls. With the whole of it, waiting sandboxes could make a call run out of memory.
+"""
 
 ASSUMED_BYTES: Final = 6 * MIB
-"""What a waiting sandbox is assumed to use until it is measured, in bytes."""
+"""What a waiting sandbox is assumed to use until it is measured, in bytes.
+
+It is what a container of Docker was measured to use, and the oci engine uses half.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,10 +15,16 @@ from toolc.runtime.pool.decision import ASSUMED_BYTES, Kind, Waiting
 from toolc.runtime.pool.pool_sandbox import PoolSandbox
 
 RETRY_SECONDS: Final = (1.0, 60.0)
-"""The wait after the first failure, in seconds, and the longest one; each is twice as long as the one before."""
+"""The wait after the first failure, in seconds, and the longest one; each is twice as long as the one before.
+
+The first is long enough for a passing cause, and the last keeps a broken image from using a processor.
+"""
 
 MEASUREMENTS: Final = 5
-"""The memory of a waiting sandbox is the median of this many measurements."""
+"""The memory of a waiting sandbox is the median of this many measurements.
+
+Other programs disturb single ones, and a change of the image shows after three.
+"""
 
 LEAST_BYTES: Final = 512 * 1024
 """A waiting sandbox uses at least this much memory; a smaller measurement was disturbed by other programs."""

@@ -30,10 +30,16 @@ from toolc.sandbox.host.kernel import available_memory
 T = TypeVar("T")
 
 COLD_SECONDS: Final = 2.0
-"""After a call that found no waiting sandbox none is started for this long, in seconds, or until the call has ended."""
+"""After a call that found no waiting sandbox none is started for this long, in seconds, or until the call has ended.
+
+Starting one at once would take a processor from the call, and many programs make only one call.
+"""
 
 MAX_USED: Final = 2 * (os.cpu_count() or 1)
-"""How many used sandboxes are stopped at the same time after their calls have ended; further calls stop their own."""
+"""How many used sandboxes are stopped at the same time after their calls have ended; further calls stop their own.
+
+With fewer, calls in quick succession would wait. With more, removals would take the processors from calls.
+"""
 
 REST_SECONDS: Final = 0.02
 """How long after a call no replacement starts, in seconds.

@@ -23,7 +23,10 @@ from toolc.runtime.workspace.busy import NOT_ENDED, Removal
 from toolc.sandbox.base import Engine, EngineSandbox
 
 _PER_PROCESS: Final = 2 * (os.cpu_count() or 1)
-"""How many sandboxes may wait in a process by default."""
+"""How many sandboxes may wait in a process by default.
+
+A processor cannot serve more calls at a time, and each waiting sandbox takes memory.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,10 @@ from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import in_use
 
 JUMP_SECONDS: Final = 1.0
-"""A difference between clocks that changes by more than this, in seconds, is a jump: the host slept or was set."""
+"""A difference between clocks that changes by more than this, in seconds, is a jump: the host slept or was set.
+
+Clocks are adjusted by less, and reading both takes microseconds.
+"""
 
 _LOGGER: Final = logging.getLogger("toolc")
 

@@ -86,7 +86,10 @@ NOT_STARTED: Final = "the call was not started: the time limit of the whole oper
 """The message for a call that had no time left."""
 
 MAX_NAMED: Final = 3
-"""The maximum number of reasons that the result names; ``details.network`` lists all of them."""
+"""The maximum number of reasons that the result names; ``details.network`` lists all of them.
+
+More would hide the output of the tool from the model.
+"""
 
 ENTRY: Final = PythonBackend(
     entry="shape.py",

@@ -18,7 +18,7 @@ from toolc.runtime.workspace.result_folder import FinalFolder, FolderError, Real
 from toolc.runtime.workspace.transaction.transaction import Transaction
 
 MAX_FILES: Final = 100
-"""The maximum number of files that one call may return."""
+"""The maximum number of files that one call may return. More blocks in a result are of no use to a model."""
 
 _TYPES: Final = {
     ".csv": "text/csv", ".html": "text/html", ".json": "application/json", ".md": "text/markdown",

@@ -14,7 +14,10 @@ MIN_FORM: Final = 8
 """The minimum length in characters: a shorter form could not be distinguished from ordinary words."""
 
 MIN_LINE: Final = 16
-"""The minimum length of a line of a multi-line value to be searched for separately, in characters."""
+"""The minimum length of a line of a multi-line value to be searched for separately, in characters.
+
+A shorter line, such as the last one of a key, could occur in ordinary text.
+"""
 
 _NOT_ENCODED: Final = ("", "/", "!'()*", ";,/?:@&=+$#!'()*")
 """Characters besides letters and digits left unescaped in URLs: by most programs, in paths, by JavaScript."""
@@ -32,7 +35,7 @@ _UPPER: Final = re.compile(r"%[0-9A-F]{2}")
 _LOWER_UNIT: Final = re.compile(r"\\u[0-9a-f]{4}")
 
 _HEAD: Final = 8
-"""The number of first bytes by which a form is indexed."""
+"""The number of first bytes by which a form is indexed. It is the minimum length of a form."""
 
 _MANY: Final = 500
 """From this number of forms on, one pass over the data is faster than one search per form.

@@ -25,10 +25,16 @@ The backslash is included because in JSON text lines end with ``\\n``, and some 
 """
 
 _MAX_BREAKS: Final = 1024
-"""The maximum excess of these over Base64 characters in a match, so that a tool cannot delay the output."""
+"""The maximum excess of these over Base64 characters in a match, so that a tool cannot delay the output.
+
+Wrapped Base64 has far fewer line breaks than characters, so it has no excess.
+"""
 
 _PREFIX_BYTES: Final = 32
-"""The number of bytes of a form that are compared first, before the whole form."""
+"""The number of bytes of a form that are compared first, before the whole form.
+
+Few other texts share so many bytes with a form.
+"""
 
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 

@@ -30,7 +30,10 @@ from toolc.runtime.sessions.server import SandboxServer, Start, idle_state
 from toolc.runtime.wire.session import EndedError, SessionCall
 
 IDLE_SECONDS: Final = 1800.0
-"""The default idle time after which a session is closed, in seconds."""
+"""The default idle time after which a session is closed, in seconds.
+
+A user who reads or has a short break does not lose state, and a forgotten session does not keep memory all day.
+"""
 
 
 SERVERS: Final = 2 * (os.cpu_count() or 1)
@@ -173,6 +176,7 @@ class Sessions:
                     logging.getLogger("toolc").warning("an idle session could not be closed: %s", error)
             if waits is None:
                 return
+            # At most a hundred times per idle time, and not longer than a lock can wait.
             self._wake.wait(min(max(waits, 0.01 * self._idle_seconds), IDLE_SECONDS))
             self._wake.clear()
 

@@ -21,7 +21,7 @@ from toolc.runtime.secrets.redaction import Redactor
 from toolc.runtime.wire.protocol import json_object
 
 MAX_CONTROL: Final = 64 * 1024
-"""The longest report about a program that a guest may send, in bytes."""
+"""The longest report about a program that a guest may send, in bytes. A report has some numbers and a reason."""
 
 NUMBERS: Final = 4
 """The number of stream ids that belong to each program."""

@@ -48,7 +48,10 @@ OnOutput: TypeAlias = Callable[[Stream, bytes], None]
 """Receives the next piece of a program's output."""
 
 GRACE_SECONDS: Final = 5.0
-"""How long to wait for the guest's report after the deadline of a program, in seconds."""
+"""How long to wait for the guest's report after the deadline of a program, in seconds.
+
+The guest needs up to three seconds for processes that make new ones.
+"""
 
 OUT_OF_MEMORY: Final = "the sandbox exceeded its memory limit and ended; open another one"
 
@@ -237,7 +240,7 @@ class SandboxSession:
         poll = select.poll()
         poll.register(self._wake, select.POLLIN)
         poll.register(self._sandbox.fileno(), select.POLLIN | (select.POLLOUT if self._conversation.outgoing else 0))
-        seconds = 3600.0
+        seconds = 3600.0  # without a reason to look earlier, an hour: poll(2) refuses more than 23 days
         if self._loop.broker is not None:
             if self._loop.broker.has_room:
                 poll.register(self._loop.broker.fileno(), select.POLLIN)

@@ -25,7 +25,10 @@ from toolc.runtime.workspace.growth import INTERVAL_SECONDS, WorkspaceGrowth
 from toolc.sandbox.base import EngineSandbox
 
 START_SECONDS: Final = 60.0
-"""How long a guest may take from its first byte to READY, in seconds."""
+"""How long a guest may take from its first byte to READY, in seconds.
+
+On a crowded machine, starting Python takes many times as long as on an idle one.
+"""
 
 GRACE_SECONDS: Final = 1.5
 """How long a guest may take to end a call at its deadline, or when the host stops it, in seconds.
@@ -34,10 +37,16 @@ This is longer than it usually waits for a process that hangs.
 """
 
 DELIVERY_SECONDS: Final = 1.0
-"""How long servers may take after a call to receive the data that it has sent, in seconds."""
+"""How long servers may take after a call to receive the data that it has sent, in seconds.
+
+A server that reads needs less, and a result must not wait for one that does not.
+"""
 
 EXPIRY_SECONDS: Final = 1.0
-"""The interval between checks for connections that have waited too long, in seconds."""
+"""The interval between checks for connections that have waited too long, in seconds.
+
+The limits themselves are 15 seconds and more.
+"""
 
 P = ParamSpec("P")
 

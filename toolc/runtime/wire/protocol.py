@@ -36,13 +36,22 @@ from toolc.runtime.output.progress import MAX_MESSAGE, LiveTextStream, OutputSin
 from toolc.runtime.secrets.redaction import Redactor
 
 MAX_CONTROL: Final = 64 * 1024
-"""The longest control message a guest may send, in bytes."""
+"""The longest control message a guest may send, in bytes. A report has some numbers and a reason.
+
+The longest is a progress report.
+"""
 
 MAX_CALL: Final = frames.MAX_CONTROL // 2
-"""The longest CALL message that is sent, in bytes."""
+"""The longest CALL message that is sent, in bytes.
+
+The files of a tool have at most 16 MiB, which base64 makes a third longer. Arguments are far smaller.
+"""
 
 STDIN_AHEAD: Final = 256 * 1024
-"""How much of stdin is put into the outgoing buffer at a time, in bytes."""
+"""How much of stdin is put into the outgoing buffer at a time, in bytes.
+
+With less, the host would be woken for each frame. With more, the copy would only use memory.
+"""
 
 _LIVE_STREAMS: Final[Mapping[int, Stream]] = {
     frames.STDOUT: "stdout",
@@ -389,7 +398,7 @@ def _exit_report(payload: bytes, redactor: Redactor) -> ExitReport:
         status=status,
         reason=redactor.head(reason, MAX_MESSAGE),
         oom_kills=oom_kills if _is_count(oom_kills) else None,
-        cpu_ms=cpu if _is_number(cpu) and 0 <= cpu < 1e15 else None,
+        cpu_ms=cpu if _is_number(cpu) and 0 <= cpu < 1e15 else None,  # a guest can send infinity
         peak_memory_bytes=peak if _is_count(peak) else None,
         about=about if isinstance(about, dict) else {},
         processes_ended=message.get("processes_ended") is True,

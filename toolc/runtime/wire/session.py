@@ -39,7 +39,10 @@ LIFE_MS: Final = 2_000_000_000
 """How long a session's process may live, in milliseconds: 23 days, about the longest timeout of poll(2)."""
 
 END_SECONDS: Final = 1.0
-"""How long to wait, in seconds, for a process to exit after it has closed its output."""
+"""How long to wait, in seconds, for a process to exit after it has closed its output. A process exits right after that.
+
+One that does not has only closed its output.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,10 @@ NOT_ENDED: Final = (
 """The message of a call that leaves such a process."""
 
 RETRY_SECONDS: Final = 0.5
-"""How long a call waits for a removal that is tried again, in seconds."""
+"""How long a call waits for a removal that is tried again, in seconds.
+
+It is short compared with a removal that has failed once.
+"""
 
 
 class Removal:

@@ -29,7 +29,7 @@ _UNAVAILABLE: Final = frozenset({errno.ENOSYS, errno.EPERM})
 
 _EMPTY_PATH: Final = 0x1000
 _MAX_HANDLE: Final = 128
-"""AT_EMPTY_PATH and MAX_HANDLE_SZ of name_to_handle_at(2)."""
+"""AT_EMPTY_PATH and MAX_HANDLE_SZ of name_to_handle_at(2). From ``linux/fcntl.h``."""
 
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
@@ -38,6 +38,7 @@ READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_
 
 RENAME_NOREPLACE: Final = 1
 RENAME_EXCHANGE: Final = 2
+"""From ``linux/fs.h``."""
 
 
 def openat2_beneath(folder: int, path: bytes, flags: int) -> int:

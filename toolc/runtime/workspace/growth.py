@@ -27,19 +27,28 @@ INTERVAL_SECONDS: Final = 0.1
 """How often the growth is checked. A call can write more than its limit by what the disk takes in this time."""
 
 FILE_BYTES: Final = 4096
-"""What a file counts at least, in bytes."""
+"""What a file counts at least, in bytes. So empty files count, which use an inode and an entry in a folder."""
 
 SCAN_SECONDS: Final = 0.5
-"""How long the files may take to be inspected before a call is stopped. After that, only the file system counts."""
+"""How long the files may take to be inspected before a call is stopped. After that, only the file system counts.
+
+A call must not write for longer without a limit, and some hundred thousand files can be inspected in this time.
+"""
 
 REPORT_SECONDS: Final = 0.01
-"""The same at the end of a call, for its details."""
+"""The same at the end of a call, for its details. It must not delay the result of a call noticeably."""
 
 REST: Final = 20
-"""Files are inspected again after this many times as long as it took, to find growth that other programs hide."""
+"""Files are inspected again after this many times as long as it took, to find growth that other programs hide.
+
+So inspecting files uses at most a twentieth of the time.
+"""
 
 _TICK_NS: Final = 10_000_000
-"""The clock of file timestamps may be this late, in nanoseconds."""
+"""The clock of file timestamps may be this late, in nanoseconds.
+
+A kernel with 100 ticks per second has the slowest clock.
+"""
 
 _STATX: Final = getattr(ctypes.CDLL(None, use_errno=True), "statx", None)
 _BTIME: Final = 0x800

@@ -18,10 +18,16 @@ from toolc.model.spec.code_backends import ErrorKind
 from toolc.runtime.workspace.dir_handle import DirHandle
 
 MAX_ENTRIES: Final = 20_000
-"""The number of names inspected for all patterns of one call."""
+"""The number of names inspected for all patterns of one call.
+
+A tool can leave millions of files, and the host reads their names.
+"""
 
 MAX_DEPTH: Final = 100
-"""The number of folder levels that ``**`` descends."""
+"""The number of folder levels that ``**`` descends.
+
+Folders in use have far fewer, and a tool could create one that is too deep for the stack.
+"""
 
 _Names: TypeAlias = tuple[str, ...]
 

@@ -18,18 +18,25 @@ from toolc.runtime.workspace.transaction.allowed_changes import PROTECTED
 from toolc.runtime.workspace.transaction.file_state import MIB, FileState, state_at
 
 MAX_ENTRIES: Final = 2_000
-"""The number of paths that are recorded, folders nearest to the workspace first."""
+"""The number of paths that are recorded, folders nearest to the workspace first.
+
+Reading so many takes about as long as a call.
+"""
 
 MAX_BYTES: Final = 16 * MIB
-"""The total size of the files that are read, in bytes."""
+"""The total size of the files that are read, in bytes. Reading so much takes about as long as a call."""
 
 MAX_FILE_BYTES: Final = MIB
-"""The maximum size of a file that is read, in bytes."""
+"""The maximum size of a file that is read, in bytes.
+
+Source files are smaller, and one large file must not use up ``MAX_BYTES``.
+"""
 
 _COARSE: Final = 5
 """CLOCK_REALTIME_COARSE of clock_gettime(2), the clock of file timestamps."""
 
 _TOLERANCE_NS: Final = 50_000_000
+"""A clock that is only adjusted differs less. A clock that was set back by less can hide a change of that time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +51,7 @@ class ChangeClock:
         """Return the current time after the next tick of the file clock, which takes a few milliseconds."""
         before = time.clock_gettime_ns(time.CLOCK_REALTIME)
         while (clock := _read(_COARSE)).stamp_ns <= before:
-            time.sleep(0.0005)
+            time.sleep(0.0005)  # a tick takes 1 to 10 ms
         return clock
 
     def was_set_back(self) -> bool:

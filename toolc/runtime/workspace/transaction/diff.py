@@ -23,7 +23,10 @@ _PARTS: Final = ({"objects", "refs"}, {"commondir"})
 """What must be next to ``HEAD``: all names of one of these sets."""
 
 MAX_READ_BYTES: Final = 64 * MIB
-"""The maximum size of a deleted file whose content is compared; a larger one is recognized by inode, size and times."""
+"""The maximum size of a deleted file whose content is compared; a larger one is recognized by inode, size and times.
+
+Reading a larger file would take most of the time of a commit.
+"""
 
 _RAW: Final = ("utf-8", "surrogateescape")
 

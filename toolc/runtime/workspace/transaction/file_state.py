@@ -16,7 +16,10 @@ from toolc.runtime.workspace.dir_handle import READ, DirHandle, folder_identity,
 MIB: Final = 1 << 20
 
 MAX_BYTES: Final = 1024 * MIB
-"""The maximum size of a new file, of all new files of a call, and of a workspace that is copied, in bytes."""
+"""The maximum size of a new file, of all new files of a call, and of a workspace that is copied, in bytes.
+
+Copying so much takes seconds on a common disk, and a call waits for it.
+"""
 
 _PIECE: Final = MIB
 _ZEROS: Final = bytes(_PIECE)

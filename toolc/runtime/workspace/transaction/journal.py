@@ -29,7 +29,10 @@ NAMES: Final = frozenset({STAGING, PLAN, _DRAFT, STAGED})
 """The names of the journal's files, and of the staging folder, in a scratch folder."""
 
 LOCK_SECONDS: Final = 10.0
-"""How long to wait for another process that holds the same journal, in seconds."""
+"""How long to wait for another process that holds the same journal, in seconds.
+
+If it takes longer, the next process recovers the journal.
+"""
 
 
 @dataclass(frozen=True, slots=True)

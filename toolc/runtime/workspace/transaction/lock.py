@@ -66,7 +66,7 @@ def lock_file(descriptor: int, deadline: float) -> None:
     while not _try_lock(descriptor):
         if time.monotonic() > deadline:
             raise OSError(errno.ETIMEDOUT, "another process still holds the lock")
-        time.sleep(0.02)
+        time.sleep(0.02)  # a commit holds the lock for a few milliseconds
 
 
 def _try_lock(descriptor: int) -> bool:

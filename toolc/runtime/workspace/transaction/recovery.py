@@ -35,7 +35,7 @@ ASIDE: Final = ".aside"
 _STAGED_NAME: Final = re.compile(r"(new|old)\.[0-9]+(\.aside)*")
 
 _MAX_NAMED: Final = 5
-"""The maximum number of conflicts that a message names."""
+"""The maximum number of conflicts that a message names. The folder that the message names has all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ LOCAL: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs
 """File systems whose timestamps come from this kernel, which the commit of an overlay relies on."""
 
 MAX_NAMED: Final = 5
-"""The maximum number of refused changes that are listed for the model."""
+"""The maximum number of refused changes that are listed for the model. ``details.changes`` has more."""
 
 
 def final_view(view: View) -> ResultFolder:

@@ -25,10 +25,13 @@ from toolc.runtime.workspace.transaction.file_state import (
 )
 
 MAX_ENTRIES: Final = 20_000
-"""The number of paths that a call may change, and that a copy may have."""
+"""The number of paths that a call may change, and that a copy may have.
+
+Copying or comparing more takes seconds, and a call waits for it.
+"""
 
 MAX_DEPTH: Final = 100
-"""The number of folder levels: every part of a path is opened separately."""
+"""The number of folder levels: every part of a path is opened separately. Folders in use have far fewer."""
 
 CHANGED: Final = FileState(0, 0, 0, 0, "")
 """The base of a path that may have been changed since the call began: no file is like this."""
