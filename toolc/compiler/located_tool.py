@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from toolc.compiler.schema.parameters import is_full_schema
-from toolc.compiler.text_analysis import near_duplicates
 from toolc.document.map_reader import first_line
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, child
 from toolc.model.json_schema import LISTS_OF_SCHEMAS, JsonValue, pointer_tokens
@@ -95,7 +94,7 @@ class LocatedTool:
     - ``hosts``: the hosts that the project allows in descriptions.
     - ``policies``: the policies of project files that apply to the tool.
     - ``has_token_budget``: whether the project limits tokens, so that an outline of the tool needs its number.
-    - ``known_shingles``, ``known_tokens``: the values of ``shingles`` and ``tokens``, if they are already known.
+    - ``known_tokens``: the value of ``tokens``, if it is already known.
     - ``comes_with_toolc``: whether this is a built-in tool listed under a project's ``builtin``. Such a tool is
       not compared with other tools.
     """
@@ -109,14 +108,8 @@ class LocatedTool:
     hosts: tuple[str, ...] = ()
     policies: tuple[Policy, ...] = ()
     has_token_budget: bool = False
-    known_shingles: str | None = None
     known_tokens: int | None = None
     comes_with_toolc: bool = False
-
-    @cached_property
-    def shingles(self) -> str:
-        """The form of the description that is used to compare it with other descriptions."""
-        return near_duplicates.shingles(self.spec.description) if self.known_shingles is None else self.known_shingles
 
     @cached_property
     def tokens(self) -> int:

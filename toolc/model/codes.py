@@ -86,7 +86,7 @@ UNINFORMATIVE: Final = _warning(
     "TC204", "uninformative-description", "description that adds nothing to the name of the tool"
 )
 LABEL: Final = _selectable("TC208", "missing-label", "tool without a label for users")
-SIMILAR_DESCRIPTION: Final = _warning("TC209", "similar-descriptions", "two tools with nearly the same description")
+# TC209 was a check of similar descriptions. Its number is not used again.
 HIDDEN_TEXT: Final = _error("TC210", "invisible-character", "invisible character in text that a model reads")
 LOOKALIKE: Final = _warning("TC210", "mixed-scripts", "word that mixes letters of two scripts that look alike")
 SUSPICIOUS_WORDS: Final = _warning(

@@ -1,7 +1,7 @@
 """Compile many files in several processes, and reduce the results to outlines.
 
-An outline contains what the checks of all tools read from a file: its findings, and the name, aliases, description
-and positions of each tool. It is pickled between processes and stored as JSON in a cache.
+An outline contains what the checks of all tools read from a file: its findings, and the name, aliases and
+positions of each tool. It is pickled between processes and stored as JSON in a cache.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from toolc.compiler.cache.file import INVALID_CACHE, diagnostics_from_json, findings_to_json, sources_to_json, span
 from toolc.compiler.checks.call_graph import tool_references
-from toolc.compiler.checks.descriptions import COMPARED_KEYS
 from toolc.compiler.decode.shell import NO_COMMAND
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.pipeline.compile import Compilation, compile_specs, gather
@@ -53,7 +52,7 @@ _CHUNK: Final = 20
 _SIZE: Final = 8
 """The size of the length field before a result, in bytes."""
 
-_KEYS: Final = ("name", "description", "aliases")
+_KEYS: Final = ("name", "aliases")
 _MARKS: Final = 4
 """The number of marks of a position, see ``document.Marks``."""
 
@@ -110,15 +109,12 @@ def chunked(items: Sequence[Item]) -> list[Sequence[Item]]:
 class ToolOutline(NamedTuple):
     """The parts of a tool that other files are compared with.
 
-    ``shingles`` is empty if the description cannot be compared. ``tokens`` is 0 without a token budget. ``places`` are
-    the positions of the tool, and of its name, description and aliases.
+    ``tokens`` is 0 without a token budget. ``places`` are the positions of the tool, of its name and of its aliases.
     """
 
     name: str
-    description: str
     aliases: Sequence[str]
     damaged: Sequence[str]
-    shingles: str
     tokens: int
     places: Sequence[_OutlinedPlace]
     alias_spans: Sequence[Span]
@@ -332,10 +328,8 @@ def _outline_of_tool(tool: LocatedTool) -> ToolOutline:
     spec = tool.spec
     return ToolOutline(
         spec.name,
-        spec.description,
         spec.aliases,
         sorted(tool.damaged),
-        "" if tool.damaged & COMPARED_KEYS else tool.shingles,
         tool.tokens if tool.has_token_budget and not tool.damaged else 0,
         (_start(tool), *[_position(tool, key) for key in _KEYS]),
         [tool.span("aliases", index) for index in range(len(spec.aliases))],
@@ -366,7 +360,7 @@ def _position(tool: LocatedTool, key: str) -> _OutlinedPlace:
 
 
 def _outlined_tool(outline: ToolOutline, source: SourceText) -> LocatedTool:
-    name, description, aliases, damaged, shingles, tokens, (start, *places), alias_spans = outline
+    name, aliases, damaged, tokens, (start, *places), alias_spans = outline
     entries: dict[str, MappingEntry] = {}
     for key, stored in zip(_KEYS, places, strict=True):
         if stored is not None:
@@ -378,7 +372,7 @@ def _outlined_tool(outline: ToolOutline, source: SourceText) -> LocatedTool:
     return LocatedTool(
         spec=ToolSpec(
             name=name,
-            description=description,
+            description="",
             aliases=tuple(aliases),
             parameters=NO_PARAMETERS,
             backend=NO_COMMAND,
@@ -390,7 +384,6 @@ def _outlined_tool(outline: ToolOutline, source: SourceText) -> LocatedTool:
         path=source.path,
         source=source,
         damaged=frozenset(damaged),
-        known_shingles=shingles,
         known_tokens=tokens,
     )
 

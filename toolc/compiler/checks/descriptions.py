@@ -1,15 +1,14 @@
-"""Checks of descriptions: TC204 (length and content), TC209 (similarity) and TC301 (parameters)."""
+"""Checks of descriptions: TC204 (length and content) and TC301 (parameters)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler.checks.base import tool_check, tool_set_check
+from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.helpers import has_keyword, parameters, text_of
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.text_analysis.informative_words import name_words, new_words, repeats_name
-from toolc.compiler.text_analysis.near_duplicates import DESCRIPTION_SIMILARITY, DescribedTool, find_near_duplicates
 from toolc.document.map_reader import first_line
 from toolc.document.suggestions import has_misspelled_key
 from toolc.model import codes
@@ -28,9 +27,6 @@ _HINT: Final = "describe what it does, when to use it and when not to; a model s
 _CONTENT_HINT: Final = (
     "say what it acts on, what it returns, when to use it and when not to; a model selects tools by this text"
 )
-
-COMPARED_KEYS: Final = frozenset({"name", "description"})
-"""The keys that must be valid for descriptions to be compared."""
 
 
 @tool_check("TC204", needs={"description", "name"})
@@ -67,19 +63,6 @@ def check_description_length(tool: LocatedTool) -> Iterator[Diagnostic]:
     elif length > LONGEST:
         message = f"a description of {length} characters is too long for some providers, which accept {LONGEST}"
         yield Diagnostic(codes.LONG_DESCRIPTION, message, tool.span("description"), "shorten it")
-
-
-@tool_set_check("TC209", includes_builtin_tools=False)
-def check_similar_descriptions(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Report each tool whose description is nearly the same as that of an earlier tool (see ``near_duplicates``)."""
-    valid = sorted((tool for tool in tools if not tool.damaged & COMPARED_KEYS), key=lambda tool: tool.path)
-    described = [DescribedTool(tool.spec.name, tool.shingles, tool.spec.description) for tool in valid]
-    for number, original in find_near_duplicates(described, DESCRIPTION_SIMILARITY):
-        tool, other = valid[number], valid[original]
-        name = other.spec.name
-        message = f"this description is nearly the same as that of '{name}', the tool at {other.span('name')}"
-        hint = f"describe how '{tool.spec.name}' differs from '{name}'"
-        yield Diagnostic(codes.SIMILAR_DESCRIPTION, message, tool.span("description"), hint)
 
 
 @tool_check("TC301", needs={"parameters"})

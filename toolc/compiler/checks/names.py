@@ -8,7 +8,6 @@ from typing import Final
 
 from toolc.compiler.checks.base import tool_set_check
 from toolc.compiler.located_tool import LocatedTool
-from toolc.compiler.text_analysis.near_duplicates import Similarity, find_near_duplicates
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import Span
@@ -70,8 +69,16 @@ def _names(tools: Sequence[LocatedTool]) -> Iterator[_Name]:
 def similar_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Yield a finding for each tool whose name is nearly that of an earlier tool."""
     readable = sorted((tool for tool in tools if "name" not in tool.damaged), key=lambda tool: tool.path)
-    for number, original in find_near_duplicates([tool.spec.name for tool in readable], NAME_SIMILARITY):
-        tool, other = readable[number], readable[original]
+    first: dict[str, LocatedTool] = {}
+    for tool in readable:
+        keys = _keys(tool.spec.name)
+        if first.keys().isdisjoint(keys):  # the usual case
+            first.update(dict.fromkeys(keys, tool))
+            continue
+        candidates = [first.setdefault(key, tool) for key in keys]
+        other = next((each for each in candidates if _is_near(tool.spec.name, each.spec.name)), None)
+        if other is None:
+            continue
         message = f"'{tool.spec.name}' is easily confused with '{other.spec.name}', the tool at {other.span('name')}"
         hint = "choose names that differ in a word, e.g. list_users and get_user"
         yield Diagnostic(codes.SIMILAR_NAME, message, tool.span("name"), hint)
@@ -82,6 +89,7 @@ def _letters(name: str) -> str:
 
 
 def _keys(name: str) -> list[str]:
+    """Return the letters of a name, and its letters without each one of them: similar names share a key."""
     letters = _letters(name)
     places = range(len(letters)) if len(letters) >= _SHORTEST else ()
     return [letters, *[letters[:index] + letters[index + 1 :] for index in places]]
@@ -98,7 +106,3 @@ def _is_near(name: str, other: str) -> bool:
 def _digits(name: str) -> str:
     """Return the digits of a name: ``sha1_sum`` and ``sha256_sum`` differ only in them."""
     return "".join(character for character in name if character.isdigit())
-
-
-NAME_SIMILARITY: Final = Similarity(keys=_keys, is_near=_is_near, is_reported=lambda *_: True)
-"""How names are compared."""

@@ -183,7 +183,7 @@ toolc = 1
 owner = "us"
 [[tools]]
 name = "alpha2"
-description = "Count the words of the file number alpha and say how many there are. # toolc: ignore[TC209] twins"
+description = "Count the words of the file number alpha and say how many there are. # toolc: ignore[TC203] twins"
 aliases = ["bet"]
 backend = {shell = {argv = ["ls"]}}
 [[tools]]

@@ -60,7 +60,7 @@ EDITS = (
     ("wc, --,", "wc,"),
     ("wc, --,", "wc,  # toolc: ignore[TC403] ours\n   "),
     ("toolc: 1\n", "toolc: 1\nowner: us\n"),
-    ("toolc: 1\n", "toolc: 1\n# toolc: ignore[TC209] twins\n"),
+    ("toolc: 1\n", "toolc: 1\n# toolc: ignore[TC203] twins\n"),
     ("name: alpha", "name: alpha_"),
     ("name: alpha", "name: delta"),
     ("name: alpha", "name: [alpha"),
@@ -104,7 +104,7 @@ tools = st.builds(
 )
 similar_files = st.builds(
     lambda comment, some: f"toolc: 1\n{comment}tools:\n{''.join(some)}",
-    st.sampled_from(["", "", "# toolc: ignore[TC209] as it is\n"]),
+    st.sampled_from(["", "", "# toolc: ignore[TC203] as it is\n"]),
     st.lists(tools, min_size=1, max_size=2),
 )
 

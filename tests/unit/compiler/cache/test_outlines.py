@@ -51,9 +51,9 @@ def compiled(folder: Path, text: str) -> Piece:
 
 def compared(tool: LocatedTool) -> list[object]:
     """Return the values that are compared with other tools, and the spans of findings."""
-    spec, places = tool.spec, [tool.span(), tool.span("name"), tool.span("description"), tool.span("aliases")]
+    spec, places = tool.spec, [tool.span(), tool.span("name"), tool.span("aliases")]
     places += [tool.span("aliases", index) for index in range(len(spec.aliases))]
-    return [spec.name, spec.description, spec.aliases, tool.shingles, tool.damaged, tool.path, *places]
+    return [spec.name, spec.aliases, tool.damaged, tool.path, *places]
 
 
 @pytest.mark.parametrize("text", [PLAIN, ANCHORED, SHARED, DAMAGED, "toolc: 1\n", "toolc: [\n"])
@@ -78,12 +78,12 @@ def test_outline_has_only_the_compared_nodes(tmp_path: Path) -> None:
     outline = outline_of(piece)
     assert outline is not None
     (tool,) = without_nodes(piece, outline).tools
-    assert sorted(tool.node.by_key) == ["aliases", "description", "name"]
+    assert sorted(tool.node.by_key) == ["aliases", "name"]
     assert tool.spec.parameters.properties == {}
     assert not hasattr(tool.node.place, "by_key")
 
 
-@pytest.mark.parametrize("damaged", [[], [1], [{"name": "x"}], [["x"] * 7]])
+@pytest.mark.parametrize("damaged", [[], [1], [{"name": "x"}], [["x"] * 5]])
 def test_invalid_outline_is_not_used(tmp_path: Path, damaged: list[object]) -> None:
     piece = compiled(tmp_path, PLAIN)
     outline = FileOutline(*json.loads(json.dumps([True, [], [], {}, damaged])))
