@@ -8,8 +8,9 @@ from typing import Final
 
 from toolc.guest.context import audio_type, image_type
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.model.result import Audio, Content, Image, Outcome, Resource, Text, ToolFailure, ToolResult
+from toolc.model.result import Audio, Content, Image, Outcome, Resource, Text, ToolFailure, ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind
+from toolc.model.spec.tool import ResultSpec
 
 MAX_BLOCKS: Final = 100
 """The maximum number of content blocks in a response."""
@@ -21,6 +22,20 @@ AUDIO_TYPES: Final = "audio/wav, audio/mpeg, audio/ogg, audio/flac"
 """The audio formats that are detected."""
 
 _MIME_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}")
+
+
+def apply_format(read: ToolResult, result: ResultSpec, source: str) -> ToolResult:
+    """Return the result of ``source`` in the form that ``result.format`` demands, or an error if it has another."""
+    match result.format:
+        case "none":
+            return ToolResult(content=(), details=read.details)
+        case "json" if read.structured is None:
+            message = f"{source} must return JSON (a dict, list, number or boolean)"
+            return failure("serialization", message, read.details)
+        case "image" if not any(isinstance(block, Image) for block in read.content):
+            return failure("serialization", f"{source} must return an image, but returned none", read.details)
+        case "text" | "json" | "image":
+            return read
 
 
 def program_failure(kind: ErrorKind, message: str, outcome: Outcome, note: str) -> ToolResult:

@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Final
 
 from toolc.backends.base import Backend, environment
-from toolc.backends.content import signal_name, with_note
+from toolc.backends.content import apply_format, signal_name, with_note
 from toolc.backends.plugin_protocol import LineError, Offer, read_response
 from toolc.model.call import BoundCall
 from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.plan import Plan, PluginCall, Profile
-from toolc.model.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult, failure
+from toolc.model.result import Capture, Outcome, Text, ToolFailure, ToolResult, failure
 from toolc.model.spec.code_backends import File, PluginBackend
 from toolc.model.spec.tool import ResultSpec
 
@@ -132,26 +132,13 @@ def _read_reply(result: ResultSpec, outcome: Outcome, reply: Capture) -> ToolRes
         content = response.content or (Text(message),)
         failed = ToolResult(content=content, error=ToolFailure("execution", message), details=details)
         return with_stderr(failed, outcome)
-    return _apply_format(ToolResult(content=response.content, details=details), result)
-
-
-def _apply_format(read: ToolResult, result: ResultSpec) -> ToolResult:
-    """Enforce ``result.format``. With ``text``, the default, the response is not changed."""
-    match result.format:
-        case "text":
-            return read
-        case "none":
-            return ToolResult(content=(), details=read.details)
-        case "image" if any(isinstance(block, Image) for block in read.content):
-            return read
-        case "image":
-            return failure("serialization", "the plugin must return an image, but returned none", read.details)
-        case "json":
-            try:
-                value = parse_json(read.text.encode("utf-8", "replace"))
-            except ValueError as error:
-                return failure("serialization", f"the plugin's response is not JSON: {error}", read.details)
-            return ToolResult(content=read.content, structured=(value,), details=read.details)
+    read = ToolResult(content=response.content, details=details)
+    if result.format == "json":
+        try:
+            read = replace(read, structured=(parse_json(read.text.encode("utf-8", "replace")),))
+        except ValueError as error:
+            return failure("serialization", f"the plugin's response is not JSON: {error}", details)
+    return apply_format(read, result, "the plugin")
 
 
 def _protocol_error(reason: str, outcome: Outcome) -> ToolResult:

@@ -10,6 +10,7 @@ from typing import Final, get_args
 from toolc.backends.base import Backend, environment
 from toolc.backends.content import (
     MalformedError,
+    apply_format,
     program_failure,
     read_content,
     require_object,
@@ -19,7 +20,7 @@ from toolc.backends.content import (
 from toolc.model.call import BoundCall
 from toolc.model.json_schema import JsonObject, parse_json
 from toolc.model.plan import Plan, Profile, PythonCall
-from toolc.model.result import Capture, Image, Outcome, ToolResult, failure
+from toolc.model.result import Capture, Outcome, ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind, PythonBackend
 from toolc.model.spec.tool import ResultSpec
 
@@ -62,23 +63,7 @@ class Python:
         streams = {"stdout": outcome.stdout, "stderr": outcome.stderr}
         printed: JsonObject = {name: each.text() for name, each in streams.items() if each.total_bytes}
         read = replace(read, details=read.details | printed)
-        return read if read.is_error else _apply_format(read, result)
-
-
-def _apply_format(read: ToolResult, result: ResultSpec) -> ToolResult:
-    """Enforce ``result.format``. With ``text``, the default, the type of the returned value decides."""
-    match result.format:
-        case "text":
-            return read
-        case "none":
-            return ToolResult(content=(), details=read.details)
-        case "json" if read.structured is None:
-            message = "the function must return JSON (a dict, list, number or boolean)"
-            return failure("serialization", message, read.details)
-        case "image" if not any(isinstance(block, Image) for block in read.content):
-            return failure("serialization", "the function must return an image, but returned none", read.details)
-        case "json" | "image":
-            return read
+        return read if read.is_error else apply_format(read, result, "the function")
 
 
 def _no_response(message: str, outcome: Outcome) -> ToolResult:

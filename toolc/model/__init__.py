@@ -14,7 +14,7 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
   (``BAD_VALUE``), and ``ALL``.
 - ``destinations``: hosts and destinations: parsed, canonical; ``covers`` compares declared ones. See
   ``toolc.runtime.egress.policy``. Public: ``canonical_host``, ``format_destination``, ``format_host``, ``is_loopback``,
-  ``parse_destination``, ``HostError``.
+  ``parse_destination``, ``HostError``, ``METADATA_ADDRESSES``.
 - ``diagnostics``: ``Diagnostic``: a finding; ``Fix``, ``Severity``, sorting, limit per code; the steps to find them
   (``StepBudget``). Public: ``spend``, ``spend_once``, ``step_budget``, ``steps_left``, ``Code``, ``Diagnostics``,
   ``Edit``.

@@ -14,6 +14,15 @@ from toolc.model.spec.sandbox import Destination
 PUBLIC: Final = "public:443"
 """The entry of an allow-list that means any public address."""
 
+METADATA_ADDRESSES: Final = frozenset(
+    {
+        "100.100.100.200", "168.63.129.16", "169.254.169.254", "169.254.170.2", "169.254.170.23", "192.0.0.192",
+        "fd00:ec2::23", "fd00:ec2::254", "fd20:ce::254", "fe80::a9fe:a9fe",
+    }
+)  # fmt: skip
+"""The metadata services of Alibaba, Azure's agent (a public address), AWS and others, ECS, EKS and Oracle; over IPv6 of
+AWS and Google."""
+
 _MAX_TEXT: Final = 255
 """More characters than any host has. Longer text is not parsed, because that could be slow."""
 

@@ -11,17 +11,15 @@ from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.project.network import written_entry
 from toolc.document.nodes import Sequence
 from toolc.model import codes
+from toolc.model.destinations import METADATA_ADDRESSES
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.spec.code_backends import PythonBackend, ShellBackend
 from toolc.model.spec.sandbox import Destination
 
-_METADATA: Final = frozenset(
-    {
-        "100.100.100.200", "169.254.169.254", "169.254.170.2", "192.0.0.192", "fd00:ec2::254", "instance-data",
-        "metadata", "metadata.azure.internal", "metadata.google.internal",
-    }
-)  # fmt: skip
-"""The metadata services of AWS, Azure, Google, Oracle and Alibaba."""
+_METADATA_NAMES: Final = frozenset({
+    "instance-data", "metadata", "metadata.azure.internal", "metadata.google.internal",
+})  # fmt: skip
+"""The names of the metadata services of AWS, Azure and Google inside their networks."""
 
 
 @tool_check("TC504", needs={"sandbox"})
@@ -44,7 +42,7 @@ def _finding(entry: Destination) -> tuple[str, str] | None:
     if entry.kind == "wildcard":
         message = f"'*.{entry.host}' allows every host below {entry.host}, including future ones"
         return message, "list the hosts that the tool needs"
-    if entry.host in _METADATA:
+    if entry.host in METADATA_ADDRESSES or entry.host in _METADATA_NAMES:
         message = f"{entry.host} returns the credentials of the machine that the tool runs on"
         return message, "remove it; pass what the tool needs as a parameter or a secret"
     try:

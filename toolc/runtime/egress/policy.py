@@ -10,7 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from toolc.model.destinations import HostError, canonical_host, format_destination, format_host, is_loopback
+from toolc.model.destinations import (
+    METADATA_ADDRESSES,
+    HostError,
+    canonical_host,
+    format_destination,
+    format_host,
+    is_loopback,
+)
 from toolc.model.plan import LOCALHOST
 from toolc.model.spec.sandbox import Destination
 
@@ -19,14 +26,6 @@ _Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 LOOPBACK: Final = ("127.0.0.1", "::1")
 """The addresses of ``localhost``, in order."""
-
-METADATA: Final = frozenset(
-    {
-        "100.100.100.200", "168.63.129.16", "169.254.169.254", "169.254.170.2", "169.254.170.23", "192.0.0.192",
-        "fd00:ec2::23", "fd00:ec2::254", "fd20:ce::254", "fe80::a9fe:a9fe",
-    }
-)  # fmt: skip
-"""Alibaba; Azure's agent, which has a public address; AWS and others; ECS; EKS; Oracle; AWS and Google again."""
 
 _RANGES: Final = {
     "not an address of any machine": "0.0.0.0/8 ::/128",
@@ -64,7 +63,7 @@ _ISATAP_BITS: Final = 0xFDFFFFFF
 
 def why_not_public(address: Address) -> str | None:
     """Return what a non-public address is, as text that follows "is"; None for a public address."""
-    if str(address).partition("%")[0] in METADATA:
+    if str(address).partition("%")[0] in METADATA_ADDRESSES:
         return "the metadata service of a cloud, which returns the credentials of this machine"
     for network, description in _SPECIAL:
         if address.version == network.version and address in network:

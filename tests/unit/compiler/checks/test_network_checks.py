@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from check_cases import HEAD, findings, shell
 
+from toolc.model.destinations import METADATA_ADDRESSES, format_host
+
 
 def spec(destination: str) -> str:
     return shell("{}", "{argv: [a]}", f'sandbox:\n  network:\n    allow: [b.example.com:443, "{destination}"]\n')
@@ -14,12 +16,14 @@ def spec(destination: str) -> str:
     ("destination", "message"),
     [
         ("*.example.com:443", "'*.example.com' allows every host below example.com, including future ones"),
-        ("169.254.169.254:80", "169.254.169.254 returns the credentials of the machine that the tool runs on"),
         (
             "Metadata.Google.Internal.:80",
             "metadata.google.internal returns the credentials of the machine that the tool runs on",
         ),
-        ("[fd00:ec2::254]:80", "fd00:ec2::254 returns the credentials of the machine that the tool runs on"),
+        *(
+            (f"{format_host(each)}:80", f"{each} returns the credentials of the machine that the tool runs on")
+            for each in sorted(METADATA_ADDRESSES)
+        ),
         ("127.0.0.1:5432", "127.0.0.1 is the machine that toolc runs on, with every service that listens there"),
         ("169.254.1.1:80", "169.254.1.1 is a link-local address, used for automatic configuration"),
         ("10.0.0.5:443", "10.0.0.5 is an address of a private network"),
