@@ -13,7 +13,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "compiler": {"yaml", "jinja2", "jmespath", "jsonschema", "referencing"},
     "validation": {"idna", "jsonschema", "referencing"},
     "guest": {"jinja2", "jmespath"},  # in toolc.guest.http.shaping: the host sends their source
-    "runtime": {"jsonschema", "jmespath", "referencing", "anthropic", "httpcore2", "httpx2", "openai"},
+    "runtime": {"jsonschema", "jmespath", "referencing", "anthropic", "httpx2", "openai"},
     "sandbox": {"docker", "urllib3"},
     "client": {"jsonschema"},
     "adapters": {"agents", "google", "inspect_ai", "langchain_core", "pydantic", "pydantic_ai", "smolagents"},

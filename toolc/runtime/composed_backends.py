@@ -31,7 +31,7 @@ MODEL_APIS: Final[Mapping[AgentProvider, tuple[str, str]]] = {
 }
 """Module and class of the ``ModelApi`` of each provider. The module imports the provider's SDK."""
 
-AGENT_PACKAGES: Final = frozenset({"anthropic", "httpcore2", "httpx2", "openai"})
+AGENT_PACKAGES: Final = frozenset({"anthropic", "httpx2", "openai"})
 """The packages of the extra ``agent``."""
 
 PAUSE_SECONDS: Final = 0.01

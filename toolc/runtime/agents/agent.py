@@ -192,7 +192,7 @@ class _Conversation:
             elapsed_ms = round((monotonic() - started) * 1000)
             result = interrupted_result(Outcome(ending=error.reason), self.call.tool.sandbox.limits, elapsed_ms)
         agent: JsonObject = self.loop.details() | {"calls": self.calls_made}
-        network: list[JsonValue] = [each.to_json() for each in self.loop.connection.network.attempts()]
+        network: list[JsonValue] = [each.to_json() for each in self.loop.connection.attempts()]
         return replace(result, details=result.details | {"agent": agent, "network": network})
 
     def _converse(self) -> ToolResult:

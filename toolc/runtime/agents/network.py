@@ -1,14 +1,13 @@
 """Requests of a sub-agent to its model's API: a transport for httpx whose connections are those of the egress broker.
 
 The broker decides which destinations are allowed, resolves names, connects, verifies certificates, and keeps the log.
-This module asks it for requests as the guest of an HTTP tool does (``toolc.guest.http``), in frames, but in this process.
-All waits end with the call's cancellation or deadline.
+This module asks it for requests in frames, as the guest of an HTTP tool does (``toolc.guest.http``), but in this
+process. All waits end with the call's cancellation or deadline.
 """
 
 import io
 import math
 import select
-import socket
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -16,16 +15,15 @@ import httpx2
 
 from toolc.guest import frames
 from toolc.guest.http.parser import ResponseError, read_body, read_head
-from toolc.model.destinations import format_host
 from toolc.model.json_schema import parse_json
 from toolc.model.result import ConnectionAttempt
 from toolc.model.spec.sandbox import Destination
 from toolc.runtime.agents.model import ModelError
 from toolc.runtime.cancellation import Deadline, InterruptedWaitError
 from toolc.runtime.egress.broker import EXPIRY_SECONDS, Broker, Egress
-from toolc.runtime.egress.transport import ConnectionRequest, RefusedError, Transport
-from toolc.runtime.http.request import MAX_REQUEST_BODY, Target, parse_url, request
-from toolc.runtime.http.transport import transport
+from toolc.runtime.egress.transport import ConnectionRequest, RefusedError
+from toolc.runtime.http.request import MAX_REQUEST_BODY, parse_url, request
+from toolc.runtime.http.transport import connection_to
 
 MAX_RESPONSE: Final = 16 * 1024 * 1024
 """The maximum size of a response of a model's API, in bytes. An answer of a million tokens has less.
@@ -38,7 +36,7 @@ KEY_PLACEHOLDER: Final = "toolc-puts-the-key-in"
 
 _EXPECTED: Final = (InterruptedWaitError, OSError, RefusedError, ResponseError)
 _REQUEST_HEADERS: Final = frozenset({b"accept", b"anthropic-version"})
-_RESPONSE_HEADERS: Final = ("content-type", "retry-after")
+_RESPONSE_HEADERS: Final = frozenset({"content-type", "retry-after"})
 
 
 class EgressTransport(httpx2.BaseTransport):
@@ -57,14 +55,15 @@ class EgressTransport(httpx2.BaseTransport):
         redact: Callable[[bytes], bytes],
     ) -> None:
         self._deadline = deadline
+        self._on_attempt = on_attempt
         self._key_header = key_header
         self._redact = redact
+        self._exchange: _Exchange | None = None
         self._frames = bytearray()
-        self._next: Callable[[], ConnectionRequest]
         # A model may think longer than the usual limit for connections without data.
-        egress = Egress(on_attempt=on_attempt, requests=lambda _: self._next(), idle_seconds=math.inf)
+        egress = Egress(on_attempt=self._notify, requests=self._connection_request, idle_seconds=math.inf)
         self._broker = Broker(allow, self._frames, egress)
-        self._requests = 0
+        self._next = frames.FIRST_CONNECTION
 
     def attempts(self) -> tuple[ConnectionAttempt, ...]:
         """Return the connections so far, in the order of the requests."""
@@ -84,16 +83,22 @@ class EgressTransport(httpx2.BaseTransport):
         """Close all connections."""
         self._broker.close()
 
+    def _notify(self, attempt: ConnectionAttempt) -> None:
+        assert self._exchange is not None
+        self._exchange.notify(attempt)
+        self._on_attempt(attempt)
+
+    def _connection_request(self, _: bytes) -> ConnectionRequest:
+        assert self._exchange is not None
+        return self._exchange.request
+
     def _send(self, sent: httpx2.Request) -> httpx2.Response:
-        target = parse_url(str(sent.url))
         # Each request has a new connection, because servers may close one that is idle while tools run.
-        exchange = _Exchange(self._broker, self._frames, frames.FIRST_CONNECTION + self._requests, self._deadline)
-        self._requests += 1
-        head = self._request(target, sent)
-        self._next = lambda: exchange.connection_request(target, head)
+        exchange = _Exchange(self._broker, self._frames, self._next, self._connection(sent), self._deadline)
+        self._exchange, self._next = exchange, self._next + 1
         try:
             exchange.begin()
-            stream = io.BufferedReader(exchange)
+            stream: io.BufferedReader = io.BufferedReader(exchange)
             response = read_head(stream)
             data = bytearray()
             for piece in read_body(stream, response, sent.method):
@@ -102,16 +107,15 @@ class EgressTransport(httpx2.BaseTransport):
                     raise RefusedError(f"the response has more than {MAX_RESPONSE >> 20} MiB", "network")
         finally:
             exchange.end()
-        if response.fields.get("content-encoding", "identity").lower() != "identity":
+        fields = response.fields
+        if fields.get("content-encoding", "identity").lower() != "identity":
             raise RefusedError("the response is compressed, which the request did not allow", "network")
-        headers = {
-            name: self._redact(response.fields[name].encode("latin-1"))
-            for name in _RESPONSE_HEADERS
-            if name in response.fields
-        }
+        kept = [(name.encode(), value.encode("latin-1")) for name, value in fields.items() if name in _RESPONSE_HEADERS]
+        headers = [(name, self._redact(value)) for name, value in kept]
         return httpx2.Response(response.status, headers=headers, content=self._redact(bytes(data)))
 
-    def _request(self, target: Target, sent: httpx2.Request) -> bytes:
+    def _connection(self, sent: httpx2.Request) -> ConnectionRequest:
+        """Return the connection for a request of the SDK, of whose headers only those in the list are sent."""
         body = sent.read()
         if len(body) > MAX_REQUEST_BODY:
             raise RefusedError(
@@ -123,31 +127,28 @@ class EgressTransport(httpx2.BaseTransport):
             name, value = self._key_header
             headers.append((name.encode(), value.encode()))
         lines = [b"%s: %s\r\n" % header for header in headers]
-        return request(sent.method, target, lines, body, sent.headers.get("content-type", "application/json"))
+        target = parse_url(str(sent.url))
+        head = request(sent.method, target, lines, body, sent.headers.get("content-type", "application/json"))
+        return connection_to(target, head)
 
 
 class _Exchange(io.RawIOBase):
     """One request, and the bytes of its response as the broker delivers them. ``number`` is that of its stream."""
 
-    def __init__(self, broker: Broker, received: bytearray, number: int, deadline: Deadline) -> None:
+    def __init__(
+        self, broker: Broker, received: bytearray, number: int, request: ConnectionRequest, deadline: Deadline
+    ) -> None:
         self._broker = broker
         self._received = received
         self._number = number
+        self.request = request
         self._deadline = deadline
         self._frames = frames.FrameReader()
         self._data = bytearray()
-        self._is_connected = self._has_ended = self._is_closed = False
-
-    def connection_request(self, target: Target, head: bytes) -> ConnectionRequest:
-        """Return the connection for the request ``head``."""
-
-        def wrap(connection: socket.socket) -> Transport:
-            self._is_connected = True
-            return transport(connection, target.scheme, target.host)
-
-        return ConnectionRequest(
-            host=format_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False
-        )
+        self._has_ended = False
+        self._error: Exception | None = None
+        self._is_connected = False
+        self._remedy = ""
 
     def begin(self) -> None:
         """Ask the broker for the request."""
@@ -156,26 +157,33 @@ class _Exchange(io.RawIOBase):
 
     def end(self) -> None:
         """Close the connection."""
-        if not self._is_closed:
-            self._is_closed = True
-            self._broker.handle_frame(frames.CLOSE, self._number, b"{}")
+        self._broker.handle_frame(frames.CLOSE, self._number, b"")
+
+    def notify(self, attempt: ConnectionAttempt) -> None:
+        """Record what the broker reports about the connection: that it was made, or why it failed."""
+        self._is_connected |= not attempt.reason
+        self._remedy = attempt.remedy
 
     def readable(self) -> bool:
-        """Return True."""
+        """Return True: the response is readable."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         """Read the next bytes; 0 at the end. Raises ``RefusedError``, ``OSError`` and ``InterruptedWaitError``."""
         while not self._data and not self._has_ended:
             self._receive()
+        if self._error is not None and not self._data:
+            raise self._error
         size = min(len(buffer), len(self._data))
         buffer[:size] = self._data[:size]
         del self._data[:size]
         return size
 
     def _receive(self) -> None:
-        """Process the frames of the broker, or wait for the next event of its connections."""
-        if not self._received:
+        """Process the frames of the broker, after a wait if there are none."""
+        if self._received:
+            self._deadline.check()
+        else:
             self._deadline.wait(self._broker.fileno(), select.POLLIN, EXPIRY_SECONDS)
             self._broker.serve()
         pending = bytes(self._received)
@@ -188,18 +196,18 @@ class _Exchange(io.RawIOBase):
                 self._has_ended = True
             elif kind == frames.CLOSE:
                 self._has_ended = True
-                self._check(payload)
+                self._error = self._error_of(payload)
 
-    def _check(self, payload: bytes) -> None:
-        """Raise the error that a CLOSE frame reports, if any."""
+    def _error_of(self, payload: bytes) -> Exception | None:
+        """Return the error that a CLOSE frame reports. It is raised after the data: many servers close abruptly."""
         message = parse_json(payload)
         assert isinstance(message, dict)
         if "reason" not in message:
-            return
+            return None
         reason, is_denied = str(message["reason"]), message["kind"] == "denied"
         if self._is_connected and not is_denied:
-            raise ConnectionError(reason)
-        raise RefusedError(reason, "denied" if is_denied else "network", self._broker.attempts()[-1].remedy)
+            return ConnectionError(reason)
+        return RefusedError(reason, "denied" if is_denied else "network", self._remedy)
 
 
 def failed_request(error: BaseException) -> BaseException:

@@ -20,7 +20,7 @@ from toolc.model.spec.composed_backends import AgentBackend, AgentProvider
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.agents.model import ModelApi, ModelError, ModelResponse, Post, request
-from toolc.runtime.agents.network import EgressNetwork, EgressTransport
+from toolc.runtime.agents.network import EgressTransport
 from toolc.runtime.caller import CallContext
 from toolc.runtime.cancellation import Deadline
 from toolc.runtime.composed_backends import MODEL_APIS
@@ -57,11 +57,11 @@ Each call needs an answer in the next request, also one that is not made.
 
 @dataclass(frozen=True, slots=True)
 class ApiConnection:
-    """An open API: its format, a function that sends requests, and the connections that were made."""
+    """An open API: its format, a function that sends requests, and one that returns the connections so far."""
 
     api: ModelApi
     post: Post
-    network: EgressNetwork
+    attempts: Callable[[], tuple[ConnectionAttempt, ...]]
 
 
 @contextmanager
@@ -79,11 +79,12 @@ def open_api(
     api = _model_api(backend.provider)
     url = backend.base_url
     api_host = Destination(kind="exact", host=url.host, port=url.port)
-    network = EgressNetwork((api_host, *tool.sandbox.network.allow), deadline, on_attempt)
-    transport = EgressTransport(network, _key_header(backend, tool, secrets, api), secrets.redactor.data)
+    allow = (api_host, *tool.sandbox.network.allow)
+    key_header = _key_header(backend, tool, secrets, api)
+    transport = EgressTransport(allow, deadline, on_attempt, key_header, secrets.redactor.data)
     base_url = f"{url.scheme}://{format_host(url.host)}:{url.port}{url.path.render({})}"
     with httpx2.Client(transport=transport, trust_env=False, follow_redirects=False, timeout=None) as http:
-        yield ApiConnection(api, api.open(base_url, http), network)
+        yield ApiConnection(api, api.open(base_url, http), transport.attempts)
 
 
 def _model_api(provider: AgentProvider) -> ModelApi:

@@ -49,7 +49,13 @@ ADDRESS_SECONDS: Final = 5.0
 """How long one address is tried while others remain, in seconds."""
 
 IDLE_SECONDS: Final = 300.0
-"""How long a connection may be idle in both directions, in seconds."""
+"""How long a connection of a tool may be idle in both directions, in seconds."""
+
+EXPIRY_SECONDS: Final = 1.0
+"""The interval between checks for connections that have waited too long, in seconds.
+
+The limits themselves are 5 seconds and more.
+"""
 
 MAX_OUT: Final = 64 * 1024
 """If this many bytes for the guest are unsent, the broker stops reading from servers."""
@@ -143,11 +149,15 @@ class ConnectionLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Egress:
-    """The listener for connections, the handler of REQUEST frames, and the redactor of secrets."""
+    """The listener for connections, the handler of REQUEST frames, and the redactor of secrets.
+
+    ``idle_seconds`` is how long a connection may be idle in both directions.
+    """
 
     on_attempt: Listener = lambda _: None
     requests: RequestHandler | None = None
     redactor: Redactor = field(default_factory=Redactor)
+    idle_seconds: float = IDLE_SECONDS
 
 
 class Broker:
@@ -163,6 +173,7 @@ class Broker:
         self._log = ConnectionLog(egress.on_attempt)
         self._requests = egress.requests
         self._redactor = egress.redactor
+        self._idle_seconds = egress.idle_seconds
         self._polling = Polling()
         self._resolver: Resolver | None = None
         self._resolved: dict[str, ResolvedHost] = {}
@@ -420,17 +431,16 @@ class Broker:
             connection.socket = None
 
     def _expire(self) -> None:
-        """Close connections that exceed a time limit; checked once per second."""
+        """Close connections that exceed a time limit."""
         now = monotonic()
-        if now - self._last_check < 1:
+        if now - self._last_check < EXPIRY_SECONDS:
             return
         self._last_check = now
         for connection in [*self._connections.values()]:
             if connection.transport is not None:
-                if now - connection.last_active > IDLE_SECONDS:
-                    self._close(
-                        connection, RefusedError(f"no data was transferred for {IDLE_SECONDS:g} seconds", "timeout")
-                    )
+                if now - connection.last_active > self._idle_seconds:
+                    reason = f"no data was transferred for {self._idle_seconds:g} seconds"
+                    self._close(connection, RefusedError(reason, "timeout"))
             elif connection.close_sent:
                 continue
             elif now - connection.started > CONNECT_SECONDS:

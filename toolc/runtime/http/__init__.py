@@ -8,7 +8,7 @@ Start reading in ``broker``. Responses are parsed in the sandbox: see ``toolc.gu
 - ``request``: the bytes of a request; limits of URLs and bodies (``MAX_REQUEST_URL``, ``MAX_REQUEST_BODY``);
   headers, whose number and size are not limited.
 - ``token``: OAuth 2.0 access tokens (client credentials), and their cache.
-- ``transport``: connects with or without TLS; certificates.
+- ``transport``: connects with or without TLS (``connection_to``); certificates.
 
 May import: ``runtime.egress`` and ``secrets``; ``backends``, ``guest`` and ``model``.
 """

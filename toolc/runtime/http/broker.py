@@ -5,19 +5,17 @@ of the request are sent only to the origin of the plan's URL.
 """
 
 import json
-import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 from urllib.parse import quote, unquote
 
 from toolc.guest.frames import ProtocolError
-from toolc.model.destinations import format_host
 from toolc.model.http_plan import HttpCall, NamedValue, Pieces, slots
 from toolc.model.json_schema import JsonObject, JsonValue, list_index, parse_json, pointer_tokens
 from toolc.model.spec.http_backend import CursorPages, NumberedPages, OffsetPages
 from toolc.model.spec.sandbox import SecretSpec
-from toolc.runtime.egress.transport import ConnectionRequest, RefusedError, Transport
+from toolc.runtime.egress.transport import ConnectionRequest, RefusedError
 from toolc.runtime.http.request import (
     ReadFile,
     Target,
@@ -29,7 +27,7 @@ from toolc.runtime.http.request import (
     request,
 )
 from toolc.runtime.http.token import TOKENS, TokenTransport, token_request
-from toolc.runtime.http.transport import FramedTransport, transport
+from toolc.runtime.http.transport import FramedTransport, connection_to
 from toolc.runtime.secrets.redaction import Redactor
 
 MAX_TOKENS: Final = 4
@@ -150,7 +148,7 @@ class HttpBroker:
             body, content_type = fill_body(call.body, self._values, self._read_file)
             if cursor is not None:
                 body = set_json_pointer(body, self._pointer(), cursor)
-        return _connection_to(target, request(method, target, lines, body, content_type))
+        return connection_to(target, request(method, target, lines, body, content_type), FramedTransport)
 
     def _authorization(self, target: Target) -> bytes:
         if self._token is None:
@@ -169,7 +167,7 @@ class HttpBroker:
         head = token_request(call, target, self._values, in_form=in_form)
         self._token = None
         TOKENS.remove(self._token_key)
-        return _connection_to(target, head, lambda inner: TokenTransport(inner, self._store_token))
+        return connection_to(target, head, lambda inner: FramedTransport(TokenTransport(inner, self._store_token)))
 
     def _store_token(self, token: str, seconds: float | None) -> None:
         self._token = token
@@ -208,17 +206,6 @@ class HttpBroker:
         if set(query) != {name} or not isinstance(value := query[name], str):
             raise ProtocolError("it requested a page with a query field that its call does not use")
         return {quote(str(name), safe=""): quote(value, safe="")}
-
-
-def _connection_to(
-    target: Target, head: bytes, reader: Callable[[Transport], Transport] = lambda inner: inner
-) -> ConnectionRequest:
-    """Return the connection for a request; ``reader`` wraps its transport before the data is framed."""
-
-    def wrap(connection: socket.socket) -> Transport:
-        return FramedTransport(reader(transport(connection, target.scheme, target.host)))
-
-    return ConnectionRequest(host=format_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False)
 
 
 def _parse_request(payload: bytes) -> JsonObject:

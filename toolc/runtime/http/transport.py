@@ -4,11 +4,14 @@ import json
 import os
 import socket
 import ssl
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 
 from toolc.guest.frames import LENGTH
-from toolc.runtime.egress.transport import PlainTransport, Transport, reset
+from toolc.model.destinations import format_host
+from toolc.runtime.egress.transport import ConnectionRequest, PlainTransport, Transport, reset
+from toolc.runtime.http.request import Target
 
 
 class TlsTransport:
@@ -171,9 +174,15 @@ class FramedTransport(OuterTransport):
         return size
 
 
-def transport(connection: socket.socket, scheme: str, host: str) -> Transport:
-    """Return the transport of a connected socket to ``host``."""
-    return TlsTransport(connection, host) if scheme == "https" else PlainTransport(connection)
+def connection_to(
+    target: Target, head: bytes, reader: Callable[[Transport], Transport] = lambda inner: inner
+) -> ConnectionRequest:
+    """Return the connection for a request; ``reader`` wraps its transport."""
+
+    def wrap(connection: socket.socket) -> Transport:
+        return reader(TlsTransport(connection, target.host) if target.scheme == "https" else PlainTransport(connection))
+
+    return ConnectionRequest(host=format_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False)
 
 
 @lru_cache(maxsize=4)

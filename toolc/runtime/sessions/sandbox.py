@@ -25,11 +25,10 @@ from toolc.model.plan import Plan
 from toolc.model.spec.sandbox import MIB
 from toolc.runtime.call_details import Timing, sandbox_details
 from toolc.runtime.cancellation import Cancellation, poll_ms
-from toolc.runtime.egress.broker import Broker, Egress
+from toolc.runtime.egress.broker import EXPIRY_SECONDS, Broker, Egress
 from toolc.runtime.sessions.programs import ProgramEnd, ProgramRequest, ProgramState, ProgramTable, TerminalSize
 from toolc.runtime.sessions.server import Start
 from toolc.runtime.wire.call_loop import (
-    EXPIRY_SECONDS,
     START_SECONDS,
     ListenerTime,
     StreamEndError,

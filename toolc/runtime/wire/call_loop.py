@@ -18,7 +18,7 @@ from toolc.model.plan import Mount, Plan
 from toolc.model.result import REPLACEMENT, Content, Ending, Outcome
 from toolc.model.spec.sandbox import MIB
 from toolc.runtime.cancellation import Cancellation, poll_ms
-from toolc.runtime.egress.broker import Broker, Egress
+from toolc.runtime.egress.broker import EXPIRY_SECONDS, Broker, Egress
 from toolc.runtime.output.progress import OutputSink, UpdateSink
 from toolc.runtime.wire.protocol import CallTooLargeError, Conversation
 from toolc.runtime.workspace.growth import INTERVAL_SECONDS, WorkspaceGrowth
@@ -40,12 +40,6 @@ DELIVERY_SECONDS: Final = 1.0
 """How long servers may take after a call to receive the data that it has sent, in seconds.
 
 A server that reads needs less, and a result must not wait for one that does not.
-"""
-
-EXPIRY_SECONDS: Final = 1.0
-"""The interval between checks for connections that have waited too long, in seconds.
-
-The limits themselves are 15 seconds and more.
 """
 
 P = ParamSpec("P")

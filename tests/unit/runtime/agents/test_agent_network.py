@@ -1,9 +1,12 @@
 import math
 import socket
-from contextlib import suppress
+import threading
+from time import monotonic
 
+import httpx2
 import pytest
 from agent_tools import KEY
+from scripted_server import Request, ScriptedServer, reply
 
 from toolc.model.json_schema import Schema
 from toolc.model.result import ConnectionAttempt
@@ -12,12 +15,12 @@ from toolc.model.spec.http_backend import Scheme, Url
 from toolc.model.spec.sandbox import Destination, SandboxSpec, SecretSpec
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Placeholder, Template
+from toolc.runtime.agents import network
 from toolc.runtime.agents.model import ModelError
-from toolc.runtime.agents.network import EgressNetwork
+from toolc.runtime.agents.network import EgressTransport
 from toolc.runtime.agents.turns import open_api
 from toolc.runtime.cancellation import Cancellation, Deadline, InterruptedWaitError
-from toolc.runtime.egress import polling
-from toolc.runtime.egress.polling import ResolvedHost
+from toolc.runtime.egress import broker
 from toolc.runtime.egress.transport import RefusedError
 from toolc.runtime.secrets.redaction import CallSecrets, Redactor
 
@@ -28,76 +31,68 @@ def entry(host: str, port: int) -> Destination:
     return Destination(kind="exact", host=host, port=port)
 
 
-def connect(allow: Destination, host: str, port: int) -> tuple[str, list[ConnectionAttempt]]:
+def send(
+    allow: Destination, url: str, cancellation: Cancellation
+) -> tuple[BaseException | None, list[ConnectionAttempt]]:
+    """Return the cause of the failure of a request, if it fails, and the attempts that were reported."""
     attempts: list[ConnectionAttempt] = []
-    with Cancellation() as cancellation:
-        network = EgressNetwork((allow,), Deadline(cancellation, math.inf), attempts.append)
-        with suppress(RefusedError):
-            network.connect_tcp(host, port).close()
-        reasons = [each.reason for each in network.attempts()]
-    return reasons[0], attempts
-
-
-@pytest.fixture
-def port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
+    transport = EgressTransport((allow,), Deadline(cancellation, math.inf), attempts.append, None, bytes)
+    with httpx2.Client(transport=transport) as client:
+        try:
+            assert client.get(url).text == "ok"
+        except httpx2.TransportError as error:
+            return error.__cause__, attempts
+    return None, attempts
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_a_listed_host_is_connected(host: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
-        reason, (attempt,) = connect(entry(host, port), host, port)
-    assert reason == ""
-    assert (attempt.allowed, attempt.address, attempt.entry) == (True, "127.0.0.1", f"{host}:{port}")
+    with ScriptedServer({"/": reply(b"ok")}) as server, Cancellation() as cancellation:
+        error, (attempt,) = send(entry(host, server.port), f"http://{host}:{server.port}/", cancellation)
+    assert error is None
+    assert (attempt.allowed, attempt.address, attempt.entry) == (True, "127.0.0.1", f"{host}:{server.port}")
 
 
-def test_an_address_of_ipv6_is_connected_to() -> None:
-    try:
-        listening = socket.create_server(("::1", 0), family=socket.AF_INET6)
-    except OSError:
-        pytest.skip("this machine has no IPv6")
-    with listening:
-        port = listening.getsockname()[1]
-        # httpcore passes it without brackets.
-        reason, (attempt,) = connect(entry("::1", port), "::1", port)
-    assert (reason, attempt.address, attempt.entry) == ("", "::1", f"[::1]:{port}")
-
-
-def test_an_unlisted_host_is_not_resolved(port: int) -> None:
-    reason, (attempt,) = connect(entry("127.0.0.1", port), "api.example.com", 443)
-    assert reason == "no entry of network.allow covers api.example.com:443"
+def test_the_broker_refuses_an_unlisted_host() -> None:
+    with Cancellation() as cancellation:
+        error, (attempt,) = send(entry("127.0.0.1", 443), "https://api.example.com/v1", cancellation)
+    assert isinstance(error, RefusedError)
+    assert (error.kind, error.remedy) == ("denied", "api.example.com:443")
     assert (attempt.allowed, attempt.address, attempt.remedy) == (False, "", "api.example.com:443")
 
 
-def test_a_name_that_resolves_to_loopback_needs_an_entry(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, ("127.0.0.1",)))
-    reason, (attempt,) = connect(entry("models.example.com", port), "models.example.com", port)
-    assert reason == (
-        "models.example.com resolves to 127.0.0.1, which is the machine that toolc runs on; "
-        f"only an entry 127.0.0.1:{port} would allow that"
-    )
-    assert (attempt.allowed, attempt.remedy) == (False, f"127.0.0.1:{port}")
+def test_a_model_may_think_for_longer_than_a_connection_of_a_tool_may_be_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_late, was_served = threading.Event(), threading.Event()
 
+    def clock() -> float:
+        if is_late.is_set():
+            # The second time, the first check after the delay is over.
+            was_served.set() if was_late.is_set() else was_late.set()
+        return monotonic() + 2 * broker.IDLE_SECONDS * is_late.is_set()
 
-def test_an_unknown_host_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, reason=f"{host} cannot be resolved"))
-    reason, _ = connect(entry("models.example.com", 443), "models.example.com", 443)
-    assert reason.startswith("models.example.com cannot be resolved")
+    def think(_: Request, connection: socket.socket) -> None:
+        is_late.set()
+        assert was_served.wait(60)
+        connection.sendall(reply(b"ok"))
+
+    was_late = threading.Event()
+    monkeypatch.setattr(broker, "monotonic", clock)
+    monkeypatch.setattr(network, "EXPIRY_SECONDS", 0.01)
+    with ScriptedServer({"/": think}) as server, Cancellation() as cancellation:
+        error, _ = send(entry("127.0.0.1", server.port), f"{server.url}/", cancellation)
+    assert error is None
 
 
 def test_cancelling_the_call_ends_a_connection_attempt() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full, Cancellation() as cancellation:
-        place = full.getsockname()
+        host, port = full.getsockname()
         waiting = [socket.socket() for _ in range(4)]
         for each in waiting:
             each.setblocking(False)
-            each.connect_ex(place)
+            each.connect_ex((host, port))
         cancellation.cancel()
-        network = EgressNetwork((entry(*place),), Deadline(cancellation, math.inf), lambda _: None)
-        with pytest.raises(InterruptedWaitError):
-            network.connect_tcp(*place)
+        error, _ = send(entry(host, port), f"http://{host}:{port}/", cancellation)
+        assert isinstance(error, InterruptedWaitError)
         for each in waiting:
             each.close()
 
