@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import http.client
 import io
 import re
 import threading
@@ -12,17 +11,12 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote_plus
 
+from toolc.guest.http.parser import ResponseError, read_body, read_head
 from toolc.model.http_plan import TokenRequest
 from toolc.model.json_schema import JsonObject, parse_json
 from toolc.runtime.egress.transport import Transport
 from toolc.runtime.http.request import Target, fill, request
 from toolc.runtime.http.transport import OuterTransport
-
-MAX_LINE: Final = 1000
-"""The longest line with the length of a chunk, in bytes."""
-
-_INTERIM: Final = re.compile(rb"HTTP/1\.[0-9] 1[0-9]{2}(?: |$)")
-_CHUNK: Final = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
 
 MAX_SECONDS: Final = 366 * 24 * 3600
 """The longest lifetime of a token, in seconds. A server may state a number beyond the range of a clock."""
@@ -35,82 +29,6 @@ SLACK_SECONDS: Final = 30.0
 
 _TOKEN: Final = re.compile(r"[\x21-\x7e]{8,16384}")
 _FORM: Final = "application/x-www-form-urlencoded"
-
-
-class InvalidResponseError(Exception):
-    """An invalid response; ``str(error)`` continues a message that begins with ``the token server``."""
-
-
-class HttpResponse:
-    """A response that is received in parts. ``max_bytes`` limits the total."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._data = bytearray()
-        self._head_end = 0
-        self._end: int | None = None
-        self._chunk = -1
-
-    def feed(self, data: bytes | memoryview) -> bool:
-        """Add received data. Return whether the response is complete. Raises ``InvalidResponseError``."""
-        start = max(0, len(self._data) - 3)
-        self._data += data
-        if len(self._data) > self._max_bytes:
-            raise InvalidResponseError(f"sent a response of more than {self._max_bytes >> 10} KiB")
-        if not self._head_end and not self._find_head(start):
-            return False
-        if self._chunk >= 0:
-            self._skip_chunks(start)
-        return self._end is not None and len(self._data) >= self._end
-
-    def read(self) -> tuple[int, bytes]:
-        """Return status and body of a response that has ended. Raises ``InvalidResponseError``."""
-        if not self._data:
-            raise InvalidResponseError("ended the connection without a response")
-        response = _parse_head(bytes(self._data))
-        try:
-            return response.status, response.read()
-        except http.client.IncompleteRead:
-            raise InvalidResponseError("ended the connection in the middle of its response") from None
-        except (http.client.HTTPException, ValueError, OSError):
-            raise InvalidResponseError("sent a response that is not HTTP") from None
-
-    def _find_head(self, start: int) -> bool:
-        """Return whether the head is complete, after removing interim responses before it."""
-        while (end := self._data.find(b"\r\n\r\n", start)) >= 0:
-            if not _INTERIM.match(self._data):
-                break
-            del self._data[: end + 4]
-            start = 0
-        if end < 0:
-            return False
-        self._head_end = end + 4
-        head = _parse_head(bytes(self._data[: self._head_end]))
-        if head.chunked:
-            self._chunk = self._head_end
-        elif head.length is not None:
-            self._end = self._head_end + head.length
-        return True
-
-    def _skip_chunks(self, start: int) -> None:
-        """Skip to the next chunk that has not arrived; the last one, with its trailer, is the end."""
-        while self._end is None and self._chunk < len(self._data):
-            line_end = self._data.find(b"\r\n", self._chunk, self._chunk + MAX_LINE)
-            if line_end < 0:
-                if len(self._data) - self._chunk > MAX_LINE:
-                    raise InvalidResponseError("sent a response that is not HTTP")
-                return
-            size = _CHUNK.fullmatch(self._data, self._chunk, line_end)
-            if size is None:
-                raise InvalidResponseError("sent a response that is not HTTP")
-            if int(size[1], 16):
-                self._chunk = line_end + 2 + int(size[1], 16) + 2
-                continue
-            # Without a trailer the line of the last chunk is followed by an empty one.
-            trailer_end = self._data.find(b"\r\n\r\n", max(line_end, start))
-            if trailer_end < 0:
-                return
-            self._end = trailer_end + 4
 
 
 class TokenCache:
@@ -174,27 +92,36 @@ class TokenTransport(OuterTransport):
         super().__init__(inner)
         self._on_token = on_token
         self._room = memoryview(bytearray(MAX_RESPONSE))
-        self._response = HttpResponse(MAX_RESPONSE)
+        self._data = bytearray()
         self._reply: bytes | None = None
 
     def read_into(self, room: memoryview) -> int | None:
         """Read the response; return a status without a body. Raises ``OSError``, also for an invalid response."""
-        while self._reply is None:
+        if self._reply is None:
+            has_ended = self._receive()
             try:
-                size = self._inner.read_into(self._room)
-                if size is None:
-                    return None
-                if self._response.feed(self._room[:size]) or not size:
-                    self._reply = self._handle(*self._response.read())
-            except InvalidResponseError as error:
-                raise OSError(f"the token server {error}") from None
-            except OSError as error:
-                if not error.strerror:
-                    raise
-                raise OSError(f"the connection to the token server broke: {error.strerror.lower()}") from None
+                status, body = _parse(_Received(self._data, has_ended))
+            except BlockingIOError:
+                return None
+            except ResponseError:
+                raise OSError("the token server sent no complete HTTP response") from None
+            self._reply = self._handle(status, body)
         piece, self._reply = self._reply[: len(room)], self._reply[len(room) :]
         room[: len(piece)] = piece
         return len(piece)
+
+    def _receive(self) -> bool:
+        """Read what has arrived. Return whether the server has ended the connection."""
+        try:
+            while size := self._inner.read_into(self._room):
+                self._data += self._room[:size]
+                if len(self._data) > MAX_RESPONSE:
+                    raise OSError(f"the token server sent a response of more than {MAX_RESPONSE >> 10} KiB")
+        except OSError as error:
+            if not error.strerror:
+                raise
+            raise OSError(f"the connection to the token server broke: {error.strerror.lower()}") from None
+        return size == 0
 
     def _handle(self, status: int, body: bytes) -> bytes:
         if not 200 <= status < 300:
@@ -202,32 +129,42 @@ class TokenTransport(OuterTransport):
         value = _json_object(body)
         token = value.get("access_token")
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
-            raise InvalidResponseError("sent a response without an access_token")
+            raise OSError("the token server sent a response without an access_token")
         if str(value.get("token_type", "bearer")).lower() != "bearer":
-            raise InvalidResponseError("sent a token that is not a bearer token")
+            raise OSError("the token server sent a token that is not a bearer token")
         seconds = value.get("expires_in")
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
         self._on_token(token, float(min(seconds, MAX_SECONDS)) if number and isinstance(seconds, int | float) else None)
         return _status(200, "")
 
 
-class _Source:
-    def __init__(self, data: bytes) -> None:
-        self._data = data
+class _Received(io.RawIOBase):
+    """The bytes of a response so far. A read after them raises ``BlockingIOError`` unless the connection has ended."""
 
-    def makefile(self, *_: object) -> io.BytesIO:
-        """Return the whole response."""
-        return io.BytesIO(self._data)
+    def __init__(self, data: bytes | bytearray, has_ended: bool) -> None:  # noqa: FBT001  data
+        self._data = io.BytesIO(data)
+        self._has_ended = has_ended
+
+    def readable(self) -> bool:
+        """Return True: the bytes are readable."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Read the next bytes into ``buffer``."""
+        size = self._data.readinto(buffer)
+        if not size and not self._has_ended:
+            raise BlockingIOError
+        return size
 
 
-def _parse_head(data: bytes) -> http.client.HTTPResponse:
-    """Return the response with its head parsed. Raises ``InvalidResponseError``."""
-    response = http.client.HTTPResponse(_Source(data))  # type: ignore[arg-type]  # it only calls makefile
-    try:
-        response.begin()
-    except (http.client.HTTPException, ValueError, OSError):
-        raise InvalidResponseError("sent a response that is not HTTP") from None
-    return response
+def _parse(received: _Received) -> tuple[int, bytes]:
+    """Return status and body of a response. Raises ``BlockingIOError`` and ``ResponseError``.
+
+    Parsing begins again after each wait, as a response of a token server arrives in a few pieces.
+    """
+    stream: io.BufferedReader = io.BufferedReader(received)
+    head = read_head(stream)
+    return head.status, b"".join(read_body(stream, head, "POST"))
 
 
 def _error_code(body: bytes) -> str:

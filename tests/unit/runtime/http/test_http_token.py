@@ -46,7 +46,9 @@ def test_a_token_is_valid_for_the_time_that_the_server_states(expires_in: bytes,
 
 
 NO_TOKEN = "sent a response without an access_token"
-NO_HTTP = "sent a response that is not HTTP"
+NO_HTTP = "sent no complete HTTP response"
+CHUNKED = b"HTTP/1.1 200 -\r\nTransfer-Encoding: chunked\r\n\r\n"
+TOKEN = b'{"access_token": "abcdefgh"}'
 
 
 @pytest.mark.parametrize(
@@ -59,17 +61,44 @@ NO_HTTP = "sent a response that is not HTTP"
         (with_body(b'{"access_token": ["abcdefgh"]}'), NO_TOKEN),
         (with_body(b"[" * 60_000), NO_TOKEN),
         (with_body(b'{"access_token": ' + b"9" * 5000 + b"}"), NO_TOKEN),
-        (b"HTTP/1.1 200 -\r\n" + b"X: y\r\n" * 200 + b"\r\n", NO_HTTP),
+        (b"HTTP/1.1 200 -\r\n" + b"X: y\r\n" * 201 + b"\r\n", NO_HTTP),
         (b"nonsense", NO_HTTP),
-        (b"", "ended the connection without a response"),
-        (with_body(b'{"access_token": "abcdefgh"}')[:-1], "ended the connection in the middle of its response"),
-        (b"HTTP/1.1 200 -\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", NO_HTTP),
+        (b"", NO_HTTP),
+        (with_body(TOKEN)[:-1], NO_HTTP),
+        (CHUNKED + b"zz\r\n", NO_HTTP),
         (b"HTTP/1.1 200 -\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 100_000, "sent a response of more than 64 KiB"),
     ],
 )
 def test_an_invalid_response_is_an_error(response: bytes, problem: str) -> None:
     with pytest.raises(OSError, match=f"^the token server {problem}$"):
         exchange(response)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        with_body(TOKEN),
+        b"HTTP/1.1 100 Continue\r\n\r\n" + with_body(TOKEN),
+        CHUNKED + b"14\r\n" + TOKEN[:20] + b"\r\n8;x=y\r\n" + TOKEN[20:] + b"\r\n0\r\nDigest: x\r\n\r\n",
+    ],
+    ids=["length", "continue", "chunks"],
+)
+def test_a_response_is_complete_with_its_last_byte(response: bytes) -> None:
+    tokens: list[str] = []
+    near, far = socket.socketpair()
+    near.setblocking(False)
+    with near, far:
+        transport = TokenTransport(PlainTransport(near), lambda token, _: tokens.append(token))
+        room = memoryview(bytearray(1000))
+        for at in range(len(response)):
+            assert transport.read_into(room) is None
+            far.sendall(response[at : at + 1])
+        size = transport.read_into(room)
+        assert (bytes(room[:size]), tokens) == (OK, ["abcdefgh"])
+
+
+def test_a_response_without_a_length_ends_with_its_connection() -> None:
+    assert exchange(b"HTTP/1.1 200 -\r\n\r\n" + TOKEN) == (OK, [("abcdefgh", None)])
 
 
 @pytest.mark.parametrize(
