@@ -5,7 +5,8 @@ Start reading in ``tool``, then ``exchange``. Requests are built on the host, in
 - ``body``: the body of a response as JSON, text, image or file; charsets; which error rule applies.
 - ``errors``: responses with an error status: kind and message, ``Retry-After`` and rate-limit headers.
 - ``exchange``: the requests of a call: renewal of tokens, redirects, retries, pagination.
-- ``parser``: HTTP/1.1: status line, headers (``MAX_LINE``, ``MAX_FIELDS``), chunked bodies.
+- ``parser``: HTTP/1.1: status line, headers (``MAX_LINE``, ``MAX_FIELDS``), chunked bodies; also of responses that the
+  host reads. Public: ``read_body``, ``read_head``, ``ResponseError``.
 - ``round_trip``: ``Requests``: one request and its response; decompression and size limits (``MAX_RESPONSE_BODY``).
 - ``shaping``: ``result.select`` (JMESPath) and ``result.template`` (Jinja2).
 - ``tool``: runs the call and writes its result.
