@@ -126,13 +126,13 @@ def prepare_docker(death: Death) -> Any:
         sent.what = f"{method} {target.partition('?')[0]}"
         return original(connection, method, target, *rest)
 
-    def head(original: Callable[..., Any], connection: Any) -> Any:
+    def head(original: Callable[..., Any], stream: Any) -> Any:
         # The request was sent, and the response was not read.
         if sent.what.endswith("/containers/create"):
             death.at("create in flight")
         elif sent.what.startswith("DELETE"):
             death.at("removing")
-        return original(connection)
+        return original(stream)
 
     def create(original: Callable[..., Any], *given: Any) -> Any:
         container = original(*given)
@@ -140,7 +140,7 @@ def prepare_docker(death: Death) -> Any:
         return container
 
     death._wrap(api_client._Connection, "request", request)
-    death._wrap(api_client._Connection, "_head", head)
+    death._wrap(api_client, "read_head", head)
     death._wrap(engine, "create_container", create)
     death.before(engine, "create_container", "before create")
     death.after(engine, "create_container", "created")

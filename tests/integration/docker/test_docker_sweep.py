@@ -48,7 +48,7 @@ name = moment.partition(" ")[0] + "_container"
 if moment.endswith(" under way"):
     original = getattr(docker_engine, name)
     def die_before_the_response(*arguments):
-        api_client._Connection._head = die
+        api_client.read_head = die
         original(*arguments)
     setattr(docker_engine, name, die_before_the_response)
 elif moment == "before create":
