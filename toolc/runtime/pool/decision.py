@@ -31,7 +31,7 @@ The rest is for calls. With the whole of it, waiting sandboxes could make a call
 ASSUMED_BYTES: Final = 6 * MIB
 """What a waiting sandbox is assumed to use until it is measured, in bytes.
 
-It is what a container of Docker was measured to use, and the oci engine uses half.
+It was measured for the engine that uses most.
 """
 
 
