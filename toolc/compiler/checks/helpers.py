@@ -9,8 +9,11 @@ from typing import Final
 
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.schema.parameters import is_full_schema
+from toolc.compiler.templates.expressions import argument_names
 from toolc.document.nodes import Mapping, MappingEntry, Scalar, Sequence
 from toolc.model.source import SourceText
+from toolc.model.spec.code_backends import HostFunction, Script, ShellBackend, WhenGroup
+from toolc.model.spec.tool import Backend
 
 _IN_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
@@ -85,6 +88,16 @@ def is_harmless(name: str, tool: LocatedTool) -> bool:
     kind = schema.get("type")
     types = kind if isinstance(kind, list) else [kind]
     return "enum" in schema or "const" in schema or all(each in _HARMLESS_TYPES for each in types)
+
+
+def used_arguments(backend: Backend | HostFunction) -> frozenset[str]:
+    """Return the names of the arguments that a backend uses in templates, ``when`` groups and a script."""
+    used = argument_names(backend)
+    if not isinstance(backend, ShellBackend):
+        return used
+    if isinstance(backend.command, Script):
+        return used | {*re.findall(r"ARG_([A-Za-z_][A-Za-z0-9_]*)", backend.command.text)}
+    return used | {each.when for each in backend.command.elements if isinstance(each, WhenGroup)}
 
 
 def text_may_contain(tool: LocatedTool, parts: tuple[str, ...]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from toolc.compiler.checks.base import tool_check
-from toolc.compiler.checks.helpers import has_keyword, has_type, parameters, text_of
+from toolc.compiler.checks.helpers import has_keyword, has_type, parameters, text_of, used_arguments
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.templates.expressions import argument_names
 from toolc.document.map_reader import first_line
@@ -15,8 +15,7 @@ from toolc.document.nodes import Mapping
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.json_schema import JsonObject
-from toolc.model.spec.code_backends import Argv, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
-from toolc.model.template import Placeholder
+from toolc.model.spec.code_backends import PluginBackend, PythonBackend, Script, ShellBackend
 
 # Compiled only if there is a parameter to check: start-up time.
 _LEAD: Final = (
@@ -95,7 +94,7 @@ def check_unused_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
     backend = tool.spec.backend
     if isinstance(backend, PythonBackend | PluginBackend) or backend.tag == "agent":
         return
-    used = _used_by_command(backend) if isinstance(backend, ShellBackend) else argument_names(backend)
+    used = used_arguments(backend)
     if used.issuperset(tool.spec.parameters.properties):
         return
     used |= argument_names(tool.spec.result) | frozenset(_ARGUMENT.findall(tool.spec.result.template or ""))
@@ -115,22 +114,6 @@ def check_unused_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 def _has_full_schema(tool: LocatedTool) -> bool:
     return tool.key_span("parameters", "properties") != tool.span("parameters")
-
-
-def _used_by_command(backend: ShellBackend) -> frozenset[str]:
-    used = set(backend.stdin.names if backend.stdin else ())
-    match backend.command:
-        case Argv(elements=elements):
-            for element in elements:
-                if isinstance(element, WhenGroup):
-                    used.add(element.when)
-                for template in element.argv if isinstance(element, WhenGroup) else (element,):
-                    for part in template.parts:
-                        if isinstance(part, Placeholder):
-                            used.add(part.name)
-        case Script(text=text):
-            used.update(re.findall(r"ARG_([A-Za-z_][A-Za-z0-9_]*)", text))
-    return frozenset(used)
 
 
 @tool_check("TC311", needs={"parameters"})

@@ -33,17 +33,17 @@ def check_unknown_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
         return
     yield from _absent_arguments(tool, script)
     known, sandbox = tool.spec.parameters.properties, tool.spec.sandbox
-    folded = {name.casefold() for name in known}
+    folded = {each.casefold(): each for each in known}
     assigned = assigned_variables(script)
     other = {*assigned, *(each.name for each in sandbox.env), *(each.name for each in sandbox.secrets)}
     for each in islice(script.script.expansions, MAX_FINDINGS):
         name = each.name.removeprefix("ARG_")
         is_set = each.name in other or "*" in assigned
-        if name == each.name or name in known or is_set or name.casefold() in folded:
+        if name == each.name or name in known or is_set:
             continue
         start = script.text.find(name, each.start)
         span = script.span(start, start + len(name))
-        near = close_match(name, known)
+        near = folded.get(name.casefold()) or close_match(name, known)
         hint = f"did you mean $ARG_{near}?" if near else f"declare '{name}' under 'parameters'"
         correction = fix(f"write ARG_{near}", script.replace(start, start + len(name), near)) if near else None
         yield Diagnostic(codes.UNKNOWN_PARAMETER, f"there is no parameter '{name}'", span, hint, correction)

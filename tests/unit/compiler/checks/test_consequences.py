@@ -15,12 +15,10 @@ def codes_of(folder: Path, backend: str) -> list[str]:
     return [f"{each.code.number} {each.message}"[:45] for each in found if each.code.number.startswith("TC4")]
 
 
-@pytest.mark.parametrize(
-    "written", ["{{ name }}", "{{ args.name }}", "${name}", "$name", "{name}", "%(name)s", "<name>", "$ARG_NAME"]
-)
+@pytest.mark.parametrize("written", ["{{ name }}", "${name}", "$name", "{name}", "<name>", "$ARG_NAME"])
 def test_a_parameter_with_a_misspelled_placeholder_is_not_reported_as_unused(tmp_path: Path, written: str) -> None:
     found = codes_of(tmp_path, f"""shell: {{script: 'echo "Hi {written} and $ARG_other"'}}""")
-    assert [each[:5] for each in found] == ["TC414"]
+    assert [each[:5] for each in found] == ["TC406" if "ARG" in written else "TC414"]
 
 
 def test_code_from_an_argument_is_not_rewritten_as_argv_or_quoted(tmp_path: Path) -> None:

@@ -47,24 +47,13 @@ def fixed(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
     ("written", "right"),
     [
         ('echo "Hi, {{ name }}!"', 'echo "Hi, $ARG_name!"'), ("echo {{name}}", 'echo "$ARG_name"'),
-        ("echo 'Hi {{ name }}'", "echo 'Hi '\"$ARG_name\"''"), ('echo "{{ args.name }}"', 'echo "$ARG_name"'),
-        ('echo "{{ params.name }}"', 'echo "$ARG_name"'), ('echo "{{parameters.name}}"', 'echo "$ARG_name"'),
-        ('echo "{{ arguments.name }}"', 'echo "$ARG_name"'), ('echo "${{ inputs.name }}"', 'echo "$ARG_name"'),
+        ("echo 'Hi {{ name }}'", "echo 'Hi '\"$ARG_name\"''"), ('echo "${{ name }}"', 'echo "$ARG_name"'),
         ('echo "${name}"', 'echo "$ARG_name"'), ('echo "$name"', 'echo "$ARG_name"'),
-        ("echo $name", 'echo "$ARG_name"'),
-        ('echo "$name.txt"', 'echo "$ARG_name.txt"'), ('echo "${name:-Ada}"', 'echo "${ARG_name:-Ada}"'),
-        ('echo "${name##*/}"', 'echo "${ARG_name##*/}"'), ('echo "$NAME"', 'echo "$ARG_name"'),
-        ('echo "${NAME:-a}"', 'echo "${ARG_name:-a}"'), ('echo "$(name)"', 'echo "$ARG_name"'),
-        ('echo "#{name}"', 'echo "$ARG_name"'), ('echo "<%= name %>"', 'echo "$ARG_name"'),
-        ('echo "${var.name}"', 'echo "$ARG_name"'), ('echo "${{ github.event.inputs.name }}"', 'echo "$ARG_name"'),
-        ('echo "$ARG_NAME"', 'echo "$ARG_name"'), ('echo "$args.name"', 'echo "$ARG_name"'),
+        ("echo $name", 'echo "$ARG_name"'), ('echo "$name.txt"', 'echo "$ARG_name.txt"'),
         ('echo "{name}"', 'echo "$ARG_name"'), ('echo "<name>"', 'echo "$ARG_name"'),
-        ('echo "%(name)s"', 'echo "$ARG_name"'), ("cat <<E\n{{ name }}\nE", "cat <<E\n$ARG_name\nE"),
-        ('echo "{{ name }}s"', 'echo "${ARG_name}s"'), ('echo "{{ secrets.TOKEN }}"', 'echo "$TOKEN"'),
-        ('echo "{{ env.TOKEN }}"', 'echo "$TOKEN"'), ('echo "{{ COLOR }}"', 'echo "$COLOR"'),
-        ('echo "{{ name | upper }}"', 'echo "$ARG_name"'), ("echo %name%", 'echo "$ARG_name"'),
-        ('echo "{{ .name }}"', 'echo "$ARG_name"'), ('echo "$1"', 'echo "$ARG_name"'),
-        ("echo $env:name", 'echo "$ARG_name"'), ("echo :name", 'echo "$ARG_name"'),
+        ("cat <<E\n{{ name }}\nE", "cat <<E\n$ARG_name\nE"), ('echo "{{ name }}s"', 'echo "${ARG_name}s"'),
+        ('echo "{{ secrets.TOKEN }}"', 'echo "$TOKEN"'), ('echo "{{ TOKEN }}"', 'echo "$TOKEN"'),
+        ('echo "{{ name | upper }}"', 'echo "$ARG_name"'),
     ],
 )  # fmt: skip
 def test_misspelled_placeholders_in_a_script_are_fixed(
@@ -83,7 +72,9 @@ def test_misspelled_placeholders_in_a_script_are_fixed(
         '. ./vars; echo "$name"', 'echo "{name}" "$ARG_name"', 'echo "<name>" "$ARG_name"', "jq '{name}'",
         'echo "<name>x</name>"', 'exec {name}>f', 'echo "{{ unknown }} $unknown {unknown} $COLOR $TOKEN"',
         "helm template '{{ .Values.name }}'", 'export name; echo "$name"', 'readonly name; echo "$name"',
-        'printf -v name a; echo "$name"', 'local name; echo "$name"',
+        'printf -v name a; echo "$name"', 'local name; echo "$name"', "echo '$name'", 'echo "$HOME"',
+        'name=x; echo "${name:-y}"', "cat <<'E'\n$(name) $name\nE", 'echo "${name:-Ada}" "$NAME" "$1" "{{ COLOR }}"',
+        'echo "%(name)s %name% #{name} <%= name %> {{ .name }} {% if name %}" :name $(name) $env:name',
     ],
 )  # fmt: skip
 def test_other_text_of_a_script_is_not_reported(tmp_path: Path, text: str) -> None:
@@ -109,7 +100,6 @@ def test_misspelled_placeholders_without_a_fix_have_a_hint(tmp_path: Path, text:
         ('argv: [echo, "Hi ${name}"]', 'argv: [echo, "Hi {{ name }}"]'),
         ('argv: [echo, "{name}"]', 'argv: [echo, "{{ name }}"]'),
         ('argv: [echo, "<name>"]', 'argv: [echo, "{{ name }}"]'),
-        ('argv: [echo, "%(name)s"]', 'argv: [echo, "{{ name }}"]'),
         ('argv: [echo, "{{ args.name }}"]', 'argv: [echo, "{{ name }}"]'),
         ('argv: [echo, "{{ .name }}"]', 'argv: [echo, "{{ name }}"]'),
         ('argv: [echo, "{{ $name }}"]', 'argv: [echo, "{{ name }}"]'),
@@ -125,10 +115,7 @@ def test_misspelled_placeholders_in_argv_are_fixed(
     assert fixed(tmp_path, shell(written), monkeypatch) == shell(right)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["{{ name.first }}", "{{ name[0] }}", "{{ name['a'] | upper }}", "{{ args.name.first }}", "${{ inputs.name.a }}"],
-)
+@pytest.mark.parametrize("text", ["{{ name.first }}", "{{ name[0] }}", "{{ name['a'] | upper }}", "{{ name.first.a }}"])
 def test_a_part_of_a_parameter_in_a_script_is_an_error(tmp_path: Path, text: str) -> None:
     (found,) = errors(tmp_path, script(f'echo "{text}"'))
     assert "read the part" in found.hint
@@ -154,8 +141,6 @@ def test_other_text_of_a_command_is_not_reported(tmp_path: Path, argv: str) -> N
         ("https://a.example.com/{name}/x", "https://a.example.com/{{ name }}/x"),
         ("https://a.example.com/${name}", "https://a.example.com/{{ name }}"),
         ("https://a.example.com/$name/x", "https://a.example.com/{{ name }}/x"),
-        ("https://a.example.com/:name", "https://a.example.com/{{ name }}"),
-        ("https://a.example.com/${NAME}", "https://a.example.com/{{ name }}"),
     ],
 )
 def test_misspelled_placeholders_in_a_url_are_fixed(
@@ -177,13 +162,14 @@ def test_placeholder_in_the_query_of_a_url_belongs_under_query(tmp_path: Path) -
         ('query: {q: "{name}"}', 'query: {q: "{{ name }}"}'), ("query: {q: $name}", 'query: {q: "{{ name }}"}'),
         ('headers: {X-A: "a ${name}"}', 'headers: {X-A: "a {{ name }}"}'),
         ('headers: {X-A: "{{ args.name }}"}', 'headers: {X-A: "{{ name }}"}'),
-        ('auth: {bearer: "${{ secrets.KEY }}"}', 'auth: {bearer: "{{ secrets.KEY }}"}'),
+        ('headers: {X-A: "a ${KEY}"}', 'headers: {X-A: "a {{ secrets.KEY }}"}'),
         ('auth: {bearer: "{{ KEY }}"}', 'auth: {bearer: "{{ secrets.KEY }}"}'),
         ('auth: {bearer: "{{ env.KEY }}"}', 'auth: {bearer: "{{ secrets.KEY }}"}'),
         ('method: POST\n    body: {json: {a: ["$name"]}}', 'method: POST\n    body: {json: {a: ["{{ name }}"]}}'),
         ('method: POST\n    body: {form: {a: "{name}"}}', 'method: POST\n    body: {form: {a: "{{ name }}"}}'),
         ('method: POST\n    body: {text: "Hi {name}"}', 'method: POST\n    body: {text: "Hi {{ name }}"}'),
         ('method: POST\n    body: {json: {a: "<name>"}}', 'method: POST\n    body: {json: {a: "{{ name }}"}}'),
+        ('method: PUT\n    body: {text: \'["$name"]\'}', 'method: PUT\n    body: {text: \'["{{ name }}"]\'}'),
     ],
 )  # fmt: skip
 def test_misspelled_placeholders_in_a_request_are_fixed(
@@ -235,6 +221,7 @@ def test_scripts_of_other_languages_name_their_variable(tmp_path: Path) -> None:
         ('cd /; echo "$ARG_nam"', 'cd /; echo "$ARG_name"'),
         ('echo "${ARG_nmae:-x}" "$ARG_other"', 'echo "${ARG_name:-x}" "$ARG_other"'),
         ('echo "$ARG_limit"', 'echo "$ARG_limit"'),
+        ('echo "$ARG_NAME" | cat', 'echo "$ARG_name" | cat'),
     ],
 )
 def test_argument_variable_without_a_parameter_is_an_error(
@@ -256,70 +243,3 @@ def test_argument_variable_without_a_parameter_is_an_error(
 )  # fmt: skip
 def test_argument_variable_that_is_set_or_not_read_is_allowed(tmp_path: Path, written: str) -> None:
     assert errors(tmp_path, script(written)) == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "docker ps --format '{{ .name }}'", "awk '{print $1}' f", 'awk "{print \\$1}" f', 'f() { echo "$1"; }; f a',
-        'set -- a b; echo "$1"', 'echo "$9"', "date +%H%M%S", "# %name% or $1", "curl http://a:80/name", "echo a:name",
-        'echo "%name%" "$ARG_name"', "cat <<'E'\n%name%\nE", "cat <<E\nto :name\nE",
-    ],
-)  # fmt: skip
-def test_ordinary_text_is_not_a_loose_placeholder(tmp_path: Path, text: str) -> None:
-    assert errors(tmp_path, script(text)) == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        shell('argv: [echo, "$NAME"]'), shell('argv: [echo, "$(name)"]'), shell('argv: [echo, "#{name}"]'),
-        shell('argv: [echo, "<%= name %>"]'), shell('argv: [echo, "${name:-Ada}"]'),
-        shell('argv: [echo, "${var.name}"]'),
-        http("method: GET", "https://a.example.com/${var.name}"),
-        http("method: GET", "https://a.example.com/$(name)"),
-        http("body: {text: '{\"title\": \"$name\"}'}\n    method: POST"),
-        http("body: {text: '{\"query\": \"query($name: ID!) {a}\", \"b\": {\"a\": \"$name\"}}'}\n    method: POST"),
-    ],
-)  # fmt: skip
-def test_spellings_of_more_languages_are_errors_for_unused_parameters(tmp_path: Path, text: str) -> None:
-    assert [each.hint for each in errors(tmp_path, text)] == ["write {{ name }}"]
-
-
-@pytest.mark.parametrize(
-    ("line", "hint"),
-    [
-        ("ls {% if name %}-a{% endif %}", 'write e.g. if [ "$ARG_name" = true ]; then ...; fi'),
-        ("{% for x in name %}echo{% endfor %}", "read the items of $ARG_name, which is JSON, e.g. with jq"),
-    ],
-)
-def test_a_statement_of_jinja_in_a_script_is_an_error(tmp_path: Path, line: str, hint: str) -> None:
-    assert [each.hint for each in errors(tmp_path, script(line))] == [f"a script is not a template: {hint}"]
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        'NAME=x\necho "$NAME"',
-        'echo "$NAME" "$ARG_name"',
-        "echo '$NAME'",
-        "cat <<'E'\n$(name) {% if name %}\nE",
-        'name=x\necho "${name:-y}"',
-        'echo "$HOME$PATH"',
-        'echo "$(name)" "$ARG_name"',
-        "echo \\$NAME",
-    ],
-)
-def test_variables_that_the_script_sets_or_that_are_text_have_no_finding(tmp_path: Path, line: str) -> None:
-    assert errors(tmp_path, script(line)) == []
-
-
-@pytest.mark.parametrize("name", ["date", "hostname", "pwd"])
-def test_a_command_with_the_name_of_a_parameter_has_no_error(tmp_path: Path, name: str) -> None:
-    assert errors(tmp_path, script(f"echo $({name}); true").replace("{name:", f"{{{name}:")) == []
-
-
-@pytest.mark.parametrize("name", ["home", "path", "user"])
-def test_a_variable_of_the_system_has_no_error(tmp_path: Path, name: str) -> None:
-    text = script(f'echo "${name.upper()}" | cat').replace("{name:", f"{{{name}:")
-    assert errors(tmp_path, text) == []
