@@ -13,7 +13,7 @@ from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.spec.tool import ResultSpec
 
 MAX_BLOCKS: Final = 100
-"""The maximum number of content blocks in a response."""
+"""The maximum number of content blocks in a response. More are of no use to a model, and each costs the host time."""
 
 IMAGE_TYPES: Final = "image/png, image/jpeg, image/gif, image/webp"
 """The image formats that every provider supports."""

@@ -28,7 +28,7 @@ UPDATE: Final = "update"
 """The type of a line that reports progress before the response."""
 
 MAX_QUOTE: Final = 200
-"""The maximum length of an invalid line's start in a message, in characters."""
+"""The maximum length of an invalid line's start in a message, in characters. An author recognizes the line by it."""
 
 _RULE: Final = "a message is one JSON object on one line, and logs belong on stderr"
 

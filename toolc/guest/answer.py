@@ -21,7 +21,10 @@ from toolc.guest.context import Context, Json, Result, ToolError, Updates, conte
 from toolc.guest.job import TOOL_DIRECTORY
 
 MAX_TRACEBACK = 16 * 1024
-"""The maximum length of a traceback, in characters. Lines are removed from its start, the least useful part."""
+"""The maximum length of a traceback, in characters. Lines are removed from its start, the least useful part.
+
+It contains the last frames, which are those of the error.
+"""
 
 ERROR_KINDS = {
     "FileNotFoundError": "not_found", "PermissionError": "denied", "ConnectionError": "network", "gaierror": "network",

@@ -5,10 +5,16 @@ from __future__ import annotations
 from toolc.guest.frames import FIRST_WINDOW, WINDOW_BYTES
 
 ALL_WINDOWS = 8 * 1024 * 1024
-"""The approximate limit for the unacknowledged data of all connections together in one direction, in bytes."""
+"""The approximate limit for the unacknowledged data of all connections together in one direction, in bytes.
+
+The host holds it in memory. Eight connections can use the full window.
+"""
 
 FREE_REPORTS, INTERVAL = 1000, 0.1
-"""The first reports are sent immediately; after those, at most one per interval (in seconds)."""
+"""The first reports are sent immediately; after those, at most one per interval (in seconds).
+
+Tools with few steps lose none. A person reads no more than ten per second.
+"""
 
 
 def window(connections: int) -> int:

@@ -26,7 +26,10 @@ OOM_COUNTERS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oo
 """Files with a line ``oom_kill N``: cgroup v2, then v1. Some sandboxes have neither."""
 
 KILL_INTERVAL = 0.005
-"""The wait before killed processes are killed again, in seconds."""
+"""The wait before killed processes are killed again, in seconds.
+
+A process that forks makes new ones meanwhile, and a shorter wait would take their time to end.
+"""
 
 KILL_TIMEOUT = 1.0
 """How long killed processes may run without one of them ending, in seconds. Longer means a hung file system."""

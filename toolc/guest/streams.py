@@ -23,13 +23,16 @@ LOADING = b"loading "
 """The beginning of a line with the name of a module that is imported before the call."""
 
 MAX_LINE = 64 * 1024
-"""The maximum length of a line on the control pipe, in bytes."""
+"""The maximum length of a line on the control pipe, in bytes.
+
+A longer one could only come from a tool, which must not fill the memory of the guest.
+"""
 
 MAX_STATE = 16 * 1024
 """The maximum length of a line with the state of an HTTP call, in bytes."""
 
 MAX_MESSAGE = 1000
-"""The maximum length of a progress message, in characters. Longer messages are cut."""
+"""The maximum length of a progress message, in characters. Longer messages are cut. A terminal shows one line."""
 
 
 class OutputPipe:

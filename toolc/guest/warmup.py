@@ -15,6 +15,7 @@ from toolc.guest.job import HttpJob, Job
 from toolc.guest.network.listener import GuestNetwork
 
 REPEATS = 3
+"""How often a response is processed. Python specializes its code after a few times, and more has no effect."""
 
 RESPONSE = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n{"a": 1}'
 MESSAGES = b"{}\n" + LENGTH.pack(len(RESPONSE)) + RESPONSE + LENGTH.pack(0) + b"{}"

@@ -23,13 +23,13 @@ NO_CHARSETS = ("idna", "punycode", "undefined")
 """Python codecs that are not charsets and do not support replacement; ``punycode`` takes minutes for 1 MiB."""
 
 MAX_DIGITS = 4300
-"""The maximum number of digits of an integer."""
+"""The maximum number of digits of an integer. It is that of Python, which needs quadratic time."""
 
 NOTHING = object()
 """No data: the body is empty or not JSON."""
 
 MAX_NAME = 100
-"""The maximum length of a file name, in characters."""
+"""The maximum length of a file name, in characters. Providers limit names to that or more."""
 
 TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}")
 ENCODED = re.compile(r";\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)", re.IGNORECASE)

@@ -20,10 +20,13 @@ A smaller value is the number of seconds from now.
 NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
 
 MAX_HEAD = 500
-"""The maximum length of the part of an error's body in its message, in characters."""
+"""The maximum length of the part of an error's body in its message, in characters.
+
+A model needs the reason, not the page.
+"""
 
 MAX_HTML = 64 * 1024
-"""The maximum length of an HTML page that is searched for text, in characters."""
+"""The maximum length of an HTML page that is searched for text, in characters. The reason is at the beginning."""
 
 STATUS_KINDS = {
     400: "invalid_args", 401: "authentication", 403: "authentication", 404: "not_found", 407: "authentication",

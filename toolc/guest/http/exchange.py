@@ -17,12 +17,17 @@ from toolc.guest.http.shaping import jmespath_search
 from toolc.guest.job import HttpJob
 
 MAX_REDIRECTS = 10
+"""Servers in use need up to three. Without a limit, a circle would not end."""
+
 MAX_ERROR_BODY = 64 * 1024
-"""The maximum size of a body that is only quoted in a message, in bytes."""
+"""The maximum size of a body that is only quoted in a message, in bytes.
+
+``errors.MAX_HEAD`` characters of it are shown.
+"""
 
 LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[\w*-]+\s*(?:=\s*(?:\"[^\"]*\"|[^\s;,\"]*))?)*)")
 MAX_DEPTH = 64
-"""The maximum nesting of a cursor, in levels."""
+"""The maximum nesting of a cursor, in levels. Cursors in use are numbers or strings."""
 
 RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,]*))", re.IGNORECASE)
 

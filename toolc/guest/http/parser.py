@@ -12,11 +12,19 @@ from collections.abc import Iterator
 from toolc.guest import truncate
 
 PIECE = 64 * 1024
+"""How much is read at once, in bytes. The window of a connection begins with this size."""
+
 MAX_LINE = 64 * 1024
-"""The maximum length of a line in the header section, in bytes."""
+"""The maximum length of a line in the header section, in bytes.
+
+Servers in use send cookies and policies of up to some 16 KiB.
+"""
 
 MAX_FIELDS = 200
-"""The maximum number of header fields of a response."""
+"""The maximum number of header fields of a response.
+
+Servers in use send fewer than 100, which is the limit of ``http.client``.
+"""
 
 STATUS_LINE = re.compile(rb"HTTP/1\.[0-9] ([1-9][0-9]{2})(?: (.*))?")
 FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*", re.DOTALL)

@@ -25,7 +25,10 @@ from toolc.guest.http.parser import PIECE, ResponseError, read_body, read_head
 from toolc.guest.truncate import truncate_end
 
 MAX_RESPONSE_BODY = 16 * 1024 * 1024
-"""The maximum size of a decoded body, in bytes."""
+"""The maximum size of a decoded body, in bytes.
+
+Parsed JSON takes ten times as much, which must fit the memory of a tool.
+"""
 
 GZIP_START = 0x1F
 """The first byte of each gzip member."""

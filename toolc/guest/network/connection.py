@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     Handshake = Union[ProxyHandshake, RequestHandshake]
 
 MAX_READS = 4
-"""The maximum number of reads for one program before other connections are served."""
+"""The maximum number of reads for one program before other connections are served.
+
+With one, each piece of an upload would wait for all others.
+"""
 
 RESET = struct.pack("ii", 1, 0)
 """For SO_LINGER: closing the socket then sends a reset."""

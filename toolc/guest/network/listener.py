@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from toolc.guest.frames import Payload
 
 BACKLOG = 1024
+"""How many connections may wait to be accepted. With fewer, a program that opens many at once waits for a second."""
 
 LOCALHOST = ("127.0.0.1", "::1")
 """The addresses of ``localhost`` in every sandbox."""

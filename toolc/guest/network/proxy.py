@@ -11,7 +11,7 @@ import re
 from toolc.guest.frames import LENGTH, MAX_PAYLOAD, OPEN, REQUEST
 
 MAX_HEAD = 64 * 1024
-"""The maximum length of a request head, in bytes."""
+"""The maximum length of a request head, in bytes. Common servers accept 8 to 64 KiB."""
 
 REQUEST_LINE = re.compile(rb"([A-Z][A-Z-]*) ([!-~\x80-\xff]+) HTTP/1\.[01]")
 """The target may contain non-ASCII bytes, which no standard allows but curl sends unencoded."""

@@ -28,28 +28,47 @@ from toolc.runtime.egress.transport import ConnectionRequest, RefusalKind, Refus
 from toolc.runtime.secrets.redaction import Redactor
 
 MAX_LISTED: Final = 256
-"""The number of attempts listed, and again of refusals; beyond that, only their number is recorded."""
+"""The number of attempts listed, and again of refusals; beyond that, only their number is recorded.
+
+Details go to logs, and a tool can make thousands of attempts.
+"""
 
 Listener: TypeAlias = Callable[[ConnectionAttempt], None]
 """Called with every decision: a connection that was made, refused, or failed."""
 
 MAX_CALL_CONNECTIONS: Final = 16 * 1024
-"""The number of connections that one call may make."""
+"""The number of connections that one call may make.
+
+A client that opens one for each request makes so many within the timeout. Without a limit, a call could use up the
+ports of the host.
+"""
 
 MAX_REQUESTS: Final = 16
 """The number of concurrent HTTP requests: a guest makes one after another, and each holds its body."""
 
 MAX_BYTES: Final = 4 * 1024 * 1024 * 1024
-"""The number of bytes that one call may send and receive."""
+"""The number of bytes that one call may send and receive. Downloads of a tool are smaller.
+
+Without a limit, a call could use up the traffic of the host.
+"""
 
 CONNECT_SECONDS: Final = 15.0
-"""The time limit for resolving a name and trying all of its addresses, in seconds."""
+"""The time limit for resolving a name and trying all of its addresses, in seconds.
+
+Resolvers try for up to ten seconds.
+"""
 
 ADDRESS_SECONDS: Final = 5.0
-"""How long one address is tried while others remain, in seconds."""
+"""How long one address is tried while others remain, in seconds.
+
+A reachable server answers within a few round trips, and further addresses need time too.
+"""
 
 IDLE_SECONDS: Final = 300.0
-"""How long a connection of a tool may be idle in both directions, in seconds."""
+"""How long a connection of a tool may be idle in both directions, in seconds. It is a common limit of proxies.
+
+The timeout of most calls is lower.
+"""
 
 EXPIRY_SECONDS: Final = 1.0
 """The interval between checks for connections that have waited too long, in seconds.
@@ -58,10 +77,16 @@ The limits themselves are 5 seconds and more.
 """
 
 MAX_OUT: Final = 64 * 1024
-"""If this many bytes for the guest are unsent, the broker stops reading from servers."""
+"""If this many bytes for the guest are unsent, the broker stops reading from servers.
+
+It is what a socket buffers in addition. More would only use memory.
+"""
 
 MAX_UNREAD: Final = 32 * MAX_OUT
-"""The limit of unsent bytes for a guest: beyond it, a guest that keeps sending requests is ended."""
+"""The limit of unsent bytes for a guest: beyond it, a guest that keeps sending requests is ended.
+
+Honest guests read the responses before they send more requests.
+"""
 
 Write: TypeAlias = Callable[[memoryview], int]
 """Sends what fits now and returns the number of bytes."""

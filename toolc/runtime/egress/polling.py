@@ -12,10 +12,13 @@ from typing import Final
 from toolc.runtime.egress.connection import EgressConnection
 
 MAX_THREADS: Final = 4
-"""The number of concurrent lookups of one call."""
+"""The number of concurrent lookups of one call. More names at a time would only wait for the same resolver."""
 
 MAX_ADDRESSES: Final = 16
-"""The number of addresses of a name that are considered."""
+"""The number of addresses of a name that are considered.
+
+Names in use have fewer, and ``CONNECT_SECONDS`` is over before.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ _RECORD_TYPES: Final = range(20, 25)
 _CLIENT_HELLO: Final = 1
 _HEADER_BYTES: Final = 5
 _MAX_RECORD: Final = 1 << 14
+"""From RFC 8446."""
+
 _NO_VERSION: Final = 0x10
 """From here on, servers reject the first byte of a version; Go's server accepts all below."""
 
@@ -27,6 +29,8 @@ _LEAST_ENCRYPTED: Final = 16
 
 _SERVER_NAME: Final = 0
 _EARLY_DATA: Final = 42
+"""The types of the extensions, from RFC 6066 and RFC 8446."""
+
 _HIDDEN_NAMES: Final = frozenset({0xFE0D, 0xFFCE, *range(0xFE08, 0xFE0D)})
 """The types of the extensions that hide the server name: ECH, its predecessor ESNI, and the drafts in between."""
 

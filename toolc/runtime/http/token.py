@@ -22,10 +22,13 @@ MAX_SECONDS: Final = 366 * 24 * 3600
 """The longest lifetime of a token, in seconds. A server may state a number beyond the range of a clock."""
 
 MAX_RESPONSE: Final = 64 * 1024
-"""The longest response of a token server, in bytes."""
+"""The longest response of a token server, in bytes. Tokens have some kilobytes."""
 
 SLACK_SECONDS: Final = 30.0
-"""A token with less than this time to live is not used, in seconds."""
+"""A token with less than this time to live is not used, in seconds.
+
+It would expire during the request or at a server whose clock is ahead.
+"""
 
 _TOKEN: Final = re.compile(r"[\x21-\x7e]{8,16384}")
 _FORM: Final = "application/x-www-form-urlencoded"
