@@ -8,19 +8,19 @@ import sys
 import pytest
 from architecture_imports import imports, sources
 
+from toolc.sandbox.host.janitor_process import KINDS
+
 SCRIPTS = {
     "toolc.sandbox.host.janitor_process": set[str](),
     "toolc.sandbox.host.mount_helper_process": set[str](),
-    "toolc.sandbox.host.store_sweep": set[str](),
-    "toolc.sandbox.oci.sweep": set[str](),
     "toolc.sandbox.python.portable": set[str](),
     "toolc.sandbox.python.wheels_only": {"pip"},
     "toolc.guest.loader": {"toolc"},  # it makes toolc.guest importable first
 }
 """Each script, with what it may import besides the standard library."""
 
-WITHOUT_SITE_PACKAGES = ("toolc.sandbox.docker.sweep", "toolc.runtime.workspace.scratch_sweep")
-"""Modules that run as ``python -I -S -c "from MODULE import main"``: they and what they import need no package."""
+WITHOUT_SITE_PACKAGES = tuple(KINDS.values())
+"""Modules that the janitor imports: they and what they import need no package from elsewhere."""
 
 
 @pytest.mark.parametrize("module", SCRIPTS)

@@ -50,7 +50,7 @@ DEADLINES = {
     "Kill process 1, its control groups, runc (each)": oci_sandbox.KILL_SECONDS,
     "Wait for killed processes": oci_sandbox.GIVE_UP_SECONDS,
     "Remove the files of one dead owner": bundles.SWEEP_SECONDS,
-    "The janitor, and each of its commands": janitor_process.DEADLINE_SECONDS,
+    "The janitor, and each of its removals": janitor_process.DEADLINE_SECONDS,
     "The guest becomes ready": call_loop.START_SECONDS,
     "Another process builds the same image or installs the same packages": store.LOCK_SECONDS,
     "Another process rolls back the same transaction": journal.LOCK_SECONDS,

@@ -117,7 +117,7 @@ def recover() -> None:
 def main() -> None:
     top, way = Path(sys.argv[1]), sys.argv[2]
     os.environ["XDG_STATE_HOME"] = str(top / "state")
-    vars(janitor)["register_folders"] = lambda _: None  # recovery is to be ours alone
+    vars(janitor)["register"] = lambda *_: None  # recovery is to be ours alone
     if way == "steps":
         for module in (commit, recovery):
             vars(module)["rename"] = dir_handle._rename_in_steps

@@ -23,13 +23,13 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 from toolc.sandbox.docker import container, streams
 from toolc.sandbox.docker.api_client import Client
-from toolc.sandbox.docker.container_config import LocalImage
 from toolc.sandbox.docker.daemon import Daemon
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.docker.sandbox import DockerSandbox
 from toolc.sandbox.docker.streams import AttachedStream, GuestListener, GuestSocketStream
 from toolc.sandbox.host import owner
-from toolc.sandbox.host.owner import Owner, shared_directory
+from toolc.sandbox.host.owner import Owner
+from toolc.sandbox.host.start_folder import StartFolder
 
 DAEMON = Daemon(client=Client("/run/docker.sock", "/v1.41"), cpus=2, architecture="x86_64")
 
@@ -62,7 +62,7 @@ def output_of(sandbox: DockerSandbox, program: bytes) -> str:
 
 
 def sockets() -> list[Path]:
-    return list(Owner.current().directory().glob("wire-*"))
+    return list(Owner.current().directory().glob("start-*/*/wire"))
 
 
 @pytest.fixture
@@ -84,11 +84,7 @@ def test_a_guest_uses_a_hidden_socket(engine: DockerEngine) -> None:
 def test_the_folder_of_the_socket_is_removed_but_mounted(engine: DockerEngine) -> None:
     with closing(engine.start(Profile(), BOOTSTRAP_ARGUMENTS)) as sandbox:
         # Read-only; stdin, stdout, stderr and the listing's own.
-        mount = re.fullmatch(r"1 4 (\S+)\n", output_of(sandbox, WHAT))
-    assert mount
-    assert re.fullmatch(r"(/\S+)?/wire-[0-9a-f]{16}//deleted", mount[1])
-    assert Owner.current().label() not in mount[1]
-    assert not mount[1].startswith(str(shared_directory()))
+        assert re.fullmatch(r"1 4 \S+/start-\d+/\d+//deleted\n", output_of(sandbox, WHAT))
 
 
 def test_other_programs_use_the_daemons_stream(engine: DockerEngine) -> None:
@@ -160,11 +156,11 @@ def test_a_daemon_with_other_files_uses_no_socket(behind: tuple[SilentDaemon, Do
     folders = []
 
     def elsewhere(request: bytes) -> bytes:
-        found = re.search(rb'([^/"]+)/wire-\d+"', request)
+        found = re.search(rb'([^/"]+)/start-\d+/1(?=", ?"Target": ?"/.toolc-wire")', request)
         if found is None:
             return request
         reworded = request[: found.start()] + b"x" * len(found[1]) + request[found.end(1) :]
-        folders.append(Path(os.fsdecode(reworded[: found.end() - 1].rpartition(b'"')[2])))
+        folders.append(Path(os.fsdecode(reworded[: found.end()].rpartition(b'"')[2])))
         if exists:
             folders[-1].mkdir(parents=True)
         return reworded
@@ -183,12 +179,14 @@ def test_a_daemon_with_other_files_uses_no_socket(behind: tuple[SilentDaemon, Do
 
 
 @pytest.mark.parametrize("left", [0, 1])
-def test_no_socket_if_it_cannot_be_created(left: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_socket_that_cannot_be_created_leaves_nothing(left: int, monkeypatch: pytest.MonkeyPatch) -> None:
     current, before = Owner.current(), descriptors()
     monkeypatch.setattr(Owner, "current", lambda: current)
-    with few_descriptors(left):
-        assert streams.listen() is None
-    assert (sockets(), descriptors()) == ([], before)
+    folder = StartFolder()
+    with few_descriptors(left), pytest.raises(InfrastructureError, match="too many open files"):
+        streams.listen(folder)
+    folder.close()
+    assert (folder.path.exists(), descriptors()) == (False, before)
 
 
 def descriptors() -> list[int]:
@@ -228,48 +226,26 @@ def test_folders_of_dead_owners_are_removed(tmp_path: Path, monkeypatch: pytest.
     with subprocess.Popen(["true"]) as process:
         process.wait()
     dead = replace(Owner.current(), pid=process.pid).directory()
-    (dead / "wire-1").mkdir()
-    (dead / "wire-1" / "wire").touch()
-    (dead / "other").mkdir()
-    alive = Owner.current().directory() / "wire-x"
+    (dead / "start-1").mkdir()
+    (dead / "start-1" / "1").touch()
+    alive = Owner.current().directory() / "start-x"
     alive.mkdir()
-    (tmp_path / "wire-0123456789abcdef").mkdir()
     with closing(DockerEngine()) as another:
         another.start(Profile(), BOOTSTRAP_ARGUMENTS).close()
-    assert [each.name for each in dead.iterdir()] == ["other"]
+    assert not dead.exists()
     assert alive.exists()
-    assert [each for each in tmp_path.iterdir() if each.name.startswith("wire-")] == []
-
-
-@pytest.mark.parametrize(
-    ("profile", "arguments", "daemon"),
-    [
-        pytest.param(Profile(), ("-c", "pass"), replace(DAEMON, kernel=KERNEL), id="not a guest"),
-        pytest.param(Profile(min_isolation="gvisor"), BOOTSTRAP_ARGUMENTS, DAEMON, id="a kernel of its own"),
-        pytest.param(Profile(), BOOTSTRAP_ARGUMENTS, replace(DAEMON, kernel="5.10.0"), id="another machine's daemon"),
-        pytest.param(Profile(), BOOTSTRAP_ARGUMENTS, replace(DAEMON, kernel=KERNEL, podman=True), id="Podman"),
-        pytest.param(
-            Profile(), BOOTSTRAP_ARGUMENTS, replace(DAEMON, kernel=KERNEL, remaps_users=True), id="userns-remap"
-        ),
-        pytest.param(Profile(), BOOTSTRAP_ARGUMENTS, replace(DAEMON, kernel=KERNEL, has_selinux=True), id="SELinux"),
-    ],
-)
-def test_sandboxes_without_a_socket(profile: Profile, arguments: tuple[str, ...], daemon: Daemon) -> None:
-    assert not streams.uses_socket(profile, arguments, daemon)
-    assert streams.uses_socket(Profile(), BOOTSTRAP_ARGUMENTS, replace(DAEMON, kernel=KERNEL))
 
 
 class Meeting:
     """A socket and a daemon's stream to which no guest has connected yet."""
 
     def __init__(self) -> None:
-        listener = streams.listen()
-        assert listener is not None
-        self.listener = listener
-        self.folder = Path(listener.mounted_in(LocalImage("sha256:0", ())).plain_binds[0][0])
+        self.start = StartFolder()
+        self.listener = streams.listen(self.start)
+        self.folder = self.listener.folder
         ours, self.daemon = socket.socketpair()
         self.attached = AttachedStream(ours)
-        self.stream = GuestSocketStream(listener, self.attached)
+        self.stream = GuestSocketStream(self.listener, self.attached)
 
     def close(self) -> None:
         for _ in range(2):
@@ -278,6 +254,7 @@ class Meeting:
         self.daemon.close()
         assert self.stream.fileno() == -1
         assert not self.folder.exists()
+        self.start.close()
 
     def come(self) -> socket.socket:
         with ExitStack() as undo:
@@ -384,7 +361,7 @@ def test_no_descriptor_stays_open(meeting: Meeting) -> None:
 def test_close_without_free_descriptors_removes_the_files(meeting: Meeting) -> None:
     with few_descriptors(0):
         meeting.stream.close()
-    assert list(shared_directory().glob("wire-*")) == []
+    assert not meeting.folder.exists()
 
 
 def test_only_processes_in_the_container_reach_the_socket(meeting: Meeting) -> None:
@@ -394,7 +371,6 @@ def test_only_processes_in_the_container_reach_the_socket(meeting: Meeting) -> N
 
 def test_the_path_of_the_folder_may_have_any_length(tmp_path: Path) -> None:
     folder = tmp_path / ("x" * 200)
-    folder.mkdir()
     with closing(GuestListener(folder)):
         assert (folder / "wire").is_socket()
     assert not folder.exists()

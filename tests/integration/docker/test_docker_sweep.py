@@ -21,6 +21,7 @@ from toolc.sandbox.docker.daemon import OWNER_LABEL
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.host import owner
 from toolc.sandbox.host.owner import Owner
+from toolc.sandbox.host.start_folder import StartFolder
 from toolc.sandbox.images.stored import base_tag
 
 __all__ = ["client", "engine"]
@@ -30,6 +31,7 @@ import os, select, signal, sys
 from toolc.sandbox.docker import api_client, engine as docker_engine
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.host.owner import Owner
+from toolc.sandbox.host.start_folder import StartFolder
 from toolc.model.plan import Profile
 
 def die(*_):
@@ -113,7 +115,9 @@ def created(client: Client, engine: DockerEngine, owner: str) -> str:
     daemon = engine._connect()
     image = container.find_image(client, base_tag())
     assert image is not None
-    body = container_config.create_config(Profile(), python("pass"), daemon=daemon, image=image, owner=owner)
+    body = container_config.create_config(
+        Profile(), python("pass"), daemon=daemon, image=image, owner=owner, folder=StartFolder()
+    )
     return container.create_container(client, f"toolc-test-{os.urandom(4).hex()}", body)
 
 
@@ -139,17 +143,15 @@ def test_the_first_start_sweeps_only_dead_owners(
     assert set(foreign_and_living) <= set(remaining)
 
 
-def test_the_exit_status_of_the_janitors_command(
+def test_the_janitor_removes_the_containers_of_its_owner(
     client: Client, engine: DockerEngine, dead_owner: str, foreign_and_living: list[str]
 ) -> None:
     left = created(client, engine, dead_owner)
-    command = sweep.command(client, dead_owner)
-    assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 1
+    assert sweep.sweep_owner(client.socket_path, client.version_prefix, dead_owner)
     assert left not in containers(client)
-    assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 0
+    assert not sweep.sweep_owner(client.socket_path, client.version_prefix, dead_owner)
     assert set(foreign_and_living) <= set(containers(client))
 
 
-def test_the_janitors_command_succeeds_without_a_daemon(tmp_path: Path) -> None:
-    command = sweep.command(Client(str(tmp_path / "none.sock")), "owner")
-    assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 0
+def test_without_a_daemon_there_is_nothing_to_remove(tmp_path: Path) -> None:
+    assert not sweep.sweep_owner(str(tmp_path / "none.sock"), "", "owner")

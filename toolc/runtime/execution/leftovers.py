@@ -65,7 +65,7 @@ def _drafts() -> Iterator[Leftover]:
 
 def _runtime_folders() -> Iterator[Leftover]:
     for whose, folder in owner.directories():
-        yield _folder(whose, folder, partial(janitor_process.remove_owned, folder))
+        yield _folder(whose, folder, partial(janitor_process.remove_tree, folder))
 
 
 def _folder(whose: Owner, folder: Path, removed_by: Callable[[], object]) -> Leftover:

@@ -8,7 +8,7 @@
   Public: ``copies_location``, ``scratch_location``.
 - ``result_folder``: finds and reads files that a call wrote, with the access rights of the tool.
 - ``scratch``: creates private temporary folders, and removes stale ones.
-- ``scratch_sweep``: the program that cleans up the scratch folders of a dead process.
+- ``scratch_sweep``: cleans up the scratch folders of a dead process.
 
 May import: ``sandbox.host``, ``sandbox.base``, ``guest`` and ``model``.
 """

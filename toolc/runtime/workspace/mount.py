@@ -87,7 +87,7 @@ def scratch_location() -> Path:
 def copies_location() -> Path:
     """Return the folder for copies of workspaces: ``$XDG_STATE_HOME`` if it is set, by default ``/var/tmp``.
 
-    A tool can read the path of its workspace, so it must not be in a folder of toolc or in a home directory.
+    The daemon of an engine must find it, and it may become large.
     """
     chosen = Path(os.environ.get("XDG_STATE_HOME", ""))
     return chosen if chosen.is_absolute() else Path("/var/tmp")

@@ -13,9 +13,8 @@ from typing import Final
 
 from toolc.model.errors import InfrastructureError
 from toolc.runtime.workspace.mount import copies_location, scratch_location
-from toolc.runtime.workspace.scratch_sweep import COPY, roll_back_all, sweep, sweep_command
+from toolc.runtime.workspace.scratch_sweep import COPY, roll_back_all, sweep
 from toolc.sandbox.host import janitor
-from toolc.sandbox.host.neutral_folder import neutral_name
 from toolc.sandbox.host.owner import Owner
 
 _NUMBERS: Final = itertools.count(1)
@@ -46,9 +45,9 @@ def make_scratch(workspace: str) -> Path:
 def make_copy_folder(scratch: Path) -> Path:
     """Return a new empty folder for the copy of a workspace, which ``discard`` removes together with ``scratch``.
 
-    Its name is random, because a tool can read the path of its workspace. Raises ``OSError``.
+    Its name is random, so that no other user has created it. Raises ``OSError``.
     """
-    folder = copies_location() / neutral_name()
+    folder = copies_location() / os.urandom(8).hex()
     (scratch / COPY).symlink_to(folder)
     folder.mkdir(mode=0o700)
     return folder
@@ -75,7 +74,7 @@ def directories() -> Iterator[tuple[Owner, Path]]:
 @functools.cache
 def _stale_folders(directory: Path) -> tuple[Path, ...]:
     """Register this process's folder for removal, once. Return the folders of owners that have exited."""
-    janitor.register_folders(sweep_command(directory))
+    janitor.register("scratch", str(directory))
     return tuple(entry for owner, entry in directories() if entry != directory and owner.is_stale())
 
 

@@ -1,12 +1,11 @@
 """Roll back the interrupted commits of one owner, then remove its scratch folders.
 
-The contents were written by a tool and may have any depth and mode. The janitor runs ``main`` in a Python that has
-only the standard library and toolc's own folder, so this module imports nothing else.
+The contents were written by a tool and may have any depth and mode. The janitor uses this module too, so it imports
+only the standard library and modules that do the same.
 """
 
 import contextlib
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,11 +16,6 @@ from toolc.runtime.workspace.transaction.recovery import Unfinished, recover
 COPY: Final = "copy"
 """The link in a scratch folder to the folder with the copy of a workspace."""
 
-_PROGRAM: Final = (
-    "import sys; sys.path.append(sys.argv[1]); "
-    "from toolc.runtime.workspace.scratch_sweep import main; main(sys.argv[2])"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class SweepResult:
@@ -31,14 +25,9 @@ class SweepResult:
     unfinished: tuple[Unfinished, ...] = ()
 
 
-def sweep_command(directory: Path) -> list[str]:
-    """Return the janitor's command line to sweep an owner's ``directory``. Status 0: nothing was removed."""
-    return [sys.executable, "-I", "-S", "-c", _PROGRAM, str(Path(__file__).parents[3]), str(directory)]
-
-
-def main(directory: str) -> None:
-    """Sweep ``directory``; the entry point for the janitor."""
-    sys.exit(sweep(Path(directory)).removed)
+def sweep_owner(directory: str) -> bool:
+    """Sweep an owner's ``directory``, as the janitor does. Return whether anything was removed."""
+    return sweep(Path(directory)).removed
 
 
 def sweep(directory: Path) -> SweepResult:

@@ -18,6 +18,7 @@ Start reading in ``engine``, then ``sandbox``.
 - ``sdk``: calls of the docker SDK: build, pull, save, load and list images.
 - ``streams``: the stream to a guest: a socket in the container, or the attached stream.
 - ``sweep``: removes containers and volumes of dead processes; also a program.
+- ``ways``: the ways to start a container, and which ones are skipped.
 
 May import: ``sandbox``, ``host``, ``images`` and ``python``; ``guest``, ``data`` and ``model``. It must not import
 ``oci``.

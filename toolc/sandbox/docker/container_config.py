@@ -33,7 +33,7 @@ from toolc.sandbox.docker.daemon import (
 )
 from toolc.sandbox.docker.limits import MIN_MEMORY, capabilities_for
 from toolc.sandbox.host.kernel import overlay_options
-from toolc.sandbox.host.neutral_folder import NeutralFolder
+from toolc.sandbox.host.start_folder import StartFolder
 
 NOBODY: Final = 65534
 """The uid and gid of a tool that has no workspace."""
@@ -94,18 +94,17 @@ def overlay_obstacle(profile: Profile, daemon: Daemon) -> str | None:
     return None
 
 
-def hides_paths(profile: Profile, daemon: Daemon) -> bool:
-    """Return whether the folders of packages can be overlays, which show no paths of this host.
+def is_plain(profile: Profile, daemon: Daemon) -> bool:
+    """Return whether containers of ``profile`` run on this kernel, by a Docker daemon that maps and labels nothing.
 
-    Other daemons cannot mount them, or see other folders. gVisor shows no paths anyway.
+    Podman is excluded: it is mostly used with SELinux, which would log each attempt to use a file of toolc.
     """
     runtime = runtime_of(profile, daemon)
-    is_docker_of_root = not (daemon.podman or daemon.rootless or daemon.has_selinux)
-    is_local = daemon.kernel == os.uname().release
-    return is_docker_of_root and is_local and runtime is not None and runtime.isolation == "namespace"
+    is_on_this_kernel = runtime is not None and runtime.isolation == "namespace" and daemon.kernel == os.uname().release
+    return is_on_this_kernel and not (daemon.podman or daemon.remaps_users or daemon.has_selinux)
 
 
-def runtime_makes_network(profile: Profile, daemon: Daemon, image: "LocalImage") -> bool:
+def runtime_makes_network(profile: Profile, daemon: Daemon) -> bool:
     """Return whether the runtime makes the network namespace of a container, without the network code of the daemon.
 
     The namespace has a loopback interface only, as with the daemon's network ``none``. But a start takes half the
@@ -114,37 +113,20 @@ def runtime_makes_network(profile: Profile, daemon: Daemon, image: "LocalImage")
     The daemon then writes no ``/etc/hosts`` and ``/etc/resolv.conf``, so it must be able to mount those of toolc.
     Before version 1.1, runc cannot mount a file of a private folder if it maps users.
     """
-    return image.has_folder and not daemon.remaps_users and hides_paths(profile, daemon)
+    return is_plain(profile, daemon) and not daemon.rootless
 
 
-def needs_folder(profile: Profile, daemon: Daemon, image: "LocalImage") -> bool:
-    """Return whether a container of ``profile`` has mounts whose sources must be named by a neutral folder."""
-    is_overlay = profile.workspace is not None and profile.workspace.mode == "overlay"
-    has_overlays = bool(image.binds and hides_paths(profile, daemon))
-    return is_overlay or has_overlays or daemon.podman or runtime_makes_network(profile, daemon, image)
-
-
-def overlay_volume(mount: Mount, folder: NeutralFolder, owner: str) -> JsonObject:
+def overlay_volume(mount: Mount, folder: StartFolder, owner: str) -> JsonObject:
     """Return an anonymous volume for the workspace overlay, which is removed with its container.
 
     The lower directory is a path below ``/proc`` of this process. Only a daemon on this machine can see it, and it
     remains the same folder even if another process renames it.
     """
     named = replace(mount, scratch=folder.link(mount.scratch))
-    options = ["nosuid", "nodev", *overlay_options(named, folder.link(mount.pinned))]
-    return _overlay("/workspace", options, owner)
-
-
-def _read_only_overlay(source: str, target: str, folder: NeutralFolder, owner: str) -> JsonObject:
-    """Return an anonymous volume that shows a folder of the host. An overlay has at least two layers."""
-    options = ["ro", "nosuid", "nodev", f"lowerdir={folder.link(source)}:{folder.folder()}", "redirect_dir=nofollow"]
-    return _overlay(target, options, owner)
-
-
-def _overlay(target: str, options: Sequence[str], owner: str) -> JsonObject:
-    driver: JsonValue = {"Name": "local", "Options": {"type": "overlay", "device": "overlay", "o": ",".join(options)}}
+    options = ",".join(["nosuid", "nodev", *overlay_options(named, folder.link(mount.pinned))])
+    driver: JsonValue = {"Name": "local", "Options": {"type": "overlay", "device": "overlay", "o": options}}
     settings: JsonObject = {"NoCopy": True, "Labels": {OWNER_LABEL: owner}, "DriverConfig": driver}
-    return {"Type": "volume", "Target": target, "VolumeOptions": settings}
+    return {"Type": "volume", "Target": "/workspace", "VolumeOptions": settings}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +142,8 @@ class LocalImage:
     """An image that this daemon has: its id, and the paths of its ``VOLUME`` instructions, which would be writable.
 
     ``ours`` is True for images that toolc has built, which contain a Python for the guest. ``command`` starts that
-    Python. ``binds`` are host folders (source, target) that are shown read-only in its sandboxes, those in
-    ``plain_binds`` never as an overlay. ``names`` are the names of the image's content. ``has_folder``: the daemon can
-    probably mount what a neutral folder names.
+    Python. ``binds`` are folders of the store (source, target) that are shown read-only in its sandboxes. ``names`` are
+    the names of the image's content.
     """
 
     id: str
@@ -171,12 +152,6 @@ class LocalImage:
     command: tuple[str, ...] = ("python3",)
     binds: tuple[tuple[str, str], ...] = ()
     names: tuple[str, ...] = ()
-    plain_binds: tuple[tuple[str, str], ...] = ()
-    has_folder: bool = True
-
-    def without_folder(self) -> "LocalImage":
-        """Return this image for a daemon that cannot mount what a neutral folder names, such as ``binds``."""
-        return replace(self, binds=(), plain_binds=(*self.plain_binds, *self.binds), has_folder=False)
 
 
 def user_of(profile: Profile, daemon: Daemon) -> User:
@@ -219,22 +194,25 @@ def runtime_of(profile: Profile, daemon: Daemon) -> Runtime | None:
 
 
 def create_config(
-    profile: Profile, arguments: Sequence[str], *, daemon: Daemon, image: LocalImage, owner: str,
-    folder: NeutralFolder | None = None,
+    profile: Profile, arguments: Sequence[str], *, daemon: Daemon, image: LocalImage, owner: str, folder: StartFolder,
+    has_files: bool = False,
 ) -> JsonObject:  # fmt: skip
     """Return the configuration of a container with the label ``owner``. It removes itself when it ends.
 
-    ``folder`` names the sources of its mounts, if ``needs_folder``. Raises ``InfrastructureError``.
+    What its mounts refer to is created in ``folder``. ``has_files``: toolc's files with names are mounted, and
+    ``runtime_makes_network``. Raises ``InfrastructureError``.
     """
     user = user_of(profile, daemon)
     labels: JsonObject = {OWNER_LABEL: owner}
     command: list[JsonValue] = [*arguments, *guest_arguments(profile, daemon)]
-    without_network = folder is not None and runtime_makes_network(profile, daemon, image)
     # Podman rejects DNS options without a network.
-    names = {} if daemon.podman or without_network else _names(profile)
-    mounts = _mounts(profile, daemon, image, owner, folder)
-    if folder and not names:
-        mounts += [_bind(folder.file(text), path, read_only=True) for path, text in _files(profile, daemon).items()]
+    names = {} if daemon.podman or has_files else _names(profile)
+    read_only = [*image.binds]
+    for source, _ in image.binds:
+        folder.link(source)  # so that the store sees that it is in use
+    if not names:
+        read_only += [(folder.file(text), path) for path, text in _files(profile, daemon).items()]
+    mounts = [*_workspace(profile, folder, owner), *(_bind(*each, read_only=True) for each in read_only)]
     return {
         "Image": image.id,
         "Entrypoint": [*image.command],
@@ -250,7 +228,7 @@ def create_config(
         "AttachStderr": True,
         "Tty": False,
         "Healthcheck": {"Test": ["NONE"]},
-        **({"NetworkDisabled": True} if without_network else {}),
+        **({"NetworkDisabled": True} if has_files else {}),
         "HostConfig": _host_config(profile, daemon, image, user) | names | {"Mounts": mounts},
     }
 
@@ -282,19 +260,6 @@ def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User
         "Tmpfs": _tmpfs(profile, daemon, image, user),
         **_sysctls(profile),
     }
-
-
-def _mounts(
-    profile: Profile, daemon: Daemon, image: LocalImage, owner: str, folder: NeutralFolder | None
-) -> list[JsonValue]:
-    plain, overlaid = [*image.plain_binds], []
-    if folder and hides_paths(profile, daemon):
-        overlaid = [_read_only_overlay(*each, folder, owner) for each in image.binds]
-    else:
-        plain += image.binds
-    return [
-        *_workspace(profile, folder, owner), *overlaid, *(_bind(*each, read_only=True) for each in plain),
-    ]  # fmt: skip
 
 
 def _ulimits(daemon: Daemon) -> list[JsonValue]:
@@ -400,11 +365,11 @@ def _tmpfs(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> J
     return {**read_only, **{path: podman_tmpfs_options(each) for path, each in mounts.items()}}
 
 
-def _workspace(profile: Profile, folder: NeutralFolder | None, owner: str) -> list[JsonValue]:
+def _workspace(profile: Profile, folder: StartFolder, owner: str) -> list[JsonValue]:
     mount = profile.workspace
     if mount is None or not mount.source:
         return []
-    if folder and mount.mode == "overlay":
+    if mount.mode == "overlay":
         return [overlay_volume(mount, folder, owner)]
     return [_bind(mount.source, "/workspace", read_only=mount.mode == "ro")]
 
@@ -426,10 +391,7 @@ def can_mount_later(profile: Profile, daemon: Daemon) -> bool:
     SELinux and Podman are excluded, because there a daemon labels what it mounts. So are read-only workspaces in a file
     system with flags that only some runtimes keep in a read-only bind. Raises ``OSError`` if the workspace was removed.
     """
-    runtime = runtime_of(profile, daemon)
-    is_on_this_kernel = runtime is not None and runtime.isolation == "namespace" and daemon.kernel == os.uname().release
-    is_plain = not (daemon.podman or daemon.rootless or daemon.remaps_users or daemon.has_selinux)
-    if profile.workspace is None or os.geteuid() != 0 or not (is_on_this_kernel and is_plain):
+    if profile.workspace is None or os.geteuid() != 0 or daemon.rootless or not is_plain(profile, daemon):
         return False
     return profile.workspace.mode == "rw" or not os.statvfs(profile.workspace.source).f_flag & _DROPPED
 

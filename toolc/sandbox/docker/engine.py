@@ -13,6 +13,7 @@ import time
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Final
 
@@ -32,26 +33,17 @@ from toolc.sandbox.docker.container import (
 from toolc.sandbox.docker.daemon import Daemon, connect
 from toolc.sandbox.docker.images import Images, ResolvedImage, missing_image, name_of
 from toolc.sandbox.docker.sandbox import DockerSandbox
-from toolc.sandbox.docker.streams import AttachedStream, GuestListener, GuestSocketStream
-from toolc.sandbox.host import janitor, mounts, store
-from toolc.sandbox.host.kernel import kernel_kills, prepare_overlay, retry_transient
+from toolc.sandbox.docker.streams import AttachedStream, GuestSocketStream
+from toolc.sandbox.docker.ways import WAYS, Way, Ways
+from toolc.sandbox.host import janitor, mounts, start_folder, store
+from toolc.sandbox.host.kernel import kernel_kills, prepare_overlay
 from toolc.sandbox.host.mount_helper import MountHelper
-from toolc.sandbox.host.neutral_folder import NeutralFolder, NeutralFolderError
 from toolc.sandbox.host.owner import Owner
+from toolc.sandbox.host.start_folder import StartFolder
 from toolc.sandbox.python.packages import packages_of
 
 LATE_SECONDS: Final = 600.0
 """How long the removal of a container is tried again after the daemon did not respond to a request, in seconds."""
-
-NO_OVERLAY: Final = "failed to mount local volume"
-"""What the daemon says if it cannot mount an overlay."""
-
-MOUNTED_FILES: Final = ("/etc/hosts", "/etc/resolv.conf")
-"""The mount points of files in a neutral folder."""
-
-
-class UnseenFolderError(ApiError):
-    """The daemon cannot mount something in a neutral folder."""
 
 
 class DockerEngine:
@@ -69,10 +61,7 @@ class DockerEngine:
         self.closings = 0
         self._sandboxes: weakref.WeakSet[DockerSandbox] = weakref.WeakSet()
         self._images = Images()
-        # The ids of images in whose containers the daemon cannot mount a socket.
-        self._without_socket: set[str] = set()
-        # The ids of images in whose containers the daemon cannot mount what a neutral folder names.
-        self._without_folder: set[str] = set()
+        self._ways = Ways()
         # Containers that may still appear because the daemon did not respond: until when, by name.
         self._late: dict[str, float] = {}
         # More concurrent starts than this slow each other down.
@@ -234,80 +223,42 @@ class DockerEngine:
             raise _start_error(Profile(), image.name, error) from error
 
     def _start(self, daemon: Daemon, profile: Profile, arguments: Sequence[str], image: ResolvedImage) -> DockerSandbox:
-        without_folder = replace(image, local=image.local.without_folder())
-        if image.local.id not in self._without_folder:
-            try:
-                return self._start_streaming(daemon, profile, arguments, image)
-            except NeutralFolderError:
-                # There may be room again for the next start.
-                return self._start_streaming(daemon, profile, arguments, without_folder)
-            except UnseenFolderError:
-                pass
-            except ApiError as error:
-                if not image.local.binds or NO_OVERLAY not in str(error):
-                    raise
-        sandbox = self._start_streaming(daemon, profile, arguments, without_folder)
-        self._without_folder.add(image.local.id)
-        return sandbox
-
-    def _start_streaming(
-        self, daemon: Daemon, profile: Profile, arguments: Sequence[str], image: ResolvedImage
-    ) -> DockerSandbox:
-        if image.local.id not in self._without_socket and streams.uses_socket(profile, arguments, daemon):
-            listener = streams.listen()
-            if listener is not None:
-                return self._start_with(listener, daemon, profile, arguments, image)
-        return retry_transient(lambda: self._start_once(daemon, profile, arguments, image), ApiError)
-
-    def _start_with(
-        self, listener: GuestListener, daemon: Daemon, profile: Profile, arguments: Sequence[str], image: ResolvedImage
-    ) -> DockerSandbox:
-        """Start a sandbox that uses a socket; start it without one if the daemon refuses the socket."""
-        words, mounted = (*arguments, streams.ARGUMENT), replace(image, local=listener.mounted_in(image.local))
-        with contextlib.ExitStack() as undo:
-            undo.callback(listener.close)
-            try:
-                sandbox = retry_transient(lambda: self._start_once(daemon, profile, words, mounted, listener), ApiError)
-            except ApiError as error:
-                if error.status == 0:
-                    raise
-            else:
-                undo.pop_all()
-                return sandbox
-        sandbox = retry_transient(lambda: self._start_once(daemon, profile, arguments, image), ApiError)
-        self._without_socket.add(image.local.id)
-        return sandbox
+        ways = [way for way in WAYS if way.fits(profile, arguments, daemon)]
+        return self._ways.start(image.local.id, ways, partial(self._start_once, daemon, profile, arguments, image))
 
     def _start_once(
-        self, daemon: Daemon, profile: Profile, arguments: Sequence[str], image: ResolvedImage,
-        listener: GuestListener | None = None,
-    ) -> DockerSandbox:  # fmt: skip
+        self, daemon: Daemon, profile: Profile, arguments: Sequence[str], image: ResolvedImage, way: Way
+    ) -> DockerSandbox:
         user = container_config.user_of(profile, daemon)
         if profile.workspace and profile.workspace.mode == "overlay":
             prepare_overlay(profile.workspace, *map(int, user.spec.split(":")))
         client, owner = daemon.client, Owner.current().label()
-        janitor.register(sweep.command(client, owner))
+        janitor.register("container", client.socket_path, client.version_prefix, owner)
         events = self._event_stream(daemon, owner)
         self._remove_late(client)
         # The name is chosen here, so that the container can be removed even if the response to its creation is lost.
         name = f"toolc-{os.urandom(8).hex()}"
         kills = kernel_kills() if daemon.kernel == os.uname().release else None
+        folder = StartFolder()
         with self._starting, contextlib.ExitStack() as undo:
-            folder = NeutralFolder.create() if container_config.needs_folder(profile, daemon, image.local) else None
-            if folder:
-                undo.callback(folder.close)
+            undo.callback(folder.close)
+            local, listener = image.local, None
+            if way.has_socket:
+                listener = streams.listen(folder)
+                undo.callback(listener.close)
+                arguments, socket = (*arguments, streams.ARGUMENT), (str(listener.folder), streams.FOLDER)
+                local = replace(local, binds=(*local.binds, socket))
             body = container_config.create_config(
-                profile, arguments, daemon=daemon, image=image.local, owner=owner, folder=folder
+                profile, arguments, daemon=daemon, image=local, owner=owner, folder=folder, has_files=way.has_files
             )
             undo.push(lambda _, error, __: self._discard(client, name, error))
-            with _mount_errors(folder):
-                container = create_container(client, name, body)
-                undo.callback(events.unwatch, container)
-                events.watch(container)
-                attached = AttachedStream(attach_container(client, container)[0])
-                undo.callback(attached.close)
-                created = perf_counter()
-                start_container(client, container)
+            container = create_container(client, name, body)
+            undo.callback(events.unwatch, container)
+            events.watch(container)
+            attached = AttachedStream(attach_container(client, container)[0])
+            undo.callback(attached.close)
+            created = perf_counter()
+            start_container(client, container)
             process = self._open_process(client, container, profile)
             if process >= 0:
                 undo.callback(os.close, process)
@@ -378,24 +329,11 @@ class DockerEngine:
                 self._events = EventStream(daemon.client, owner)
                 with contextlib.suppress(ApiError):
                     if first:
-                        streams.remove_stale_folders()
                         sweep.sweep(daemon.client, sweep.is_stale)
+                        start_folder.remove_stale()
                     # A daemon that stops loses track of the volumes of its containers.
                     sweep.sweep_volumes(daemon.client, lambda label: label == owner or sweep.is_stale(label))
             return self._events
-
-
-@contextlib.contextmanager
-def _mount_errors(folder: NeutralFolder | None) -> Iterator[None]:
-    """Raise an ``ApiError`` about a mount of ``folder`` as an ``UnseenFolderError``."""
-    try:
-        yield
-    except ApiError as error:
-        # Docker Desktop names its own path instead, but also the mount point.
-        names = (folder.path.name, *MOUNTED_FILES) if folder else ()
-        if error.status and any(name in str(error) for name in names):
-            raise UnseenFolderError(str(error), error.status) from error
-        raise
 
 
 def _known_failure(profile: Profile, daemon: Daemon) -> str | None:

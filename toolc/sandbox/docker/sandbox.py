@@ -13,7 +13,7 @@ from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.container import EventStream, remove_container
 from toolc.sandbox.docker.streams import AttachedStream, GuestSocketStream
 from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE, oom_kill_possible
-from toolc.sandbox.host.neutral_folder import NeutralFolder
+from toolc.sandbox.host.start_folder import StartFolder
 
 _GRACE: Final = 0.5
 """How long a guest may run after its stream is closed before it is killed, in seconds."""
@@ -36,7 +36,7 @@ class DockerSandbox:
     how often its kernel had run out of memory before the start; None if that is not this host's kernel.
     ``stream`` is the stream to the guest, which may be ``attached``, the daemon's own stream. ``remove_later`` gets
     the container's ID if it cannot be removed now. ``process`` is a descriptor of process 1 (pidfd_open(2)), -1 if it
-    is not needed. ``folder`` has links to the sources of its mounts.
+    is not needed. ``folder`` has what its mounts refer to.
     """
 
     container: str
@@ -50,8 +50,8 @@ class DockerSandbox:
     stream: AttachedStream | GuestSocketStream
     events: EventStream
     remove_later: Callable[[str], None]
+    folder: StartFolder
     process: int = -1
-    folder: NeutralFolder | None = None
 
     def __post_init__(self) -> None:
         self._watch = self.events.watch(self.container)
@@ -138,9 +138,8 @@ class DockerSandbox:
                 self._kill()
             self._removed = True
         finally:
-            # Also if the daemon does not answer: only a start needs the links.
-            if self.folder:
-                self.folder.close()
+            # Also if the daemon does not answer: only a start needs it.
+            self.folder.close()
 
     def _kill(self) -> None:
         self._killed = self._watch.exit_status is None

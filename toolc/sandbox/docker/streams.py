@@ -2,19 +2,18 @@
 
 The daemon's own stream is copied by two of its programs, 32 KiB at a time: each message wakes both. So toolc mounts
 a folder with a socket into the container, and process 1 first moves its stdin and stdout to that socket. Then the
-listening socket is closed and its folder removed. If process 1 cannot connect (because the daemon shows another
+listening socket is closed and its folder removed. Other users cannot reach the socket, because the folder is in that of
+the start, which only this user and root can enter. If process 1 cannot connect (because the daemon shows another
 folder, or a security module forbids it), it reports that on the daemon's stream and continues to use it.
 """
 
 import contextlib
-import itertools
 import os
 import select
 import socket
 import struct
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -22,10 +21,9 @@ from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS, CANNOT_CONNECT
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 from toolc.sandbox.base import SocketStream
-from toolc.sandbox.docker.container_config import LocalImage, runtime_of
+from toolc.sandbox.docker.container_config import is_plain
 from toolc.sandbox.docker.daemon import Daemon
-from toolc.sandbox.host.janitor_process import RECORD, remove_neutral
-from toolc.sandbox.host.owner import Owner, dead_directories, shared_directory
+from toolc.sandbox.host.start_folder import StartFolder
 
 _HEADER: Final = struct.Struct(">BxxxI")
 """The header of each frame: the output and the number of bytes (API reference, "Stream format")."""
@@ -43,8 +41,6 @@ _NAME: Final = "wire"
 
 ARGUMENT: Final = f"wire={FOLDER}/{_NAME}"
 """The argument of process 1 with the path of the socket (see ``toolc.guest.bundle``)."""
-
-_NUMBERS: Final = itertools.count(1)
 
 
 class Demultiplexer:
@@ -124,47 +120,36 @@ class AttachedStream(SocketStream):
 def uses_socket(profile: Profile, arguments: Sequence[str], daemon: Daemon) -> bool:
     """Return whether process 1 with ``arguments`` is a guest that can probably reach a socket.
 
-    A sandbox with another kernel cannot reach a socket of this one. Podman is excluded: it is mostly used with
-    SELinux, which would log each attempt.
+    A sandbox with another kernel cannot reach a socket of this one.
     """
-    runtime = runtime_of(profile, daemon)
-    return (
-        any(word.endswith(BOOTSTRAP_ARGUMENTS[-1]) for word in arguments)
-        and runtime is not None
-        and runtime.isolation == "namespace"
-        and daemon.kernel == os.uname().release
-        and not (daemon.podman or daemon.remaps_users or daemon.has_selinux)
-    )
+    return any(word.endswith(BOOTSTRAP_ARGUMENTS[-1]) for word in arguments) and is_plain(profile, daemon)
 
 
 class GuestListener:
     """The listening socket of one container: created before the container, closed once process 1 has connected."""
 
     def __init__(self, folder: Path) -> None:
-        """Listen in ``folder``, which is empty, and is removed by ``close``. Raises ``OSError``."""
-        self._folder = folder
+        """Listen in ``folder``, which does not exist yet, and is removed by ``close``. Raises ``OSError``."""
+        self.folder = folder
+        folder.mkdir()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self._listen()
         except OSError:
-            self._socket.close()
+            self.close()
             raise
 
     def _listen(self) -> None:
-        descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             # An address has at most 107 bytes, which the path of the folder may exceed (unix(7)).
             self._socket.bind(f"/proc/self/fd/{descriptor}/{_NAME}")
         finally:
             os.close(descriptor)
-        self._folder.chmod(0o755)
-        (self._folder / _NAME).chmod(0o666)
+        self.folder.chmod(0o755)
+        (self.folder / _NAME).chmod(0o666)
         self._socket.settimeout(0)
         self._socket.listen(1)
-
-    def mounted_in(self, image: LocalImage) -> LocalImage:
-        """Return ``image`` with this socket mounted in its sandboxes."""
-        return replace(image, plain_binds=((str(self._folder), FOLDER),))
 
     def fileno(self) -> int:
         """Return the descriptor to poll for a connection."""
@@ -184,41 +169,16 @@ class GuestListener:
     def close(self) -> None:
         """Stop listening and remove the folder. Calling it again has no effect."""
         self._socket.close()
-        with contextlib.suppress(OSError):
-            (self._folder / _NAME).unlink()
-        shared = shared_directory()
-        # A process that has it mounted can read its last path: it must name neither this process nor toolc's folder.
-        for folder in (shared.parent, shared):
+        # This needs no descriptor: there may be none left.
+        for remove, path in ((os.unlink, self.folder / _NAME), (os.rmdir, self.folder)):
             with contextlib.suppress(OSError):
-                self._folder = self._folder.rename(folder / f"{_NAME}-{os.urandom(8).hex()}")
-                break
-        _remove(self._folder)
+                remove(path)
 
 
-def listen() -> GuestListener | None:
-    """Return a socket for a container that is to be created; None if it cannot be created.
-
-    Other users cannot enter this process's own folder: only processes in the container, or of its user, reach the
-    socket.
-    """
-    folder = Owner.current().directory() / f"{_NAME}-{next(_NUMBERS)}"
-    with contextlib.suppress(OSError):
-        folder.mkdir()
-        try:
-            return GuestListener(folder)
-        except OSError:
-            _remove(folder)
-    return None
-
-
-def remove_stale_folders() -> None:
-    """Remove the folders of processes that are known to be dead, and their neutral folders."""
-    for _, directory in dead_directories():
-        for record in directory.glob(f"{RECORD}*"):
-            remove_neutral(record)
-    for directory in (shared_directory(), *(each for _, each in dead_directories())):
-        for folder in directory.glob(f"{_NAME}-*"):
-            _remove(folder)
+def listen(folder: StartFolder) -> GuestListener:
+    """Return a socket for a container that is to be created, in ``folder``. Raises ``StartFolderError``."""
+    with folder.new() as path:
+        return GuestListener(path)
 
 
 class GuestSocketStream:
@@ -272,10 +232,3 @@ class GuestSocketStream:
         self._stream = stream
         self._listener.close()
         self._either.close()
-
-
-def _remove(folder: Path) -> None:
-    # This needs no descriptor: there may be none left.
-    for remove, path in ((os.unlink, folder / _NAME), (os.rmdir, folder)):
-        with contextlib.suppress(OSError):
-            remove(path)

@@ -1,11 +1,9 @@
 """Remove the containers of dead owners. The janitor and the first start of the next process run it."""
 
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
@@ -25,18 +23,9 @@ ID_LENGTH: Final = 12
 QUIET_SECONDS: Final = 0.5
 """How long a create request may still run after its client died, in seconds."""
 
-_BOOT = "import sys; sys.path.append(sys.argv[1]); from toolc.sandbox.docker.sweep import main; main()"
 
-
-def command(client: Client, owner: str) -> list[str]:
-    """Return the command for the janitor that removes everything that ``owner`` has left."""
-    root = str(Path(__file__).resolve().parents[3])
-    return [sys.executable, "-I", "-S", "-c", _BOOT, root, client.socket_path, client.version_prefix, owner]
-
-
-def main() -> None:
-    """Run as the janitor's command: exit with 0 if there was nothing to remove, else with 1."""
-    _, _, socket_path, version_prefix, owner = sys.argv
+def sweep_owner(socket_path: str, version_prefix: str, owner: str) -> bool:
+    """Remove everything that ``owner`` has left; return whether there may be more. The janitor calls it."""
     client = Client(socket_path, version_prefix)
     try:
         found = sweep(client, lambda label: label == owner)
@@ -45,8 +34,8 @@ def main() -> None:
         found += sweep_volumes(client, lambda label: label == owner)
     except ApiError as error:
         # A daemon whose socket was removed, or may no longer be used, removes nothing; any other may be back soon.
-        sys.exit(0 if isinstance(error.__cause__, FileNotFoundError | PermissionError) else 1)
-    sys.exit(1 if found else 0)
+        return not isinstance(error.__cause__, FileNotFoundError | PermissionError)
+    return found > 0
 
 
 def is_stale(label: str) -> bool:

@@ -1,18 +1,17 @@
-"""What every engine needs of this machine. ``janitor_process``, ``mount_helper_process`` and ``store_sweep``
-import the standard library only.
+"""What every engine needs of this machine. ``janitor_process`` and ``mount_helper_process`` import the standard
+library only.
 
 - ``cgroups``: control groups: which controllers work, memory events, OOM kills. Public: ``trees``.
-- ``janitor``: starts the process that cleans up after this one, and what it must remove. Public: ``register_folders``.
-- ``janitor_process``: the program of the janitor. Public: ``remove_owned``, ``remove_tree``.
+- ``janitor``: starts the process that cleans up after this one, and what it must remove. Public: ``register``.
+- ``janitor_process``: the program of the janitor. Public: ``remove_tree``.
 - ``kernel``: OOM kills of the host, transient errors at a start (``retry_transient``), overlay mounts. Public:
   ``available_memory``.
 - ``mount_helper``: ``MountHelper``: mounts a workspace in a sandbox that already runs.
 - ``mount_helper_process``: the program of the mount helper.
 - ``mounts``: detached mounts with flags and mapped ids; mount namespaces of threads.
-- ``neutral_folder``: a folder with a random name, for paths that a sandbox can read in its list of mounts. Public:
-  ``NeutralFolder``, ``neutral_name``.
 - ``owner``: ``Owner``: the process of a sandbox, and whether it is dead; runtime folders. Start reading here. Public:
   ``directories``, ``shared_directory``.
+- ``start_folder``: ``StartFolder``: the links and files that the mounts of a container refer to.
 - ``store``: unpacked images, packages and notes on disk: folder, locks, removal. Public: ``scratch_folders``.
 - ``store_sweep``: removes unfinished entries of the store. Public: ``remove``.
 

@@ -1,84 +1,109 @@
-"""The janitor's program: ``python -I -S janitor_process.py DIRECTORY``.
+"""The janitor's program: ``python -I -S janitor_process.py DIRECTORY``. It removes what its owner left.
 
-It reads commands from stdin, one JSON array per line. The first element of each array is one of ``COMMAND_SCHEMA``,
-what the command removes; the others are the command. The file is run by its path, so it imports only the standard
-library. It knows nothing about engines.
+It reads from stdin what may be left, one JSON array per line: a kind of ``KINDS`` and arguments of its function. The
+file is run by its path, and a janitor waits as long as its owner lives, so until then it has only the standard library.
 """
 
 from __future__ import annotations
 
-import contextlib
+import importlib
 import json
 import os
+import select
 import shutil
-import subprocess
+import signal
 import sys
 import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 DEADLINE_SECONDS: Final = 10.0
-"""How long all commands, and each one, may wait, in seconds.
+"""How long all removals, and each one, may wait, in seconds.
 
-What is left then is for the next process, or ``toolc gc``. Time in which a command makes progress does not count:
+What is left then is for the next process, or ``toolc gc``. Time in which a removal makes progress does not count:
 rolling back a large commit may take long.
 """
 
 MAX_SECONDS: Final = 900.0
-"""How long one command may run, in seconds."""
+"""How long one removal may run, in seconds."""
 
 PAUSE_SECONDS: Final = 0.05
 
-RECORD: Final = "neutral-"
-"""The names of links in an owner's runtime folder to folders that are removed with it begin with this."""
+KINDS: Final = {
+    "container": "toolc.sandbox.docker.sweep",
+    "control group": "toolc.sandbox.oci.sweep",
+    "store": "toolc.sandbox.host.store_sweep",
+    "scratch": "toolc.runtime.workspace.scratch_sweep",
+}
+"""What an owner may leave, in the order of removal: a runtime whose folders are removed while it starts a sandbox may
+leave more behind.
 
-COMMAND_SCHEMA: Final = ("sandboxes", "folders")
-"""The kinds of commands in the order of removal: sandboxes first, because they use the folders."""
+The module of each kind has a function ``sweep_owner``, which returns whether anything was left. The module, and what
+it imports, needs no package from elsewhere.
+"""
 
 
 def main() -> None:
-    """Wait until stdin ends, run each command until it finds nothing to remove twice, and remove DIRECTORY."""
+    """Wait until stdin ends, remove everything of each kind until nothing is left, and remove DIRECTORY."""
     os.closerange(3, 65536)
     os.chdir("/")
-    commands = _read_commands()
-    if sweep(commands, time.monotonic() + DEADLINE_SECONDS):
-        remove_owned(Path(sys.argv[1]))
+    removals = read_removals(sys.stdin.buffer.read())
+    sys.path.append(str(Path(__file__).resolve().parents[3]))
+    if sweep(removals, time.monotonic() + DEADLINE_SECONDS):
+        remove_tree(Path(sys.argv[1]))
 
 
-def sweep(commands: list[list[str]], deadline: float) -> bool:
-    """Run all commands until each has exited with 0 twice in a row; return False after ``deadline`` (monotonic)."""
+def read_removals(text: bytes) -> list[Callable[[], bool]]:
+    """Return what to do for the lines in ``text``, in the order of ``KINDS``."""
+    # If the owner died while writing a line, it had not created that yet.
+    entries = [json.loads(line) for line in text.split(b"\n")[:-1]]
+    entries.sort(key=lambda entry: [*KINDS].index(entry[0]))
+    return [partial(_remove, *entry) for entry in entries]
+
+
+def _remove(kind: str, *arguments: str) -> bool:
+    return bool(importlib.import_module(KINDS[kind]).sweep_owner(*arguments))
+
+
+def sweep(removals: Sequence[Callable[[], bool]], deadline: float) -> bool:
+    """Run all removals until each has found nothing twice in a row; return False after ``deadline`` (monotonic)."""
     quiet = 0
     while quiet < 2 and time.monotonic() < deadline:
         found = False
-        for argv in commands:
+        for remove in removals:
             began = time.monotonic()
-            ended = _run(argv)
-            found |= ended != 0
-            if ended is not None:
+            status = _run(remove)
+            found |= status != 0
+            if status is not None:
                 deadline += time.monotonic() - began
         quiet = 0 if found else quiet + 1
         time.sleep(PAUSE_SECONDS if quiet < 2 else 0)
     return quiet == 2
 
 
-def _run(argv: list[str]) -> int | None:
-    """Return a command's exit status; None if it hangs, for example because its daemon does."""
-    try:
-        process = subprocess.Popen(argv)
-    except OSError:
-        return None
+def _run(remove: Callable[[], bool]) -> int | None:
+    """Run a removal in a child process. Return 0 if it found nothing; None if it hangs, for example with its daemon."""
+    pid = os.fork()
+    if pid == 0:
+        status = 2
+        try:
+            status = int(remove())
+        finally:
+            os._exit(status)
+    process = os.pidfd_open(pid)
     used = 0
     began = worked = time.monotonic()
-    while True:
-        try:
-            return process.wait(DEADLINE_SECONDS / 10)
-        except subprocess.TimeoutExpired:
-            now, before, used = time.monotonic(), used, _ticks(process.pid)
-            worked = worked if used == before else now
-            if now - worked >= DEADLINE_SECONDS or now - began >= MAX_SECONDS:
-                process.kill()
-                process.wait()
-                return None
+    while not select.select([process], [], [], DEADLINE_SECONDS / 10)[0]:
+        now, before, used = time.monotonic(), used, _ticks(pid)
+        worked = worked if used == before else now
+        if now - worked >= DEADLINE_SECONDS or now - began >= MAX_SECONDS:
+            os.kill(pid, signal.SIGKILL)
+            break
+    os.close(process)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return None if status < 0 else status
 
 
 def _ticks(pid: int) -> int:
@@ -90,64 +115,20 @@ def _ticks(pid: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
-def remove_owned(directory: Path) -> bool:
-    """Remove an owner's runtime folder, and the neutral folders that it records. Return as ``remove_tree`` does."""
-    for record in _records(directory):
-        remove_neutral(record)
-    return remove_tree(directory)
-
-
-def neutral_folders(directory: Path) -> list[Path]:
-    """Return the folders that an owner's runtime folder records (``toolc.sandbox.host.neutral_folder``)."""
-    return [record.readlink() for record in _records(directory)]
-
-
-def remove_neutral(record: Path) -> None:
-    """Remove a recorded folder, then its record. Calling it again has no effect.
-
-    The record stays if the folder cannot be removed, for example because there are too many open files.
-    """
-    folder = _recorded(record)
-    with contextlib.suppress(OSError):
-        if folder is None or remove_tree(folder):
-            record.unlink()
-
-
-def _recorded(record: Path) -> Path | None:
-    """Return the folder of a record; None if it does not exist, or is not a neutral folder of this user."""
-    try:
-        folder = record.readlink()
-        is_ours = folder.lstat().st_uid == os.geteuid()
-    except OSError:
-        return None
-    return folder if is_ours and f"{RECORD}{folder.name}" == record.name else None
-
-
-def _records(directory: Path) -> list[Path]:
-    return [each for each in directory.glob(f"{RECORD}*") if each.is_symlink()]
-
-
 def remove_tree(directory: Path) -> bool:
     """Remove a folder and its content; return False if that failed, for example because of a mount in it."""
-    if not directory.is_absolute() or _has_mounts(directory):
+    if not directory.is_absolute() or has_mounts(directory):
         return False
     shutil.rmtree(directory, ignore_errors=True)
     return not directory.exists()
 
 
-def _has_mounts(directory: Path) -> bool:
+def has_mounts(directory: Path) -> bool:
     """Return whether a mount is at or below ``directory`` (proc_pid_mountinfo(5)); removal would empty it."""
     mounts = Path("/proc/self/mountinfo").read_bytes().splitlines()
     points = (line.split(b" ")[4].decode("unicode_escape").encode("latin-1") for line in mounts)
     prefix = os.fsencode(directory)
     return any(point == prefix or point.startswith(prefix + b"/") for point in points)
-
-
-def _read_commands() -> list[list[str]]:
-    # If the owner died while writing a line, it had not acted on that command yet.
-    lines = sys.stdin.buffer.read().split(b"\n")[:-1]
-    words = sorted((json.loads(line) for line in lines), key=lambda words: COMMAND_SCHEMA.index(words[0]))
-    return [argv for _, *argv in words]
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ def prepare_overlay(mount: Mount, uid: int, gid: int) -> None:
     try:
         like = Path(mount.pinned or mount.source).stat()
         for name in ("upper", "work"):
-            (scratch / name).mkdir(mode=0o700)
+            (scratch / name).mkdir(mode=0o700, exist_ok=True)
             if (uid, gid) != (os.geteuid(), os.getegid()):
                 os.chown(scratch / name, uid, gid)
         (scratch / "upper").chmod(like.st_mode & 0o1777)

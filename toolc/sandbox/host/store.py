@@ -13,7 +13,6 @@ import itertools
 import json
 import os
 import stat
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +21,7 @@ from urllib.parse import quote, unquote
 
 from toolc.model.errors import InfrastructureError, raise_shortage
 from toolc.model.json_schema import JsonObject
-from toolc.sandbox.host import janitor, neutral_folder, store_sweep
+from toolc.sandbox.host import janitor, start_folder, store_sweep
 from toolc.sandbox.host.owner import Owner
 
 VARIABLE: Final = "TOOLC_STORE"
@@ -129,7 +128,7 @@ def scratch() -> Iterator[Path]:
         folder.mkdir(mode=0o711, exist_ok=True)
         for stale in leftovers():
             store_sweep.remove(stale)
-        janitor.register([sys.executable, "-I", "-S", store_sweep.__file__, str(folder), owner])
+        janitor.register("store", str(folder), owner)
         work = folder / f"{owner}-{next(_NUMBERS)}"
         work.mkdir(mode=0o700)
     try:
@@ -295,5 +294,5 @@ def _check_unused(folder: Path) -> None:
             # proc_pid_mountinfo(5): the fourth field is the folder of its file system that a mount shows.
             if any(mark in line.split(b" ")[3] + b"/" for line in lines):
                 raise InfrastructureError(f"a call of process {process.parent.name} uses it; try again later")
-    if neutral_folder.is_linked(folder):
+    if start_folder.is_linked(folder):
         raise InfrastructureError("a call uses it; try again later")

@@ -1,7 +1,4 @@
-"""Remove what a dead process was creating in the store: ``python -I -S store_sweep.py FOLDER OWNER``.
-
-The janitor runs this file by its path, so it imports only the standard library.
-"""
+"""Remove what a dead process was creating in the store."""
 
 from __future__ import annotations
 
@@ -9,17 +6,21 @@ import contextlib
 import os
 import shutil
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from toolc.sandbox.host.janitor_process import has_mounts
+
+OUTSIDE = "outside"
+"""The link in a scratch folder to a folder elsewhere that is removed with it."""
+
 _WAIT_SECONDS = 5.0  # for killed processes to end, and for a process to execute its program
 
 
-def sweep(folder: Path, owner: str) -> bool:
-    """Remove the scratch folders of this owner; return True if there were any."""
-    found = list(folder.glob(f"{owner}-*"))
+def sweep_owner(folder: str, owner: str) -> bool:
+    """Remove the scratch folders of this owner; return True if there were any. The janitor calls it."""
+    found = list(Path(folder).glob(f"{owner}-*"))
     for entry in found:
         remove(entry)
     return bool(found)
@@ -34,8 +35,16 @@ def remove(scratch: Path) -> None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.005)
-    if not _has_mounts(scratch):
-        shutil.rmtree(scratch, ignore_errors=True)
+    for folder in (*_outside(scratch), scratch):
+        if not has_mounts(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _outside(scratch: Path) -> list[Path]:
+    with contextlib.suppress(OSError):
+        folder = (scratch / OUTSIDE).readlink()
+        return [folder] if folder.lstat().st_uid == os.geteuid() else []
+    return []
 
 
 def _workers(scratch: Path) -> Iterator[int]:
@@ -59,15 +68,3 @@ def _variables(process: Path) -> list[bytes]:
         while (process / "stat").read_bytes().rpartition(b")")[2].split()[48] == b"0" and time.monotonic() < deadline:
             time.sleep(0.001)
     return environ.read_bytes().split(b"\0")
-
-
-def _has_mounts(directory: Path) -> bool:
-    mounts = Path("/proc/self/mountinfo").read_bytes().splitlines()
-    # proc_pid_mountinfo(5) writes spaces and other characters as octal numbers.
-    points = (line.split(b" ")[4].decode("unicode_escape").encode("latin-1") for line in mounts)
-    prefix = os.fsencode(directory) + b"/"
-    return any((point + b"/").startswith(prefix) for point in points)
-
-
-if __name__ == "__main__":
-    sys.exit(sweep(Path(sys.argv[1]), sys.argv[2]))

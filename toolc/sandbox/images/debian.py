@@ -15,7 +15,7 @@ from typing import Final
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.sandbox.host import store
-from toolc.sandbox.host.neutral_folder import NeutralFolder
+from toolc.sandbox.host.store_sweep import OUTSIDE
 from toolc.sandbox.images.archive import write_archive
 
 PACKAGES: Final = "python3,ca-certificates"
@@ -93,7 +93,8 @@ def archive(name: str, labels: JsonObject, on_progress: Callable[[str], None]) -
     This takes about a minute. Raises ``InfrastructureError``.
     """
     release = codename()
-    with store.scratch() as directory, _reachable(directory) as folder:
+    with store.scratch() as directory:
+        folder = _reachable(directory)
         layer, target = directory / "base.tar", directory / "image.tar"
         argv = ["mmdebstrap", "--variant=minbase", f"--include={PACKAGES}"]
         # Without syncing each file: the folder is packed immediately and need not survive a crash.
@@ -109,19 +110,21 @@ def archive(name: str, labels: JsonObject, on_progress: Callable[[str], None]) -
         yield target
 
 
-@contextmanager
-def _reachable(directory: Path) -> Iterator[Path]:
-    """Yield a folder in which mmdebstrap can unpack as another user: not in a home directory, which may be private."""
-    if _is_root():
-        directory.chmod(0o755)
-        yield directory
-        return
-    folder = NeutralFolder.create("/var/tmp")
+def _reachable(directory: Path) -> Path:
+    """Return a folder in which mmdebstrap can unpack as another user: not in a home directory, which may be private.
+
+    It is removed with the scratch folder ``directory``. Raises ``InfrastructureError``.
+    """
+    folder = directory
     try:
-        folder.path.chmod(0o755)
-        yield folder.path
-    finally:
-        folder.close()
+        if not _is_root():
+            folder = Path("/var/tmp") / os.urandom(8).hex()
+            (directory / OUTSIDE).symlink_to(folder)
+            folder.mkdir()
+        folder.chmod(0o755)
+    except OSError as error:
+        raise InfrastructureError(f"cannot write to {folder}: {error.strerror}") from error
+    return folder
 
 
 def _run(argv: list[str], directory: Path, folder: Path, on_progress: Callable[[str], None]) -> None:

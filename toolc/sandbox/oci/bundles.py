@@ -7,7 +7,6 @@ the same user share a root.
 import itertools
 import json
 import os
-import sys
 import threading
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Profile
 from toolc.sandbox import common_config
 from toolc.sandbox.host import cgroups, janitor, store
-from toolc.sandbox.host.janitor_process import remove_owned, remove_tree
+from toolc.sandbox.host.janitor_process import remove_tree
 from toolc.sandbox.host.kernel import prepare_overlay
 from toolc.sandbox.host.owner import Owner, dead_directories
 from toolc.sandbox.oci import root as oci_root
@@ -62,9 +61,9 @@ class BundleDirectory:
         """Create a folder for this process and remove those of dead owners. Raises ``InfrastructureError``."""
         for owner, stale in dead_directories():
             if sweep.sweep_until_gone(_prefix(owner), SWEEP_SECONDS):
-                remove_owned(stale)
+                remove_tree(stale)
         owner = Owner.current()
-        _register_sweep(owner)
+        janitor.register("control group", _prefix(owner))
         try:
             directory = owner.directory() / f"oci-{next(_NUMBERS)}"
             directory.mkdir(mode=0o700)
@@ -103,7 +102,7 @@ class BundleDirectory:
         self, profile: Profile, user: SandboxUser, arguments: tuple[str, ...], runtime: str, root: RootSpec
     ) -> SandboxPaths:
         """Return a name and a bundle for a sandbox that is to be started. Raises ``InfrastructureError``."""
-        _register_sweep(self.owner)
+        janitor.register("control group", _prefix(self.owner))
         try:
             with self.lock:
                 bundle = self._bundle(profile, user, arguments, root)
@@ -203,10 +202,6 @@ def _written(folder: Path, configuration: JsonObject) -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(configuration), encoding="utf-8")
     return folder
-
-
-def _register_sweep(owner: Owner) -> None:
-    janitor.register([sys.executable, "-I", "-S", str(Path(sweep.__file__)), _prefix(owner)])
 
 
 def _prefix(owner: Owner) -> str:

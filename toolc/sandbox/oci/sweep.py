@@ -1,8 +1,7 @@
-"""Remove what a sandbox leaves if it was not closed: ``python -I -S sweep.py NAME``, exit 0 if nothing is left.
+"""Remove what a sandbox leaves if it was not closed.
 
-NAME is the name of a sandbox, or the common prefix of all sandboxes of one owner. What remains are control groups
-with their processes, and perhaps a runtime that is ending; everything else is in the owner's folder. The janitor
-runs this file by its path, so it imports only the standard library.
+It has the name of a sandbox, or the common prefix of all sandboxes of one owner. What remains are control groups with
+their processes, and perhaps a runtime that is ending; everything else is in the owner's folder.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,6 +26,10 @@ def sweep(name: str) -> bool:
     for group in left:
         _remove(group)
     return bool(left) or any(_is_ours(running, name) for running in _running())
+
+
+sweep_owner = sweep
+"""What the janitor calls, with the prefix of an owner."""
 
 
 def sweep_until_gone(name: str, seconds: float) -> bool:
@@ -80,7 +82,3 @@ def _running() -> Iterator[str]:
                 words = Path("/proc", entry, "cmdline").read_text(encoding="utf-8", errors="replace").split("\0")
                 if "--pid-file" in words:
                     yield from words[-2:-1]
-
-
-if __name__ == "__main__":
-    sys.exit(sweep(sys.argv[1]))

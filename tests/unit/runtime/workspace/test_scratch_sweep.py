@@ -1,4 +1,5 @@
 import subprocess
+import sys
 from pathlib import Path
 
 from toolc.runtime.workspace import scratch_sweep
@@ -17,9 +18,9 @@ def create_scratches(owner: Path) -> None:
 def test_two_concurrent_sweeps_remove_everything(tmp_path: Path) -> None:
     owner = tmp_path / "owner"
     create_scratches(owner)
-    both = [subprocess.Popen(scratch_sweep.sweep_command(owner)) for _ in range(2)]
-    for each in both:
-        each.wait()
+    program = "import sys; from toolc.runtime.workspace.scratch_sweep import sweep_owner; sweep_owner(sys.argv[1])"
+    both = [subprocess.Popen([sys.executable, "-c", program, str(owner)]) for _ in range(2)]
+    assert [each.wait() for each in both] == [0, 0]
     assert not owner.exists() or not [*owner.iterdir()]
 
 

@@ -25,12 +25,23 @@ from toolc.sandbox.docker.container_config import (
     user_of,
 )
 from toolc.sandbox.docker.daemon import Daemon, Runtime
-from toolc.sandbox.host.neutral_folder import NeutralFolder
+from toolc.sandbox.host.owner import Owner
+from toolc.sandbox.host.start_folder import StartFolder
 
 DAEMON = Daemon(client=Client("/run/docker.sock", "/v1.41"), cpus=2, architecture="x86_64")
 ROOTLESS = replace(DAEMON, rootless=True)
 WITH_GVISOR = replace(DAEMON, runtimes=(Runtime("runc"), Runtime("runsc", "gvisor")), kernel="6.1.0")
 WITH_KATA = replace(DAEMON, runtimes=(Runtime("runc"), Runtime("kata", "vm")), kernel="6.1.0")
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Owner, "directory", lambda _: tmp_path)
+
+
+def body_of(profile: Profile, daemon: Daemon, *, has_files: bool = False) -> Any:
+    image = LocalImage("x", ())
+    return create_config(profile, [], daemon=daemon, image=image, owner="me", folder=StartFolder(), has_files=has_files)
 
 
 def registered(definition: str) -> Daemon:
@@ -100,7 +111,8 @@ def test_the_configuration_is_complete() -> None:
     )
     image = LocalImage("sha256:abc", ("/data", "/workspace"), binds=(("/site", "/opt/toolc/site"),))
     tmpfs = "rw,nosuid,nodev,mode=1777,uid=1000,gid=100"
-    assert create_config(profile, ["-I", "-c", "pass"], daemon=DAEMON, image=image, owner="me") == {
+    arguments = ["-I", "-c", "pass"]
+    assert create_config(profile, arguments, daemon=DAEMON, image=image, owner="me", folder=StartFolder()) == {
         "Image": "sha256:abc", "Entrypoint": ["python3"], "Cmd": ["-I", "-c", "pass"], "WorkingDir": "/",
         "Hostname": "sandbox", "User": "1000:100", "Labels": {"toolc.owner": "me"},
         "OpenStdin": True, "StdinOnce": True, "AttachStdin": True, "AttachStdout": True, "AttachStderr": True,
@@ -139,8 +151,7 @@ def test_gvisor_has_its_own_filter_and_unknown_architectures_keep_the_daemons() 
     gvisors = ["seccomp=" + json.dumps(seccomp.gvisor_profile("x86_64"))]
     unknown = replace(DAEMON, architecture="s390x")
     for profile, daemon, filters in ((IN_GVISOR, WITH_GVISOR, gvisors), (Profile(), unknown, [])):
-        body: Any = create_config(profile, [], daemon=daemon, image=LocalImage("x", ()), owner="me")
-        assert body["HostConfig"]["SecurityOpt"] == ["no-new-privileges", *filters]
+        assert body_of(profile, daemon)["HostConfig"]["SecurityOpt"] == ["no-new-privileges", *filters]
 
 
 def test_process_1_is_protected_in_gvisor_only_by_toolcs_filter() -> None:
@@ -160,81 +171,42 @@ def options_of(volume: Any) -> str:
     return str(volume["VolumeOptions"]["DriverConfig"]["Options"]["o"])
 
 
-def test_the_options_of_an_overlay_name_only_links_of_a_neutral_folder(tmp_path: Path) -> None:
-    folder = NeutralFolder(tmp_path / "record", tmp_path)
+def test_the_options_of_an_overlay_name_only_links(tmp_path: Path) -> None:
+    folder = StartFolder(tmp_path / "start")
     workspace = replace(mount(1000, 0), mode="overlay", pinned="/proc/1/fd/7", scratch="/state/1.2.3/1")
     options = options_of(container_config.overlay_volume(workspace, folder, "me"))
-    scratch, lower = tmp_path / "1", tmp_path / "2"
+    scratch, lower = folder.path / "1", folder.path / "2"
     assert options == (f"nosuid,nodev,lowerdir={lower},upperdir={scratch}/upper,workdir={scratch}/work,userxattr")
     assert [str(each.readlink()) for each in (scratch, lower)] == ["/state/1.2.3/1", "/proc/1/fd/7"]
 
 
 LOCAL_DOCKER = replace(DAEMON, kernel=os.uname().release)
-PACKAGES = LocalImage("x", (), binds=(("/store/site", "/opt/toolc/site"),), plain_binds=(("/run/wire", "/wire"),))
 
 
-def test_packages_are_an_overlay_that_does_not_name_them(tmp_path: Path) -> None:
-    folder = NeutralFolder(tmp_path / "record", tmp_path)
-    assert container_config.needs_folder(Profile(), LOCAL_DOCKER, PACKAGES)
-    body: Any = create_config(Profile(), [], daemon=LOCAL_DOCKER, image=PACKAGES, owner="me", folder=folder)
-    packages, wire, *_ = body["HostConfig"]["Mounts"]
-    assert options_of(packages) == f"ro,nosuid,nodev,lowerdir={tmp_path}/1:{tmp_path}/2,redirect_dir=nofollow"
-    assert packages["Target"] == "/opt/toolc/site"
-    assert (tmp_path / "1").readlink() == Path("/store/site")
-    assert not [*(tmp_path / "2").iterdir()]
-    assert (wire["Type"], wire["Source"]) == ("bind", "/run/wire")
+def test_packages_are_mounted_and_marked_as_in_use() -> None:
+    image, folder = LocalImage("x", (), binds=(("/store/site", "/opt/toolc/site"),)), StartFolder()
+    body: Any = create_config(Profile(), [], daemon=DAEMON, image=image, owner="me", folder=folder)
+    (packages,) = body["HostConfig"]["Mounts"]
+    assert (packages["Type"], packages["Source"], packages["ReadOnly"]) == ("bind", "/store/site", True)
+    assert [str(each.readlink()) for each in folder.path.iterdir()] == ["/store/site"]
 
 
-OTHER_DAEMONS = [
-    (Profile(), DAEMON),  # on another machine, by its kernel
-    (Profile(), replace(LOCAL_DOCKER, rootless=True)),
-    (Profile(), replace(LOCAL_DOCKER, podman=True)),
-    (Profile(), replace(LOCAL_DOCKER, has_selinux=True)),
-    (IN_GVISOR, replace(WITH_GVISOR, kernel=os.uname().release)),
-]
-
-
-def test_a_local_daemon_makes_no_network_and_mounts_the_files_with_names(tmp_path: Path) -> None:
-    folder = NeutralFolder(tmp_path / "record", tmp_path)
-    image = LocalImage("x", ())
-    assert container_config.needs_folder(Profile(), LOCAL_DOCKER, image)
+def test_with_toolcs_files_the_daemon_makes_no_network() -> None:
     profile = Profile(loopback=LoopbackProxy(hosts=(("127.0.0.2", "example.com"),)))
-    body: Any = create_config(profile, [], daemon=LOCAL_DOCKER, image=image, owner="me", folder=folder)
+    body = body_of(profile, LOCAL_DOCKER, has_files=True)
     host = body["HostConfig"]
     assert (body["NetworkDisabled"], host["NetworkMode"], host.keys() & {"Dns", "ExtraHosts"}) == (True, "none", set())
     hosts, resolver = host["Mounts"]
-    assert (hosts["Target"], hosts["ReadOnly"], Path(hosts["Source"]).parent) == ("/etc/hosts", True, tmp_path)
+    assert (hosts["Target"], hosts["ReadOnly"], resolver["Target"]) == ("/etc/hosts", True, "/etc/resolv.conf")
     assert Path(hosts["Source"]).read_text() == "127.0.0.1 localhost sandbox\n::1 localhost\n127.0.0.2 example.com\n"
-    assert (resolver["Target"], Path(resolver["Source"]).read_text()) == ("/etc/resolv.conf", "")
+    assert Path(resolver["Source"]).read_text() == ""
 
 
-@pytest.mark.parametrize(
-    ("profile", "daemon", "image"),
-    [
-        *((*each, LocalImage("x", ())) for each in OTHER_DAEMONS),
-        (Profile(), replace(LOCAL_DOCKER, remaps_users=True), LocalImage("x", ())),
-        (Profile(), LOCAL_DOCKER, LocalImage("x", ()).without_folder()),
-    ],
-)
-def test_other_daemons_make_a_network_without_interfaces(
-    profile: Profile, daemon: Daemon, image: LocalImage, tmp_path: Path
-) -> None:
-    folder = NeutralFolder(tmp_path / "record", tmp_path)
-    assert container_config.needs_folder(profile, daemon, image) is daemon.podman
-    body: Any = create_config(profile, [], daemon=daemon, image=image, owner="me", folder=folder)
-    assert (body.get("NetworkDisabled"), body["HostConfig"]["NetworkMode"]) == (None, "none")
-    assert ("ExtraHosts" in body["HostConfig"]) is not daemon.podman
-
-
-@pytest.mark.parametrize(("profile", "daemon"), OTHER_DAEMONS)
-def test_other_daemons_bind_packages(profile: Profile, daemon: Daemon, tmp_path: Path) -> None:
-    folder = NeutralFolder(tmp_path / "record", tmp_path)
-    for image in (PACKAGES, PACKAGES.without_folder()):
-        body: Any = create_config(profile, [], daemon=daemon, image=image, owner="me", folder=folder)
-        sources = [
-            each["Source"] for each in body["HostConfig"]["Mounts"] if each["Target"] in {"/wire", "/opt/toolc/site"}
-        ]
-        assert sources == ["/run/wire", "/store/site"]
+def test_without_them_the_daemon_makes_a_network_without_interfaces() -> None:
+    body = body_of(Profile(), LOCAL_DOCKER)
+    host = body["HostConfig"]
+    assert (body.get("NetworkDisabled"), host["NetworkMode"], host["Mounts"]) == (None, "none", [])
+    assert host["ExtraHosts"] == ["sandbox:127.0.0.1"]
 
 
 def test_a_workspace_is_mounted_later_only_by_root_on_the_same_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,7 +241,7 @@ def test_a_workspace_that_is_mounted_later_has_an_empty_folder_in_its_place() ->
     user = User("1000:1000", "1000:1000")
     assert user_of(later, DAEMON) == user
     image = LocalImage("sha256:1", ("/workspace", "/data"))
-    body = create_config(later, ["-I"], daemon=DAEMON, image=image, owner="owner")
+    body = create_config(later, ["-I"], daemon=DAEMON, image=image, owner="owner", folder=StartFolder())
     host = body["HostConfig"]
     assert isinstance(host, dict)
     assert isinstance(host["Tmpfs"], dict)
@@ -277,30 +249,30 @@ def test_a_workspace_that_is_mounted_later_has_an_empty_folder_in_its_place() ->
     assert host["Mounts"] == []
 
 
-def body_of(profile: Profile, daemon: Daemon) -> tuple[JsonValue, JsonObject]:
+def limits_of(profile: Profile, daemon: Daemon) -> tuple[JsonValue, JsonObject]:
     """Return the further arguments of process 1, and the limits."""
-    body: Any = create_config(profile, ["-c", "pass"], daemon=daemon, image=LocalImage("x", ()), owner="me")
+    body = body_of(profile, daemon)
     host = body["HostConfig"]
     limits = ("Memory", "MemorySwap", "NanoCpus", "PidsLimit", "Runtime")
-    return body["Cmd"][2:], {name: host[name] for name in limits if name in host}
+    return body["Cmd"], {name: host[name] for name in limits if name in host}
 
 
 def test_gvisor_limits_processes_and_the_host_its_threads() -> None:
     profile = Profile(min_isolation="gvisor", limits=Limits(pids=10, memory_bytes=64 * MIB))
     memory = {"Memory": (64 + 32) * MIB, "MemorySwap": (64 + 32) * MIB}
     limits = {**memory, "NanoCpus": 1_000_000_000, "PidsLimit": 10 * 16 + 1024, "Runtime": "runsc"}
-    assert body_of(profile, WITH_GVISOR) == (["pids=10", "not-kernel=6.1.0"], limits)
+    assert limits_of(profile, WITH_GVISOR) == (["pids=10", "not-kernel=6.1.0"], limits)
 
 
 def test_limits_of_a_virtual_machine() -> None:
-    arguments, limits = body_of(Profile(min_isolation="vm"), WITH_KATA)
+    arguments, limits = limits_of(Profile(min_isolation="vm"), WITH_KATA)
     assert arguments == ["not-kernel=6.1.0"]
     assert (limits["Runtime"], limits["PidsLimit"]) == ("kata", 128)
 
 
 def test_gvisor_as_the_default_runtime_is_not_named() -> None:
     daemon = replace(WITH_GVISOR, runtimes=WITH_GVISOR.runtimes[::-1])
-    arguments, limits = body_of(Profile(), daemon)
+    arguments, limits = limits_of(Profile(), daemon)
     assert arguments == ["pids=128", "not-kernel=6.1.0"]
     assert "Runtime" not in limits
 
@@ -309,4 +281,4 @@ def test_accepted_limits_are_passed_to_the_guest() -> None:
     daemon = replace(DAEMON, limits_memory=False, limits_swap=False, limits_cpu=False, limits_pids=False)
     profile = Profile(limits=Limits(memory_bytes=64 * MIB, pids=9), accept_unenforced=("memory", "cpus", "pids"))
     assert unsupported_reason(profile, daemon) is None
-    assert body_of(profile, daemon) == (["memory=67108864", "pids=9"], {})
+    assert limits_of(profile, daemon) == (["memory=67108864", "pids=9"], {})

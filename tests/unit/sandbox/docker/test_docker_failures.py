@@ -13,9 +13,8 @@ from toolc.sandbox.docker import limits
 from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.container import open_process
 from toolc.sandbox.docker.daemon import Daemon, Runtime
-from toolc.sandbox.docker.engine import UnseenFolderError, _mount_errors, _start_error
+from toolc.sandbox.docker.engine import _start_error
 from toolc.sandbox.docker.limits import is_runtime_failure, record_failure, recorded_failure
-from toolc.sandbox.host.neutral_folder import NeutralFolder
 
 DAEMON = Daemon(client=Client("/run/docker.sock"), version="28.3.0", id="ABCD")
 NO_NETWORK = "OCI runtime start failed: setting up network: cannot run with network enabled in root network namespace"
@@ -112,24 +111,3 @@ def test_a_workspace_that_the_daemon_cannot_find_has_a_remedy(scratch: str, mess
     assert re.match(
         f"the Docker daemon cannot find {message}", str(_start_error(Profile(workspace=mount), "python:3.13", error))
     )
-
-
-def test_only_errors_about_a_mount_of_the_neutral_folder_repeat_a_start(tmp_path: Path) -> None:
-    folder = NeutralFolder(tmp_path / "record", tmp_path / "0123456789abcdef")
-    unseen = [
-        f"invalid mount config for type bind: bind source path does not exist: {folder.path}/1",
-        'error mounting "/run/desktop/mnt/host/wsl/1f" to rootfs at "/etc/hosts": not a directory',
-        'error mounting "/run/desktop/mnt/host/wsl/2f" to rootfs at "/etc/resolv.conf": not a directory',
-    ]
-    others = ['error mounting "tmpfs" to rootfs at "/tmp": cannot allocate memory', f"no such image: {tmp_path}"]
-    for message in (*unseen, *others):
-        assert _raised(message, 400, folder) is (UnseenFolderError if message in unseen else ApiError), message
-    assert _raised(unseen[0], 0, folder) is ApiError, "without a response"
-    assert _raised(unseen[0], 400, None) is ApiError
-
-
-def _raised(message: str, status: int, folder: NeutralFolder | None) -> type[ApiError]:
-    with pytest.raises(ApiError) as raised, _mount_errors(folder):
-        raise ApiError(message, status)
-    assert (str(raised.value), raised.value.status) == (message, status)
-    return type(raised.value)

@@ -12,9 +12,10 @@ from toolc.model.plan import LoopbackProxy, Profile
 from toolc.sandbox import seccomp
 from toolc.sandbox.docker import daemon
 from toolc.sandbox.docker.api_client import Client
-from toolc.sandbox.docker.container_config import LocalImage, create_config, needs_folder, unsupported_reason
+from toolc.sandbox.docker.container_config import LocalImage, create_config, unsupported_reason
 from toolc.sandbox.docker.daemon import Daemon, podman_tmpfs_options, shared_file
-from toolc.sandbox.host.neutral_folder import NeutralFolder
+from toolc.sandbox.host.owner import Owner
+from toolc.sandbox.host.start_folder import StartFolder
 
 DAEMON = Daemon(client=Client("/run/podman/podman.sock"), cpus=2, architecture="x86_64", podman=True)
 
@@ -22,11 +23,13 @@ DAEMON = Daemon(client=Client("/run/podman/podman.sock"), cpus=2, architecture="
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(daemon, "shared_directory", lambda: tmp_path)
+    monkeypatch.setattr(Owner, "directory", lambda _: tmp_path)
     return tmp_path
 
 
-def host_config() -> Any:
-    return create_config(Profile(), [], daemon=DAEMON, image=LocalImage("x", ()), owner="me")["HostConfig"]
+def host_config(profile: Profile = Profile(), daemon: Daemon = DAEMON) -> Any:  # noqa: B008  it is frozen
+    image = LocalImage("x", ())
+    return create_config(profile, [], daemon=daemon, image=image, owner="me", folder=StartFolder())["HostConfig"]
 
 
 def test_the_filter_file_is_written_once(folder: Path) -> None:
@@ -66,10 +69,7 @@ def test_paths_are_masked_by_an_option_because_podman_ignores_the_field() -> Non
 def test_names_of_the_host_are_replaced(folder: Path) -> None:
     """Podman copies the host's resolver and hosts(5) into a container, even into one without a network."""
     profile = Profile(loopback=LoopbackProxy(hosts=(("127.0.1.1", "api.example.com"),)))
-    assert needs_folder(profile, DAEMON, LocalImage("x", ()))
-    neutral = NeutralFolder(folder / "record", folder)
-    image = LocalImage("x", ())
-    host = create_config(profile, [], daemon=DAEMON, image=image, owner="me", folder=neutral)["HostConfig"]
+    host = host_config(profile)
     assert isinstance(host, dict)
     assert "ExtraHosts" not in host
     mounts: Any = host["Mounts"]
@@ -79,7 +79,7 @@ def test_names_of_the_host_are_replaced(folder: Path) -> None:
         "/etc/hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n127.0.1.1 api.example.com\n",
         "/etc/resolv.conf": "",
     }
-    assert all(each["ReadOnly"] and Path(each["Source"]).parent == folder for each in mounts)
+    assert all(each["ReadOnly"] and Path(each["Source"]).parent.parent == folder for each in mounts)
 
 
 def test_folders_that_podman_makes_writable_are_read_only() -> None:
@@ -90,7 +90,7 @@ def test_folders_that_podman_makes_writable_are_read_only() -> None:
 @pytest.mark.parametrize(("rootless", "names"), [(False, ["core", "nofile", "nproc"]), (True, ["core"])])
 def test_podman_of_root_gets_limits_that_it_may_set(*, rootless: bool, names: list[str]) -> None:
     daemon = replace(DAEMON, rootless=rootless)
-    host: Any = create_config(Profile(), [], daemon=daemon, image=LocalImage("x", ()), owner="me")["HostConfig"]
+    host = host_config(daemon=daemon)
     limits = {each["Name"]: each["Hard"] for each in host["Ulimits"]}
     assert [*limits] == names
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

@@ -13,7 +13,7 @@ from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.container import ContainerWatcher
 from toolc.sandbox.docker.sandbox import DockerSandbox
 from toolc.sandbox.docker.streams import AttachedStream
-from toolc.sandbox.host.neutral_folder import NeutralFolder
+from toolc.sandbox.host.start_folder import StartFolder
 
 
 class NoEvents:
@@ -31,9 +31,8 @@ class NoEvents:
 @pytest.fixture
 def sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerSandbox]:
     monkeypatch.setattr(docker_sandbox, "_GRACE", 0.01)
-    name = "0123456789abcdef"
-    (tmp_path / name).mkdir()
-    (tmp_path / f"neutral-{name}").symlink_to(tmp_path / name)
+    folder = StartFolder(tmp_path / "start")
+    folder.link("/")
     ours, theirs = socket.socketpair()
     attached = AttachedStream(ours)
     with theirs:
@@ -41,7 +40,7 @@ def sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerS
             container="c" * 64, user="0:0", image=ImageUsed("x", "sha256:0"), created=0.0, guarded=True,
             kernel_kills=None, client=Client(str(tmp_path / "gone.sock")), attached=attached, stream=attached,
             events=NoEvents(), remove_later=lambda _: None,  # type: ignore[arg-type]
-            folder=NeutralFolder(tmp_path / f"neutral-{name}", tmp_path / name),
+            folder=folder,
         )  # fmt: skip
 
 

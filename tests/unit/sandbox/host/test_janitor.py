@@ -1,4 +1,4 @@
-"""The janitor runs the registered commands after its process has ended, however it ended."""
+"""The janitor removes what its process has left, however this process ended."""
 
 import os
 import signal
@@ -12,16 +12,19 @@ import pytest
 from oci_cases import until
 
 from toolc.sandbox.host import janitor_process
-from toolc.sandbox.host.janitor_process import remove_tree, sweep
+from toolc.sandbox.host.janitor_process import KINDS, read_removals, remove_tree, sweep
 
 OWNER = """\
 import os, sys
+from pathlib import Path
 from toolc.sandbox.host import janitor
 from toolc.sandbox.host.owner import Owner
-janitor.register([sys.executable, "-c", sys.argv[1], sys.argv[2]])
-janitor.register([sys.executable, "-c", sys.argv[1], sys.argv[2]])
-directory = Owner.current().directory()
-(directory / "left").mkdir(exist_ok=True)
+owner, store = Owner.current(), Path(sys.argv[1])
+for _ in range(2):
+    janitor.register("store", str(store), owner.label())
+(owner.directory() / "left").mkdir(exist_ok=True)
+(store / f"{owner.label()}-1" / "made").mkdir(parents=True)
+(store / f"{owner.label()}0-1").mkdir()
 """
 # It waits in short steps: a signal that arrives just before a wait begins does not end that wait.
 WAIT = """\
@@ -30,18 +33,22 @@ with contextlib.suppress(KeyboardInterrupt):
     while not select.select([sys.stdin], [], [], 0.05)[0]:
         pass
 """
-SAY = "import sys; open(sys.argv[1], 'a').write('swept\\n')"
 
 
-def start_owner(sign: Path, then: str, command: str = SAY) -> subprocess.Popen[str]:
-    program = f"{OWNER}\nprint(directory, flush=True)\n{then}"
-    argv = [sys.executable, "-c", program, command, str(sign)]
+def start_owner(store: Path, then: str) -> subprocess.Popen[str]:
+    """Start a process that leaves two folders, and in ``store`` a folder of another owner."""
+    argv = [sys.executable, "-c", f"{OWNER}\nprint(owner.directory(), flush=True)\n{then}", str(store)]
     return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def first_line(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
     return process.stdout.readline().strip()
+
+
+def is_removed(store: Path, directory: Path) -> bool:
+    """Return whether only the folder of the other owner is left."""
+    return not directory.exists() and [each.name for each in store.iterdir()] == [f"{directory.name}0-1"]
 
 
 @pytest.mark.parametrize(
@@ -52,37 +59,20 @@ def first_line(process: subprocess.Popen[str]) -> str:
         pytest.param(lambda process: process.stdin.close(), id="normal exit"),
     ],
 )
-def test_the_command_is_run_twice_and_the_directory_removed(
-    tmp_path: Path, end: Callable[[subprocess.Popen[str]], None]
-) -> None:
-    sign = tmp_path / "sign"
-    with start_owner(sign, WAIT) as process:
+def test_what_a_process_leaves_is_removed(tmp_path: Path, end: Callable[[subprocess.Popen[str]], None]) -> None:
+    with start_owner(tmp_path, WAIT) as process:
         directory = Path(first_line(process))
-        assert (directory / "left").is_dir()
-        assert not sign.exists()
+        assert ((directory / "left").is_dir(), len([*tmp_path.iterdir()])) == (True, 2)
         end(process)
         process.wait()
-        # The next start of anybody's removes a dead owner's folder too, and may be first.
-        assert until(lambda: not directory.exists() and sign.exists() and len(sign.read_text().split()) == 2)
-    assert sign.read_text(encoding="utf-8") == "swept\n" * 2
-
-
-def test_commands_repeat_until_nothing_is_left(tmp_path: Path) -> None:
-    sign = tmp_path / "sign"
-    thrice = "import sys; f = open(sys.argv[1], 'a+'); f.write('.'); f.seek(0); sys.exit(len(f.read()) <= 3)"
-    with start_owner(sign, "", thrice) as process:
-        directory = Path(first_line(process))
-        # Others remove a dead owner's folder too, and may be first.
-        assert until(lambda: not directory.exists() and sign.exists() and len(sign.read_text()) == 5)
-    assert sign.read_text(encoding="utf-8") == "....."
+        assert until(lambda: is_removed(tmp_path, directory))
 
 
 def test_a_forked_child_does_not_delay_it(tmp_path: Path) -> None:
-    sign = tmp_path / "sign"
-    with start_owner(sign, "if os.fork() == 0: sys.stdin.read()") as process:
+    with start_owner(tmp_path, "if os.fork() == 0: sys.stdin.read()") as process:
         directory = Path(first_line(process))
         assert process.wait() == 0
-        assert until(lambda: sign.exists() and not directory.exists())
+        assert until(lambda: is_removed(tmp_path, directory))
         assert process.stdin is not None
         process.stdin.close()
 
@@ -95,55 +85,76 @@ while not janitor._is_broken(janitor._STATE.pipe):
 """
 
 
-@pytest.mark.parametrize(
-    ("next_command", "expected"),
-    [("sys.argv[1]", "swept\n"), ("sys.argv[1].replace('swept', 'other')", "swept\nother\n")],
-)
-def test_a_killed_janitor_is_replaced_by_the_next_start(tmp_path: Path, next_command: str, expected: str) -> None:
-    sign = tmp_path / "sign"
-    again = f'janitor.register([sys.executable, "-c", {next_command}, sys.argv[2]])\nprint(janitor._STATE.pid != pid)'
-    with start_owner(sign, KILLED + again) as process:
+@pytest.mark.parametrize("folder", ["store", "store / 'other'"], ids=["the same", "another"])
+def test_a_killed_janitor_is_replaced_by_the_next_start(tmp_path: Path, folder: str) -> None:
+    again = f'janitor.register("store", str({folder}), owner.label())\nprint(janitor._STATE.pid != pid)'
+    with start_owner(tmp_path, KILLED + again) as process:
         directory = Path(first_line(process))
         assert first_line(process) == "True"
         assert process.wait() == 0
-        assert until(lambda: not directory.exists() and sign.exists() and sign.read_text() == expected * 2)
+        assert until(lambda: is_removed(tmp_path, directory))
 
 
-def test_folders_are_removed_after_the_sandboxes_that_use_them(tmp_path: Path) -> None:
+def test_sandboxes_are_removed_before_the_folders_that_they_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    removed: list[tuple[str, ...]] = []
+
+    def record(kind: str, *arguments: str) -> bool:
+        removed.append((kind, *arguments))
+        return False
+
+    monkeypatch.setattr(janitor_process, "_remove", record)
+    lines = b'["scratch", "/a"]\n["control group", "x"]\n["store", "/b"]\n["container", "1", "2"]\n["sto'
+    for remove in read_removals(lines):
+        remove()
+    assert removed == [("container", "1", "2"), ("control group", "x"), ("store", "/b"), ("scratch", "/a")]
+    assert [each for each, *_ in removed] == [*KINDS]
+
+
+def saying(sign: Path, *, until: int) -> Callable[[], bool]:
+    """Return a removal that writes a dot, and finds something until so many are written."""
+
+    def remove() -> bool:
+        with sign.open("a") as file:
+            file.write(".")
+        return sign.stat().st_size <= until
+
+    return remove
+
+
+@pytest.mark.parametrize("found", [0, 3])
+def test_removals_repeat_until_they_have_found_nothing_twice(found: int, tmp_path: Path) -> None:
     sign = tmp_path / "sign"
-    folders_first = """\
-janitor.register_folders([sys.executable, "-c", sys.argv[1].replace("swept", "folders"), sys.argv[2]])
-janitor.register([sys.executable, "-c", sys.argv[1].replace("swept", "sandboxes"), sys.argv[2]])
-"""
-    with start_owner(sign, folders_first) as process:
-        directory = Path(first_line(process))
-        assert until(lambda: not directory.exists() and sign.exists() and len(sign.read_text().split()) == 6)
-    assert sign.read_text(encoding="utf-8") == "swept\nsandboxes\nfolders\n" * 2
+    assert sweep([saying(sign, until=found)], time.monotonic() + 60)
+    assert sign.read_text(encoding="utf-8") == "." * (found + 2)
 
 
-def test_a_hanging_command_does_not_block_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_hanging_removal_does_not_block_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(janitor_process, "DEADLINE_SECONDS", 0.1)
     sign = tmp_path / "sign"
-    hangs = ["sh", "-c", 'test -e "$1" || exec sleep 1000', "sh", str(sign)]
+
+    def hang() -> bool:
+        time.sleep(0 if sign.exists() else 1000)
+        return False
+
     # On a machine that stalls the other may be given up too; then it has the next round.
-    assert sweep([hangs, ["touch", str(sign)]], time.monotonic() + 60)
+    assert sweep([hang, saying(sign, until=0)], time.monotonic() + 60)
 
 
-BUSY = """
-import pathlib, sys, time
-end = time.monotonic() + float(sys.argv[2])
-while time.monotonic() < end:
-    pass
-pathlib.Path(sys.argv[1]).touch()
-"""
+def busy(sign: Path, seconds: float) -> Callable[[], bool]:
+    """Return a removal that uses the processor so long, and then creates ``sign``."""
 
+    def remove() -> bool:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            pass
+        sign.touch()
+        return False
 
-def busy(sign: Path, seconds: float) -> list[str]:
-    return [sys.executable, "-I", "-S", "-c", BUSY, str(sign), str(seconds)]
+    return remove
 
 
 @pytest.mark.slow
-def test_a_busy_command_may_continue(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_busy_removal_may_continue(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """For example one that rolls back a large commit: it takes longer than a deadline, but does not hang."""
     monkeypatch.setattr(janitor_process, "DEADLINE_SECONDS", 1.0)
     sign = tmp_path / "done"
@@ -152,7 +163,7 @@ def test_a_busy_command_may_continue(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert sign.exists()
 
 
-def test_a_busy_command_has_a_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_busy_removal_has_a_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(janitor_process, "DEADLINE_SECONDS", 0.5)
     monkeypatch.setattr(janitor_process, "MAX_SECONDS", 0.6)
     sign = tmp_path / "done"
@@ -160,12 +171,12 @@ def test_a_busy_command_has_a_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert not sign.exists()
 
 
-def test_commands_that_always_fail_are_stopped() -> None:
-    assert not sweep([["false"]], time.monotonic() + 0.2)
+def test_removals_that_always_find_something_or_fail_are_stopped() -> None:
+    def fail() -> bool:
+        raise OSError("no such daemon")
 
-
-def test_a_command_that_cannot_be_run() -> None:
-    assert not sweep([["/no/such/command"]], time.monotonic() + 0.2)
+    for remove in (lambda: True, fail):
+        assert not sweep([remove], time.monotonic() + 0.2)
 
 
 def test_remove_tree_keeps_mounts_and_targets_of_links(tmp_path: Path) -> None:

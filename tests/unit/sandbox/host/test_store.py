@@ -146,6 +146,15 @@ def test_a_process_that_starts_during_the_sweep_is_killed(tmp_path: Path, monkey
     assert [process.wait(5) for process in processes] == [-signal.SIGKILL] * 2
 
 
+def test_a_folder_elsewhere_is_removed_with_the_scratch_folder_that_records_it(tmp_path: Path) -> None:
+    scratch, outside = tmp_path / "scratch", tmp_path / "outside"
+    for folder in (scratch, outside / "made"):
+        folder.mkdir(parents=True)
+    (scratch / store_sweep.OUTSIDE).symlink_to(outside)
+    store_sweep.remove(scratch)
+    assert not [*tmp_path.iterdir()]
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_a_scratch_folder_with_a_mount_is_left(tmp_path: Path) -> None:
     (tmp_path / "precious").mkdir()
