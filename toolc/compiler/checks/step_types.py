@@ -1,4 +1,8 @@
-"""Types of the values in composites: what steps receive and return, and which arguments a tool accepts."""
+"""Types of the values in composites: which arguments a step passes, and which its tool accepts.
+
+Only declared types are compared: keys of outputs and placeholders within maps and lists are left to the call, which
+validates the arguments of each step.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,6 @@ from typing import Final
 
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.schema.check_schema import check_instance
-from toolc.compiler.schema.shapes import ANYTHING, TEXT, Shape, describe_types
 from toolc.compiler.templates.expressions import templates_in
 from toolc.document.map_reader import Findings
 from toolc.document.nodes import Mapping as MappingNode
@@ -16,91 +19,51 @@ from toolc.document.nodes import Scalar
 from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
-from toolc.model.json_schema import JsonObject, Schema
+from toolc.model.json_schema import JsonValue, Schema, types_of
 from toolc.model.source import Span
 from toolc.model.spec.code_backends import ShellBackend
 from toolc.model.spec.composed_backends import CompositeBackend, Step
 from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.tool import ToolSpec
-from toolc.model.template import STEPS, JsonList, JsonMap, JsonTemplate, Placeholder, Template
+from toolc.model.template import STEPS, Placeholder, Template
 from toolc.validation.validate import SchemaValidator
 
-_FIXED: Final[Mapping[str, Shape]] = {
-    "text": TEXT,
-    "outcome": TEXT,
-    "error": Shape(
-        {
-            "type": ["object", "null"],
-            "properties": {"kind": {"type": "string"}, "message": {"type": "string"}},
-            "additionalProperties": False,
-        },
-        {},
-    ),
-}
-
+_WORDS: Final = {
+    "array": "a list", "boolean": "true or false", "integer": "a whole number", "null": "null", "number": "a number",
+    "object": "a map", "string": "a string",
+}  # fmt: skip
+_ANY: Final = frozenset(_WORDS)
+_TEXT: Final = frozenset({"string"})
+_OF_STEPS: Final[Mapping[str, frozenset[str]]] = {
+    "text": _TEXT, "outcome": _TEXT, "error": frozenset({"object", "null"}),
+}  # fmt: skip
 _DEFINED: Final = ("$defs", "definitions")
 
 
-@dataclass(frozen=True, slots=True)
-class NoSuchKeyError(Exception):
-    """Raised if a placeholder names a missing key: ``key`` is its name, and ``known`` are the existing keys."""
-
-    key: str
-    known: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class StepScope:
-    """The parameters of a composite, and its earlier steps by id, that a step's templates can use."""
-
-    parameters: Schema
-    steps: Mapping[str, ToolSpec | None]
-
-    def shape(self, template: Template) -> Shape:
-        """Return the type of the value of a template. Raises ``NoSuchKeyError`` if a key does not exist."""
-        sole = template.sole_placeholder
-        for part in template.parts:
-            if isinstance(part, Placeholder):
-                of_part = self._placeholder_shape(part)
-                if part is sole and not part.filters:
-                    return of_part
-        return TEXT
-
-    def may_be_absent(self, template: Template) -> str:
-        """Return the parameter in ``template`` that a call may omit, or an empty string."""
-        names = sorted(name for name in template.names if self.parameters.may_be_absent(name))
-        return names[0] if names else ""
-
-    def _placeholder_shape(self, placeholder: Placeholder) -> Shape:
-        keys = list(placeholder.keys)
-        if placeholder.name == STEPS:
-            step, what, *keys = keys
-            shape = outputs(self.steps.get(step)) if what == "outputs" else _FIXED.get(what, ANYTHING)
-        else:
-            shape = Shape(self.parameters.properties.get(placeholder.name, {}), self.parameters.value)
-        for key in keys:
-            if shape.keys is not None and key not in shape.keys:
-                raise NoSuchKeyError(key, shape.keys)
-            if "object" not in shape.types:
-                raise NoSuchKeyError(key, frozenset())
-            shape = shape.key(key)
-        return shape
+def declared_types(schema: JsonValue) -> frozenset[str]:
+    """Return the types that ``type`` of a schema allows; every type without this keyword."""
+    if not isinstance(schema, dict) or "type" not in schema:
+        return _ANY
+    types = frozenset(types_of(schema))
+    return types | {"integer"} if "number" in types else types
 
 
-def outputs(tool: ToolSpec | None) -> Shape:
-    """Return the type of the output of a tool, as in ``toolc.runtime.composite.steps.StepResult.data``."""
+def output_types(tool: ToolSpec | None) -> frozenset[str]:
+    """Return the types of the output of a tool, as in ``toolc.runtime.composite.steps.StepResult.data``."""
     if tool is None:
-        return ANYTHING
+        return _ANY
     if tool.result_schema is not None:
-        return Shape.of(tool.result_schema)
-    backend = tool.backend
-    if isinstance(backend, ShellBackend | HttpBackend):
-        gives_text = tool.result.format != "json" and tool.result.select is None
-        return TEXT if gives_text else ANYTHING
-    if isinstance(backend, CompositeBackend) and backend.strategy in {"sequential", "parallel"}:
-        ids: JsonObject = {step.id: {} for step in backend.steps}
-        return Shape({"type": "object", "properties": ids, "additionalProperties": False}, {})
-    return ANYTHING
+        return declared_types(tool.result_schema.value)
+    if isinstance(tool.backend, ShellBackend | HttpBackend):
+        return _TEXT if tool.result.format != "json" and tool.result.select is None else _ANY
+    if isinstance(tool.backend, CompositeBackend) and tool.backend.strategy in {"sequential", "parallel"}:
+        return frozenset({"object"})
+    return _ANY
+
+
+def _describe(types: frozenset[str]) -> str:
+    """Return types as text for a message: ``a string or null``."""
+    return " or ".join(_WORDS[each] for each in sorted(types - ({"integer"} if "number" in types else set())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +85,13 @@ class StepArguments:
         if node is not None and not isinstance(node, MappingNode):
             return
         passed = frozenset(node.by_key) if node is not None else frozenset[str]()
-        given = {entry.key: entry.value for entry in self._step.args.entries}
         yield from self._unknown(passed)
         yield from self._missing(passed)
-        for name, value in given.items():
-            expected = Shape(self._parameters.properties.get(name, {}), self._parameters.value)
-            yield from self._type_findings(value, expected, f"{self._step.tool}.{name}", ("args", name))
-            if name in self._parameters.required:
-                yield from self._absent_argument(name, value)
+        for entry in self._step.args.entries:
+            if not any(isinstance(part, Placeholder) for each in templates_in(entry.value) for part in each.parts):
+                yield from self._constant(entry.key)
+            elif isinstance(entry.value, Template):
+                yield from self._template(entry.key, entry.value)
 
     @property
     def _step(self) -> Step:
@@ -138,11 +100,6 @@ class StepArguments:
     @property
     def _parameters(self) -> Schema:
         return self.tools[self._step.tool].parameters
-
-    @property
-    def _scope(self) -> StepScope:
-        steps = {step.id: self.returning.get(step.tool) for step in self.backend.steps}
-        return StepScope(self.tool.spec.parameters, steps)
 
     def _unknown(self, passed: frozenset[str]) -> Iterator[Diagnostic]:
         declared = self._parameters.properties
@@ -183,73 +140,51 @@ class StepArguments:
             hint = "remove the parameter that receives it from args, or use {{ steps.ID.outputs }}"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
         for name in missing[:1]:
-            expected = Shape(self._parameters.properties.get(name, {}), self._parameters.value).types
-            got = outputs(self.returning.get(self.backend.steps[self.index - 1].tool)).types
+            expected = declared_types(self._parameters.properties.get(name, {}))
+            got = output_types(self.returning.get(self.backend.steps[self.index - 1].tool))
             # Any output can be passed as text, see ``toolc.runtime.composite.steps``.
-            if len(missing) == 1 and expected != {"string"} and expected.isdisjoint(got):
-                message = (
-                    f"{tool}.{name} is {describe_types(expected)}, but the previous step returns {describe_types(got)}"
-                )
+            if len(missing) == 1 and expected != _TEXT and expected.isdisjoint(got):
+                message = f"{tool}.{name} is {_describe(expected)}, but the previous step returns {_describe(got)}"
                 hint = "add a step between them that converts the value"
                 yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
 
-    def _type_findings(
-        self, value: JsonTemplate, expected: Shape, what: str, route: tuple[str | int, ...]
-    ) -> Iterator[Diagnostic]:
-        if not any(template.sole_placeholder or len(template.parts) > 1 for template in templates_in(value)):
-            yield from self._constant_type(expected, what, route)
-        elif isinstance(value, Template):
-            yield from self._template_type(value, expected, what, route)
-        elif isinstance(value, JsonMap):
-            if "object" not in expected.types:
-                yield self._mismatch(what, expected, "this is a map", route)
-            for entry in value.entries:
-                yield from self._type_findings(
-                    entry.value, expected.key(entry.key), f"{what}.{entry.key}", (*route, entry.key)
-                )
-        elif isinstance(value, JsonList):
-            if "array" not in expected.types:
-                yield self._mismatch(what, expected, "this is a list", route)
-            for at, item in enumerate(value.items):
-                yield from self._type_findings(item, expected.item, f"{what}[{at}]", (*route, at))
-
-    def _constant_type(self, expected: Shape, what: str, route: tuple[str | int, ...]) -> Iterator[Diagnostic]:
-        node = self.tool.node_at(*self._route, *route)
-        if node is not None and isinstance(expected.schema, dict):
+    def _constant(self, name: str) -> Iterator[Diagnostic]:
+        node = self.tool.node_at(*self._route, "args", name)
+        schema, root = self._parameters.properties.get(name, {}), self._parameters.value
+        if node is not None and isinstance(schema, dict):
             diagnostics = Diagnostics()
             # Includes the definitions that its references use.
-            validator = SchemaValidator(
-                {**{key: expected.root[key] for key in _DEFINED if key in expected.root}, **expected.schema}
-            )
-            check_instance(node, validator, what, codes.STEP_ARGUMENTS, Findings(self.tool.source, diagnostics))
+            validator = SchemaValidator({**{key: root[key] for key in _DEFINED if key in root}, **schema})
+            findings = Findings(self.tool.source, diagnostics)
+            check_instance(node, validator, f"{self._step.tool}.{name}", codes.STEP_ARGUMENTS, findings)
             yield from diagnostics.sorted()
 
-    def _template_type(
-        self, value: Template, expected: Shape, what: str, route: tuple[str | int, ...]
-    ) -> Iterator[Diagnostic]:
-        try:
-            got = self._scope.shape(value).types
-        except NoSuchKeyError as error:
-            hint = suggestion(error.key, error.known, "the keys are", "it is not a map")
-            message = f"this value has no key '{error.key}'"
-            yield Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(route), hint)
-            return
-        if expected.types.isdisjoint(got):
+    def _template(self, name: str, value: Template) -> Iterator[Diagnostic]:
+        expected, got = declared_types(self._parameters.properties.get(name, {})), self._types(value)
+        if expected.isdisjoint(got):
+            written = self._source_text(name)
+            message = f"{self._step.tool}.{name} is {_describe(expected)}, but '{written}' is {_describe(got)}"
             hint = "" if value.sole_placeholder else "a placeholder without other text, in quotes, keeps its type"
-            yield self._mismatch(what, expected, f"'{self._source_text(route)}' is {describe_types(got)}", route, hint)
+            yield Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(name), hint)
+        own = self.tool.spec.parameters
+        absent = sorted(each for each in value.names if own.may_be_absent(each))
+        if absent and name in self._parameters.required:
+            message = f"'{self._step.tool}' requires '{name}', but the parameter '{absent[0]}' may be absent"
+            hint = f"make '{absent[0]}' required, or give it a default"
+            yield Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(name), hint)
 
-    def _absent_argument(self, name: str, value: JsonTemplate) -> Iterator[Diagnostic]:
-        absent = self._scope.may_be_absent(value) if isinstance(value, Template) else ""
-        if absent:
-            message = f"'{self._step.tool}' requires '{name}', but the parameter '{absent}' may be absent"
-            hint = f"make '{absent}' required, or give it a default"
-            yield Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(("args", name)), hint)
-
-    def _mismatch(
-        self, what: str, expected: Shape, got: str, route: tuple[str | int, ...], hint: str = ""
-    ) -> Diagnostic:
-        message = f"{what} is {describe_types(expected.types)}, but {got}"
-        return Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(route), hint)
+    def _types(self, value: Template) -> frozenset[str]:
+        """Return the types of the value of a template, which is text unless it is a placeholder without filters."""
+        sole = value.sole_placeholder
+        if sole is None or sole.filters:
+            return _TEXT
+        if sole.name != STEPS:
+            return _ANY if sole.keys else declared_types(self.tool.spec.parameters.properties.get(sole.name, {}))
+        step, what, *keys = sole.keys
+        if keys or what != "outputs":
+            return _ANY if keys else _OF_STEPS.get(what, _ANY)
+        called = {each.id: each.tool for each in self.backend.steps}
+        return output_types(self.returning.get(called.get(step, "")))
 
     @property
     def _route(self) -> tuple[str | int, ...]:
@@ -263,10 +198,10 @@ class StepArguments:
         entry = node.entry(name) if isinstance(node, MappingNode) else None
         return entry.key_span if entry else self._span("args")
 
-    def _source_text(self, route: tuple[str | int, ...]) -> str:
-        node = self.tool.node_at(*self._route, *route)
+    def _source_text(self, name: str) -> str:
+        node = self.tool.node_at(*self._route, "args", name)
         return str(node.value)[:80] if isinstance(node, Scalar) else ""
 
-    def _value_span(self, route: tuple[str | int, ...]) -> Span:
+    def _value_span(self, name: str) -> Span:
         """Return the span of a template without the quotes around it."""
-        return self.tool.source.locate(self._span(*route), self._source_text(route))
+        return self.tool.source.locate(self._span("args", name), self._source_text(name))

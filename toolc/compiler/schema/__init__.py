@@ -5,7 +5,6 @@
 - ``dialects``: schemas of older drafts, converted to 2020-12; references.
 - ``parameters``: ``parameters``: shorthand (``name?: string``) or full JSON Schema. Public: ``is_full_schema``.
 - ``patterns``: regular expressions: syntax, slow patterns, support in JavaScript.
-- ``shapes``: which types and keys a value of a schema can have (``Shape``).
 - ``type_names``: names of types in other languages, and what to write for them. Public: ``TYPES``,
   ``TYPE_ALIASES``, ``similar_type``, ``type_form``.
 
