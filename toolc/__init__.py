@@ -34,6 +34,7 @@ The packages, from the top. The docstring of each lists its modules with the pub
 - ``guest``: the code inside a sandbox; requests and responses of HTTP tools there.
 - ``data``: pages of codes, the JSON Schema of specs, advisories, probes.
 - ``model``: dataclasses for all packages: specs, calls, results, errors, codes, permissions, registry, lock file.
+- ``version``: the version of toolc. Public: ``__version__``.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from toolc.model.version import __version__
+from toolc.version import __version__
 
 if TYPE_CHECKING:
     from toolc.client.build import build

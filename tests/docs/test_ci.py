@@ -19,7 +19,7 @@ import yaml
 from paths import ROOT
 from repositories import Repository
 
-from toolc.model.version import __version__
+from toolc.version import __version__
 
 ACTION: Any = yaml.safe_load((ROOT / ".github/actions/toolc/action.yml").read_text(encoding="utf-8"))
 STEPS = {step["id"]: step for step in ACTION["runs"]["steps"]}

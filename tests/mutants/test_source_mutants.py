@@ -11,7 +11,7 @@ SOURCE = b'''\
 """Text."""
 from typing import Final, Literal
 
-__all__ = ["shown"]
+
 KEY: Final[str] = "pattern"
 Mode = Literal["ro"]
 

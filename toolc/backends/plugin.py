@@ -13,6 +13,7 @@ from toolc.model.plan import Plan, PluginCall, Profile
 from toolc.model.result import Capture, Outcome, Text, ToolFailure, ToolResult, failure
 from toolc.model.spec.code_backends import File, PluginBackend
 from toolc.model.spec.tool import ResultSpec
+from toolc.model.text import shorten
 
 TOOL_FOLDER: Final = "/tool"
 """The folder with a tool's files in its sandbox."""
@@ -112,8 +113,7 @@ def _differences(where: str, offered: JsonValue, reviewed: JsonValue) -> Iterato
 
 
 def _short(value: JsonValue) -> str:
-    text = repr(value)
-    return text if len(text) <= 120 else f"{text[:120]}..."
+    return shorten(repr(value), 120)
 
 
 def _read_reply(result: ResultSpec, outcome: Outcome, reply: Capture) -> ToolResult:

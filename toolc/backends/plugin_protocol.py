@@ -20,6 +20,7 @@ from typing import Final
 from toolc.backends.content import MAX_BLOCKS, MalformedError, read_media
 from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.result import Content, Text
+from toolc.model.text import shorten
 
 DESCRIBE: Final = b'{"type":"describe"}\n'
 """The request for a plugin's description, sent once at its start."""
@@ -182,7 +183,7 @@ def read_line(line: bytes) -> JsonObject:
 def quote_line(line: bytes) -> str:
     """Return the start of a line, quoted for a message."""
     text = line[: 4 * MAX_QUOTE].decode("utf-8", "replace").rstrip("\r\n")
-    return repr(text) if len(text) <= MAX_QUOTE else f"{text[:MAX_QUOTE]!r} ..."
+    return repr(shorten(text, MAX_QUOTE))
 
 
 def _description(value: JsonValue, what: str) -> Description:

@@ -13,9 +13,9 @@ import click
 
 from toolc.model.errors import UsageError
 from toolc.model.names import LOCK_NAME, engine_names
-from toolc.model.version import __version__
 from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Report
+from toolc.version import __version__
 
 if TYPE_CHECKING:
     from toolc.model.diagnostics import Diagnostics

@@ -24,6 +24,7 @@ from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.lock_file import Lock, LockError, changed_tools
 from toolc.model.names import LOCK_NAME, TOOL_NAME, close_match
+from toolc.model.text import render_size, shorten
 from toolc.policy.policy import Policy, PolicyError
 from toolc.policy.rules import enforce_policies
 from toolc.reporters import FORMATS
@@ -100,7 +101,7 @@ def _limited(args: str, file: BinaryIO) -> bytes:
     """Return the contents of ``file``. Raises ``UsageError`` if there are more than ``MAX_ARGS`` bytes."""
     data = file.read(MAX_ARGS + 1)
     if len(data) > MAX_ARGS:
-        raise UsageError(f"--args {args} is larger than {MAX_ARGS // 2**20} MiB; pass large data as a workspace file")
+        raise UsageError(f"--args {args} is larger than {render_size(MAX_ARGS)}; pass large data as a workspace file")
     return data
 
 
@@ -142,7 +143,7 @@ def _unique(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
 
 def _echoed(key: str) -> str:
     """Return ``key`` in quotes for a message, shortened if it is long."""
-    return repr(key if len(key) <= _MAX_ECHOED else f"{key[: _MAX_ECHOED - 1]}…")
+    return repr(shorten(key, _MAX_ECHOED))
 
 
 def _refuse_constant(name: str) -> NoReturn:

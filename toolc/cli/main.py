@@ -16,7 +16,7 @@ from typing import Final, NoReturn
 
 import click
 
-from toolc.model.version import __version__
+from toolc.version import __version__
 
 COMMANDS: Final[Mapping[str, str]] = {
     "init": "Create a small folder of specs that builds and runs.",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from toolc.compiler.build_output import Built, render, write_output
 from toolc.compiler.pipeline.gc_pause import gc_paused
-from toolc.model import argument_checks
 from toolc.model.errors import UsageError
+from toolc.runtime import argument_checks
 
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation

@@ -16,7 +16,6 @@ from toolc.compiler.decode.sandbox import decode_profile
 from toolc.config.secret_sources import SecretStore
 from toolc.config.user_config import Configuration, load_configuration
 from toolc.functions.define import define
-from toolc.model import argument_checks
 from toolc.model.call import ApproveChanges, Confirm, ToolCall
 from toolc.model.errors import NoEngineError, UsageError
 from toolc.model.events import BatchEvent, Event, Listener
@@ -28,6 +27,7 @@ from toolc.model.registry import RegisteredTool
 from toolc.model.result import Text, ToolResult
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import Policy
+from toolc.runtime import argument_checks
 from toolc.runtime.caller import CallContext, no_caller
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution import async_calls

@@ -14,7 +14,6 @@ from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from toolc.model import argument_checks
 from toolc.model.call import ToolCall
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
@@ -23,6 +22,7 @@ from toolc.model.result import ToolResult
 from toolc.providers import load_provider
 from toolc.providers.base import CallMessage, Provider
 from toolc.providers.response_streams import STREAMING, join_chunks
+from toolc.runtime import argument_checks
 
 
 def tool_calls(provider: str, response: object) -> tuple[ToolCall, ...]:

@@ -17,7 +17,7 @@ from toolc.functions.composed import check_calls
 from toolc.functions.define import Definition
 from toolc.functions.define import tool as define_tool
 from toolc.functions.tool import ComposedTool, FunctionTool
-from toolc.model import argument_checks, call_graph
+from toolc.model import call_graph
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -27,6 +27,7 @@ from toolc.model.registry_io import parse, read_registry, registry_bytes
 from toolc.model.result import ToolResult
 from toolc.model.spec.code_backends import HostFunction
 from toolc.model.spec.tool import ToolSpec
+from toolc.runtime import argument_checks
 
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation

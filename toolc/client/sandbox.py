@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import Final, Literal, Self, TypeVar
 from weakref import finalize
 
-from toolc.model import argument_checks
 from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.sandbox import MIB
+from toolc.runtime import argument_checks
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution import async_calls
 from toolc.runtime.execution.open_sandbox import OpenSandbox

@@ -2,7 +2,6 @@
 
 import base64
 
-from toolc.model import argument_checks
 from toolc.model.events import (
     BatchEnd,
     BatchEvent,
@@ -16,6 +15,7 @@ from toolc.model.events import (
 )
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Content, Image, Resource, Text, ToolResult
+from toolc.runtime import argument_checks
 
 
 def result_to_json(result: ToolResult) -> JsonObject:

@@ -26,6 +26,7 @@ from toolc.document.map_reader import Findings, Reader, list_of, mapping, text
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
+from toolc.model.text import render_size
 
 MIN_CHARACTERS: Final = 8
 """The minimum length of a value. Redacting a shorter value would also remove ordinary words from output."""
@@ -232,7 +233,7 @@ def _check_value(name: str, value: str) -> str:
     elif "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
         problem = "contains a NUL character or invalid Unicode"
     elif len(value.encode()) > MAX_BYTES:
-        problem = f"is longer than {MAX_BYTES // 1024} KiB"
+        problem = f"is longer than {render_size(MAX_BYTES)}"
     if problem:
         raise UsageError(f"the value of the secret {name!r} {problem}; use another value")
     return value

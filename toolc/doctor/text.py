@@ -11,6 +11,7 @@ from toolc.doctor.probes import EscapeProbe, Verdict
 from toolc.model.json_schema import JsonValue
 from toolc.model.plan import LIMITS
 from toolc.model.spec.sandbox import MIB
+from toolc.model.text import count_noun, render_size
 from toolc.reporters.text import escape_for_terminal
 from toolc.runtime.pool.control import PoolReport
 from toolc.sandbox.base import Capabilities, unenforced
@@ -131,8 +132,8 @@ def _strongest(diagnosis: Diagnosis) -> Iterator[str]:
 
 def _pools(pools: Sequence[PoolReport]) -> Iterator[str]:
     for each in pools:
-        count = "1 warm sandbox" if each.waiting == 1 else f"{each.waiting} warm sandboxes"
-        yield f"process {each.owner.pid}: {count}, about {each.memory_bytes / MIB:.0f} MiB"
+        waiting = count_noun(each.waiting, "warm sandbox", "warm sandboxes")
+        yield f"process {each.owner.pid}: {waiting}, about {render_size(round(each.memory_bytes / MIB) * MIB)}"
 
 
 def _improve(reports: Sequence[EngineReport]) -> Iterator[str]:

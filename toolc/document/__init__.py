@@ -18,7 +18,7 @@ Start reading in ``nodes``, then ``map_reader``. The packages ``yaml`` and ``tom
   ``is_key_of``, ``looks_like_spec``, ``replaced_keys``, ``OPENAI``, ``REQUIRED``.
 - ``syntax_errors``: text of another format in a spec: Git conflicts, Markdown fences, templates; nesting that is too
   deep.
-- ``units``: durations (``500ms``) and sizes (``64KiB``). Public: ``duration``, ``render_size``, ``size``.
+- ``units``: durations (``500ms``) and sizes (``64KiB``). Public: ``duration``, ``size``.
 
 May import: ``model``.
 """

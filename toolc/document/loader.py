@@ -14,6 +14,7 @@ from toolc.document.syntax_errors import SyntaxProblem, detect_foreign_content
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics, Edit, Fix
 from toolc.model.source import BOM, SourceText, Span, byte_order_mark
+from toolc.model.text import render_size
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 """The maximum size of a file, in bytes. This is eighty times the largest file of the test corpus.
@@ -100,7 +101,7 @@ def read(path: Path, name: str, diagnostics: Diagnostics) -> bytes | None:
     if len(data) > MAX_BYTES:
         diagnostics.add(
             codes.TOO_BIG,
-            f"{name} is larger than {MAX_BYTES // 2**20} MiB",
+            f"{name} is larger than {render_size(MAX_BYTES)}",
             SourceText(name, "").whole_file(),
             "split it into several files",
         )

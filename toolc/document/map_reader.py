@@ -28,6 +28,7 @@ from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Fix, Severity
 from toolc.model.names import close_match
 from toolc.model.source import Position, SourceText, Span
+from toolc.model.text import shorten
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -239,7 +240,7 @@ def describe(node: Node) -> str:
         case Scalar(value=bool() as value):
             return "true" if value else "false"
         case Scalar(value=str() as text):
-            return f"the text {text if len(text) <= 40 else text[:40] + '…'!r}"
+            return f"the text {shorten(text, 41)!r}"
         case Scalar(value=value):
             return f"the number {value}"
 

@@ -53,12 +53,6 @@ def size(node: Node, what: str, findings: Findings) -> int | None:
     return _quantity(node, what, findings, _SIZE)
 
 
-def render_size(size_bytes: int) -> str:
-    """Return a size as it is written in a spec, in the largest exact unit (KiB, rounded down, if none is exact)."""
-    unit = next((unit for unit in ("GiB", "MiB") if size_bytes % _SIZE.units[unit] == 0), "KiB")
-    return f"{size_bytes // _SIZE.units[unit]}{unit}"
-
-
 def _quantity(node: Node, what: str, findings: Findings, kind: _Kind) -> int | None:
     value = node.value if isinstance(node, Scalar) else None
     if value is None or isinstance(value, bool):

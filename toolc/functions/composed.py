@@ -22,13 +22,15 @@ from toolc.document.nodes import MappingEntry, Node, Scalar
 from toolc.document.nodes import Sequence as SequenceNode
 from toolc.document.suggestions import suggestion
 from toolc.functions.tool import ComposedTool, Traits, check_traits
-from toolc.model import argument_checks, codes
+from toolc.model import codes
 from toolc.model.call_graph import MAX_DEPTH, call_depth, find_cycle, tools_by_name
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.errors import SpecError, UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.tool import ToolSpec
+from toolc.model.text import count_noun
+from toolc.runtime import argument_checks
 
 _HINTS: Final = ("read_only", "destructive", "idempotent", "open_world")
 _PLAIN: Final = ("label", "aliases", "tags", "examples", "confirm")
@@ -139,8 +141,8 @@ def _raise_errors(name: str, findings: Sequence[Diagnostic]) -> None:
     errors = [each for each in findings if each.is_error]
     if errors:
         lines = (f"{each.span}: {each.code.number} {each.message}{_hint(each)}" for each in errors)
-        count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
-        raise SpecError("\n".join([f"{count} in the tool {name!r}:", *lines]), tuple(findings))
+        title = f"{count_noun(len(errors), 'error')} in the tool {name!r}:"
+        raise SpecError("\n".join([title, *lines]), tuple(findings))
 
 
 def _hint(finding: Diagnostic) -> str:

@@ -10,11 +10,11 @@ from typing import Final, TypedDict, Unpack, get_type_hints, overload
 from toolc.functions.composed import DefinedStep, SourceLocation, compose
 from toolc.functions.tool import ComposedTool, FunctionTool, Traits, check_description, check_parameters, make_tool
 from toolc.functions.type_hints import Hint, HintError, json_default, object_schema, read_docstring, read_hint
-from toolc.model import argument_checks
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.spec.code_backends import HostFunction
 from toolc.model.spec.composed_backends import AgentProvider, Strategy
+from toolc.runtime import argument_checks
 
 CONTEXT: Final = "ctx"
 """The name of the function parameter that receives the context of the call instead of an argument."""

@@ -7,7 +7,6 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from toolc.model import argument_checks
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.names import IDENTIFIER, TOOL_NAME
@@ -16,6 +15,7 @@ from toolc.model.registry_io import digests
 from toolc.model.spec.code_backends import Argv, HostFunction, ShellBackend
 from toolc.model.spec.sandbox import Limits, SandboxSpec
 from toolc.model.spec.tool import Annotations, ToolSpec
+from toolc.runtime import argument_checks
 from toolc.validation.validate import schema_problem
 
 if TYPE_CHECKING:

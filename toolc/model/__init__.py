@@ -1,10 +1,7 @@
-"""Frozen dataclasses that all packages share, and pure functions of them. No I/O except reading a registry file.
+"""Frozen dataclasses that all packages share, and pure functions. Only ``files`` and reading a registry do I/O.
 
 Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, ``plan``, ``result``.
 
-- ``argument_checks``: checks of arguments of the public functions; wording of type errors. Public: ``boolean``,
-  ``call_id``, ``function``, ``hook``, ``json_object``, ``json_value``, ``listener``, ``number``, ``of_type``,
-  ``one_of``, ``optional``, ``path``, ``seconds``, ``sequence``, ``string_list``, ``text``, ``MAX_DEPTH``.
 - ``call``: ``ToolCall``, ``BoundCall``; decisions of hooks (``Allow``, ``Confirm``, ``Deny``, ``ApproveChanges``);
   proposed changes of files (``Proposal``, ``FileChange``, ``Action``, ``Kind``) and how many are listed. Public:
   ``changes_to_json``, ``NO_APPROVER``.
@@ -23,6 +20,7 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
   ``raise_shortage``.
 - ``events``: ``Event`` of a call: ``ToolStart``, ``ToolUpdate``, ``ToolConnect``, ``ToolRetry``, ``ToolDenied``,
   ``ToolEnd``; ``BatchEvent`` of a batch: ``Event`` or ``BatchEnd``. Public: ``CallEvent``, ``Listener``, ``Stream``.
+- ``files``: replaces a file atomically. Public: ``replace_file``.
 - ``http_plan``: ``HttpCall``: the request of an HTTP tool, with a ``Slot`` for each secret. Public: ``slots``,
   ``Base64``, ``Escaping``, ``FormPart``, ``MultipartForm``, ``NamedValue``, ``Piece``, ``Pieces``, ``PlainBody``,
   ``RequestBody``, ``ResponseHandling``, ``TokenRequest``.
@@ -54,7 +52,8 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
 - ``template``: ``Template``: placeholders and filters, rendered at a call. Public: ``as_text``, ``evaluate``,
   ``render_json``, ``Filter``, ``JsonConstant``, ``JsonEntry``, ``JsonList``, ``JsonMap``, ``JsonTemplate``,
   ``Placeholder``, ``TemplateError``, ``FILTERS``, ``FILTERS_WITH_ARGUMENT``, ``SECRETS``, ``STEPS``.
-- ``version``: the version of toolc. Public: ``__version__``.
+- ``text``: sizes, counts and long texts in messages. Public: ``count_noun``, ``join_first``, ``render_size``,
+  ``shorten``.
 
 May import: nothing of toolc, and no third-party package except ``rfc8785``.
 """

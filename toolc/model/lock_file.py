@@ -22,6 +22,7 @@ from toolc.model.errors import ToolcError
 from toolc.model.names import LOCK_NAME, TOOL_NAME
 from toolc.model.registry import RegisteredTool
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend
+from toolc.model.text import render_size
 
 HEADER: Final = '# toolc.lock 1: what was reviewed; written by "toolc lock"'
 
@@ -137,7 +138,7 @@ class Lock:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise LockError(f"{path} cannot be read: {reason}") from None
         if len(data) > MAX_BYTES:
-            raise LockError(f"{path} is larger than {MAX_BYTES // 2**20} MiB; write it again with: toolc lock")
+            raise LockError(f"{path} is larger than {render_size(MAX_BYTES)}; write it again with: toolc lock")
         return cls.parse(text, str(path))
 
     def text(self) -> str:

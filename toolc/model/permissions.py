@@ -26,6 +26,7 @@ from toolc.model.spec.sandbox import (
     WorkspaceMode,
 )
 from toolc.model.spec.tool import ToolSpec
+from toolc.model.text import render_size
 
 T = TypeVar("T")
 
@@ -36,11 +37,8 @@ User: TypeAlias = Literal["any", "nonroot"]
 """The user that a call runs as. ``any`` may be user 0 of the sandbox."""
 
 
-_UNITS: Final = {
-    "bytes": ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")),
-    "ms": ((60_000, "m"), (1000, "s"), (1, "ms")),
-}
-"""The units that a spec uses, largest first."""
+_DURATIONS: Final = ((60_000, "m"), (1000, "s"), (1, "ms"))
+"""The units of durations that a spec uses, largest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +128,12 @@ def _limit(limit: Limit) -> str:
     name, _, unit = limit.name.rpartition("_")
     if limit.amount == math.inf:
         return f"{name}: no limit"
-    if unit not in _UNITS:
-        return f"{limit.name}: {limit.amount:g}"
-    amount = int(limit.amount)
-    largest = next(each for each in _UNITS[unit] if amount % each[0] == 0)
-    return f"{name}: {amount // largest[0]}{largest[1]}"
+    if unit == "bytes":
+        return f"{name}: {render_size(limit.amount)}"
+    if unit == "ms":
+        size, symbol = next(each for each in _DURATIONS if limit.amount % each[0] == 0)
+        return f"{name}: {limit.amount // size:.0f}{symbol}"
+    return f"{limit.name}: {limit.amount:g}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from toolc.model.registry import (
 )
 from toolc.model.spec.sandbox import MIB
 from toolc.model.spec.tool import EFFECT, FORMAT, SURFACE, ToolSpec
+from toolc.model.text import render_size
 
 _EXACT: Final = 1 << 53
 """A double can represent every whole number below this one."""
@@ -197,7 +198,7 @@ def read_registry(path: Path) -> RegistryFile:
             raise UsageError(f"the registry {str(path)!r} is not a file; create one with: toolc build")
         if path.stat().st_size > MAX_REGISTRY_BYTES:
             raise UsageError(
-                f"the registry {str(path)!r} is larger than {MAX_REGISTRY_BYTES // MIB} MiB, "
+                f"the registry {str(path)!r} is larger than {render_size(MAX_REGISTRY_BYTES)}, "
                 "the maximum; build its tools into several registries"
             )
         value = parse(path.read_bytes())

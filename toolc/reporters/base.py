@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolc.model.diagnostics import Diagnostic, Diagnostics, Severity
+from toolc.model.text import count_noun
 
 MAX_PER_FILE: Final = 100
 """The maximum number of findings per file, errors before warnings. The others are only counted.
@@ -67,4 +68,4 @@ def count_findings(findings: Iterable[Diagnostic], severity: Severity) -> int:
 
 def omitted_text(count: int) -> str:
     """Return the text for findings that are omitted."""
-    return f"and {count:,} more finding{'s' * (count != 1)} in this file"
+    return f"and {count_noun(count, 'more finding')} in this file"

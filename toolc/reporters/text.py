@@ -22,6 +22,7 @@ from typing import Final
 
 from toolc.model.diagnostics import Diagnostic, Diagnostics, Severity
 from toolc.model.source import SourceText, Span
+from toolc.model.text import count_noun
 from toolc.reporters.base import Report, count_findings, omitted_text, select_findings
 
 WIDTH: Final = 100
@@ -72,7 +73,7 @@ def render(diagnostics: Diagnostics, *, color: bool) -> str:
 def summary(findings: Sequence[Diagnostic]) -> str:
     """Return the number of errors and warnings: ``2 errors, 1 warning``."""
     counts = [(severity, count_findings(findings, severity)) for severity in Severity]
-    return ", ".join(f"{many} {severity}{'s' if many > 1 else ''}" for severity, many in counts if many)
+    return ", ".join(count_noun(many, severity) for severity, many in counts if many)
 
 
 def _lines(finding: Diagnostic, source: SourceText | None, style: _Style) -> list[str]:

@@ -17,6 +17,7 @@ from toolc.model.spec.code_backends import PluginBackend, PythonBackend, Script,
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.tool import ToolSpec
+from toolc.model.text import shorten
 from toolc.review.contract.joined import Joined
 from toolc.review.contract.movement import Aspect, rule
 from toolc.review.contract.results import Unsolved
@@ -162,10 +163,10 @@ def _use(tool: Reviewed, name: str) -> _Use | None:
         return _Use(("backend", "agent"), "", is_direct=False)
     if isinstance(backend, ShellBackend) and isinstance(backend.command, Script):
         lines = [line.strip() for line in backend.command.text.splitlines() if f"ARG_{name}" in line]
-        return _Use(("backend", "shell", "script"), _shortened(next(iter(lines), "")), is_direct=True)
+        return _Use(("backend", "shell", "script"), shorten(next(iter(lines), ""), _LONGEST), is_direct=True)
     is_http = isinstance(backend, HttpBackend)
     uses = [
-        _Use(_route_in_spec(route), _shortened(text), is_direct="url" in route[:3] or not is_http)
+        _Use(_route_in_spec(route), shorten(text, _LONGEST), is_direct="url" in route[:3] or not is_http)
         for route, text in _templates(tool.stored["backend"], ("backend",), name)
     ]
     return max(uses, key=lambda each: each.is_direct, default=None)
@@ -186,7 +187,3 @@ def _route_in_spec(route: Route) -> Route:
         at = route.index("elements") + 1
         return ("backend", "shell", "argv", *route[at : at + 1])
     return route[:3]
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

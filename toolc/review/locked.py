@@ -16,10 +16,11 @@ from toolc.model.lock_file import Lock, LockedTool, lock_tools
 from toolc.model.registry import RegisteredTool
 from toolc.model.spec.code_backends import PythonBackend
 from toolc.model.spec.tool import EFFECT, SURFACE
+from toolc.model.text import join_first
 from toolc.reporters.text import printable
 from toolc.review.compare import compare
 from toolc.review.model.state import Reviewed, State
-from toolc.review.model.text_diff import changed_parts, format_route, join_first
+from toolc.review.model.text_diff import changed_parts, format_route
 from toolc.review.reports import text
 from toolc.review.sources.repository import Repository
 from toolc.review.sources.states import state_of

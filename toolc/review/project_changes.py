@@ -22,6 +22,7 @@ from toolc.model.diagnostics import Code, Diagnostics, Severity
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.source import Span, start_of_file
 from toolc.model.spec.tool import ToolSpec
+from toolc.model.text import count_noun
 from toolc.policy.comparison import Relaxation, relaxations
 from toolc.policy.policy import Policy
 from toolc.policy.rules import violations
@@ -293,7 +294,7 @@ def provider_changes(old: Reviewed, new: Reviewed) -> Iterator[ToolChange]:
         if lost:
             yield ToolChange(
                 rule=f"PRV{number:02}", grade="warning",
-                message=f"{name} cannot represent {len(lost)} more detail{'s' * (len(lost) > 1)}: {next(iter(lost))}",
+                message=f"{name} cannot represent {count_noun(len(lost), 'more detail')}: {next(iter(lost))}",
                 path=("parameters",), before="\n".join(before) or None, after="\n".join(after),
                 subject=" ".join(lost.values()), old=old.span("parameters"), new=new.span("parameters"),
             )  # fmt: skip

@@ -8,12 +8,12 @@ from typing import Final
 
 from toolc.model.permissions import Permissions, format_permissions, permissions_of
 from toolc.model.spec.tool import ToolSpec
+from toolc.model.text import join_first
 from toolc.providers.token_estimate import definition_tokens
 from toolc.review.compare import Difference
 from toolc.review.model.change import GRADES
 from toolc.review.model.pairing import Status, ToolPair
 from toolc.review.model.state import Reviewed, State
-from toolc.review.model.text_diff import join_first
 
 _STATUSES: Final[dict[Status, str]] = {
     "added": "added", "removed": "removed", "renamed": "probably renamed", "kept": "changed",

@@ -10,6 +10,7 @@ from typing import Final
 
 from toolc.model.json_schema import JsonValue
 from toolc.model.spec.tool import Expect, Test
+from toolc.model.text import shorten
 from toolc.review.model.change import Grade, ToolChange
 from toolc.review.model.pairing import ToolPair
 from toolc.review.model.schema_node import is_same
@@ -40,8 +41,7 @@ def weakened_tests(pair: ToolPair, old: State, new: State) -> Iterator[ToolChang
     before, after = old.effect_digest(pair.old.spec.name), new.effect_digest(pair.new.spec.name)
     grade: Grade = "low" if before == after else "medium"
     for index, test in lost:
-        call = json.dumps(test.args, ensure_ascii=False)
-        call = call if len(call) <= _LONGEST else f"{call[:_LONGEST]}..."
+        call = shorten(json.dumps(test.args, ensure_ascii=False), _LONGEST)
         weaker = next((each for each in left if _is_same_call(test, each)), None)
         if weaker:
             left.remove(weaker)

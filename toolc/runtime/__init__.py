@@ -4,6 +4,9 @@ Start reading in ``execution.single_call``. The packages:
 
 - ``argument_binding``: ``bind``: arguments checked and defaults filled in, with messages for models;
   ``validate_result``.
+- ``argument_checks``: checks of arguments of the public functions; wording of type errors. Public: ``boolean``,
+  ``call_id``, ``function``, ``hook``, ``json_object``, ``json_value``, ``listener``, ``number``, ``of_type``,
+  ``one_of``, ``optional``, ``path``, ``seconds``, ``sequence``, ``string_list``, ``text``, ``MAX_DEPTH``.
 - ``call_details``: ``details`` of a result: durations (``Timing``), identity of the call, sandbox.
 - ``caller``: interfaces of backends that make further calls. Public: ``CallContext``, ``no_caller``.
 - ``cancellation``: ``Cancellation`` and ``Deadline``, which end waits; a fair lock.

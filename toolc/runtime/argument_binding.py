@@ -20,6 +20,7 @@ from toolc.model.json_schema import JsonObject, JsonValue, Schema, parse_json
 from toolc.model.names import close_match
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.tool import ToolSpec
+from toolc.model.text import count_noun, shorten
 from toolc.validation.coercion import with_integers, without_nulls
 from toolc.validation.formats import describe_format
 from toolc.validation.plain_schema import plainly_satisfies
@@ -122,12 +123,12 @@ def problems_of(error: FailedKeyword) -> Iterator[str]:
         case keyword if keyword in _BOUNDS:
             yield f"{where}: expected {_BOUNDS[keyword](error.value)}, got {got}"
         case _:
-            yield f"{where}: {_shorten(error.message)}"
+            yield f"{where}: {shorten(error.message, MAX_QUOTED)}"
 
 
 def problem_path(path: Iterable[str | int]) -> str:
     """Return a path such as ``filters.0.name``, or ``arguments`` for the arguments as a whole. Long keys are cut."""
-    return ".".join(_shorten(str(step)) for step in path) or "arguments"
+    return ".".join(shorten(str(step), MAX_QUOTED) for step in path) or "arguments"
 
 
 def describe(value: JsonValue) -> str:
@@ -145,7 +146,7 @@ def describe(value: JsonValue) -> str:
             return f"an array of {len(value)}"
         case dict():
             keys = ", ".join(key[:MAX_QUOTED] for key in islice(value, MAX_LISTED))
-            return f"an object with the keys {_shorten(keys)}" if value else "an empty object"
+            return f"an object with the keys {shorten(keys, MAX_QUOTED)}" if value else "an empty object"
 
 
 class BindError(ValueError):
@@ -271,19 +272,15 @@ def _type_names(value: JsonValue) -> str:
     return " or ".join(_TYPES.get(str(name), str(name)) for name in names)
 
 
-def _count(number: JsonValue, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
-
-
 _BOUNDS: Final[Mapping[str, Callable[[JsonValue], str]]] = {
     "const": lambda value: f"exactly {_quote(value)}", "minimum": lambda bound: f"at least {bound}",
     "maximum": lambda bound: f"at most {bound}", "exclusiveMinimum": lambda bound: f"more than {bound}",
     "exclusiveMaximum": lambda bound: f"less than {bound}", "multipleOf": lambda step: f"a multiple of {step}",
-    "minLength": lambda bound: f"at least {_count(bound, 'character')}",
-    "maxLength": lambda bound: f"at most {_count(bound, 'character')}",
+    "minLength": lambda bound: f"at least {count_noun(bound, 'character')}",
+    "maxLength": lambda bound: f"at most {count_noun(bound, 'character')}",
     "pattern": lambda pattern: f"a string that matches the pattern {pattern}",
-    "minItems": lambda bound: f"at least {_count(bound, 'item')}",
-    "maxItems": lambda bound: f"at most {_count(bound, 'item')}", "uniqueItems": lambda _: "unique items",
+    "minItems": lambda bound: f"at least {count_noun(bound, 'item')}",
+    "maxItems": lambda bound: f"at most {count_noun(bound, 'item')}", "uniqueItems": lambda _: "unique items",
     "format": lambda name: describe_format(str(name)),
 }  # fmt: skip
 """The expected value for keywords that apply to one value."""
@@ -298,12 +295,8 @@ def _closest(name: str, known: list[str]) -> str:
 
 def _quote(value: JsonValue) -> str:
     if isinstance(value, str):
-        return _shorten(repr(value[: MAX_QUOTED + 1]))
-    return _shorten(json.dumps(value, ensure_ascii=False))
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 3] + "..."
+        return shorten(repr(value[: MAX_QUOTED + 1]), MAX_QUOTED)
+    return shorten(json.dumps(value, ensure_ascii=False), MAX_QUOTED)
 
 
 def _object(value: JsonValue) -> JsonObject:

@@ -12,8 +12,8 @@ from time import monotonic
 from types import TracebackType
 from typing import Final, Literal, Self
 
-from toolc.model import argument_checks
 from toolc.model.errors import raise_shortage
+from toolc.runtime import argument_checks
 
 _LONGEST_MS: Final = 2_000_000_000
 """The longest timeout that is passed to poll(2), in milliseconds: about 23 days."""

@@ -137,7 +137,7 @@ CAUSES: list[tuple[ErrorKind, str, Make]] = [
     ("cancelled", "the call was cancelled before it finished", cancelled),
     ("timeout", "the call did not finish within 0.3 s and was stopped", lambda executor: executor.run("slow", {})),
     ("timeout", "before the time limit of the whole operation", hurried),
-    ("out_of_memory", "the call exceeded its memory limit of 64 MiB", shell("tail -c 512m /dev/zero | tail")),
+    ("out_of_memory", "the call exceeded its memory limit of 64MiB", shell("tail -c 512m /dev/zero | tail")),
     ("output_limit", "", python("long")), ("exit_status", "the command ended with exit status 3", shell("exit 3")),
     ("network", "", python("connect")), ("network", "HTTP 503", http("503")),
     ("authentication", "HTTP 401", http("401")), ("rate_limit", "slow down", python("own")),

@@ -27,7 +27,7 @@ TOO_LATE = (
     "the call did not finish before the time limit of the whole operation and was stopped; request less work per call"
 )
 TOO_LONG = "the plugin's response is longer than [0-9]+ bytes, its output limit; request less data"
-TOO_MUCH = "the call exceeded its memory limit of 128 MiB and was stopped; request less data per call"
+TOO_MUCH = "the call exceeded its memory limit of 128MiB and was stopped; request less data per call"
 RULE = "a message is one JSON object on one line, and logs belong on stderr"
 ANSWER = re.escape('\'{"content": [{"type": "text", "text": "one"}]}\'')
 LATE = re.escape('\'{"content": [{"type": "text", "text": "two"}], "error": false}\'')

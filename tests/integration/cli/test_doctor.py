@@ -296,7 +296,7 @@ def test_warm_sandboxes_are_reported() -> None:
         PoolReport(owner=replace(owner, pid=9), waiting=1, memory_bytes=1 << 20),
     )
     found = replace(DIAGNOSIS, pools=pools)
-    assert "process 4711: 2 warm sandboxes, about 5 MiB\nprocess 9: 1 warm sandbox, about 1 MiB\n" in to_text(found)
+    assert "process 4711: 2 warm sandboxes, about 5MiB\nprocess 9: 1 warm sandbox, about 1MiB\n" in to_text(found)
     assert to_json(found)["pools"] == [
         {"pid": 4711, "sandboxes": 2, "memory_bytes": 5 << 20},
         {"pid": 9, "sandboxes": 1, "memory_bytes": 1 << 20},

@@ -15,7 +15,6 @@ from test_image_builds import running
 
 from toolc.data.paths import packaged_path
 from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
-from toolc.model.version import __version__
 from toolc.sandbox.docker import base_image, image_builder
 from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.engine import DockerEngine
@@ -24,6 +23,7 @@ from toolc.sandbox.docker.sdk import RECIPE_LABEL, find_built
 from toolc.sandbox.images import debian
 from toolc.sandbox.images import stored as stored_images
 from toolc.sandbox.images.stored import base_note, base_tag, find_base
+from toolc.version import __version__
 
 __all__ = ["client", "engine"]
 

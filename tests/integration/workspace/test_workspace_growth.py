@@ -57,7 +57,7 @@ def test_a_call_that_fills_the_disk_is_stopped(engine: str, mode: str, script: s
     assert result.error is not None
     assert (result.error.kind, result.details["outcome"]) == ("output_limit", "workspace_limit")
     assert (
-        result.error.message == "the call wrote more than 32 MiB to the workspace and was stopped; write less per call"
+        result.error.message == "the call wrote more than 32MiB to the workspace and was stopped; write less per call"
     )
     assert growth_of(result) >= 32
     if mode == "transaction":
@@ -79,7 +79,7 @@ def test_a_limit_in_the_spec_is_refused_or_accepted_as_unenforced(engine: str, t
     assert not (tmp_path / "workspace" / "small").exists()
     result = run(tmp_path, engine, f"{WRITE}; sleep 100", limits="workspace: 1MiB", accepted=("workspace",))
     assert result.error is not None
-    assert result.error.message.startswith("the call wrote more than 1 MiB to the workspace")
+    assert result.error.message.startswith("the call wrote more than 1MiB to the workspace")
     assert result.details["unenforced"] == ["workspace"]
 
 

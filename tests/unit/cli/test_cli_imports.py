@@ -65,10 +65,10 @@ def test_cached_check_does_not_import_the_compiler(folder: Path) -> None:
     first, second = (loaded(folder, "check", "one.yaml", code=code) for _ in range(2))
     assert first >= {"toolc.model.spec.tool", "toolc.compiler.pipeline.compile", "yaml"}
     assert sorted(second & {"toolc.model.spec.tool", "toolc.compiler.pipeline.compile", "yaml"}) == []
-    assert len([each for each in second if each.startswith("toolc")]) <= 28
+    assert len([each for each in second if each.startswith("toolc")]) <= 30
 
 
 def test_the_version_imports_no_command(folder: Path) -> None:
     modules = loaded(folder, "--version")
     found = sorted(each for each in modules if each.startswith("toolc"))
-    assert found == ["toolc", "toolc.cli", "toolc.cli.main", "toolc.model", "toolc.model.version"]
+    assert found == ["toolc", "toolc.cli", "toolc.cli.main", "toolc.version"]

@@ -78,7 +78,7 @@ def test_tests_do_not_use_the_environment() -> None:
         ("1234567", "has fewer than 8 characters, too few to redact it from the output of tools"),
         ("1234567\0", "contains a NUL character or invalid Unicode"),
         ("1234567\udc80", "contains a NUL character or invalid Unicode"),
-        ("x" * 65537, "is longer than 64 KiB"),
+        ("x" * 65537, "is longer than 64KiB"),
     ],
 )
 def test_unsuitable_values_are_rejected_and_not_shown(value: str, reason: str) -> None:
@@ -158,7 +158,7 @@ def test_invalid_paths_are_reported() -> None:
 def test_a_command_with_too_much_output_is_killed() -> None:
     code = "import sys\nwhile True: sys.stdout.write('x' * 4096)"
     assert problem(CommandSource((sys.executable, "-c", code))) == (
-        "the value of the secret 'A' is longer than 64 KiB; use another value"
+        "the value of the secret 'A' is longer than 64KiB; use another value"
     )
 
 

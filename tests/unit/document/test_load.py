@@ -132,7 +132,7 @@ def test_files_have_a_maximum_size(tmp_path: Path) -> None:
     assert read(tmp_path, b"toolc: 1\n#".ljust(MAX_BYTES + 1, b"x")) == (
         None,
         (
-            "specs/a.yaml:1:1: error TC012: specs/a.yaml is larger than 4 MiB\n"
+            "specs/a.yaml:1:1: error TC012: specs/a.yaml is larger than 4MiB\n"
             "    = help: split it into several files\n\n1 error\n"
         ),
     )

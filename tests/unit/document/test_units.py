@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from toolc.document.map_reader import Findings
 from toolc.document.nodes import Scalar
-from toolc.document.units import duration, render_size, size
+from toolc.document.units import duration, size
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import SourceText
+from toolc.model.text import render_size
 
 
 def test_values_with_units_are_parsed(tmp_path: Path) -> None:

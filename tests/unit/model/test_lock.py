@@ -154,5 +154,5 @@ def test_an_executor_with_a_lock_calls_only_approved_tools(tmp_path: Path) -> No
 
 
 def test_a_lock_file_without_an_end_is_not_read() -> None:
-    with pytest.raises(LockError, match=r"/dev/zero is larger than 64 MiB; write it again with: toolc lock"):
+    with pytest.raises(LockError, match=r"/dev/zero is larger than 64MiB; write it again with: toolc lock"):
         Lock.read(Path("/dev/zero"))

@@ -103,7 +103,7 @@ def test_all_problems_are_reported_together() -> None:
     ("value", "got"),
     [
         (None, "null"), (True, "true"), (1.5, "the number 1.5"), ("5", "the string '5'"),
-        ("a" * 100, "the string '" + "a" * 56 + "..."), ([1, 2], "an array of 2"), ({}, "an empty object"),
+        ("a" * 100, "the string '" + "a" * 58 + "…"), ([1, 2], "an array of 2"), ({}, "an empty object"),
         ({"a": 1, "b": 2}, "an object with the keys a, b"),
     ],
 )  # fmt: skip
@@ -236,13 +236,13 @@ def test_hostile_arguments_cannot_hang_a_call() -> None:
     assert len(message) == MAX_PROBLEMS
     assert message[0] == "parametr_0: no such parameter; did you mean 'parameter_0'?"
     (only,) = problems(spec, {"p" * 1_000_000: 1})
-    assert only.startswith(f"{'p' * 57}...: no such parameter; the parameters are: parameter_0, parameter_1, ")
+    assert only.startswith(f"{'p' * 59}…: no such parameter; the parameters are: parameter_0, parameter_1, ")
 
 
 def test_long_keys_are_cut_at_every_level_of_a_path() -> None:
     inner: JsonObject = {"type": "object", "additionalProperties": {"type": "integer"}}
     message = problem({"type": "object", "additionalProperties": inner}, {"p" * 100_000: {"q" * 100_000: "x"}})
-    assert message == f"x.{'p' * 57}....{'q' * 57}...: expected an integer, got the string 'x'"
+    assert message == f"x.{'p' * 59}….{'q' * 59}…: expected an integer, got the string 'x'"
 
 
 def test_a_large_value_without_a_match_has_a_short_message() -> None:

@@ -23,6 +23,7 @@ from toolc.cli.common import (
 )
 from toolc.compiler.pipeline.gc_pause import gc_paused
 from toolc.model.names import PROVIDER_NAMES
+from toolc.model.text import count_noun
 
 if TYPE_CHECKING:
     from toolc.cli.output.loss_report import BuildReport
@@ -158,6 +159,6 @@ def _refuse_warnings(diagnostics: Diagnostics, *, strict: bool) -> None:
 
 
 def _report(out: str, tools: int, providers: int, losses: int, to: TextIO) -> None:
-    print(f"built {tools} tool{'s' * (tools != 1)} for {providers} providers into {out}", file=to)
+    print(f"built {count_noun(tools, 'tool')} for {providers} providers into {out}", file=to)
     if losses:
-        note(f"providers cannot represent {losses} detail{'s' * (losses != 1)}; {out}/loss.json lists them")
+        note(f"providers cannot represent {count_noun(losses, 'detail')}; {out}/loss.json lists them")

@@ -24,6 +24,7 @@ from toolc.cli.common import (
 )
 from toolc.compiler.pipeline.gc_pause import gc_paused
 from toolc.model.errors import UsageError
+from toolc.model.text import count_noun
 from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
@@ -113,8 +114,7 @@ def command(  # noqa: PLR0913  one parameter per option
     if checked.diagnostics.has_errors or (strict and left):
         raise click.exceptions.Exit(FINDINGS)
     if format_name == "text":
-        count = checked.count
-        print(f"{count} tool{'s' * (count != 1)}: no errors")
+        print(f"{count_noun(checked.count, 'tool')}: no errors")
 
 
 def _check(places: Sequence[Path], settings: Settings, base: str | None) -> Checked:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolc.cli.common import FINDINGS, format_options, named, note, policy_option, print_findings, wants_color
+from toolc.model.text import count_noun
 
 if TYPE_CHECKING:
     from toolc.model.diagnostics import Diagnostics
@@ -102,8 +103,8 @@ def command(  # noqa: PLR0913  one parameter per option
 def _refuse_broken(old: State, new: State, format_name: str) -> None:
     """Report errors in the base; exit if the head has errors."""
     unread = [each for each in old.diagnostics.sorted() if each.is_error and not each.code.number.startswith("TC9")]
-    if count := len(unread):
-        note(f"{old.label} has {count} error{'s' * (count > 1)} in its specs; tools that cannot be read count as new")
+    if unread:
+        note(f"{old.label} has {count_noun(len(unread), 'error')} in its specs; tools that cannot be read count as new")
     if new.diagnostics.has_errors:
         _print_errors(new.diagnostics, format_name)
         raise click.exceptions.Exit(FINDINGS)
@@ -155,7 +156,7 @@ def _without_accepted(
     for message in kept.notes:
         note(message)
     if kept.count:
-        note(f"{kept.count} change{'s' * (kept.count > 1)} accepted in {path}")
+        note(f"{count_noun(kept.count, 'change')} accepted in {path}")
     return kept.difference
 
 

@@ -10,6 +10,8 @@ import click
 from toolc.cli.common import note
 from toolc.cli.main import CommandGroup
 from toolc.model.errors import InfrastructureError, NoEngineError
+from toolc.model.spec.sandbox import MIB
+from toolc.model.text import render_size
 
 
 @click.group("image", cls=CommandGroup)
@@ -49,7 +51,7 @@ def list_() -> None:
 
     try:
         for image in (built := list_images()):
-            click.echo(f"{image.tag}  {_mebibytes(image.size_bytes)}  from {image.base}")
+            click.echo(f"{image.tag}  {_size(image.size_bytes)}  from {image.base}")
     except NoEngineError as error:
         built = ()
         note(str(error))
@@ -57,7 +59,7 @@ def list_() -> None:
     for each in unpacked:
         name = ", ".join(each.names) or each.digest
         stale = "; no longer used, remove it with: toolc image prune" if each.is_stale else ""
-        click.echo(f"{name}  {_mebibytes(each.size_bytes())}  unpacked in {each.folder}{stale}")
+        click.echo(f"{name}  {_size(each.size_bytes())}  unpacked in {each.folder}{stale}")
     if not built and not unpacked:
         note("there are no images yet; build one with: toolc image build")
 
@@ -76,7 +78,7 @@ def prune(dry_run: bool) -> None:
     removed = "would remove" if dry_run else "removed"
     stale = [image for image in stored_images() if image.is_stale]
     unused = [each for each in installed_packages() if each.is_unused]
-    found = [(f"{each.digest}  {_mebibytes(each.size_bytes())}", partial(remove_image, each)) for each in stale]
+    found = [(f"{each.digest}  {_size(each.size_bytes())}", partial(remove_image, each)) for each in stale]
     found += [(f"packages  {', '.join(each.names)}", partial(remove_packages, each)) for each in unused]
     kept = []
     for text, remove in found:
@@ -129,5 +131,5 @@ def import_(archive: Path, name: str) -> None:
     click.echo(f"{image.name}  {image.digest}{tree}")
 
 
-def _mebibytes(size_bytes: int) -> str:
-    return f"{size_bytes / 1024**2:.0f}MiB"
+def _size(size_bytes: int) -> str:
+    return render_size(round(size_bytes / MIB) * MIB)

@@ -10,6 +10,7 @@ import click
 from toolc.cli.common import builtin_option
 from toolc.cli.inputs import open_tools
 from toolc.model.names import PROVIDER_NAMES
+from toolc.model.text import count_noun, shorten
 from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
@@ -68,18 +69,13 @@ def _print_tokens(registry: Registry, provider: str | None, *, as_json: bool) ->
         print(json.dumps(found, indent=2, ensure_ascii=False))
         return
     rows = sorted(((count, name) for name, count in counted.items()), key=lambda row: (-row[0], row[1]))
-    rows += [(count, f"toolset {name} ({_count(len(members[name]))})") for name, count in toolsets.items()]
-    rows.append((total, _count(len(tools))))
+    rows += [(count, f"toolset {name} ({count_noun(len(members[name]), 'tool')})") for name, count in toolsets.items()]
+    rows.append((total, count_noun(len(tools), "tool")))
     width = len(str(max(count for count, _ in rows)))
     for count, name in rows:
         print(escape_for_terminal(f"{count:>{width}}  {name}"))
 
 
-def _count(tools: int) -> str:
-    return f"{tools} tool{'s' * (tools != 1)}"
-
-
 def _shortened(description: str) -> str:
     """Return the start of a description, on one line."""
-    text = " ".join(description.split())
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+    return shorten(" ".join(description.split()), _WIDTH)

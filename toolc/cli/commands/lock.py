@@ -23,6 +23,8 @@ from toolc.cli.common import (
 )
 from toolc.cli.inputs import compile_or_exit, compiled_builtin, user_configuration
 from toolc.data.paths import packaged_path
+from toolc.model.files import replace_file
+from toolc.model.text import count_noun
 
 if TYPE_CHECKING:
     from toolc.model.lock_file import Lock, Pin
@@ -102,7 +104,7 @@ def command(
         if new.allows_any_base and not old.allows_any_base:
             note("the base image is no longer pinned; to pin it again: toolc lock --base")
     _write(path, new.text())
-    note(f"{path} approves {len(tools)} tool{'s' * (len(tools) != 1)}: have the change reviewed")
+    note(f"{path} approves {count_noun(len(tools), 'tool')}: have the change reviewed")
 
 
 def _pinned_paths(base: str | None, paths: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
@@ -202,10 +204,8 @@ def _write(path: Path, text: str) -> None:
     """Replace the file atomically."""
     from toolc.model.errors import UsageError  # start-up time
 
-    draft = path.with_name(f".{path.name}.draft")
     try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
+        with replace_file(path) as file:
+            file.write(text.encode())
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise UsageError(f"{path} cannot be written: {(error.strerror or '').lower()}") from None

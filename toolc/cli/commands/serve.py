@@ -19,9 +19,9 @@ from toolc.cli.inputs import (
 )
 from toolc.client.registry import Registry
 from toolc.model.errors import MissingExtraError, UsageError
-from toolc.model.version import __version__
 from toolc.runtime.execution.admission import unsupported_features
 from toolc.runtime.workspace.mount import mount
+from toolc.version import __version__
 
 if TYPE_CHECKING:
     from toolc.client.executor import Executor

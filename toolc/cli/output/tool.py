@@ -21,6 +21,7 @@ from toolc.model.permissions import OWN, Grant, Permissions, format_permissions
 from toolc.model.registry import RegisteredTool
 from toolc.model.registry_io import canonical, parse
 from toolc.model.spec.tool import ToolSpec
+from toolc.model.text import shorten
 from toolc.providers import load_provider, openapi
 from toolc.reporters.text import escape_for_terminal
 
@@ -186,5 +187,4 @@ def definition_text(tools: tuple[ToolSpec, ...], name: str, provider: str) -> st
 
 def _short(value: ValueOrigin) -> str:
     """Return a value on one line, truncated if it is long."""
-    text = json.dumps(value.value, ensure_ascii=False)
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+    return shorten(json.dumps(value.value, ensure_ascii=False), _WIDTH)

@@ -6,7 +6,6 @@ in no digest itself.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +17,7 @@ from toolc.client.typed.names import Names, type_name
 from toolc.client.typed.schema_types import SchemaTypes, description_of
 from toolc.client.typed.types import Alias, Definition, Named, Type, TypedTool
 from toolc.model.errors import UsageError
+from toolc.model.files import replace_file
 from toolc.model.registry import RegisteredTool
 from toolc.model.registry_io import surfaces_digest
 from toolc.providers.json_schema.lowering import description_without_result
@@ -100,12 +100,8 @@ def _write(path: Path, text: str) -> None:
         if _MARK not in present.partition("\n")[0]:
             raise UsageError(f"{path} is not a client that toolc wrote; remove it, or choose another path")
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replace_file(path) as file:
+        file.write(text.encode())
 
 
 def _typed_tool(tool: RegisteredTool, names: Names, definitions: list[Definition]) -> TypedTool:

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from toolc.compiler.project.files import digest_of_bytes
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Edit, Fix, Severity
+from toolc.model.files import replace_file
 from toolc.model.source import Position, SourceText, Span
 
 MAX_BYTES: Final = 64 * 1024 * 1024
@@ -99,15 +100,8 @@ def _write(path: Path, answer: bytes, details: bytes) -> None:
     if len(answer) + len(details) > MAX_BYTES:
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = path.with_name(f"check-{os.getpid()}-{time.time_ns()}.new")  # importing tempfile is slow
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.writelines((b"%b %b\n%b\n" % (_digest(answer), _digest(details), answer), details))
-        new.replace(path)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise
+    with replace_file(path, draft=path.with_name(f"check-{os.getpid()}-{time.time_ns()}.new"), mode=0o600) as file:
+        file.writelines((b"%b %b\n%b\n" % (_digest(answer), _digest(details), answer), details))
     oldest = time.time() - _MAX_AGE_DAYS * 86400
     for each in path.parent.glob("check-*"):
         if each.lstat().st_mtime < oldest:

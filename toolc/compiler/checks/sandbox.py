@@ -11,7 +11,7 @@ from toolc.compiler.located_tool import LocatedTool
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.spec.code_backends import PythonBackend, ShellBackend
-from toolc.model.version import __version__
+from toolc.version import __version__
 
 _FILES: Final = frozenset(
     {

@@ -26,7 +26,7 @@ from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.source import SourceText, Span
 from toolc.model.spec.code_backends import File, PythonBackend
-from toolc.model.spec.sandbox import MIB
+from toolc.model.text import render_size
 
 _EVALUATORS: Final = frozenset({"eval", "exec"})
 _SHELLS: Final = frozenset(
@@ -265,7 +265,7 @@ def _gather(
         findings.add(codes.BAD_VALUE, message, span, "rename that file, or remove it from 'files'")
     files[entry.path] = entry
     if len(files) > MAX_FILES or sum(map(file_size, files.values())) > MAX_TOTAL_BYTES:
-        message = f"a tool may have at most {MAX_FILES} files and {MAX_TOTAL_BYTES // MIB} MiB, but this one has more"
+        message = f"a tool may have at most {MAX_FILES} files and {render_size(MAX_TOTAL_BYTES)}, but this one has more"
         findings.add(codes.FILE, message, span)
     for first, second in case_conflicts(sorted(files)):
         findings.add(codes.LETTER_CASE, f"{second} and {first} differ only in letter case", span, "rename one")

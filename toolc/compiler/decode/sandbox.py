@@ -18,7 +18,6 @@ from toolc.compiler.templates.parse import Scope, parse, read_template
 from toolc.document.loader import load_data
 from toolc.document.map_reader import Findings, Parse, Reader, choice, list_of, map_parser, mapping, text
 from toolc.document.nodes import Mapping, Node, Scalar
-from toolc.document.units import render_size
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import SpecError
@@ -41,6 +40,7 @@ from toolc.model.spec.sandbox import (
     TransactionSpec,
     WorkspaceMode,
 )
+from toolc.model.text import render_size
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET: Final = Scope(parameters=NO_PARAMETERS, allows_secrets=True)
@@ -140,7 +140,7 @@ def decode_build(node: Node, what: str, findings: Findings, *, folder: SpecFolde
         findings.add(codes.FILE, message, node.span, f"add one, or name the folder that has the {RECIPE}")
         return None
     if len(files) > MAX_FILES or sum(map(file_size, files)) > MAX_TOTAL_BYTES:
-        message = f"{folder.display_path_of(path)} has more than {MAX_FILES} files or {MAX_TOTAL_BYTES // MIB} MiB"
+        message = f"{folder.display_path_of(path)} has more than {MAX_FILES} files or {render_size(MAX_TOTAL_BYTES)}"
         findings.add(codes.FILE, message, node.span, "remove files that the image does not need")
         return None
     return Build(folder=path, files=files)

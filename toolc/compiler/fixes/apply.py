@@ -10,7 +10,6 @@ import json
 import os
 import re
 import stat
-import tempfile
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -28,6 +27,7 @@ from toolc.document.line_diff import unified_diff
 from toolc.document.loader import MAX_BYTES
 from toolc.model.diagnostics import Diagnostic, Diagnostics, Fix
 from toolc.model.errors import UsageError
+from toolc.model.files import replace_file
 from toolc.model.source import BOM, Position, SourceText, Span
 
 MAX_ROUNDS: Final = 10
@@ -65,21 +65,15 @@ def rewrite(path: Path, before: bytes, after: bytes) -> None:
         known = target.stat()
         if not stat.S_ISREG(known.st_mode):
             raise UsageError(f"cannot write {path}: it is not a regular file")
-        descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.toolc-", dir=target.parent)
-        temporary = Path(name)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(after)
-                file.flush()
-                with suppress(PermissionError):  # a file of another user in a shared folder changes its owner
-                    os.fchown(descriptor, known.st_uid, known.st_gid)
-                os.fchmod(descriptor, stat.S_IMODE(known.st_mode))
-                os.fsync(descriptor)
+        with replace_file(target, mode=0o600) as file:
+            file.write(after)
+            file.flush()
+            with suppress(PermissionError):  # a file of another user in a shared folder changes its owner
+                os.fchown(file.fileno(), known.st_uid, known.st_gid)
+            os.fchmod(file.fileno(), stat.S_IMODE(known.st_mode))
+            os.fsync(file.fileno())
             if target.read_bytes() != before:
                 raise UsageError(f"{path} changed while it was being fixed, so the fixes were not written; try again")
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
 

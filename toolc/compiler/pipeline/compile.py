@@ -28,6 +28,7 @@ from toolc.model.diagnostics import Code, Diagnostic, Diagnostics
 from toolc.model.errors import SpecError, UsageError
 from toolc.model.source import SourceText
 from toolc.model.spec.tool import ToolSpec
+from toolc.model.text import count_noun
 
 if TYPE_CHECKING:
     from toolc.compiler.project.baseline import Baseline
@@ -96,8 +97,7 @@ class Compilation:
         if self.diagnostics.has_errors:
             findings = self.diagnostics.sorted()
             errors = [each for each in findings if each.is_error]
-            times = sum(each.times for each in errors)
-            count = "1 error" if times == 1 else f"{times} errors"
+            count = count_noun(sum(each.times for each in errors), "error")
             lines = [f"{each.span}: {each.code.number} {each.message}" for each in errors]
             raise SpecError("\n".join([f"{count} in the specs:", *lines]), findings)
 

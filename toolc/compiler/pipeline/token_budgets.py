@@ -12,6 +12,7 @@ from toolc.compiler.project.project import Project
 from toolc.compiler.project.settings import TokenBudget
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
+from toolc.model.text import count_noun
 
 MAX_NAMED: Final = 5
 """The number of tools that a message names, the largest first. Shortening them has the most effect."""
@@ -36,7 +37,7 @@ def check_token_budgets(projects: Projects, tools: Sequence[LocatedTool]) -> Ite
 def _exceeded(project: Project, tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     budgets = project.lint.max_tokens
     if (budget := budgets.get("tool")) and (large := [tool for tool in tools if tool.tokens > budget.tokens]):
-        count = "1 tool has" if len(large) == 1 else f"{len(large)} tools have"
+        count = count_noun(len(large), "tool has", "tools have")
         yield _finding(f"{count} more than {budget.tokens} tokens", large, budget)
     if budget := budgets.get("toolset"):
         for name, members in project.toolsets.items():

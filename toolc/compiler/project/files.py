@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from toolc.model import codes
+from toolc.model.text import render_size
 
 if TYPE_CHECKING:
     from toolc.document.map_reader import Findings
@@ -189,7 +190,7 @@ class SpecFolder:
             reason = error.strerror if isinstance(error, OSError) else "its symbolic links form a cycle"
             raise FileError(f"{name} cannot be read: {reason}") from error
         if len(data) > MAX_FILE_BYTES:
-            raise FileError(f"{name} is larger than {MAX_FILE_BYTES // _MIB} MiB")
+            raise FileError(f"{name} is larger than {render_size(MAX_FILE_BYTES)}")
         return data
 
 

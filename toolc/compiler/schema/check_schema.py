@@ -29,6 +29,7 @@ from toolc.model.json_schema import (
     direct_subschemas,
 )
 from toolc.model.source import Span
+from toolc.model.text import shorten
 from toolc.validation.formats import KNOWN_FORMATS, describe_format
 from toolc.validation.plain_schema import is_plain_schema, plainly_satisfies
 from toolc.validation.validate import (
@@ -188,7 +189,7 @@ def _describe(value: object) -> str:
 
 def _quote(value: object) -> str:
     text = f"'{value}'" if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:60]}…"
+    return shorten(text, 61)
 
 
 def check_schema(root: Mapping, findings: Findings) -> Schema | None:

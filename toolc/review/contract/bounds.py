@@ -10,7 +10,7 @@ from toolc.model.json_schema import JsonObject, JsonValue, list_under, types_of
 from toolc.review.contract.joined import plain_text
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange
 from toolc.review.contract.places import Place
-from toolc.review.model.schema_node import is_same, join_values, shorten
+from toolc.review.model.schema_node import is_same, join_values, short_json
 from toolc.validation.numbers import to_fraction
 
 _UPPER: Final = (("maxLength",), ("maxItems",), ("maxProperties",), ("maxContains",), ("maximum", "exclusiveMaximum"))
@@ -129,7 +129,7 @@ def _bound(keywords: tuple[str, ...], place: Place, aspect: Aspect, sign: int) -
     if before is None and after is not None:
         if after[1:] == _IMPLIED.get(keyword, ()):
             return
-        message = f"{place.label} now has the {keyword} {shorten(new_value)}"
+        message = f"{place.label} now has the {keyword} {short_json(new_value)}"
         direction = Direction.WIDER if _allows_more(keyword, after) else Direction.NARROWER
     elif before is not None and after is None:
         if before[1:] == _IMPLIED.get(keyword, ()):
@@ -139,9 +139,9 @@ def _bound(keywords: tuple[str, ...], place: Place, aspect: Aspect, sign: int) -
     elif before and after and before[1:] != after[1:]:
         is_narrower = (after[1] * sign, after[2]) < (before[1] * sign, before[2])
         direction = Direction.NARROWER if is_narrower else Direction.WIDER
-        message = f"{place.label}: {keyword} changed from {shorten(old_value)} to {shorten(new_value)}"
+        message = f"{place.label}: {keyword} changed from {short_json(old_value)} to {short_json(new_value)}"
         if before[0] != keyword:
-            message = f"{place.label}: {before[0]} {shorten(old_value)} changed to {keyword} {shorten(new_value)}"
+            message = f"{place.label}: {before[0]} {short_json(old_value)} changed to {keyword} {short_json(new_value)}"
     else:
         return
     where, edited = (*place.route, keyword), place.with_new(*keywords)
@@ -176,11 +176,11 @@ def _multiple(place: Place) -> Iterator[SchemaChange]:
         return
     before, after = to_fraction(old_value), to_fraction(new_value)
     if before is None:
-        message = f"{place.label} must now be a multiple of {shorten(new_value)}"
+        message = f"{place.label} must now be a multiple of {short_json(new_value)}"
     elif after is None:
-        message = f"{place.label} need no longer be a multiple of {shorten(old_value)}"
+        message = f"{place.label} need no longer be a multiple of {short_json(old_value)}"
     else:
-        message = f"{place.label}: multipleOf changed from {shorten(old_value)} to {shorten(new_value)}"
+        message = f"{place.label}: multipleOf changed from {short_json(old_value)} to {short_json(new_value)}"
     is_narrower = before is None or (after is not None and (after / before).denominator == 1)
     is_wider = after is None or (before is not None and (before / after).denominator == 1)
     edited = place.with_new(keyword)
@@ -195,15 +195,15 @@ def _text(keyword: str, aspect: Aspect, place: Place) -> Iterator[SchemaChange]:
         return
     directions = [Direction.NARROWER, Direction.WIDER]
     if before is None:
-        message = f"{place.label} must now match the {keyword} {shorten(after)}"
+        message = f"{place.label} must now match the {keyword} {short_json(after)}"
         directions = [Direction.NARROWER]
     elif after is None:
         message = f"{place.label}: the {keyword} was removed"
         directions = [Direction.WIDER]
     else:
-        message = f"{place.label}: the {keyword} changed from {shorten(before)} to {shorten(after)}"
+        message = f"{place.label}: the {keyword} changed from {short_json(before)} to {short_json(after)}"
     if aspect is Aspect.CONTENT and before is None:
-        message = f"{place.label} now has the {keyword} {shorten(after)}, which is not checked"
+        message = f"{place.label} now has the {keyword} {short_json(after)}, which is not checked"
     edited = place.with_new(keyword)
     for direction in directions:
         yield place.change(aspect, direction, keyword, message, edited)
@@ -214,11 +214,11 @@ def _default(place: Place) -> Iterator[SchemaChange]:
     if ("default" in place.before) == ("default" in place.after) and is_same(before, after):
         return
     if "default" not in place.before:
-        message = f"{place.label} now has the default {shorten(after)}"
+        message = f"{place.label} now has the default {short_json(after)}"
     elif "default" not in place.after:
-        message = f"{place.label}: the default {shorten(before)} was removed"
+        message = f"{place.label}: the default {short_json(before)} was removed"
     else:
-        message = f"{place.label}: the default changed from {shorten(before)} to {shorten(after)}"
+        message = f"{place.label}: the default changed from {short_json(before)} to {short_json(after)}"
     # An argument that is null and one that is absent are the same to a tool.
     direction = Direction.WIDER if before is None and after is None else Direction.OTHER
     yield place.change(Aspect.DEFAULT, direction, "default", message, None)

@@ -17,7 +17,7 @@ from toolc.review.contract.movement import Aspect, Direction, SchemaChange
 from toolc.review.contract.places import Compare, Place
 from toolc.review.contract.simplified import simplified, with_shared_types
 from toolc.review.model.change import Route
-from toolc.review.model.schema_node import Node, is_same, label, shorten
+from toolc.review.model.schema_node import Node, is_same, label, short_json
 
 _CONDITIONS: Final = ("propertyNames", "contains", "unevaluatedItems", "unevaluatedProperties", "contentSchema")
 """Keywords with one schema. Their absence means ``true``, except for ``contains``."""
@@ -289,7 +289,7 @@ def _keyed_conditions(place: Place, compare: Compare) -> Iterator[SchemaChange]:
 def _name_pattern(name: str, place: Place, where: Route, edited: JsonValue) -> Iterator[SchemaChange]:
     """Yield an added or removed name pattern if other names are limited: matching names then have another rule."""
     before, after = (map_under(schema, "patternProperties").get(name) for schema in (place.before, place.after))
-    message = f"{place.label}: properties that match {shorten(name)} now allow"
+    message = f"{place.label}: properties that match {short_json(name)} now allow"
     for direction, verb in ((Direction.NARROWER, "fewer values"), (Direction.WIDER, "more values")):
         yield SchemaChange(Aspect.CONDITION, direction, where, f"{message} {verb}", before, after, edited=edited)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, target_of
+from toolc.model.text import join_first, shorten
 from toolc.review.model.change import Route
 
 _LONGEST: Final = 60
@@ -65,14 +66,12 @@ def is_same(old: JsonValue, new: JsonValue) -> bool:
 
 def join_values(values: list[JsonValue]) -> str:
     """Return values as short text: ``"a", "b" and 3 more``."""
-    texts = [shorten(value) for value in values[:3]]
-    return ", ".join(texts) + (f" and {len(values) - 3} more" if len(values) > 3 else "")
+    return join_first([*map(short_json, values)], 3)
 
 
-def shorten(value: JsonValue) -> str:
-    """Return a value as JSON, shortened in the middle if it is long."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 20]}...{text[-17:]}"
+def short_json(value: JsonValue) -> str:
+    """Return a value as JSON, shortened if it is long."""
+    return shorten(json.dumps(value, ensure_ascii=False), _LONGEST)
 
 
 def to_json_text(value: JsonValue) -> str | None:
@@ -97,7 +96,7 @@ def label(route: Route) -> str:
             key = steps.pop(0) if "{key}" in form and steps else ""
             index = key + 1 if isinstance(key, int) else key
             if "{key}" not in form or key != "":
-                whole, names = form.format(place=place(), key=shorten(index)), []
+                whole, names = form.format(place=place(), key=short_json(index)), []
     return place()
 
 

@@ -135,12 +135,6 @@ def format_route(route: Route) -> str:
     return text
 
 
-def join_first(texts: Sequence[str], max_count: int) -> str:
-    """Return at most ``max_count`` texts as one: ``a, b and 3 more``."""
-    more = f" and {len(texts) - max_count} more" if len(texts) > max_count else ""
-    return ", ".join(texts[:max_count]) + more
-
-
 def word_diff(before: str, after: str) -> tuple[tuple[str, str], ...]:
     """Return the two texts as one list of common (`` ``), removed (``-``) and added (``+``) pieces, in order."""
     first, last, old, new = _without_common_ends(_TOKEN.findall(before), _TOKEN.findall(after))

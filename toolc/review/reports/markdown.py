@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from toolc.model.text import shorten
 from toolc.reporters.text import printable
 from toolc.review.compare import Difference
 from toolc.review.model.change import GRADES, ToolChange, fingerprint
@@ -82,17 +83,13 @@ def _headline(tool: str, change: ToolChange) -> str:
     where = change.new or change.old
     place = f" at {_code(f'{where.path}:{where.start.line}')}" if where else ""
     cause = f", through {_code(change.cause)}" if change.cause else ""
-    words = _safe(_cut(change.message))
+    words = _safe(shorten(change.message, _LONGEST_TEXT))
     by = f"; to be approved by {_safe(', '.join(change.approvers))}" if change.approvers else ""
     return f"- **{change.grade}** {change.rule}: {words}{place}{cause} ({fingerprint(tool, change)}){by}"
 
 
 def _label(text: str) -> str:
-    return _safe(_cut(text))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."
+    return _safe(shorten(text, _LONGEST_TEXT))
 
 
 def _safe(text: str) -> str:

@@ -9,6 +9,7 @@ from itertools import takewhile
 from typing import Final
 
 from toolc.model.json_schema import JsonValue
+from toolc.model.text import shorten
 from toolc.reporters.text import printable
 from toolc.review.compare import Difference, ToolDifference
 from toolc.review.model.change import GRADES, Grade, ToolChange, fingerprint
@@ -63,7 +64,7 @@ def unified(change: ToolChange) -> Iterator[str]:
     lines = [*_compared(old, new)] if len(old) + len(new) > 2 else []
     lines = lines or [*(f"-{line}" for line in old), *(f"+{line}" for line in new)]
     for line in lines[:_MAX_LINES]:
-        yield _escape_unprintable(line if len(line) <= _MAX_LINE_LENGTH else f"{line[:_MAX_LINE_LENGTH]}...")
+        yield _escape_unprintable(shorten(line, _MAX_LINE_LENGTH))
     if len(lines) > _MAX_LINES:
         yield f"({len(lines) - _MAX_LINES} more lines)"
 
@@ -108,8 +109,7 @@ def format_word_diff(change: ToolChange) -> str:
 
 def excerpt(value: JsonValue) -> str:
     """Return a value as JSON, shortened if it is long."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _MAX_EXCERPT else f"{text[:_MAX_EXCERPT]}..."
+    return shorten(json.dumps(value, ensure_ascii=False), _MAX_EXCERPT)
 
 
 def _escape_unprintable(text: str) -> str:

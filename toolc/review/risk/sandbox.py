@@ -15,15 +15,13 @@ from toolc.model.spec.code_backends import File, PythonBackend
 from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
 from toolc.model.spec.sandbox import Build, Lifetime, Limits, MinIsolation
 from toolc.model.spec.tool import ToolSpec
+from toolc.model.text import render_size
 from toolc.review.model.change import Grade, ToolChange
 from toolc.review.risk.base import Sides, gained, risk_rule, steps_suffix
 
 _STRENGTH: Final[dict[MinIsolation, int]] = {"namespace": 0, "gvisor": 1, "vm": 2}
 
 _KEYS: Final = {each.name: each.name.removesuffix("_ms").removesuffix("_bytes") for each in fields(Limits)}
-
-_SIZES: Final = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1))
-
 
 _HIGH_FACTOR: Final = 10
 """The factor of the old limit, and of the default, from which a higher limit has the grade ``high``."""
@@ -141,8 +139,7 @@ def format_amount(name: str, amount: float) -> str:
     if amount == math.inf:
         return "no limit"
     if name.endswith("_bytes"):
-        unit, size = next((unit, size) for unit, size in _SIZES if amount % size == 0)
-        return f"{int(amount // size)}{unit}"
+        return render_size(amount)
     if name.endswith("_ms"):
         return f"{int(amount // 1000)}s" if amount % 1000 == 0 else f"{int(amount)}ms"
     return f"{amount:g}"

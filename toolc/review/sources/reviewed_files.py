@@ -20,6 +20,7 @@ from toolc.document.loader import load_data
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.names import LOCK_NAME
+from toolc.model.text import render_size
 from toolc.review.sources.repository import LINK, Commit, Repository, concerns, in_commit, resolved
 from toolc.review.sources.states import resolve
 
@@ -103,7 +104,7 @@ class ReviewedFiles:
             return None
         ((_, data),) = commit.read_small(blobs, MAX_FILE_BYTES)
         if data is None:
-            raise UsageError(f"{commit.name}: {place} is larger than {MAX_FILE_BYTES // 2**20} MiB")
+            raise UsageError(f"{commit.name}: {place} is larger than {render_size(MAX_FILE_BYTES)}")
         folder = self.folder / commit.identity
         folder.mkdir(exist_ok=True)
         copy = folder / path.name

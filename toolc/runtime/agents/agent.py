@@ -18,6 +18,7 @@ from toolc.model.spec.code_backends import HostFunction
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import TemplateError, as_text
+from toolc.model.text import count_noun
 from toolc.providers.base import CallMessage
 from toolc.runtime.agents.model import ModelError
 from toolc.runtime.agents.turns import AgentEvents, AgentLoop, open_api
@@ -222,7 +223,7 @@ class _Conversation:
             if self.loop.is_exhausted() or result.error is None or result.error.kind != "serialization":
                 return result
             self._add_user_message(f"{result.error.message}\nAnswer again, with one JSON value and nothing else.")
-        turns = "1 turn" if self.backend.max_turns == 1 else f"{self.backend.max_turns} turns"
+        turns = count_noun(self.backend.max_turns, "turn")
         return failure("execution", f"the model did not answer within {turns}; request less, or raise 'max_turns'")
 
     def _tools(self) -> tuple[ToolSpec, ...]:

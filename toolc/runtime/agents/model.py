@@ -11,6 +11,7 @@ from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.spec.composed_backends import AgentBackend
+from toolc.model.text import shorten
 from toolc.providers.base import Provider
 
 MAX_QUOTED: Final = 500
@@ -135,7 +136,7 @@ def failed_status(status: int, body: bytes, retry_after: str | None) -> ModelErr
 def first_bytes(data: bytes) -> str:
     """Return the beginning of a server's response, for an error message."""
     text = data[: 4 * MAX_QUOTED].decode("utf-8", "replace").strip()
-    return f"{text[:MAX_QUOTED]}…" if len(text) > MAX_QUOTED else text or "nothing"
+    return shorten(text, MAX_QUOTED) or "nothing"
 
 
 def _error_message(body: bytes) -> str:

@@ -18,6 +18,7 @@ from toolc.guest.http.parser import ResponseError, read_body, read_head
 from toolc.model.json_schema import parse_json
 from toolc.model.result import ConnectionAttempt
 from toolc.model.spec.sandbox import Destination
+from toolc.model.text import render_size
 from toolc.runtime.agents.model import ModelError
 from toolc.runtime.cancellation import Deadline, InterruptedWaitError
 from toolc.runtime.egress.broker import EXPIRY_SECONDS, Broker, Egress
@@ -104,7 +105,7 @@ class EgressTransport(httpx2.BaseTransport):
             for piece in read_body(stream, response, sent.method):
                 data += piece
                 if len(data) > MAX_RESPONSE:
-                    raise RefusedError(f"the response has more than {MAX_RESPONSE >> 20} MiB", "network")
+                    raise RefusedError(f"the response has more than {render_size(MAX_RESPONSE)}", "network")
         finally:
             exchange.end()
         fields = response.fields
@@ -119,7 +120,7 @@ class EgressTransport(httpx2.BaseTransport):
         body = sent.read()
         if len(body) > MAX_REQUEST_BODY:
             raise RefusedError(
-                f"the conversation has more than {MAX_REQUEST_BODY >> 20} MiB; request less data", "network"
+                f"the conversation has more than {render_size(MAX_REQUEST_BODY)}; request less data", "network"
             )
         headers = [(name, value) for name, value in sent.headers.raw if name.lower() in _REQUEST_HEADERS]
         headers.append((b"Accept-Encoding", b"identity"))

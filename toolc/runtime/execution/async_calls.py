@@ -16,10 +16,10 @@ from time import monotonic
 from types import TracebackType
 from typing import Final, Generic, Self, TypeAlias, TypeVar
 
-from toolc.model import argument_checks
 from toolc.model.call import ToolCall
 from toolc.model.events import BatchEnd, BatchEvent, Event, Listener
 from toolc.model.result import ToolResult
+from toolc.runtime import argument_checks
 from toolc.runtime.caller import CallContext, no_caller, one_at_a_time
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import Order, run_batch

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import Final, Literal, TypeAlias, get_args
 
-from toolc.model import argument_checks
 from toolc.model.call import ToolCall
 from toolc.model.errors import UsageError
 from toolc.model.result import BatchError, ToolResult
+from toolc.runtime import argument_checks
 from toolc.runtime.cancellation import Cancellation
 
 Mode: TypeAlias = Literal["parallel", "sequential", "batched"]

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from toolc.backends.http_templates import escape
 from toolc.model.destinations import HostError, canonical_host, format_host, is_loopback
 from toolc.model.http_plan import Base64, FormPart, NamedValue, Pieces, PlainBody, RequestBody, Slot
+from toolc.model.text import render_size
 from toolc.runtime.egress.transport import RefusedError
 
 MAX_REQUEST_URL: Final = 8192
@@ -148,7 +149,7 @@ def fill_body(body: RequestBody, secrets: Mapping[str, str], read_file: ReadFile
         for part in body.parts
     ]
     if sum(len(data) for _, data in parts) > MAX_REQUEST_BODY:
-        raise RefusedError(f"the body has more than {MAX_REQUEST_BODY >> 20} MiB")
+        raise RefusedError(f"the body has more than {render_size(MAX_REQUEST_BODY)}")
     boundary = _boundary([data for _, data in parts])
     pieces = [b"--" + boundary + b"\r\n" + head + b"\r\n" + data + b"\r\n" for head, data in parts]
     return b"".join(pieces) + b"--" + boundary + b"--\r\n", f"multipart/form-data; boundary={boundary.decode()}"

@@ -14,6 +14,7 @@ from urllib.parse import quote_plus
 from toolc.guest.http.parser import ResponseError, read_body, read_head
 from toolc.model.http_plan import TokenRequest
 from toolc.model.json_schema import JsonObject, parse_json
+from toolc.model.text import render_size
 from toolc.runtime.egress.transport import Transport
 from toolc.runtime.http.request import Target, fill, request
 from toolc.runtime.http.transport import OuterTransport
@@ -119,7 +120,7 @@ class TokenTransport(OuterTransport):
             while size := self._inner.read_into(self._room):
                 self._data += self._room[:size]
                 if len(self._data) > MAX_RESPONSE:
-                    raise OSError(f"the token server sent a response of more than {MAX_RESPONSE >> 10} KiB")
+                    raise OSError(f"the token server sent a response of more than {render_size(MAX_RESPONSE)}")
         except OSError as error:
             if not error.strerror:
                 raise

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from toolc.model import argument_checks
 from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import MIB
+from toolc.runtime import argument_checks
 from toolc.runtime.call_details import Timing
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.pool.entry import Ceilings

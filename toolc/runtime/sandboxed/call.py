@@ -42,8 +42,9 @@ from toolc.model.registry import RegisteredTool
 from toolc.model.result import Capture, ConnectionAttempt, Outcome, Text, ToolFailure, ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind, File, PluginBackend, PythonBackend, ShellBackend
 from toolc.model.spec.http_backend import HttpBackend
-from toolc.model.spec.sandbox import MIB, Limits, SecretSpec
+from toolc.model.spec.sandbox import Limits, SecretSpec
 from toolc.model.spec.tool import ResultSpec, ToolSpec
+from toolc.model.text import render_size
 from toolc.runtime.argument_binding import validate_result
 from toolc.runtime.call_details import Timing, identity, sandbox_details
 from toolc.runtime.caller import CallContext, no_caller
@@ -114,7 +115,7 @@ def interrupted_result(outcome: Outcome, limits: Limits, timeout_ms: int | None)
         message = f"the call did not finish {when} and was stopped{last_request}; request less work per call"
     elif outcome.ending == "out_of_memory":
         kind = "out_of_memory"
-        limit = f"{limits.memory_bytes / MIB:g} MiB"
+        limit = render_size(limits.memory_bytes)
         message = f"the call exceeded its memory limit of {limit} and was stopped; request less data per call"
     elif outcome.ending == "workspace_limit":
         kind = "output_limit"
@@ -478,7 +479,7 @@ def _read_upload(workspace: Mount | None, path: str) -> bytes:
     try:
         with DirHandle.open(workspace.pinned or workspace.source) as root, root.file(os.fsencode(path)) as descriptor:
             if os.fstat(descriptor).st_size > MAX_REQUEST_BODY:
-                raise RefusedError(f"the file {path[:200]!r} has more than {MAX_REQUEST_BODY >> 20} MiB")
+                raise RefusedError(f"the file {path[:200]!r} has more than {render_size(MAX_REQUEST_BODY)}")
             with os.fdopen(os.dup(descriptor), "rb") as file:
                 return file.read(MAX_REQUEST_BODY)
     except OSError as error:

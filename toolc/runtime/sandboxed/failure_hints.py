@@ -11,8 +11,8 @@ from toolc.model.result import Text, ToolResult
 from toolc.model.spec.code_backends import Argv, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
-from toolc.model.version import __version__
 from toolc.runtime.egress.policy import decide
+from toolc.version import __version__
 
 _MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '(?P<name>[\w.]+)'")
 _PROGRAM: Final = re.compile(

@@ -22,7 +22,7 @@ from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError
 from toolc.model.events import Stream
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan
-from toolc.model.spec.sandbox import MIB
+from toolc.model.text import render_size
 from toolc.runtime.call_details import Timing, sandbox_details
 from toolc.runtime.cancellation import Cancellation, poll_ms
 from toolc.runtime.egress.broker import EXPIRY_SECONDS, Broker, Egress
@@ -230,7 +230,7 @@ class SandboxSession:
                 loop.broker.serve()
             loop.send()
         if loop.growth is not None and loop.growth.is_exceeded():
-            limit = f"{loop.growth.limit_bytes / MIB:g} MiB"
+            limit = render_size(loop.growth.limit_bytes)
             raise self.died(f"the sandbox was ended: its programs wrote more than {limit} to the workspace")
         if data is None:
             self._wait()

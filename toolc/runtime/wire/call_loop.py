@@ -16,7 +16,7 @@ from toolc.model.errors import InfrastructureError, SandboxDiedError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Plan
 from toolc.model.result import REPLACEMENT, Content, Ending, Outcome
-from toolc.model.spec.sandbox import MIB
+from toolc.model.text import render_size
 from toolc.runtime.cancellation import Cancellation, poll_ms
 from toolc.runtime.egress.broker import EXPIRY_SECONDS, Broker, Egress
 from toolc.runtime.output.progress import OutputSink, UpdateSink
@@ -183,7 +183,7 @@ class WireLoop:
         if self.growth is None or outcome.usage.workspace_growth_bytes is not None:
             return outcome
         if outcome.ending == "workspace_limit":
-            outcome = replace(outcome, reason=f"{self.growth.limit_bytes / MIB:g} MiB")
+            outcome = replace(outcome, reason=render_size(self.growth.limit_bytes))
         return replace(outcome, usage=replace(outcome.usage, workspace_growth_bytes=self.growth.bytes()))
 
     def _run(self, workspace: Mount | None, timeout_ms: int) -> Outcome:

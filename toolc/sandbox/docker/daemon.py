@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from toolc.model.errors import raise_shortage
+from toolc.model.files import replace_file
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import MinIsolation
@@ -93,10 +94,9 @@ def shared_file(name: str, text: str) -> Path:
     path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     if not path.exists():
         # Another process or thread may write the same file; a reader must find it complete.
-        written = folder / f"{path.name}.{os.urandom(8).hex()}"
-        written.write_text(text, encoding="utf-8")
-        written.chmod(0o644)
-        written.replace(path)
+        with replace_file(path) as file:
+            file.write(text.encode())
+            os.fchmod(file.fileno(), 0o644)
     return path
 
 

@@ -20,6 +20,7 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from toolc.model.errors import InfrastructureError, raise_shortage
+from toolc.model.files import replace_file
 from toolc.model.json_schema import JsonObject
 from toolc.sandbox.host import janitor, start_folder, store_sweep
 from toolc.sandbox.host.owner import Owner
@@ -174,11 +175,9 @@ def write_note(kind: str, name: str, value: JsonObject) -> None:
     note = _note(kind, name)
     with _os_errors(), scratch() as work:
         note.parent.mkdir(mode=0o711, exist_ok=True)
-        draft = work / "note"
-        draft.write_text(json.dumps(value, sort_keys=True), encoding="utf-8")
-        # Other users may run tools in root's images, whatever root's umask is.
-        draft.chmod(0o644)
-        draft.rename(note)
+        with replace_file(note, draft=work / "note") as file:
+            file.write(json.dumps(value, sort_keys=True).encode())
+            os.fchmod(file.fileno(), 0o644)  # other users may run tools in root's images, whatever root's umask is
 
 
 def notes(kind: str) -> Iterator[tuple[str, JsonObject]]:

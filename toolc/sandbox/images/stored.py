@@ -12,9 +12,9 @@ from typing import Final
 
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
-from toolc.model.version import __version__
 from toolc.sandbox.host import store
 from toolc.sandbox.images.metadata import KIND, NAMES, Unpacked, load_unpacked
+from toolc.version import __version__
 
 ARCHIVE: Final = "image.tar"
 """The archive of a base image, next to its root."""

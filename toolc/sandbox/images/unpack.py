@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from toolc.model.errors import InfrastructureError
+from toolc.model.text import render_size
 from toolc.sandbox.images.tree import Tree
 
 MAX_BYTES: Final = 16 * 1024**3
@@ -50,7 +51,7 @@ class UnpackBudget:
         self.entries_left -= 1
         if self.bytes_left < 0 or self.entries_left < 0:
             raise InfrastructureError(
-                f"the image is larger than {MAX_BYTES // 1024**3} GiB or has more than {MAX_ENTRIES} files; "
+                f"the image is larger than {render_size(MAX_BYTES)} or has more than {MAX_ENTRIES} files; "
                 "make it smaller"
             )
 

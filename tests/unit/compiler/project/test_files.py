@@ -67,7 +67,7 @@ def test_only_regular_files_are_accepted(folder: SpecFolder) -> None:
 def test_the_file_size_is_limited(folder: SpecFolder) -> None:
     (folder.path / "big").write_bytes(bytes(MAX_FILE_BYTES + 1))
 
-    with pytest.raises(FileError, match="specs/big is larger than 4 MiB"):
+    with pytest.raises(FileError, match="specs/big is larger than 4MiB"):
         folder.read("big")
 
 

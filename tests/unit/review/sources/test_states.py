@@ -203,7 +203,7 @@ def test_a_manipulated_tree_writes_only_its_specs(repository: Repository, tmp_pa
 def test_a_large_file_next_to_a_spec_is_reported(repository: Repository) -> None:
     repository.commit({"a.yaml": CODE, "lib/look.py": "#" * (5 << 20)})
     with state_of("HEAD", [Path()]) as state:
-        assert [each.message for each in state.diagnostics.sorted()] == ["lib/look.py is larger than 4 MiB"]
+        assert [each.message for each in state.diagnostics.sorted()] == ["lib/look.py is larger than 4MiB"]
 
 
 def test_missing_commits_of_shallow_clones_are_reported(

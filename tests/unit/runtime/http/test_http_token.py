@@ -66,7 +66,7 @@ TOKEN = b'{"access_token": "abcdefgh"}'
         (b"", NO_HTTP),
         (with_body(TOKEN)[:-1], NO_HTTP),
         (CHUNKED + b"zz\r\n", NO_HTTP),
-        (b"HTTP/1.1 200 -\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 100_000, "sent a response of more than 64 KiB"),
+        (b"HTTP/1.1 200 -\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 100_000, "sent a response of more than 64KiB"),
     ],
 )
 def test_an_invalid_response_is_an_error(response: bytes, problem: str) -> None:

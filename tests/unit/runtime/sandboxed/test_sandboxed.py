@@ -205,7 +205,7 @@ def test_a_tool_with_a_workspace_and_no_folder_is_a_usage_error(mode: WorkspaceM
             Outcome(ending="out_of_memory", stdout=captured(b"one\n"), stderr=captured(b"two\n")),
             ToolFailure(
                 "out_of_memory",
-                "the call exceeded its memory limit of 64 MiB and was stopped; request less data per call",
+                "the call exceeded its memory limit of 64MiB and was stopped; request less data per call",
             ),
         ),
     ],

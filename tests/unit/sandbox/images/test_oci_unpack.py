@@ -167,7 +167,7 @@ def test_a_file_replaces_a_link(root: Path, apply: Apply) -> None:
 def test_bytes_and_files_are_limited(root: Path) -> None:
     data = packed(*(file(str(number), "x" * 100) for number in range(10)))
     for budget in (UnpackBudget(bytes_left=999), UnpackBudget(entries_left=9)):
-        with pytest.raises(InfrastructureError, match="the image is larger than 16 GiB or has more than 1000000 files"):
+        with pytest.raises(InfrastructureError, match="the image is larger than 16GiB or has more than 1000000 files"):
             unpack(LayerReader(io.BytesIO(data), len(data)), str(root), budget)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from toolc.model.call import Action, FileChange
+from toolc.model.text import render_size
 from toolc.runtime.workspace.dir_handle import DirHandle
 from toolc.runtime.workspace.transaction.allowed_changes import kind_of, refusal_reason
 from toolc.runtime.workspace.transaction.file_state import MAX_BYTES, MIB, FileState, read_state
@@ -75,7 +76,9 @@ def find_differences(real: DirHandle, view: View, writes: tuple[str, ...]) -> Di
         for change, now, is_conflict in _changes(real, view, path, mine):
             total += change.size_bytes
             if total > MAX_BYTES or len(changes) >= MAX_ENTRIES:
-                raise TooManyChangesError(f"the call changes more than {MAX_ENTRIES} files, or {MAX_BYTES // MIB} MiB")
+                raise TooManyChangesError(
+                    f"the call changes more than {MAX_ENTRIES} files, or {render_size(MAX_BYTES)}"
+                )
             changes[change.path, change.action] = _checked(view, change, writes)
             if now is not None:
                 expected[path] = now

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from toolc.model.files import replace_file
 from toolc.runtime.workspace.dir_handle import FOLDER, has_entries
 from toolc.runtime.workspace.transaction.file_state import FileState, state_at
 from toolc.runtime.workspace.transaction.lock import lock_file
@@ -187,12 +188,10 @@ def _read(scratch: Path, name: str) -> object:
 
 def _write(scratch: Path, name: str, value: object) -> None:
     """Write a file atomically and sync it to disk."""
-    draft = scratch / _DRAFT
-    with draft.open("w", encoding="ascii") as file:
-        json.dump(value, file)
+    with replace_file(scratch / name, draft=scratch / _DRAFT) as file:
+        file.write(json.dumps(value).encode())
         file.flush()
         os.fsync(file.fileno())
-    draft.rename(scratch / name)
     _sync(scratch)
 
 

@@ -12,11 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
+from toolc.model.text import render_size
 from toolc.runtime.workspace.dir_handle import READ, DirHandle, openat2_beneath
 from toolc.runtime.workspace.transaction.baseline import Baseline
 from toolc.runtime.workspace.transaction.file_state import (
     MAX_BYTES,
-    MIB,
     FileState,
     copy_content,
     read_state,
@@ -249,7 +249,7 @@ def copy_tree(real: DirHandle, target: DirHandle) -> Copy:
                     raise TooManyChangesError(f"it has more than {MAX_ENTRIES} files")
                 total += status.st_size if stat.S_ISREG(status.st_mode) else 0
                 if total > MAX_BYTES:
-                    raise TooManyChangesError(f"it has more than {MAX_BYTES // MIB} MiB")
+                    raise TooManyChangesError(f"it has more than {render_size(MAX_BYTES)}")
                 original = _copy(source, copy_folder, name, status)
                 if original is None:
                     view.left_out.add(path)

@@ -294,7 +294,7 @@ def test_any_file_name_is_committed(workspace: Path, name: bytes) -> None:
 def test_too_many_or_too_large_changes_are_refused(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diff, "MAX_ENTRIES", 3)
     result = call(doing(edit), tool(), workspace)
-    assert "the workspace is unchanged: the call changes more than 3 files, or 1024 MiB" in result.text
+    assert "the workspace is unchanged: the call changes more than 3 files, or 1GiB" in result.text
     monkeypatch.setattr(diff, "MAX_ENTRIES", 1000)
     monkeypatch.setattr(diff, "MAX_BYTES", 3)
     assert "the call writes a file of 4 bytes" in call(doing(edit), tool(), workspace).text
@@ -307,7 +307,7 @@ def test_a_workspace_that_is_too_large_to_copy_is_an_error(workspace: Path, monk
         call(doing(edit), tool(), workspace)
     assert str(raised.value) == (
         f"the workspace {workspace} cannot be used in a transaction: no overlay (the fake engine mounts no folder) "
-        "and no copy (it has more than 0 MiB); use a smaller folder, or set workspace: rw in the spec"
+        "and no copy (it has more than 7B); use a smaller folder, or set workspace: rw in the spec"
     )
 
 

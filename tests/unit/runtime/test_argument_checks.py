@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolc import UsageError
-from toolc.model import argument_checks
 from toolc.model.json_schema import JsonValue
 from toolc.model.registry_io import canonical, parse
+from toolc.runtime import argument_checks
 
 
 async def coroutine_function() -> None:

@@ -1,0 +1,27 @@
+"""Replacement of a file: readers find all of its old or all of its new content."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def replace_file(path: Path, *, draft: Path | None = None, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """Open a new file that replaces ``path`` atomically at the end of the block; an exception removes it.
+
+    ``draft`` is the path of the new file until then, on the same file system; by default next to ``path``. ``mode`` is
+    reduced by the umask. Raises ``OSError``.
+    """
+    draft = draft or path.with_name(f".{path.name[:100]}.{os.urandom(8).hex()}")  # importing tempfile is slow
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,30 @@
+"""Sizes, counts and long texts in messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+_UNITS: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
+
+
+def render_size(size_bytes: float) -> str:
+    """Return a size as a spec writes it, in the largest unit in which it is a whole number: ``512MiB``."""
+    size, unit = next(each for each in _UNITS if size_bytes % each[0] == 0)
+    return f"{size_bytes // size:.0f}{unit}"
+
+
+def shorten(text: str, length: int) -> str:
+    """Return at most ``length`` characters of a text; the last one is ``…`` if it is longer."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def join_first(texts: Sequence[str], max_count: int) -> str:
+    """Return at most ``max_count`` texts as one: ``a, b and 3 more``."""
+    more = f" and {len(texts) - max_count} more" if len(texts) > max_count else ""
+    return ", ".join(texts[:max_count]) + more
+
+
+def count_noun(number: object, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: ``1 tool``, ``2 tools``. ``plural`` is for nouns that take more than an ``s``."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
