@@ -42,6 +42,7 @@ FILE_BYTES: Final = 4096
 """A tmpfs allows one file per this number of bytes. A file costs about a kilobyte of kernel memory."""
 
 MIN_INODES: Final = 1024
+"""The least number of files in a tmpfs. A small one would otherwise be full of empty folders."""
 
 
 def hosts(names: Sequence[tuple[str, str]] = ()) -> str:

@@ -25,12 +25,15 @@ from toolc.model.errors import raise_shortage
 from toolc.model.json_schema import JsonValue
 
 MAX_RESPONSE_BYTES: Final = 64 * 1024 * 1024
-"""The maximum size of a response that is read completely, in bytes."""
+"""The maximum size of a response that is read completely, in bytes. A list of ten thousand containers has less."""
 
 _NOT_HTTP: Final = "the server at this socket does not speak HTTP"
 _INCOMPLETE: Final = "the daemon closed the connection before its response was complete, as if it was stopped or killed"
 _MAX_MESSAGE: Final = 1000
-"""The maximum length of an error message of the daemon, in characters."""
+"""The maximum length of an error message of the daemon, in characters. It contains the reason.
+
+Output of a runtime can be long.
+"""
 
 INSTALL = (
     "Install Docker and start it (Debian, Ubuntu: sudo apt-get install docker.io; "

@@ -31,12 +31,19 @@ INSPECT_SECONDS: Final = 30.0
 """The timeout of each operation, in seconds; disks are slow under load. For removal: of all attempts together."""
 
 _PAUSE_SECONDS: Final = 0.01
+"""The wait before a removal is tried again, in seconds.
+
+The daemon needs milliseconds to notice the end of a container.
+"""
 
 OPEN_SECONDS: Final = 30.0
 """How long the stream may take to open, in seconds; an open stream has no timeout."""
 
 STOP_SECONDS: Final = 5.0
-"""How long the thread may take to end after ``stop``, in seconds."""
+"""How long the thread may take to end after ``stop``, in seconds.
+
+Its connection is closed before, so it ends at once unless the machine is very busy.
+"""
 
 _SIGKILL: Final = ("9", "SIGKILL")
 """The signal as daemons of different versions write it."""

@@ -39,13 +39,17 @@ NOBODY: Final = 65534
 """The uid and gid of a tool that has no workspace."""
 
 TOOL_BYTES: Final = 16 * MIB
-"""The size in bytes of ``/tool``, where the guest puts the files of the tool, and of ``/dev/shm``."""
+"""The size in bytes of ``/tool``, where the guest puts the files of the tool, and of ``/dev/shm``.
+
+A tool has at most as many bytes of files, see ``toolc.compiler.project.files``.
+"""
 
 GVISOR_THREADS: Final = 16
 GVISOR_OWN: Final = 1024
 """How many threads the host counts under gVisor: for each process of the tool, and for gVisor itself.
 
-The kernel of gVisor enforces the tool's own limit inside the sandbox.
+The kernel of gVisor enforces the tool's own limit inside the sandbox. Seven for each process were measured. Twice that
+leaves a reserve for busy machines.
 """
 
 GVISOR_MEMORY: Final = 32 * MIB
@@ -53,7 +57,10 @@ GVISOR_MEMORY: Final = 32 * MIB
 
 PODMAN_FILES: Final = 1 << 20
 PODMAN_PROCESSES: Final = 1 << 15
-"""The most open files and processes of a container in Podman that is run by root. The tool's own limits are lower."""
+"""The most open files and processes of a container in Podman that is run by root. The tool's own limits are lower.
+
+The kernel allows no more open files per process by default (``fs.nr_open``), and so many processes are enough for any tool.
+"""
 
 _NO_RUNTIME: Final = {
     "gvisor": (

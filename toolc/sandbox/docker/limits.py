@@ -24,6 +24,7 @@ REMEDY: Final = (
 )
 
 _MAX_MESSAGE: Final = 1000
+"""The maximum length of a message of a runtime that is stored, in characters. It contains the reason."""
 
 
 def capabilities(daemon: Daemon) -> tuple[Capabilities, ...]:

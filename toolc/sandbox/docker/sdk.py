@@ -29,8 +29,13 @@ OnProgress: TypeAlias = Callable[[str], None]
 """A function that receives one line of progress, without a line feed."""
 
 _LIST_SECONDS: Final = 30.0
+"""How long the daemon may take to list images, in seconds, as for its other requests."""
+
 _PULL_SECONDS: Final = 15
-"""The longest silence of a registry, in seconds."""
+"""The longest silence of a registry, in seconds.
+
+A registry that is reachable answers within seconds, and a call waits for the base image.
+"""
 
 _NO_BRIDGE: Final = (
     'this Docker daemon has no bridge; give it one (remove --bridge=none or "bridge": "none" from its configuration), '
@@ -42,7 +47,7 @@ _DEFAULT_NETWORKS: Final = frozenset({"bridge", "podman"})
 """The names of the network that containers of Docker and of Podman have by default."""
 
 _BUILD_SECONDS: Final = 600
-"""The longest silence of a build step, in seconds."""
+"""The longest silence of a build step, in seconds. Installing packages can be silent for minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,8 @@ _HEADER: Final = struct.Struct(">BxxxI")
 _STDOUT: Final = 1
 _STDERR: Final = 2
 _ERROR_BYTES: Final = 4096
+"""How much of stderr is kept, in bytes. A traceback of the guest fits."""
+
 _RECEIVES: Final = 16
 """The maximum number of receives in one read: a guest that floods its stderr must not block its caller."""
 

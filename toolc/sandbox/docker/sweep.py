@@ -15,13 +15,16 @@ from toolc.sandbox.docker.daemon import OWNER_LABEL
 from toolc.sandbox.host.owner import Owner
 
 SECONDS: Final = 10.0
-"""The timeout of each request, in seconds."""
+"""The timeout of each request, in seconds. The janitor waits no longer, see ``DEADLINE_SECONDS``."""
 
 ID_LENGTH: Final = 12
 """The length of an id as ``docker ps`` shows it."""
 
 QUIET_SECONDS: Final = 0.5
-"""How long a create request may still run after its client died, in seconds."""
+"""How long a create request may still run after its client died, in seconds. Creating a container takes less.
+
+What is created later is found by ``toolc gc`` and the next process.
+"""
 
 
 def sweep_owner(socket_path: str, version_prefix: str, owner: str) -> bool:

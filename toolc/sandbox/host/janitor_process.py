@@ -23,13 +23,14 @@ DEADLINE_SECONDS: Final = 10.0
 """How long all removals, and each one, may wait, in seconds.
 
 What is left then is for the next process, or ``toolc gc``. Time in which a removal makes progress does not count:
-rolling back a large commit may take long.
+rolling back a large commit may take long. A removal on a busy machine takes less.
 """
 
 MAX_SECONDS: Final = 900.0
-"""How long one removal may run, in seconds."""
+"""How long one removal may run, in seconds. The rollback of the largest transaction takes minutes on a slow disk."""
 
 PAUSE_SECONDS: Final = 0.05
+"""The wait between checks, in seconds. No caller waits for the janitor."""
 
 KINDS: Final = {
     "container": "toolc.sandbox.docker.sweep",

@@ -13,7 +13,7 @@ KILLED_FROM_OUTSIDE: Final = "process 1 was killed from outside of the sandbox, 
 """The explanation if nothing inside can have killed process 1."""
 
 TRIES: Final = 5
-"""How many times a start is tried if it fails with a transient error."""
+"""How many times a start is tried if it fails with a transient error. A second one nearly always succeeds."""
 
 Started = TypeVar("Started")
 

@@ -20,9 +20,13 @@ from toolc.model.errors import InfrastructureError, raise_shortage
 from toolc.sandbox.host.mount_helper_process import OK
 
 SECONDS: Final = 5.0
-"""The maximum time of one request, including the start of the helper, in seconds."""
+"""The maximum time of one request, including the start of the helper, in seconds.
+
+Starting Python takes most of it on a busy machine. A request takes less than a millisecond.
+"""
 
 _RESPONSE_BYTES: Final = 256
+"""The longest response of the helper, which is an error message, in bytes."""
 
 
 class MountHelper:

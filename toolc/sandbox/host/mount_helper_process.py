@@ -36,6 +36,10 @@ PR_SET_DUMPABLE: Final = 4
 AT_FDCWD: Final = -100
 SYS_MOVE_MOUNT: Final = 429
 SYS_OPENAT2: Final = 437
+"""From ``linux/mount.h``, ``linux/openat2.h`` and ``linux/prctl.h``.
+
+The numbers of system calls are the same on all architectures.
+"""
 
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 

@@ -30,6 +30,7 @@ MOUNT_ATTR_IDMAP: Final = 0x0010_0000
 MS_PRIVATE: Final = 0x4_0000
 MS_REC_PRIVATE: Final = 0x4000 | MS_PRIVATE
 CLONE_NEWNS: Final = 0x0002_0000
+"""From ``linux/mount.h``, ``linux/fcntl.h`` and ``linux/sched.h``."""
 
 Result = TypeVar("Result")
 

@@ -35,6 +35,7 @@ LOCK_SECONDS: Final = 900.0
 """How long to wait for another process, in seconds: longer than a silent build step may take."""
 
 _POLL_SECONDS: Final = 0.05
+"""The wait between attempts to get a lock, in seconds. Building takes much longer."""
 
 _NUMBERS: Final = itertools.count(1)
 

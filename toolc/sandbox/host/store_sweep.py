@@ -34,7 +34,7 @@ def remove(scratch: Path) -> None:
         for pid in workers:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(0.005)
+        time.sleep(0.005)  # killed processes end within milliseconds
     for folder in (*_outside(scratch), scratch):
         if not has_mounts(folder):
             shutil.rmtree(folder, ignore_errors=True)
@@ -66,5 +66,5 @@ def _variables(process: Path) -> list[bytes]:
         deadline = time.monotonic() + _WAIT_SECONDS
         # proc_pid_stat(5): field 51, the end of the environment, is 0 until execve(2) has copied it.
         while (process / "stat").read_bytes().rpartition(b")")[2].split()[48] == b"0" and time.monotonic() < deadline:
-            time.sleep(0.001)
+            time.sleep(0.001)  # execve(2) takes less
     return environ.read_bytes().split(b"\0")

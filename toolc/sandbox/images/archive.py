@@ -29,7 +29,10 @@ from toolc.sandbox.images.unpack import LayerReader, UnpackBudget, unpack
 MAX_FILES: Final = 10_000
 MAX_NAME: Final = 4096
 MAX_WORDS: Final = 1000
-"""The maximum number of extended header records of one file."""
+"""The maximum number of extended header records of one file.
+
+Archives of ``docker save`` have some hundred files with short names and a few such records.
+"""
 
 MAX_READ: Final = 16 * 1024 * 1024
 """The maximum size of one read, in bytes: content is read in smaller pieces, and valid headers are smaller."""
@@ -38,13 +41,20 @@ _DECOMPRESSION_ERRORS: Final = (gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 _COMPRESSIONS: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
 
 MAX_JSON: Final = 8 * 1024 * 1024
-"""The maximum size of a manifest or configuration, in bytes."""
+"""The maximum size of a manifest or configuration, in bytes. A configuration has some kilobytes.
+
+Its JSON is held in memory.
+"""
 
 MAX_LAYERS: Final = 1000
 MAX_NESTING: Final = 4
-"""The maximum number of levels of nested image indexes."""
+"""The maximum number of levels of nested image indexes.
+
+Docker allows 127 layers for an image, and indexes in use have two levels.
+"""
 
 COPY_BYTES: Final = 1024 * 1024
+"""How much is copied at once, in bytes. Larger pieces are not faster."""
 
 ZSTD: Final = b"\x28\xb5\x2f\xfd"
 """The first bytes of a Zstandard frame (RFC 8878)."""

@@ -22,7 +22,10 @@ MAX_BYTES: Final = 16 * 1024**3
 MAX_ENTRIES: Final = 1_000_000
 MAX_DEPTH: Final = 128
 MAX_LINKS: Final = 40
-"""The maximum number of symbolic links that one path may follow, as in path_resolution(7)."""
+"""The maximum number of symbolic links that one path may follow, as in path_resolution(7).
+
+The other limits are those of an image, in bytes, files and folders of a path. Images in use have a tenth.
+"""
 
 MAX_METADATA: Final = 1024 * 1024
 """The maximum size of a name or extended header, in bytes; content is read in pieces of this size."""

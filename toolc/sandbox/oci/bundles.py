@@ -28,7 +28,10 @@ from toolc.sandbox.oci.sandbox import SandboxPaths
 from toolc.sandbox.oci.user_namespace import UNUSED, SandboxUser, outside
 
 SWEEP_SECONDS: Final = 5.0
-"""How long removing the leftovers of one dead owner may take, in seconds."""
+"""How long removing the leftovers of one dead owner may take, in seconds. A call waits for it.
+
+The next one continues.
+"""
 
 _NUMBERS: Final = itertools.count(1)
 

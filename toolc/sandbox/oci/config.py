@@ -29,6 +29,8 @@ _OF_EACH_CALL: Final = frozenset({"tmpfs", "devpts"})
 """The kinds of file systems that a tool can write to."""
 
 CPU_PERIOD_US: Final = 100_000
+"""The period of the processor limit in microseconds, which is the kernel's default."""
+
 TOOL_BYTES: Final = 16 * MIB
 SHM_BYTES: Final = 16 * MIB
 
@@ -115,7 +117,7 @@ def resources(limits: Limits, *, swap: JsonObject, controllers: Collection[str] 
 
     ``swap`` is the result of ``toolc.sandbox.host.cgroups.swap_limit``.
     """
-    quota = max(int(limits.cpus * CPU_PERIOD_US), 1000)
+    quota = max(int(limits.cpus * CPU_PERIOD_US), 1000)  # the kernel accepts no less
     limited: JsonObject = {
         "memory": {"limit": limits.memory_bytes, **swap},
         "pids": {"limit": limits.pids},

@@ -22,7 +22,7 @@ SEND_SECONDS: Final = 5.0
 """How long a request may take to be sent, in seconds. The server is idle and reads at once."""
 
 MAX_REPORT: Final = 4096
-"""The longest message of a server, in bytes."""
+"""The longest message of a server, in bytes. It has a number or a reason."""
 
 
 class Shortages(NamedTuple):

@@ -18,9 +18,13 @@ from toolc.sandbox.oci.user_namespace import NOBODY, UNUSED
 RUNTIME: Final = "runc"
 SEARCH_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 VERSION_SECONDS: Final = 30.0
-"""How long the runtime may take to print its version, in seconds."""
+"""How long the runtime may take to print its version, in seconds.
+
+It takes milliseconds, but a crowded machine is not a broken runtime.
+"""
 
 CAP_SYS_ADMIN: Final = 21
+"""From ``linux/capability.h``."""
 
 NEEDED_SETTINGS: Final = (
     ("user.max_user_namespaces", 0, "sysctl -w user.max_user_namespaces=15000"),

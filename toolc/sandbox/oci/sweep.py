@@ -18,6 +18,7 @@ PREFIX: Final = "toolc-"
 """The prefix of the names of toolc's sandboxes."""
 
 PAUSE_SECONDS: Final = 0.005
+"""The wait before killed processes are checked again, in seconds. They end within milliseconds."""
 
 
 def sweep(name: str) -> bool:

@@ -20,7 +20,10 @@ UNUSED: Final = 2_100_000_000
 
 NOBODY: Final = 65534
 TOOL: Final = 1000
-"""The uid of a tool inside if its workspace belongs to root outside."""
+"""The uid of a tool inside if its workspace belongs to root outside.
+
+It is the first ordinary user of most distributions.
+"""
 
 
 @dataclass(frozen=True, slots=True)

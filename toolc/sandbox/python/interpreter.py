@@ -31,6 +31,10 @@ PORTABLE_COMMAND: Final = (
 MIN_VERSION: Final = (3, 9)
 RUNTIME_BYTES: Final = 256 * 1024 * 1024
 SECONDS: Final = 60.0
+"""The oldest Python that the guest supports, and the limits of the size of a copied Python and of the time to read one.
+
+A Python with its libraries has a fifth of this size. It is read from a sandbox, which could send without end.
+"""
 
 _PROBE: Final = """\
 import json, os, platform, sys

@@ -51,6 +51,8 @@ _ANOTHER: Final = re.compile(r"DO NOT MATCH THE HASHES.*\n\s+(\S+) from (?:.*\n)
 
 MIN_GLIBC: Final = 5
 SECONDS: Final = 600.0
+"""manylinux names no glibc before 2.5 (PEP 571, PEP 600). Downloads of large wheels take minutes."""
+
 _ENVIRONMENT: Final = re.compile(
     r"(?:PIP_|SSL_|XDG_)\w+|(?:https?|all|no)_proxy|PATH|HOME|REQUESTS_CA_BUNDLE", re.IGNORECASE
 )
