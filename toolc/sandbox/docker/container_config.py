@@ -59,7 +59,7 @@ PODMAN_FILES: Final = 1 << 20
 PODMAN_PROCESSES: Final = 1 << 15
 """The most open files and processes of a container in Podman that is run by root. The tool's own limits are lower.
 
-The kernel allows no more open files per process by default (``fs.nr_open``), and so many processes are enough for any tool.
+The kernel allows no more open files per process by default (``fs.nr_open``). So many processes are enough for any tool.
 """
 
 _NO_RUNTIME: Final = {
