@@ -9,8 +9,16 @@ from itertools import chain
 from typing import Final
 
 from toolc.compiler.checks.credentials import literal_credentials
-from toolc.compiler.pipeline.conceal import Concealer, conceal_text, masked, secret_ranges
-from toolc.compiler.text_analysis.credentials import credential_header, credential_name, is_exempt, without_scheme
+from toolc.compiler.text_analysis.credentials import (
+    Concealer,
+    conceal_text,
+    credential_header,
+    credential_name,
+    is_exempt,
+    masked,
+    secret_ranges,
+    without_scheme,
+)
 from toolc.model.json_schema import JsonObject, JsonValue, value_at, values_within
 from toolc.review.model.change import Counterexample, ToolChange
 from toolc.review.model.state import Reviewed

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.pipeline.compile_file import CODES
-from toolc.compiler.pipeline.conceal import conceal
 from toolc.compiler.project.baseline import LEVELS
 from toolc.compiler.project.project import NO_PROJECT, Project
 from toolc.compiler.project.settings import severity_of
 from toolc.compiler.project.suppressions import Suppression
+from toolc.compiler.text_analysis.credentials import conceal
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Severity

@@ -9,7 +9,6 @@ decoding are reported in ``toolc.compiler.decode``, not here.
 - ``caller_code``: arguments that run as code; arguments without quotes in scripts.
 - ``code_injection``: arguments that become SQL or JSON text.
 - ``composite_steps``: arguments and conditions of the steps of a composite.
-- ``credential_fix``: no checks: how to declare a literal credential as a secret.
 - ``credentials``: literal values in places for credentials. Public: ``host_of``,
   ``image_credentials``, ``literal_credentials``, ``public_values``.
 - ``descriptions``: length and similarity of descriptions; parameters without a description.

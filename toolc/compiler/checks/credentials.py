@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import parse_qsl
 
 from toolc.compiler.checks.base import tool_check
-from toolc.compiler.checks.credential_fix import Place, fix_of, hint_of
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.schema.parameters import is_full_schema
 from toolc.compiler.text_analysis.credentials import (
@@ -28,6 +28,8 @@ from toolc.compiler.text_analysis.credentials import (
     without_scheme,
 )
 from toolc.compiler.text_analysis.shell_script import read_script
+from toolc.data import credential_rules as rules
+from toolc.document.edits import is_toml
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, strings
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
@@ -37,30 +39,34 @@ _OPTION: Final = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>.+))?", r
 _HEADER: Final = re.compile(r"(?P<name>[A-Za-z][\w-]*):\s*(?P<value>\S.*)", re.DOTALL)
 _VARIABLE: Final = re.compile(r"(?P<name>[A-Z][A-Z0-9_]*)=(?P<value>\S+)")
 _USER_OPTIONS: Final = frozenset({"-u", "--user", "--proxy-user"})
-_HTTP_CLIENTS: Final = frozenset({"curl", "http", "https", "wget", "xh"})
-"""Programs whose ``_USER_OPTIONS`` take a user name and a password; ``date -u`` and ``docker run -u`` do not."""
-_PASSWORD_OPTIONS: Final = {
-    "ldapsearch": "-w", "mongo": "-p", "mongodump": "-p", "mongorestore": "-p", "mongosh": "-p", "redis-cli": "-a",
-    "sqlcmd": "-P", "sshpass": "-p",
-}  # fmt: skip
-"""Programs and their option for a password, which is the next word."""
-_PASSWORD_IN_OPTION: Final = frozenset(
-    {"mariadb", "mariadb-admin", "mariadb-dump", "mysql", "mysqladmin", "mysqldump", "sshpass"}
-)
-"""Programs whose option ``-p`` has the password in the same word."""
-_PROGRAMS: Final = _HTTP_CLIENTS | _PASSWORD_IN_OPTION | frozenset(_PASSWORD_OPTIONS)
-"""All of these programs. Only these are remembered, so that the work per word does not grow."""
+_PROGRAMS: Final = rules.HTTP_CLIENTS | rules.PASSWORD_IN_OPTION | frozenset(rules.PASSWORD_OPTIONS)
+"""Only these programs are remembered, so that the work per word does not grow."""
 
 _INSTRUCTION: Final = re.compile(r"(?im)^[ \t]*(?:ENV|ARG)[ \t]+(?P<rest>(?:[^\\\n]|\\(?:.|\n))*)")
 _ASSIGNMENT: Final = re.compile(r"""(?P<name>\b[A-Za-z_]\w*+)=(?P<value>"[^"\n]*"|'[^'\n]*'|\S*)""")
 _OLD_ASSIGNMENT: Final = re.compile(r"(?P<name>[A-Za-z_]\w*+)[ \t]+(?P<value>.*\S)")
 """The form ``ENV NAME VALUE`` with one variable."""
 
-_AUTH: Final = {
-    "basic": "PASSWORD", "bearer": "TOKEN", "api_key": "API_KEY", "value": "API_KEY", "password": "PASSWORD",
-    "client_secret": "CLIENT_SECRET", "auth": "TOKEN",
-}  # fmt: skip
-"""Keys in ``auth`` that hold credentials, and how the names of their secrets end. Some only hold a map in format 1."""
+_REVOKE: Final = "revoke the value if it was ever shared: it is also in the history"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A literal credential: its scalar, the value in it, and what the place is called in messages.
+
+    ``secret`` is the suggested name of its secret. ``form`` is how the secret is used there: inserted by the broker
+    into a value or as a query field, as a variable of the process, or only by a called tool. ``host`` receives it,
+    and ``key`` is the key with the value. ``number`` is how often the scalar has the same text before the value.
+    """
+
+    scalar: Scalar
+    value: str
+    what: str
+    secret: str
+    form: Literal["broker", "query", "env", "called"]
+    host: str = ""
+    key: str = ""
+    number: int = 0
 
 
 @tool_check("TC605", needs=frozenset())
@@ -72,7 +78,7 @@ def check_literal_credentials(tool: LocatedTool) -> Iterator[Diagnostic]:
         else:
             message = f"{place.what} is a literal credential"
         span = tool.source.locate(place.scalar.span, place.value, place.number)
-        yield Diagnostic(codes.CREDENTIAL, message, span, hint_of(tool, place), fix_of(tool, place))
+        yield Diagnostic(codes.CREDENTIAL, message, span, _hint(tool, place))
 
 
 @tool_check("TC605", needs={"sandbox"})
@@ -111,6 +117,44 @@ def public_values(tool: LocatedTool) -> Iterator[Span]:
             nodes += (entry.value for entry in node.entries)
         elif isinstance(node, Sequence):
             nodes += node.items
+
+
+def _hint(tool: LocatedTool, place: Place) -> str:
+    """Return the lines to write instead of a literal credential, in the syntax of the file."""
+    toml = is_toml(tool.source)
+    name, reference = place.secret, f'"{_with_reference(place)}"'
+    if place.form == "called":
+        return f"declare the secret in the spec of the tool that uses it, and remove the value; {_REVOKE}"
+    if place.form == "env":
+        declared = declaration(tool, name)
+        lines = [f"declare it as a secret, which sets the variable {name}, and remove the value:", f"  {declared}"]
+    else:
+        host = place.host or "api.example.com"
+        declared = declaration(tool, name, host)
+        written = f"{place.key} = {reference}" if toml else f"{place.key}: {reference}"
+        if place.form == "query":
+            written = f"query = {{{written}}}" if toml else f"query: {{{written}}}"
+        lines = ["declare it as a secret, and refer to its name:", f"  {written}", f"  {declared}"]
+    if is_unexpanded(place.value):
+        return "\n".join(lines)
+    if place.key:
+        public = '{public = VALUE, reason = "…"}' if toml else "{public: VALUE, reason: …}"
+        lines.append(f"if the value is meant to be public, write {place.key}{' =' if toml else ':'} {public}")
+    return "\n".join([*lines, _REVOKE])
+
+
+def declaration(tool: LocatedTool, name: str, host: str = "") -> str:
+    """Return the line that declares a secret for ``host``, or as a variable, in the syntax of the file."""
+    if is_toml(tool.source):
+        return f"sandbox.secrets.{name} = {{" + (f'hosts = ["{host}"]' if host else 'expose = "env"') + "}"
+    return f"sandbox: {{secrets: {{{name}: {{" + (f"hosts: [{host}]" if host else "expose: env") + "}}}"
+
+
+def _with_reference(place: Place) -> str:
+    """Return the value with a reference to the secret instead of the credential; a scheme before it is kept."""
+    text = str(place.scalar.value)
+    whole = text if place.form == "broker" and text.count(place.value) == 1 else place.value
+    return whole.replace(place.value, f"{{{{ secrets.{place.secret} }}}}")
 
 
 def literal_credentials(tool: LocatedTool) -> Iterator[Place]:
@@ -156,8 +200,8 @@ def _auth(entry: MappingEntry, what: str, host: str) -> Iterator[Place]:
         yield from _url(node, what)
     elif key == "username":
         yield from _value(entry, what, "possible", "API_KEY", host)
-    elif key in _AUTH or credential_name(key) == "certain":
-        yield from _value(entry, what, "certain", _AUTH.get(key) or _variable_name(key), host)
+    elif key in rules.AUTH or credential_name(key) == "certain":
+        yield from _value(entry, what, "certain", rules.AUTH.get(key) or _variable_name(key), host)
 
 
 def _fields(node: Node | None, what: str, host: str) -> Iterator[Place]:
@@ -256,7 +300,7 @@ def _in_word(previous: str, word: str, programs: AbstractSet[str]) -> tuple[str,
 
     ``programs`` are those of ``_PROGRAMS`` that the words before it name.
     """
-    is_client = not _HTTP_CLIENTS.isdisjoint(programs)
+    is_client = not rules.HTTP_CLIENTS.isdisjoint(programs)
     if option := _OPTION.fullmatch(word):
         name, value = option["name"], option["value"] or ""
         if name.endswith("header") and (header := _HEADER.fullmatch(value)):
@@ -273,9 +317,9 @@ def _in_word(previous: str, word: str, programs: AbstractSet[str]) -> tuple[str,
         name = value = ""
     if is_client and ":" in word and (previous in _USER_OPTIONS or word.startswith("-u")):
         name, value = "password", word.partition(":")[2]
-    if any(_PASSWORD_OPTIONS.get(program) == previous for program in programs):
+    if any(rules.PASSWORD_OPTIONS.get(program) == previous for program in programs):
         name, value = "password", word
-    if word.startswith("-p") and not _PASSWORD_IN_OPTION.isdisjoint(programs):
+    if word.startswith("-p") and not rules.PASSWORD_IN_OPTION.isdisjoint(programs):
         # The whole word, so that it is hidden wherever it is repeated.
         is_literal = not word.startswith("-p$") and literal_credential(word[2:], "certain")
         return "SSHPASS" if "sshpass" in programs else "MYSQL_PWD", word if is_literal else ""

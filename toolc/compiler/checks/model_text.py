@@ -9,7 +9,7 @@ from typing import Final
 
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.located_tool import LocatedTool, ModelText
-from toolc.compiler.text_analysis.secret_patterns import ALPHANUMERIC, character_table, has_long_run
+from toolc.compiler.text_analysis.long_runs import ALPHANUMERIC, character_table, has_long_run
 from toolc.document.edits import fix
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Edit, Fix

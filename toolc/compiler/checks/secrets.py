@@ -8,27 +8,22 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from toolc.compiler.checks.base import tool_check
-from toolc.compiler.checks.credential_fix import declaration, fix_declaration
-from toolc.compiler.checks.credentials import host_of, image_credentials, literal_credentials
+from toolc.compiler.checks.credentials import declaration, host_of, image_credentials, literal_credentials
 from toolc.compiler.checks.helpers import parameters, text_may_contain
 from toolc.compiler.located_tool import LocatedTool
-from toolc.compiler.text_analysis.secret_patterns import find_secrets
+from toolc.compiler.text_analysis.credentials import find_secrets
+from toolc.data.credential_rules import ASKED
+from toolc.document.edits import fix, insert_entry, insert_line, is_toml
 from toolc.document.nodes import Node, Scalar, strings
 from toolc.document.suggestions import suggestion
 from toolc.model import codes
-from toolc.model.diagnostics import Diagnostic
+from toolc.model.diagnostics import Diagnostic, Fix
 from toolc.model.source import SourceText
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, Script, ShellBackend
 
 _NOT_REPLACED: Final = ("label", "description", "deprecated", "parameters", "examples", "tests")
 _PLACEHOLDER: Final = re.compile(r"\{\{-?\s*secrets\b[^}]{0,200}\}\}")
 
-_SECRET_NAMES: Final = frozenset(
-    {
-        "access_key", "access_token", "api_key", "api_token", "apikey", "auth_token", "bearer_token",
-        "client_secret", "passphrase", "passwd", "password", "private_key", "secret", "secret_key", "ssh_key",
-    }
-)  # fmt: skip
 _LITERAL: Final = r"(?!\{\{|\$|/|\*+$|<|true$|false$|none$)[^\s{}]+"
 # Both are compiled only if a text may match: start-up time.
 _OPTION: Final = rf"--(?:api-?key|access-?token|auth-?token|pass(?:word)?|secret|token)=(?P<value>{_LITERAL})"
@@ -62,9 +57,9 @@ def check_exposed_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
                     codes.MISPLACED_SECRET, f"secrets under '{key}' are not replaced: this text stays unchanged",
                     tool.source.locate(node.span, match[0]), "refer to secrets only in the backend",
                 )  # fmt: skip
-    may_ask = not _SECRET_NAMES.isdisjoint(map(str.lower, tool.spec.parameters.properties))
+    may_ask = not ASKED.isdisjoint(map(str.lower, tool.spec.parameters.properties))
     for entry, _ in parameters(tool) if may_ask else ():
-        if entry.key.lower() in _SECRET_NAMES:
+        if entry.key.lower() in ASKED:
             message = f"'{entry.key}' asks the model for a secret, which is then in the conversation and in logs"
             yield Diagnostic(codes.MISPLACED_SECRET, message, entry.key_span, _DECLARE)
     yield from _literal_values(tool)
@@ -102,7 +97,7 @@ def check_secret_declarations(tool: LocatedTool) -> Iterator[Diagnostic]:
                 yield Diagnostic(
                     codes.UNDECLARED_SECRET, f"the secret '{name}' is not declared under sandbox.secrets",
                     tool.source.locate(scalar.span, match[0]), hint,
-                    fix_declaration(tool, name, host_of(tool.node_at("backend", "http", "url"))) if not near else None,
+                    _fix_declaration(tool, name) if not near else None,
                 )  # fmt: skip
     misspelled = {place.secret for place in literal_credentials(tool)}
     for name, secret in sorted(declared.items()):
@@ -112,6 +107,21 @@ def check_secret_declarations(tool: LocatedTool) -> Iterator[Diagnostic]:
                 tool.key_span("sandbox", "secrets", name),
                 f"write {{{{ secrets.{name} }}}} where it is needed, set expose: env, or remove it",
             )  # fmt: skip
+
+
+def _fix_declaration(tool: LocatedTool, name: str) -> Fix | None:
+    """Return the fix that declares a secret for the host of the request; None if the right edit is not certain."""
+    source, host = tool.source, host_of(tool.node_at("backend", "http", "url"))
+    if is_toml(source) or tool.defaults or not host:
+        return None
+    entry = f"{name}: {{hosts: [{host}]}}"
+    if (sandbox := tool.node.get("sandbox")) is None:
+        edit = insert_line(source, tool.node, f"sandbox: {{secrets: {{{entry}}}}}")
+    elif (secrets := tool.node_at("sandbox", "secrets")) is None:
+        edit = insert_entry(source, sandbox, f"secrets: {{{entry}}}")
+    else:
+        edit = insert_entry(source, secrets, entry)
+    return fix(f"declare {name} as a secret", edit)
 
 
 def _destination(tool: LocatedTool) -> str:

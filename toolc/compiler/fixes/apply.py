@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from toolc.compiler.pipeline.compile import FileResult, compile_text, find_specs
-from toolc.compiler.pipeline.conceal import conceal_text
 from toolc.compiler.project.discovery import Projects, SpecFile
 from toolc.compiler.project.settings import Settings
+from toolc.compiler.text_analysis.credentials import conceal_text
 from toolc.document import nodes
 from toolc.document.line_diff import unified_diff
 from toolc.document.loader import MAX_BYTES

@@ -5,8 +5,6 @@
   Public: ``gather``.
 - ``compile_file``: what concerns one file alone: parse, decode, run the checks of single tools (``Piece``). Public:
   ``FileCompiler``, ``CODES``.
-- ``conceal``: hides credentials in findings, and in the lines of files that are printed. Public: ``Concealer``,
-  ``conceal``, ``conceal_text``, ``masked``, ``secret_ranges``.
 - ``gc_pause``: ``gc_paused``: compiles without garbage collection.
 - ``token_budgets``: the token budgets of projects.
 

@@ -14,7 +14,6 @@ from toolc.compiler.checks.secrets import check_text_for_secrets
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.pipeline.builtin_tools import BuiltinTools, check_toolsets, load_builtin_tools
 from toolc.compiler.pipeline.compile_file import FileCompiler, Piece, check_callers
-from toolc.compiler.pipeline.conceal import conceal
 from toolc.compiler.pipeline.gc_pause import gc_paused
 from toolc.compiler.pipeline.token_budgets import check_token_budgets
 from toolc.compiler.project.discovery import Projects, SpecFile, find
@@ -22,6 +21,7 @@ from toolc.compiler.project.files import PROJECT_FILES, SpecFolder, case_conflic
 from toolc.compiler.project.project import Project
 from toolc.compiler.project.settings import NO_SETTINGS, Settings, apply, severity_of
 from toolc.compiler.project.suppressions import Suppression, suppress
+from toolc.compiler.text_analysis.credentials import conceal
 from toolc.document.nodes import Document
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics

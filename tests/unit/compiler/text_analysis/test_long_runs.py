@@ -3,7 +3,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.compiler.text_analysis.secret_patterns import ALPHANUMERIC, character_table, has_long_run
+from toolc.compiler.text_analysis.long_runs import ALPHANUMERIC, character_table, has_long_run
 
 OF = character_table(f"{ALPHANUMERIC}+")
 

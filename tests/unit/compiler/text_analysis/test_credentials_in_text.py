@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from toolc.compiler.text_analysis.secret_patterns import find_secrets
+from toolc.compiler.text_analysis.credentials import find_secrets
 
 RANDOM = "16C7e42F292c6912E7710c838347Ae178B4a"
 
