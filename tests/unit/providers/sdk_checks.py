@@ -65,11 +65,11 @@ def check_gemini(tools: list[JsonValue]) -> None:
 
 
 def check_mcp(tools: list[JsonValue]) -> None:
-    import mcp_types._v2025_11_25
-    import mcp_types._v2026_07_28
+    from mcp_types import _v2025_11_25 as older
+    from mcp_types import _v2026_07_28 as newer
 
     for tool in tools:
-        for revision in (mcp_types._v2025_11_25, mcp_types._v2026_07_28):
+        for revision in (older, newer):
             parsed = revision.Tool.model_validate(tool)
             assert parsed.model_dump(by_alias=True, exclude_unset=True, mode="json") == tool
         jsonschema.Draft202012Validator.check_schema(_object(_object(tool)["inputSchema"]))

@@ -118,11 +118,10 @@ def test_the_schema_as_an_object_accepts_what_the_schema_accepts(seed: int) -> N
 
 @pytest.mark.parametrize("data", [{"n": 1}, [1], None])
 def test_a_result_is_valid_in_both_revisions(data: JsonValue) -> None:
-    import mcp_types._v2025_11_25
-    import mcp_types._v2026_07_28
+    from mcp_types import _v2025_11_25 as older
+    from mcp_types import _v2026_07_28 as newer
 
     (message,) = tool_messages("mcp", [ToolCall(name="look", arguments={})], [ToolResult.success(data)])
-    newer = mcp_types._v2026_07_28.CallToolResult.model_validate(message)
-    assert newer.model_dump(by_alias=True, exclude_unset=True, mode="json") == message
-    older = mcp_types._v2025_11_25.CallToolResult.model_validate(message)
-    assert older.model_dump(by_alias=True, exclude_unset=True, mode="json") | {"resultType": "complete"} == message
+    for revision, added in ((newer, {}), (older, {"resultType": "complete"})):
+        parsed = revision.CallToolResult.model_validate(message)
+        assert parsed.model_dump(by_alias=True, exclude_unset=True, mode="json") | added == message
