@@ -23,10 +23,11 @@ def bare_runc(*argv: str) -> Iterator[Callable[[], None]]:
     """Yield a function that runs a program in a new sandbox of the standard profile, and waits for its end."""
     engine = OciEngine()
     engine.start(PROFILE, BOOTSTRAP_ARGUMENTS).close()
-    directory, root, user = engine._bundle_directory(), engine._root_spec(PROFILE), _user_of(PROFILE)
+    directory, root, user = engine._live.kept, engine._root_spec(PROFILE), _user_of(PROFILE)
     call = call_message(Plan(profile=PROFILE, invocation=Exec(argv=argv), call_id="bench"), 30_000)
     runtime = probe.runtime()
     assert runtime is not None
+    assert directory is not None
     command = with_stream_setup(BOOTSTRAP_ARGUMENTS)
 
     def run() -> None:

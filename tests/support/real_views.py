@@ -15,6 +15,7 @@ from toolc.model.result import Outcome, ToolResult
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.workspace.mount import mount
 from toolc.runtime.workspace.transaction.transaction import Transaction
+from toolc.sandbox.base import Capabilities
 from toolc.sandbox.host.kernel import overlay_options, prepare_overlay
 from toolc.testing.fake_engine import FakeEngine, FakeSandbox
 
@@ -30,8 +31,8 @@ class OverlayMounts(FakeEngine):
     def __init__(self, act: Act) -> None:
         super().__init__(lambda plan: _in_overlay(plan, act))
 
-    def overlay_obstacle(self, profile: Profile) -> str | None:
-        return None
+    def capabilities(self) -> tuple[Capabilities, ...]:
+        return (Capabilities(overlay_obstacle=""),)
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:
         assert profile.workspace is not None

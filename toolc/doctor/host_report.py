@@ -66,7 +66,7 @@ def report_engines(names: Sequence[str] = ENGINES) -> tuple[EngineReport, ...]:
     for name in names:
         engine = load_engine(name)
         status = engine.probe()
-        components = COMPONENTS[name]() if status.available else ()
+        components = COMPONENTS[name]() if status.available and name in COMPONENTS else ()
         reports.append(describe(engine, status, components, tuple(match_advisories(components, table))))
     return tuple(reports)
 

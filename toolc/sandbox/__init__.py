@@ -7,7 +7,7 @@ package here with ``engine()`` in its module ``engine``, a name in ``toolc.model
 
 - ``base``: ``Engine``, ``EngineSandbox``, ``Capabilities``; levels of isolation; limits that are not enforced. Start
   reading here. Public: ``format_limits``, ``unenforced``, ``ContentDigests``, ``EngineForkServer``,
-  ``EngineStatus``, ``ImageUsed``, ``Leftover``, ``ISOLATION``.
+  ``EngineStatus``, ``ImageUsed``, ``Leftover``, ``PoolEngine``, ``offer``, ``ISOLATION``.
 - ``common_config``: files in ``/etc`` (hosts), masked paths, options of tmpfs.
 - ``seccomp``: the system calls that a tool may make.
 - ``selection``: chooses the engine of a call and imports it; messages if none works. Public: ``close_unused``,

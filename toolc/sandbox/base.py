@@ -67,7 +67,8 @@ class Capabilities:
     """What an engine enforces on this host with one kind of isolation.
 
     ``weak`` holds the limits that are not fully enforced; all others are. ``users`` are the users that a tool may
-    run as. ``notes`` are differences from other engines, one sentence each.
+    run as. ``overlay_obstacle`` is why no workspace can be mounted as an overlay, so that transactions use a copy;
+    empty if it may be tried. ``notes`` are differences from other engines, one sentence each.
     """
 
     isolation: MinIsolation = "namespace"
@@ -75,6 +76,7 @@ class Capabilities:
     workspaces: tuple[WorkspaceMode, ...] = get_args(WorkspaceMode)
     users: tuple[User, ...] = get_args(User)
     images: bool = True
+    overlay_obstacle: str = "this engine mounts no overlay"
     notes: tuple[str, ...] = ()
 
     def limit(self, name: LimitName) -> Enforcement:
@@ -244,7 +246,7 @@ class EngineForkServer(EngineSandbox, Protocol):
 
 
 class Engine(Protocol):
-    """A way to create sandboxes. Its methods are thread-safe."""
+    """A way to create sandboxes. Its methods are thread-safe. An engine may also be a ``PoolEngine``."""
 
     @property
     def name(self) -> str:
@@ -262,9 +264,6 @@ class Engine(Protocol):
     def unsupported_reason(self, profile: Profile) -> str | None:
         """Return why this engine cannot meet the demands of ``profile`` here, with the remedy; None if it can."""
 
-    def overlay_obstacle(self, profile: Profile) -> str | None:
-        """Return why the workspace of ``profile`` cannot be mounted as an overlay; None if it may be tried."""
-
     def content_digests(self, profile: Profile) -> ContentDigests:
         """Return the content digests for ``profile``; create what does not exist. Raises ``InfrastructureError``."""
 
@@ -275,9 +274,22 @@ class Engine(Protocol):
         then nothing of it is left.
         """
 
-    @property
-    def starts_ahead(self) -> bool:
-        """Whether sandboxes may be started before the calls that they serve are known."""
+    def leftovers(self) -> tuple[Leftover, ...]:
+        """Return all objects that this engine has created for any process, in the order in which to remove them.
+
+        The folders of this and of other engines are not included. Raises ``InfrastructureError``.
+        """
+
+    def close(self) -> None:
+        """Stop the sandboxes that are left, and release connections, threads and files of the engine.
+
+        The owners of the sandboxes still close them. A later start opens the engine again.
+        """
+
+
+@runtime_checkable
+class PoolEngine(Engine, Protocol):
+    """An engine whose sandboxes may be started before the calls that they serve are known."""
 
     @property
     def closings(self) -> int:
@@ -300,18 +312,6 @@ class Engine(Protocol):
         """Return whether ``sandbox``, an earlier one of ``profile``, is what ``start`` would return now.
 
         It is not if the image was replaced or removed, or if a daemon was restarted. This is fast.
-        """
-
-    def leftovers(self) -> tuple[Leftover, ...]:
-        """Return all objects that this engine has created for any process, in the order in which to remove them.
-
-        The folders of this and of other engines are not included. Raises ``InfrastructureError``.
-        """
-
-    def close(self) -> None:
-        """Stop the sandboxes that are left, and release connections, threads and files of the engine.
-
-        The owners of the sandboxes still close them. A later start opens the engine again.
         """
 
 

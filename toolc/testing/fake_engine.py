@@ -25,7 +25,7 @@ from toolc.model.plan import Exec, Plan, Profile, PythonCall
 from toolc.model.result import Outcome
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar
-from toolc.sandbox.base import Capabilities, ContentDigests, EngineSandbox, EngineStatus, ImageUsed, Leftover
+from toolc.sandbox.base import Capabilities, ContentDigests, EngineStatus, ImageUsed, Leftover
 from toolc.testing.fake_programs import FakePrograms
 
 Script: TypeAlias = Callable[[Plan], Outcome]
@@ -45,12 +45,14 @@ A script that hangs must not block a test.
 
 
 class FakeEngine:
-    """An engine whose calls have the outcomes of ``script``. ``profiles`` lists the started sandboxes in order."""
+    """An engine whose calls have the outcomes of ``script``. ``profiles`` lists the started sandboxes in order.
+
+    It is no ``PoolEngine``, so that each call starts a sandbox.
+    """
 
     def __init__(self, script: Script) -> None:
         self._script = script
         self.profiles: list[Profile] = []
-        self.closings = 0
 
     @property
     def name(self) -> str:
@@ -62,16 +64,12 @@ class FakeEngine:
         return EngineStatus(available=True, version="0")
 
     def capabilities(self) -> tuple[Capabilities, ...]:
-        """Return all capabilities."""
-        return (Capabilities(),)
+        """Return all capabilities except overlays: the script gets a copy of the workspace in a transaction."""
+        return (Capabilities(overlay_obstacle="the fake engine mounts no folder"),)
 
     def unsupported_reason(self, profile: Profile) -> str | None:
         """Return None: every profile is supported."""
         return None
-
-    def overlay_obstacle(self, profile: Profile) -> str | None:
-        """Return a reason, so that the script receives a copy of the workspace (``plan.profile.workspace.source``)."""
-        return "the fake engine mounts no folder"
 
     def content_digests(self, profile: Profile) -> ContentDigests:
         """Return the digest of the image's name as the digest of the image."""
@@ -86,29 +84,12 @@ class FakeEngine:
         kind = FakeForkServer if profile.has_fork_server else FakeSandbox
         return kind(profile, self._script)
 
-    @property
-    def starts_ahead(self) -> bool:
-        """False, so that ``profiles`` has one entry per call."""
-        return False
-
-    def profile_ahead(self, profile: Profile) -> Profile:
-        """Return ``profile``: the script receives the workspace when its sandbox starts."""
-        return profile
-
-    def mount_workspace(self, profile: Profile, sandbox: EngineSandbox) -> None:
-        """Do nothing: the fake engine mounts no folder."""
-
-    def is_current(self, profile: Profile, sandbox: EngineSandbox) -> bool:
-        """Return True: nothing is ever replaced."""
-        return True
-
     def leftovers(self) -> tuple[Leftover, ...]:
         """Return nothing: sandboxes are threads."""
         return ()
 
     def close(self) -> None:
-        """Count the calls of this method. The engine has no resources."""
-        self.closings += 1
+        """Do nothing: the engine has no resources, and its sandboxes are closed by their owners."""
 
 
 class FakeSandbox:

@@ -121,7 +121,7 @@ def engine_of(name: str) -> DockerEngine | OciEngine:
 def executor(specs: Registry, name: str, workspace: Path) -> Iterator[Executor]:
     with Executor(specs, engine=name, pool=Pool(), workspace=workspace) as opened:
         yield opened
-    assert not engine_of(name)._mount_helper.has_failed
+    assert not engine_of(name)._live.mount_helper.has_failed
 
 
 def seen(executor: Executor, tool: str, *, warm: bool) -> JsonObject:
@@ -224,7 +224,7 @@ def test_the_helper_leaves_nothing_in_the_sandbox_and_is_outside(name: str, work
             engine.mount_workspace(profile, sandbox)
             confirm_ready(sandbox, profile)
             assert descriptors(sandbox) == before
-            helper = engine._mount_helper._pid
+            helper = engine._live.mount_helper._pid
             assert helper not in before
             for namespace in ("pid", "mnt"):
                 assert link(f"/proc/{helper}/ns/{namespace}") == link(f"/proc/self/ns/{namespace}")
@@ -239,7 +239,7 @@ def test_a_sandbox_in_which_nothing_can_be_mounted_is_not_used(
     executor.run("list_rw", {})
     until(waiting)
     (sandbox,) = waiting()
-    helper = engine_of(name)._mount_helper
+    helper = engine_of(name)._live.mount_helper
     # Instead of the mount it only enters the sandbox, which then has an empty folder.
     monkeypatch.setattr(helper, "mount", lambda process, _: helper.prepare(process))
     result = executor.run("list_rw", {})
@@ -251,7 +251,7 @@ def test_a_sandbox_in_which_nothing_can_be_mounted_is_not_used(
 def test_a_killed_helper_does_not_fail_a_call(executor: Executor, name: str) -> None:
     executor.run("list_rw", {})
     until(waiting)
-    os.kill(engine_of(name)._mount_helper._pid, signal.SIGKILL)
+    os.kill(engine_of(name)._live.mount_helper._pid, signal.SIGKILL)
     assert not executor.run("list_rw", {}).is_error
 
 

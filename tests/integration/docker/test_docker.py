@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import tarfile
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from toolc.sandbox.docker import container as docker_container
 from toolc.sandbox.docker import engine as docker_engine
 from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.host import owner
 from toolc.sandbox.host.kernel import TRIES
 
 __all__ = ["client", "engine"]
@@ -81,29 +81,13 @@ def test_a_container_has_the_names_of_all_engines(engine: DockerEngine) -> None:
     )
 
 
-def test_a_daemon_need_not_see_the_folder_for_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as the daemon of a service with a private ``/tmp``. For the daemon, ``/proc/self`` is another folder."""
+def test_a_daemon_need_not_see_the_runtime_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as the daemon of a machine on which toolc runs in a container. For it, ``/proc/self`` is another folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(tempfile, "tempdir", "/proc/self/cwd")
+    monkeypatch.setattr(owner, "_base", lambda: Path("/proc/self/cwd"))
     with closing(DockerEngine()) as engine:
         for _ in range(2):
             assert run(engine, Profile(), HOSTS) == HOSTS_OF_DOCKER
-    assert not [*tmp_path.iterdir()]
-
-
-def test_the_folder_for_temporary_files_may_be_full_or_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(DockerEngine()) as engine:
-        for folder, names in (("/proc", HOSTS_OF_DOCKER), (tempfile.gettempdir(), HOSTS_OF_TOOLC)):
-            monkeypatch.setattr(tempfile, "tempdir", folder)
-            assert run(engine, Profile(), HOSTS) == names, "the next start tries it again"
-
-
-def test_the_folder_for_temporary_files_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(tempfile, "tempdir", ".")
-    with closing(DockerEngine()) as engine:
-        assert run(engine, Profile(), HOSTS) == HOSTS_OF_TOOLC
-    assert not [*tmp_path.iterdir()]
 
 
 def test_another_failure_of_a_mount_says_nothing_about_that_folder(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ class Stub(FakeEngine):
 
     def __init__(self, name: str, status: EngineStatus) -> None:
         super().__init__(lambda _: Outcome(ending="exited"))
-        self._name, self.status, self.probes = name, status, 0
+        self._name, self.status, self.probes, self.closings = name, status, 0, 0
         self.reason: str | None = None
         self.weak: Mapping[LimitName, Enforcement] = {}
 
@@ -38,6 +38,9 @@ class Stub(FakeEngine):
 
     def unsupported_reason(self, profile: Profile) -> str | None:
         return self.reason
+
+    def close(self) -> None:
+        self.closings += 1
 
 
 WORKS = EngineStatus(available=True, version="1")

@@ -20,7 +20,7 @@ from toolc.runtime.pool.entry import Ceilings
 from toolc.runtime.pool.keeper import KEEPER
 from toolc.runtime.pool.pool_sandbox import PoolSandbox, SandboxKind
 from toolc.runtime.workspace.busy import NOT_ENDED, Removal
-from toolc.sandbox.base import Engine, EngineSandbox
+from toolc.sandbox.base import Engine, EngineSandbox, PoolEngine
 
 _PER_PROCESS: Final = 2 * (os.cpu_count() or 1)
 """How many sandboxes may wait in a process by default.
@@ -170,9 +170,9 @@ class ExecutorPool:
         self, tool: str, engine: Engine, profile: Profile, arguments: tuple[str, ...], cancellation: Cancellation | None
     ) -> Lease:
         """Return a sandbox for a call of ``tool``, started ahead if possible. Raises ``InfrastructureError``."""
-        if not engine.starts_ahead or _is_view(profile):
+        if not isinstance(engine, PoolEngine) or _is_view(profile):
             return Lease(engine.start(profile, arguments), profile)
-        if not self._may_wait(tool, engine, profile):
+        if not self._may_wait(tool, profile):
             kind = SandboxKind(owner=self._owner, engine=engine, profile=profile, arguments=arguments, waits=False)
             return PoolLease(PoolSandbox(kind, profile), profile)
         kind = self._kind(engine, profile, arguments)
@@ -186,7 +186,7 @@ class ExecutorPool:
 
     def keep(self, tool: str, engine: Engine, profile: Profile, arguments: tuple[str, ...]) -> None:
         """Keep the user's number of sandboxes for ``tool`` waiting until ``close``."""
-        if self._may_wait(tool, engine, profile):
+        if isinstance(engine, PoolEngine) and self._may_wait(tool, profile):
             KEEPER.keep(self._kind(engine, profile, arguments), self._ceilings, self.numbers[tool])
 
     def run(self, work: Callable[[], None]) -> None:
@@ -205,13 +205,13 @@ class ExecutorPool:
         """Stop the waiting sandboxes, and wait for their end. A later call starts them again."""
         KEEPER.close(self._owner)
 
-    def _kind(self, engine: Engine, profile: Profile, arguments: tuple[str, ...]) -> SandboxKind:
+    def _kind(self, engine: PoolEngine, profile: Profile, arguments: tuple[str, ...]) -> SandboxKind:
         profile = engine.profile_ahead(profile)
         return SandboxKind(owner=self._owner, engine=engine, profile=profile, arguments=arguments)
 
-    def _may_wait(self, tool: str, engine: Engine, profile: Profile) -> bool:
+    def _may_wait(self, tool: str, profile: Profile) -> bool:
         """Return whether sandboxes for ``tool`` are started ahead."""
-        return self._is_on and engine.starts_ahead and not _is_view(profile) and self.numbers.get(tool, 1) > 0
+        return self._is_on and not _is_view(profile) and self.numbers.get(tool, 1) > 0
 
 
 def _is_view(profile: Profile) -> bool:

@@ -12,7 +12,7 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
 from toolc.runtime.wire.readiness import confirm_ready, make_ready
-from toolc.sandbox.base import Engine
+from toolc.sandbox.base import PoolEngine
 from toolc.sandbox.selection import in_use
 
 JUMP_SECONDS: Final = 1.0
@@ -37,7 +37,7 @@ class SandboxKind:
     """
 
     owner: object
-    engine: Engine
+    engine: PoolEngine
     profile: Profile
     arguments: tuple[str, ...]
     waits: bool = True

@@ -74,7 +74,7 @@ from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
 from toolc.runtime.workspace.busy import require_free
 from toolc.runtime.workspace.dir_handle import DirHandle
 from toolc.runtime.workspace.transaction.transaction import Transaction
-from toolc.sandbox.base import format_limits
+from toolc.sandbox.base import PoolEngine, format_limits
 from toolc.sandbox.selection import EngineSelection
 
 INTERRUPTED: Final = frozenset({"timed_out", "out_of_memory", "workspace_limit", "cancelled"})
@@ -274,7 +274,9 @@ class SandboxedCall:
             return Lease(sandbox, profile)
         if profile.has_fork_server:
             server = engine.start(profile, words)
-            return Lease(server, profile, is_current=partial(engine.is_current, profile, server))
+            if isinstance(engine, PoolEngine):
+                return Lease(server, profile, is_current=partial(engine.is_current, profile, server))
+            return Lease(server, profile)
         if pool is None:
             return Lease(engine.start(profile, words), profile)
         return pool.lease(self.tool.spec.name, engine, profile, words, cancellation)

@@ -92,15 +92,6 @@ _FILTERS: Final = "oci-seccomp"
 """The option that makes gVisor apply a seccomp filter."""
 
 
-def overlay_obstacle(profile: Profile, daemon: Daemon) -> str | None:
-    """Return why this daemon cannot mount the workspace as an overlay; None if it may be tried."""
-    if profile.min_isolation != "namespace":
-        return f"a sandbox with min_isolation: {profile.min_isolation} cannot use an overlay"
-    if daemon.rootless or daemon.podman:
-        return "toolc uses an overlay only with Docker's own daemon, run by root"
-    return None
-
-
 def is_plain(profile: Profile, daemon: Daemon) -> bool:
     """Return whether containers of ``profile`` run on this kernel, by a Docker daemon that maps and labels nothing.
 

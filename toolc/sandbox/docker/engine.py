@@ -10,7 +10,6 @@ import os
 import re
 import threading
 import time
-import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -35,9 +34,9 @@ from toolc.sandbox.docker.images import Images, ResolvedImage, missing_image, na
 from toolc.sandbox.docker.sandbox import DockerSandbox
 from toolc.sandbox.docker.streams import AttachedStream, GuestSocketStream
 from toolc.sandbox.docker.ways import WAYS, Way, Ways
-from toolc.sandbox.host import janitor, mounts, start_folder, store
+from toolc.sandbox.host import janitor, start_folder, store
 from toolc.sandbox.host.kernel import kernel_kills, prepare_overlay
-from toolc.sandbox.host.mount_helper import MountHelper
+from toolc.sandbox.host.live_sandboxes import LiveSandboxes
 from toolc.sandbox.host.owner import Owner
 from toolc.sandbox.host.start_folder import StartFolder
 from toolc.sandbox.python.packages import packages_of
@@ -47,26 +46,20 @@ LATE_SECONDS: Final = 600.0
 
 
 class DockerEngine:
-    """An ``Engine`` (see ``toolc.sandbox.base``) that uses a Docker or Podman daemon."""
+    """A ``PoolEngine`` (see ``toolc.sandbox.base``) that uses a Docker or Podman daemon."""
 
     name = "docker"
-    starts_ahead = True
 
     def __init__(self, socket_path: str | None = None) -> None:
         """``socket_path`` is the daemon's socket; None finds it like the ``docker`` command does."""
         self._socket_path = socket_path
         self._lock = threading.Lock()
         self._daemon: Daemon | None = None
-        self._events: EventStream | None = None
-        self.closings = 0
-        self._sandboxes: weakref.WeakSet[DockerSandbox] = weakref.WeakSet()
+        self._live = LiveSandboxes[DockerSandbox, EventStream]()
         self._images = Images()
         self._ways = Ways()
         # Containers that may still appear because the daemon did not respond: until when, by name.
         self._late: dict[str, float] = {}
-        # More concurrent starts than this slow each other down.
-        self._starting = threading.BoundedSemaphore(2 * (os.cpu_count() or 1))
-        self._mount_helper = MountHelper()
 
     def probe(self) -> EngineStatus:
         """Return whether a usable daemon responds."""
@@ -97,13 +90,6 @@ class DockerEngine:
         except ApiError as error:
             _raise_shortage(error)
             return f"the Docker daemon does not work: {error}"
-
-    def overlay_obstacle(self, profile: Profile) -> str | None:
-        """Return why this daemon cannot mount a workspace as an overlay; None if it may be tried."""
-        try:
-            return container_config.overlay_obstacle(profile, self._connect())
-        except NoDaemonError as error:
-            return str(error)
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> DockerSandbox:
         """Start a container in which ``python3 ARGUMENTS...`` is process 1. Raises ``InfrastructureError``."""
@@ -151,8 +137,8 @@ class DockerEngine:
             raise _start_error(profile, name_of(profile), error) from error
 
     def profile_ahead(self, profile: Profile) -> Profile:
-        """See ``Engine``."""
-        if profile.workspace is None or self._mount_helper.has_failed:
+        """See ``PoolEngine``."""
+        if profile.workspace is None or self._live.mount_helper.has_failed:
             return profile
         try:
             can_mount = container_config.can_mount_later(profile, self._connect())
@@ -161,24 +147,18 @@ class DockerEngine:
         return replace(profile, workspace=profile.workspace.without_source()) if can_mount else profile
 
     def mount_workspace(self, profile: Profile, sandbox: EngineSandbox) -> None:
-        """See ``Engine``. Raises ``InfrastructureError``."""
+        """See ``PoolEngine``. Raises ``InfrastructureError``."""
         assert profile.workspace is not None
         assert isinstance(sandbox, DockerSandbox)
-        try:
-            # As in ``container_config``: a read-only workspace has none of the mounts below it.
-            tree = mounts.open_workspace(profile.workspace, 0, recursive=profile.workspace.mode == "rw")
-        except OSError as error:
-            raise_shortage(error)
-            raise InfrastructureError(f"{profile.workspace.source} cannot be mounted: {error.strerror}") from error
-        try:
-            self._mount_helper.mount(sandbox.process, tree)
-        finally:
-            os.close(tree)
+        # As in ``container_config``: a read-only workspace has none of the mounts below it.
+        is_recursive = profile.workspace.mode == "rw"
+        self._live.mount_helper.mount(sandbox.process, profile.workspace, 0, None, recursive=is_recursive)
 
     def is_current(self, profile: Profile, sandbox: EngineSandbox) -> bool:
         """Return whether the image of ``sandbox`` is still the one for ``profile``, and the daemon has not stopped."""
         image = self._images.resolved(profile)
-        is_connected = isinstance(sandbox, DockerSandbox) and sandbox.events is self._events and sandbox.events.is_alive
+        events = self._live.kept
+        is_connected = isinstance(sandbox, DockerSandbox) and events is sandbox.events and events.is_alive
         return is_connected and image is not None and image.used == sandbox.image
 
     def leftovers(self) -> tuple[Leftover, ...]:
@@ -190,20 +170,14 @@ class DockerEngine:
         except ApiError as error:
             raise InfrastructureError(f"the Docker daemon does not work: {error}") from error
 
+    @property
+    def closings(self) -> int:
+        """See ``PoolEngine``."""
+        return self._live.closings
+
     def close(self) -> None:
         """Stop the containers that are left, and close the stream of events. A later start opens it again."""
-        with self._lock:
-            events, self._events = self._events, None
-            self.closings += 1
-            sandboxes, self._sandboxes = [*self._sandboxes], weakref.WeakSet()
-        self._mount_helper.close()
-        if events is None:
-            return
-        with contextlib.ExitStack() as stops:
-            stops.callback(events.stop)
-            # A forked child must not stop the sandboxes of its parent, which has the thread of the stream.
-            for sandbox in sandboxes if events.is_alive else ():
-                stops.callback(sandbox.stop)
+        self._live.close(EventStream.stop)
 
     def _connect(self) -> Daemon:
         with self._lock:
@@ -224,7 +198,11 @@ class DockerEngine:
 
     def _start(self, daemon: Daemon, profile: Profile, arguments: Sequence[str], image: ResolvedImage) -> DockerSandbox:
         ways = [way for way in WAYS if way.fits(profile, arguments, daemon)]
-        return self._ways.start(image.local.id, ways, partial(self._start_once, daemon, profile, arguments, image))
+
+        def start(way: Way) -> DockerSandbox:
+            return self._live.start(partial(self._start_once, daemon, profile, arguments, image, way))
+
+        return self._ways.start(image.local.id, ways, start)
 
     def _start_once(
         self, daemon: Daemon, profile: Profile, arguments: Sequence[str], image: ResolvedImage, way: Way
@@ -234,13 +212,13 @@ class DockerEngine:
             prepare_overlay(profile.workspace, *map(int, user.spec.split(":")))
         client, owner = daemon.client, Owner.current().label()
         janitor.register("container", client.socket_path, client.version_prefix, owner)
-        events = self._event_stream(daemon, owner)
+        events = self._live.keep(partial(self._event_stream, daemon, owner))
         self._remove_late(client)
         # The name is chosen here, so that the container can be removed even if the response to its creation is lost.
         name = f"toolc-{os.urandom(8).hex()}"
         kills = kernel_kills() if daemon.kernel == os.uname().release else None
         folder = StartFolder()
-        with self._starting, contextlib.ExitStack() as undo:
+        with contextlib.ExitStack() as undo:
             undo.callback(folder.close)
             local, listener = image.local, None
             if way.has_socket:
@@ -264,22 +242,12 @@ class DockerEngine:
                 undo.callback(os.close, process)
             stream = GuestSocketStream(listener, attached) if listener else attached
             undo.pop_all()
-        sandbox = DockerSandbox(
+        return DockerSandbox(
             container=container, user=user.described, image=image.used, created=created,
             guarded=container_config.guards_process_1(profile, daemon), kernel_kills=kills, client=client,
             attached=attached, stream=stream, events=events, remove_later=self._remove_later,
             process=process, folder=folder,
         )  # fmt: skip
-        return self._started(sandbox)
-
-    def _started(self, sandbox: DockerSandbox) -> DockerSandbox:
-        """Return a started sandbox. Raises ``InfrastructureError`` if the engine was closed in the meantime."""
-        with self._lock:
-            if self._events is not None:
-                self._sandboxes.add(sandbox)
-                return sandbox
-        sandbox.close()
-        raise InfrastructureError("the engine was closed while it started a sandbox")
 
     def _open_process(self, client: Client, container: str, profile: Profile) -> int:
         """Return a descriptor of process 1 if the workspace is mounted later, else -1.
@@ -290,11 +258,11 @@ class DockerEngine:
             return -1
         process = open_process(client, container)
         if process is None:
-            self._mount_helper.has_failed = True
+            self._live.mount_helper.has_failed = True
             raise InfrastructureError(f"process 1 of the container {container[:12]} cannot be found on this machine")
         with contextlib.ExitStack() as undo:
             undo.callback(os.close, process)
-            self._mount_helper.prepare(process)
+            self._live.mount_helper.prepare(process)
             undo.pop_all()
         return process
 
@@ -319,21 +287,18 @@ class DockerEngine:
                 if remove_container(client, name) or time.monotonic() > until:
                     self._late.pop(name, None)
 
-    def _event_stream(self, daemon: Daemon, owner: str) -> EventStream:
-        """Return the stream of events of this process. A forked child needs a separate one."""
-        with self._lock:
-            if self._events is None or self._events.owner != owner or not self._events.is_alive:
-                first = self._events is None
-                if self._events and self._events.owner != owner:
-                    self._sandboxes = weakref.WeakSet()
-                self._events = EventStream(daemon.client, owner)
-                with contextlib.suppress(ApiError):
-                    if first:
-                        sweep.sweep(daemon.client, sweep.is_stale)
-                        start_folder.remove_stale()
-                    # A daemon that stops loses track of the volumes of its containers.
-                    sweep.sweep_volumes(daemon.client, lambda label: label == owner or sweep.is_stale(label))
-            return self._events
+    def _event_stream(self, daemon: Daemon, owner: str, current: EventStream | None) -> EventStream:
+        """Return the stream of events of this process: the ``current`` one while it is open."""
+        if current and current.is_alive:
+            return current
+        events = EventStream(daemon.client, owner)
+        with contextlib.suppress(ApiError):
+            if current is None:
+                sweep.sweep(daemon.client, sweep.is_stale)
+                start_folder.remove_stale()
+            # A daemon that stops loses track of the volumes of its containers.
+            sweep.sweep_volumes(daemon.client, lambda label: label == owner or sweep.is_stale(label))
+        return events
 
 
 def _known_failure(profile: Profile, daemon: Daemon) -> str | None:

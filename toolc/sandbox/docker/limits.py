@@ -80,7 +80,16 @@ def _capabilities(daemon: Daemon, isolation: MinIsolation) -> Capabilities:
         weak=weak,
         users=_users(daemon),
         workspaces=("none",) if daemon.remaps_users else ("none", "ro", "rw", "transaction"),
+        overlay_obstacle=_overlay_obstacle(daemon, isolation),
         notes=_notes(daemon, isolation),
+    )
+
+
+def _overlay_obstacle(daemon: Daemon, isolation: MinIsolation) -> str:
+    if isolation != "namespace":
+        return f"a sandbox with min_isolation: {isolation} cannot use an overlay"
+    return (
+        "toolc uses an overlay only with Docker's own daemon, run by root" if daemon.rootless or daemon.podman else ""
     )
 
 

@@ -128,7 +128,8 @@ class DockerSandbox:
         Raises ``InfrastructureError``.
         """
         with self._closing:
-            if not self._closed:
+            # A daemon that has stopped cannot answer: ``close`` says so.
+            if not self._closed and self.events.is_alive:
                 until = time.monotonic() + _GRACE
                 self.stream.shut_down()
                 self.attached.drain(_GRACE)

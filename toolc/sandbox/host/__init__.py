@@ -6,6 +6,7 @@ library only.
 - ``janitor_process``: the program of the janitor. Public: ``remove_tree``.
 - ``kernel``: OOM kills of the host, transient errors at a start (``retry_transient``), overlay mounts. Public:
   ``available_memory``.
+- ``live_sandboxes``: ``LiveSandboxes``: what an engine has while it is open; starting and closing.
 - ``mount_helper``: ``MountHelper``: mounts a workspace in a sandbox that already runs.
 - ``mount_helper_process``: the program of the mount helper.
 - ``mounts``: detached mounts with flags and mapped ids; mount namespaces of threads.

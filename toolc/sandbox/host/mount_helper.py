@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Final
 
 from toolc.model.errors import InfrastructureError, raise_shortage
+from toolc.model.plan import Mount
 from toolc.sandbox.host.mount_helper_process import OK
+from toolc.sandbox.host.mounts import open_workspace
 
 SECONDS: Final = 5.0
 """The maximum time of one request, including the start of the helper, in seconds.
@@ -49,12 +51,21 @@ class MountHelper:
         """
         self._request([process])
 
-    def mount(self, process: int, tree: int) -> None:
-        """Mount the detached mount ``tree`` at ``/workspace`` in the prepared sandbox of this process.
+    def mount(self, process: int, workspace: Mount, flags: int, user_namespace: int | None, *, recursive: bool) -> None:
+        """Mount ``workspace`` at ``/workspace`` in the prepared sandbox of this process.
 
-        Raises ``InfrastructureError``; then the sandbox must not be used.
+        See ``toolc.sandbox.host.mounts.open_workspace``. Raises ``InfrastructureError``; then the sandbox must not be
+        used.
         """
-        self._request([process, tree])
+        try:
+            tree = open_workspace(workspace, flags, recursive=recursive, user_namespace=user_namespace)
+        except OSError as error:
+            raise_shortage(error)
+            raise InfrastructureError(f"{workspace.source} cannot be mounted: {error.strerror}") from error
+        try:
+            self._request([process, tree])
+        finally:
+            os.close(tree)
 
     def close(self) -> None:
         """End the helper. The next request starts another one."""

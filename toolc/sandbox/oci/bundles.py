@@ -79,10 +79,6 @@ class BundleDirectory:
         controllers = frozenset(cgroups.CONTROLLERS) - set(cgroups.unenforceable())
         return BundleDirectory(owner=owner, directory=directory, controllers=controllers)
 
-    def belongs_to_this_process(self) -> bool:
-        """Return False in a forked child, which must not modify the folder of its parent."""
-        return self.owner.pid == os.getpid()
-
     @property
     def mount_point(self) -> Path:
         """The mount point of a workspace with mapped ids, in the mount namespace of its own sandbox only."""
@@ -91,15 +87,6 @@ class BundleDirectory:
     def remove(self) -> None:
         """Remove the folder. All sandboxes in it must have been stopped."""
         remove_tree(self.directory)
-
-    def prepare_scratch(self, mount: Mount, user: SandboxUser) -> None:
-        """Give a sandbox its call's scratch folder, with an overlay's upper layer. Raises ``InfrastructureError``."""
-        try:
-            _allow_setup_user(Path(mount.scratch))
-        except OSError as error:
-            raise InfrastructureError(f"cannot use {mount.scratch}: {error.strerror}") from error
-        if mount.mode == "overlay":
-            prepare_overlay(mount, outside(user.uids, user.uid), outside(user.gids, user.gid))
 
     def new_sandbox(
         self, profile: Profile, user: SandboxUser, arguments: tuple[str, ...], runtime: str, root: RootSpec
@@ -179,6 +166,16 @@ class BundleDirectory:
 def owner_of(name: str) -> Owner | None:
     """Return the owner of the sandbox or control group with this name; None if it is not from toolc."""
     return Owner.parse(name.removeprefix(sweep.PREFIX).rpartition("-")[0])
+
+
+def prepare_scratch(mount: Mount, user: SandboxUser) -> None:
+    """Give a sandbox its call's scratch folder, with an overlay's upper layer. Raises ``InfrastructureError``."""
+    try:
+        _allow_setup_user(Path(mount.scratch))
+    except OSError as error:
+        raise InfrastructureError(f"cannot use {mount.scratch}: {error.strerror}") from error
+    if mount.mode == "overlay":
+        prepare_overlay(mount, outside(user.uids, user.uid), outside(user.gids, user.gid))
 
 
 def needs_own_mount(mount: Mount, user: SandboxUser) -> bool:

@@ -13,7 +13,6 @@ import errno
 import logging
 import os
 import threading
-import weakref
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -35,12 +34,12 @@ from toolc.sandbox.base import (
 from toolc.sandbox.common_config import IMAGE_COMMAND, PYTHONS, guest_limits
 from toolc.sandbox.host import mounts, store
 from toolc.sandbox.host.kernel import retry_transient
-from toolc.sandbox.host.mount_helper import MountHelper
+from toolc.sandbox.host.live_sandboxes import LiveSandboxes
 from toolc.sandbox.host.owner import Owner
 from toolc.sandbox.images.stored import find_base, name_of_base
 from toolc.sandbox.oci import bundles, sweep
 from toolc.sandbox.oci import probe as oci_probe
-from toolc.sandbox.oci.bundles import BundleDirectory, needs_own_mount
+from toolc.sandbox.oci.bundles import BundleDirectory, needs_own_mount, prepare_scratch
 from toolc.sandbox.oci.filter_program import NO_LIBRARY, library
 from toolc.sandbox.oci.fork_server import OciForkServer
 from toolc.sandbox.oci.root import HOST, RootSpec
@@ -59,23 +58,17 @@ class _RootKey(NamedTuple):
 
 
 class OciEngine:
-    """An ``Engine`` (see ``toolc.sandbox.base``) that uses runc."""
+    """A ``PoolEngine`` (see ``toolc.sandbox.base``) that uses runc."""
 
     name = "oci"
-    starts_ahead = True
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._directory: BundleDirectory | None = None
-        self.closings = 0
+        self._live = LiveSandboxes[OciSandbox, BundleDirectory]()
         self._root_specs: dict[_RootKey, RootSpec] = {}
         self._preparing = threading.Lock()
         self._full_capabilities: Capabilities | None = None
         self._namespaces: dict[tuple[IdMapping, IdMapping], int] = {}
-        self._mount_helper = MountHelper()
-        self._sandboxes: weakref.WeakSet[OciSandbox] = weakref.WeakSet()
-        # More concurrent starts than this slow each other down.
-        self._starting = threading.BoundedSemaphore(2 * (os.cpu_count() or 1))
 
     def probe(self) -> EngineStatus:
         """Return whether a runtime, and a kernel that allows its operations, are available."""
@@ -102,10 +95,6 @@ class OciEngine:
         except InfrastructureError as error:
             return str(error)
 
-    def overlay_obstacle(self, profile: Profile) -> str | None:
-        """Return None: no obstacle is known before an overlay is tried."""
-        return None
-
     def content_digests(self, profile: Profile) -> ContentDigests:
         """See ``Engine``. Raises ``InfrastructureError``."""
         root = self._root_spec(profile)
@@ -117,7 +106,7 @@ class OciEngine:
         if profile.workspace and not profile.workspace.source:
             with contextlib.ExitStack() as undo:
                 undo.callback(sandbox.close)
-                self._mount_helper.prepare(sandbox.await_process())
+                self._live.mount_helper.prepare(sandbox.await_process())
                 undo.pop_all()
         return sandbox
 
@@ -153,57 +142,40 @@ class OciEngine:
         runtime = oci_probe.runtime()
         if runtime is None:
             raise InfrastructureError("runc is not installed; install it: apt-get install runc")
-        directory, user = self._bundle_directory(), _user_of(profile)
-        if profile.workspace and profile.workspace.scratch:
-            directory.prepare_scratch(profile.workspace, user)
+        user = _user_of(profile)
         limits = guest_limits(profile.limits, unenforced(self._known_capabilities()))
         command = (*with_stream_setup(arguments), *limits)
 
         def start_once() -> OciSandbox:
+            directory = self._live.keep(_bundle_directory)
+            if profile.workspace and profile.workspace.scratch:
+                prepare_scratch(profile.workspace, user)
             paths = directory.new_sandbox(profile, user, command, runtime, root)
             tree = self._open_workspace(profile, user)
             try:
-                with self._starting:
-                    kind = OciForkServer if profile.has_fork_server else OciSandbox
-                    return kind(paths, str(user), _launcher(tree, directory.mount_point))
+                kind = OciForkServer if profile.has_fork_server else OciSandbox
+                return kind(paths, str(user), _launcher(tree, directory.mount_point))
             finally:
                 _close(tree)
 
-        return self._started(retry_transient(start_once, InfrastructureError), directory)
-
-    def _started(self, sandbox: OciSandbox, directory: BundleDirectory) -> OciSandbox:
-        """Return a sandbox that was started in ``directory``. Raises ``InfrastructureError`` after ``close``."""
-        with self._lock:
-            if self._directory is directory:
-                self._sandboxes.add(sandbox)
-                return sandbox
-        sandbox.close()
-        raise InfrastructureError("the engine was closed while it started a sandbox")
+        return retry_transient(lambda: self._live.start(start_once), InfrastructureError)
 
     def profile_ahead(self, profile: Profile) -> Profile:
-        """See ``Engine``. Only root can enter the mount namespace of a sandbox."""
-        if profile.workspace is None or os.geteuid() != 0 or self._mount_helper.has_failed:
+        """See ``PoolEngine``. Only root can enter the mount namespace of a sandbox."""
+        if profile.workspace is None or os.geteuid() != 0 or self._live.mount_helper.has_failed:
             return profile
         return replace(profile, workspace=profile.workspace.without_source())
 
     def mount_workspace(self, profile: Profile, sandbox: EngineSandbox) -> None:
-        """See ``Engine``. Raises ``InfrastructureError``."""
+        """See ``PoolEngine``. Raises ``InfrastructureError``."""
         workspace, user = profile.workspace, _user_of(profile)
         assert workspace is not None
         assert isinstance(sandbox, OciSandbox)
-        try:
-            namespace = None
-            if user.workspace_uid and user.workspace_gid:
-                namespace = self._namespace(user.workspace_uid, user.workspace_gid)
-            flags = mounts.MOUNT_ATTR_NOSUID | mounts.MOUNT_ATTR_NODEV
-            tree = mounts.open_workspace(workspace, flags, recursive=True, user_namespace=namespace)
-        except OSError as error:
-            raise_shortage(error)
-            raise InfrastructureError(f"{workspace.source} cannot be mounted: {error.strerror}") from error
-        try:
-            self._mount_helper.mount(sandbox.process, tree)
-        finally:
-            os.close(tree)
+        namespace = None
+        if user.workspace_uid and user.workspace_gid:
+            namespace = self._namespace(user.workspace_uid, user.workspace_gid)
+        flags = mounts.MOUNT_ATTR_NOSUID | mounts.MOUNT_ATTR_NODEV
+        self._live.mount_helper.mount(sandbox.process, workspace, flags, namespace, recursive=True)
 
     def is_current(self, profile: Profile, sandbox: EngineSandbox) -> bool:
         """Return whether the image of ``sandbox`` is still the one for ``profile``, and its files still exist."""
@@ -216,21 +188,18 @@ class OciEngine:
         found = ((bundles.owner_of(name), name) for name in sorted(sweep.names()))
         return tuple(_leftover(owner, name) for owner, name in found if owner)
 
+    @property
+    def closings(self) -> int:
+        """See ``PoolEngine``."""
+        return self._live.closings
+
     def close(self) -> None:
         """Stop the sandboxes that are left, and remove the files that are kept between starts."""
         with self._lock:
-            directory, self._directory = self._directory, None
-            self.closings += 1
             namespaces, self._namespaces = self._namespaces, {}
-            sandboxes, self._sandboxes = [*self._sandboxes], weakref.WeakSet()
-        self._mount_helper.close()
         for descriptor in namespaces.values():
             os.close(descriptor)
-        if directory and directory.belongs_to_this_process():
-            with contextlib.ExitStack() as stops:
-                stops.callback(directory.remove)
-                for sandbox in sandboxes:
-                    stops.callback(sandbox.stop)
+        self._live.close(BundleDirectory.remove)
 
     def _known_capabilities(self) -> Capabilities:
         """Return what is enforced. The check is repeated only while a limit is not enforced."""
@@ -238,14 +207,6 @@ class OciEngine:
         if not found.weak:
             self._full_capabilities = found
         return found
-
-    def _bundle_directory(self) -> BundleDirectory:
-        with self._lock:
-            if self._directory is None or not self._directory.belongs_to_this_process():
-                self._directory = BundleDirectory.create()
-                # A forked child must not stop the sandboxes of its parent.
-                self._sandboxes = weakref.WeakSet()
-            return self._directory
 
     def _open_workspace(self, profile: Profile, user: SandboxUser) -> int | None:
         """Return a detached mount of the workspace; with mapped ids if root owns it. Raises ``InfrastructureError``."""
@@ -276,6 +237,10 @@ class OciEngine:
             if (uid, gid) not in self._namespaces:
                 self._namespaces[uid, gid] = open_user_namespace(uid, gid)
             return self._namespaces[uid, gid]
+
+
+def _bundle_directory(current: BundleDirectory | None) -> BundleDirectory:
+    return current or BundleDirectory.create()
 
 
 def _root_key(profile: Profile) -> _RootKey:

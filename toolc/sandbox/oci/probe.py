@@ -11,7 +11,7 @@ from typing import Final
 from toolc.model.errors import raise_shortage
 from toolc.model.plan import LimitName
 from toolc.sandbox import seccomp
-from toolc.sandbox.base import Capabilities, Enforcement, EngineStatus, Level
+from toolc.sandbox.base import Capabilities, Enforcement, EngineStatus, Level, User
 from toolc.sandbox.host import cgroups
 from toolc.sandbox.oci.user_namespace import NOBODY, UNUSED
 
@@ -66,7 +66,8 @@ def capabilities() -> Capabilities:
         name: Enforcement(level=level, reason=reason, instead=instead, remedy=remedy)
         for name, level, instead in map(_LIMITS.__getitem__, missing)
     }
-    return Capabilities(weak=weak, users=("owner", "nobody") if os.geteuid() == 0 else ("owner",))
+    users: tuple[User, ...] = ("owner", "nobody") if os.geteuid() == 0 else ("owner",)
+    return Capabilities(weak=weak, users=users, overlay_obstacle="")
 
 
 def _root_lacks() -> EngineStatus | None:

@@ -51,10 +51,9 @@ class SlowSandbox(FakeSandbox):
 class AheadEngine(FakeEngine):
     """A fake engine that starts sandboxes ahead. ``sandboxes`` has them in order; ``ids`` has the calls of each one."""
 
-    starts_ahead = True
-
     def __init__(self) -> None:
         super().__init__(lambda _: Outcome(ending="exited"))
+        self.closings = 0
         self.sandboxes: list[SlowSandbox] = []
         self.may_close = threading.Event()
         self.may_close.set()
@@ -81,8 +80,17 @@ class AheadEngine(FakeEngine):
         self.sandboxes.append(SlowSandbox(profile, script, self.may_close))
         return self.sandboxes[-1]
 
+    def profile_ahead(self, profile: Profile) -> Profile:
+        return profile
+
+    def mount_workspace(self, profile: Profile, sandbox: EngineSandbox) -> None:
+        raise AssertionError("the workspace is there from the start")
+
     def is_current(self, profile: Profile, sandbox: EngineSandbox) -> bool:
         return not self.is_replaced
+
+    def close(self) -> None:
+        self.closings += 1
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan, Profile
 from toolc.model.result import Outcome, ToolResult
 from toolc.runtime.pool.pool import Pool
+from toolc.sandbox.base import EngineSandbox
 from toolc.testing.fake_engine import FakeEngine
 
 SPEC: JsonObject = {
@@ -108,12 +109,27 @@ def test_an_ended_server_is_replaced_before_the_call(tmp_path: Path) -> None:
         assert number(executor.run("one", {"word": "b"})) == 1
 
 
-def test_a_server_of_a_replaced_image_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine, is_current = FakeEngine(Echo()), [True]
-    monkeypatch.setattr(engine, "is_current", lambda *_: is_current[0])
+class ReplacedImage(FakeEngine):
+    """An engine that notices that an image was replaced."""
+
+    closings = 0
+    is_replaced = False
+
+    def profile_ahead(self, profile: Profile) -> Profile:
+        return profile
+
+    def mount_workspace(self, profile: Profile, sandbox: EngineSandbox) -> None:
+        pass
+
+    def is_current(self, profile: Profile, sandbox: EngineSandbox) -> bool:
+        return not self.is_replaced
+
+
+def test_a_server_of_a_replaced_image_is_replaced(tmp_path: Path) -> None:
+    engine = ReplacedImage(Echo())
     with opened(tmp_path, engine) as executor:
         assert [number(executor.run("one", {"word": "a"})) for _ in range(2)] == [1, 2]
-        is_current[0] = False
+        engine.is_replaced = True
         assert number(executor.run("one", {"word": "a"})) == 1
     assert len(engine.profiles) == 2
 

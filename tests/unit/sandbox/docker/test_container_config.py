@@ -160,12 +160,6 @@ def test_process_1_is_protected_in_gvisor_only_by_toolcs_filter() -> None:
     assert [container_config.guards_process_1(IN_GVISOR, each) for each in daemons] == [True, False, False]
 
 
-def test_an_overlay_needs_dockers_own_daemon_and_has_no_devices() -> None:
-    podman = replace(DAEMON, podman=True)
-    cases = ((Profile(), DAEMON), (Profile(), ROOTLESS), (Profile(), podman), (IN_GVISOR, WITH_GVISOR))
-    assert [container_config.overlay_obstacle(*each) is None for each in cases] == [True, False, False, False]
-
-
 def options_of(volume: Any) -> str:
     assert volume["VolumeOptions"]["Labels"] == {"toolc.owner": "me"}
     return str(volume["VolumeOptions"]["DriverConfig"]["Options"]["o"])

@@ -29,6 +29,16 @@ def test_runtimes_have_a_kind_of_isolation(runtimes: tuple[Runtime, ...], kinds:
     assert [found.isolation for found in capabilities(replace(DAEMON, runtimes=runtimes))] == kinds
 
 
+def test_only_dockers_own_daemon_mounts_overlays() -> None:
+    (found,) = capabilities(DAEMON)
+    assert found.overlay_obstacle == ""
+    for daemon in (replace(DAEMON, rootless=True), replace(DAEMON, podman=True)):
+        (found,) = capabilities(daemon)
+        assert found.overlay_obstacle == "toolc uses an overlay only with Docker's own daemon, run by root"
+    _, found = capabilities(replace(DAEMON, runtimes=(RUNC, RUNSC)))
+    assert found.overlay_obstacle == "a sandbox with min_isolation: gvisor cannot use an overlay"
+
+
 def test_a_full_daemon_enforces_every_limit() -> None:
     (found,) = capabilities(DAEMON)
     assert found.weak == {}

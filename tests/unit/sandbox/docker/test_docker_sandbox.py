@@ -50,7 +50,12 @@ def test_its_links_are_removed_if_the_daemon_is_gone(sandbox: DockerSandbox, tmp
     assert not [*tmp_path.iterdir()]
 
 
-def test_its_stream_stays_open_for_its_owner_after_stop(sandbox: DockerSandbox) -> None:
+def test_its_stream_stays_open_for_its_owner_after_stop(
+    sandbox: DockerSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sandbox.stop()
+    assert sandbox.read() is None, "only its owner reports that the daemon has stopped"
+    monkeypatch.setattr(NoEvents, "is_alive", True)
     with pytest.raises(InfrastructureError, match=r"did not remove the sandbox cccccccccccc"):
         sandbox.stop()
     assert sandbox.fileno() >= 0

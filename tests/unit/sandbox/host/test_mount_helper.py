@@ -77,11 +77,7 @@ def workspace(folder: Path, mode: str = "rw") -> Mount:
 
 def mounted(helper: MountHelper, sandbox: Sandbox, mount: Mount, flags: int = 0) -> None:
     helper.prepare(sandbox.pidfd)
-    tree = mounts.open_workspace(mount, flags, recursive=True)
-    try:
-        helper.mount(sandbox.pidfd, tree)
-    finally:
-        os.close(tree)
+    helper.mount(sandbox.pidfd, mount, flags, None, recursive=True)
 
 
 def test_a_folder_replaces_what_is_mounted_in_the_sandbox_only(

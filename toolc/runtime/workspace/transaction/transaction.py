@@ -33,7 +33,7 @@ from toolc.runtime.workspace.transaction.baseline import ChangeClock, record
 from toolc.runtime.workspace.transaction.commit import ConflictError, RollbackFailedError, commit
 from toolc.runtime.workspace.transaction.diff import ConcurrentChange, Differences, find_differences
 from toolc.runtime.workspace.transaction.view import Overlay, TooManyChangesError, View, copy_tree
-from toolc.sandbox.base import Engine, EngineSandbox
+from toolc.sandbox.base import Engine, EngineSandbox, offer
 
 LOCAL: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "bcachefs", "zfs"})
 """File systems whose timestamps come from this kernel, which the commit of an overlay relies on."""
@@ -94,10 +94,10 @@ class Transaction:
             self._mount, scratch=str(self._scratch), pinned=f"/proc/{os.getpid()}/fd/{self._real.descriptor}"
         )
         file_system = _file_system(self._real.descriptor)
-        obstacle: str | None = f"its file system ({file_system}) does not support one"
+        obstacle = f"its file system ({file_system}) does not support one"
         if file_system in LOCAL:
-            obstacle = engine.overlay_obstacle(replace(profile, workspace=overlay))
-        if obstacle is None:
+            obstacle = offer(engine.capabilities(), profile.min_isolation).overlay_obstacle
+        if not obstacle:
             # Files are recorded while the sandbox starts: the tool runs only after both.
             with ThreadPoolExecutor(1) as other_thread:
                 baseline = other_thread.submit(lambda: record(self._real, ChangeClock.now()))

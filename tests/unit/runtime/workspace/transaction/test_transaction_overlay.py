@@ -15,6 +15,7 @@ from toolc.model.result import Outcome
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.workspace.transaction import baseline, transaction
 from toolc.runtime.workspace.transaction.baseline import Baseline, ChangeClock
+from toolc.sandbox.base import Capabilities
 from toolc.testing.fake_engine import FakeEngine, FakeSandbox
 
 __all__ = ["workspace"]
@@ -32,8 +33,8 @@ class OverlayEngine(FakeEngine):
         self._act(Path(plan.profile.workspace.scratch) / "upper")
         return DONE
 
-    def overlay_obstacle(self, profile: Profile) -> str | None:
-        return None
+    def capabilities(self) -> tuple[Capabilities, ...]:
+        return (Capabilities(overlay_obstacle=""),)
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:
         assert profile.workspace is not None
@@ -146,8 +147,8 @@ def test_a_delay_while_the_clocks_are_read_is_not_a_change(monkeypatch: pytest.M
 
 def test_a_copy_is_used_if_the_overlay_cannot_be_mounted(workspace: Path) -> None:
     class FailingEngine(FakeEngine):
-        def overlay_obstacle(self, profile: Profile) -> str | None:
-            return None
+        def capabilities(self) -> tuple[Capabilities, ...]:
+            return (Capabilities(overlay_obstacle=""),)
 
         def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:
             if profile.workspace and profile.workspace.mode == "overlay":
