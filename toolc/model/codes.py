@@ -158,7 +158,6 @@ PLACEHOLDER_IN_CODE: Final = _warning(
 )
 UNLISTED_FILE: Final = _error("TC415", "unlisted-file", "import of a Python file that is not listed under 'files'")
 MISSING_PACKAGE: Final = _error("TC415", "missing-package", "import of a package that the tool does not install")
-UNDECLARED_PACKAGE: Final = _warning("TC415", "undeclared-package", "import that no entry of 'requirements' provides")
 UNQUOTED_ARGUMENT: Final = _warning(
     "TC416", "unquoted-argument", "unquoted argument in a script, which the shell splits and expands"
 )

@@ -101,7 +101,7 @@ class Imports:
                 message = f"'{name}' is a file of the tool, which a sandbox receives with the call"
                 hint = "list only modules of the standard library and of packages in 'preload'"
                 self.findings.add(codes.BAD_VALUE, message, node.span, hint)
-            elif self._is_external(module):
+            elif self._is_missing_package(module):
                 self._report_package(name, node.span)
             seen.add(name)
 
@@ -113,7 +113,7 @@ class Imports:
             for module in imports(text, path) if text is not None else ():
                 loaded, missing = self._find(module)
                 queue += (each for each in loaded if each not in queue)
-                if missing is not None or (not loaded and self._is_external(module)):
+                if missing is not None or (not loaded and self._is_missing_package(module)):
                     yield path, module, missing
 
     def _all_missing(self) -> list[str]:
@@ -183,10 +183,10 @@ class Imports:
             return f"{place}/*.py" if self.folder.match(f"{place}/*.py") else None
         return None
 
-    def _is_external(self, module: Module) -> bool:
-        is_standard = module.top in STANDARD_LIBRARY | _RUNNING
-        is_known = module.folder is not None or module.is_name or is_standard or self.has_image
-        return not is_known and not provides(self.packages, module.name)
+    def _is_missing_package(self, module: Module) -> bool:
+        """Return whether a module is in a package although the tool installs none."""
+        is_running = module.folder is not None or module.is_name or module.top in STANDARD_LIBRARY | _RUNNING
+        return not (is_running or self.packages or self.has_image)
 
     def _report_file(self, module: Module, missing: str, needed: Sequence[str], source: PythonSource) -> None:
         listed = ", ".join(f'"{each}"' if "*" in each else each for each in needed)
@@ -206,15 +206,9 @@ class Imports:
         return fix(description, insert_item(source, files.items[0].span, needed[0]))
 
     def _report_package(self, name: str, span: Span) -> None:
-        top, package = name.partition(".")[0], package_name(name)
-        if self.packages:
-            message = f"no package in 'requirements' is known to provide '{top}'"
-            hint = f"add {package}==VERSION to 'requirements', even if another package installs it"
-            self.findings.add(codes.UNDECLARED_PACKAGE, message, span, hint)
-        else:
-            message = f"'{top}' is not in the standard library, and the tool installs no packages"
-            hint = f"add requirements: [{package}==VERSION], or set sandbox.image to an image that has it"
-            self.findings.add(codes.MISSING_PACKAGE, message, span, hint)
+        message = f"'{name.partition('.')[0]}' is not in the standard library, and the tool installs no packages"
+        hint = f"add requirements: [{package_name(name)}==VERSION], or set sandbox.image to an image that has it"
+        self.findings.add(codes.MISSING_PACKAGE, message, span, hint)
 
 
 def imports(text: str, path: str) -> Iterator[Module]:
