@@ -36,10 +36,7 @@ from functools import cache
 from pkgutil import resolve_name
 from typing import Final
 
-from toolc.model.spec.tool import ToolSpec
 from toolc.providers.base import Provider
-from toolc.providers.json_schema.lowering import Loss
-from toolc.providers.json_schema.target import CLOSES, NOT_STRICT
 
 _PROVIDERS: Final = {
     "openai_chat": "toolc.providers.openai:CHAT",
@@ -60,11 +57,3 @@ def load_provider(name: str) -> Provider:
     """Return a provider by its name, and import its module if needed. Raises ``KeyError`` for an unknown name."""
     provider: Provider = resolve_name(_PROVIDERS[name])
     return provider
-
-
-def strict_losses(tool: ToolSpec) -> tuple[list[Loss], list[str]]:
-    """Return why strict modes that a tool requests are not possible, and the pointers of objects that they close."""
-    names = [each.provider for each in tool.providers if each.strict]
-    found = {loss for name in names for loss in load_provider(name).lower([tool]).losses}
-    reasons = sorted((loss for loss in found if loss.message.endswith(NOT_STRICT)), key=lambda loss: loss.message)
-    return reasons, sorted({loss.pointer for loss in found if loss.message.endswith(CLOSES)})

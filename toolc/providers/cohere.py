@@ -13,7 +13,7 @@ from toolc.providers.calls import function_calls, members
 from toolc.providers.content import blocks, describe_block, shown_data
 from toolc.providers.json_schema import passes
 from toolc.providers.json_schema.lowering import LossLog
-from toolc.providers.json_schema.target import NOT_STRICT, Target
+from toolc.providers.json_schema.target import Target
 from toolc.providers.limits import StrictTools
 
 STRICT: Final = Target(
@@ -49,8 +49,9 @@ class Cohere:
             if parameters is None or not others:
                 losses.extend(logs[tool.name])
             else:
-                message = f"applies to all tools of a request, and {min(others)} is not strict; {NOT_STRICT}"
-                losses.add(f"/providers/{self.name}/strict", f"{STRICT.name} {message}")
+                reason = f"applies to all tools of a request, and {min(others)} is not strict"
+                message = f"{STRICT.name} {reason}; the definition is not strict"
+                losses.add(f"/providers/{self.name}/strict", message, kind="not_strict")
             return function_tool(tool, tool.parameters.value if others or parameters is None else parameters)
 
         return lower_each(tools, declare)

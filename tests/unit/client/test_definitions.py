@@ -158,7 +158,7 @@ def test_definitions_for_cohere_are_strict_only_if_all_are() -> None:
     assert [loss for loss in lowering.losses if "strict" in loss.message] == [
         Loss(
             "look", "/providers/cohere/strict", "Cohere's strict mode applies to all tools of a request, "
-            "and see is not strict; the definition is not strict",
+            "and see is not strict; the definition is not strict", kind="not_strict",
         )
     ]  # fmt: skip
     assert lowering.tools == load_provider("cohere").lower([tool("look", bounded), tool("see")]).tools

@@ -16,7 +16,6 @@ from toolc.model.names import PROVIDER_NAMES
 from toolc.model.spec.tool import ProviderChoice
 from toolc.providers import load_provider
 from toolc.providers.base import Lowering
-from toolc.providers.json_schema.target import CLOSES
 from toolc.validation.coercion import without_nulls
 
 
@@ -36,7 +35,7 @@ def values(made: RandomSchemas, *schemas: JsonObject) -> Iterator[JsonObject]:
 def lost(lowering: Lowering) -> list[list[str]]:
     """Return the path in the schema of each loss."""
     paths = [pointer_tokens(loss.pointer)[1:] for loss in lowering.losses if loss.pointer.startswith("/parameters")]
-    closed = [pointer_tokens(loss.pointer)[1:] for loss in lowering.losses if loss.message.endswith(CLOSES)]
+    closed = [pointer_tokens(loss.pointer)[1:] for loss in lowering.losses if loss.kind == "closed"]
     return [*filter(None, paths), *([*path, "additionalProperties"] for path in closed)]
 
 

@@ -138,7 +138,7 @@ def test_the_fingerprint_of_a_provider_change_does_not_depend_on_the_text_of_the
     found, other = fingerprints("1", "not: {const: a}"), fingerprints("2", "if: {const: a}")
     add = LossLog.add
 
-    def reword(log: LossLog, pointer: str, text: str, *rest: str, **options: str) -> None:
+    def reword(log: LossLog, pointer: str, text: str, *rest: str, **options: Any) -> None:
         add(log, pointer, f"reworded {text[::-1]}", *rest, **options)
 
     monkeypatch.setattr(LossLog, "add", reword)

@@ -90,5 +90,6 @@ def _read_losses(out: str, providers: Sequence[str]) -> list[ListedLoss]:
 
 
 def _listed(provider: str, entry: JsonObject) -> ListedLoss:
-    loss = Loss(**{key: str(entry[key]) for key in Loss._fields if key in entry})
+    tool, pointer, message = (str(entry[key]) for key in ("tool", "pointer", "message"))
+    loss = Loss(tool, pointer, message, sdk=str(entry.get("sdk", "")))
     return ListedLoss(f"{entry['position']}: {provider}: {loss.tool}: {loss.message}", is_counted(loss))

@@ -44,15 +44,16 @@ def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
     names = [each.provider for each in tool.spec.providers if each.strict]
     if not names:
         return
-    from toolc.providers import strict_losses  # lazy: +20 ms; few tools request strict mode
+    from toolc.providers import load_provider  # lazy: +20 ms; few tools request strict mode
 
-    not_strict, closed = strict_losses(tool.spec)
-    for loss in not_strict:
+    losses = {name: load_provider(name).lower([tool.spec]).losses for name in names}
+    not_strict = {name: [loss for loss in losses[name] if loss.kind == "not_strict"] for name in names}
+    for loss in sorted({loss for each in not_strict.values() for loss in each}, key=lambda loss: loss.message):
         hint = "change the schema, or remove strict: the definition is not strict either way"
         yield Diagnostic(codes.STRICT, loss.message, tool.pointer_span(loss.pointer), hint)
-    if any(name.startswith("openai") for name in names) and not any("OpenAI" in loss.message for loss in not_strict):
+    if any(name.startswith("openai") and not not_strict[name] for name in names):
         yield from _optional_parameters(tool)
-    for pointer in closed:
+    for pointer in sorted({loss.pointer for name in names for loss in losses[name] if loss.kind == "closed"}):
         yield Diagnostic(
             codes.STRICT, "this object is open, but strict mode requires closed objects",
             _first_key(tool, pointer), "add additionalProperties: false",

@@ -1,6 +1,6 @@
 """Lowering of JSON Schema to the subsets that providers accept, with a log of what was lost.
 
-- ``lowering``: ``LossLog``, plain definitions, and descriptions. Start reading here. Public: ``Loss``,
+- ``lowering``: ``LossLog``, plain definitions, and descriptions. Start reading here. Public: ``Loss``, ``LossKind``,
   ``description``, ``description_without_result``.
 - ``embedding``: a schema inside another document.
 - ``keywords``: the table: which keywords each target keeps, folds, drops or refuses. Public: ``Rule``, ``Subset``,
@@ -10,7 +10,7 @@
 - ``result_schema``: ``result.schema`` in short for a description, and as the schema of an object. Public:
   ``is_wrapped``.
 - ``target``: lowers a schema by the passes of a ``Target``. Public: ``Node``, ``NotStrictError``, ``Place``,
-  ``SchemaPass``, ``lower_schema``, ``CLOSES``, ``NOT_STRICT``.
+  ``SchemaPass``, ``lower_schema``.
 - ``values``: the values of ``enum`` and ``const`` by type.
 
 May import: ``model`` and ``validation``.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from toolc.model.json_schema import JsonObject, JsonValue, child_pointer, direct_subschemas, map_subschemas, types_of
 from toolc.model.spec.tool import Annotations, ToolSpec
@@ -38,6 +38,10 @@ _DEFAULTS: Final = (None, (), Annotations())
 _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
+LossKind: TypeAlias = Literal["part", "not_strict", "closed"]
+"""What is lost: a part of the tool, a strict mode that is not possible, or the openness of an object."""
+
+
 # A tuple is created and hashed faster, and a thousand tools have ten thousand losses.
 class Loss(NamedTuple):
     """A part of a tool that a provider's definition cannot express, with its JSON Pointer.
@@ -51,6 +55,7 @@ class Loss(NamedTuple):
     message: str
     action: str = "changed"
     sdk: str = ""
+    kind: LossKind = "part"
 
 
 @dataclass(slots=True)
@@ -61,12 +66,14 @@ class LossLog:
     losses: list[Loss] = field(default_factory=list)
     _known: set[Loss] = field(default_factory=set)
 
-    def add(self, pointer: str, message: str, action: str = "changed", *, sdk: str = "") -> None:
+    def add(
+        self, pointer: str, message: str, action: str = "changed", *, sdk: str = "", kind: LossKind = "part"
+    ) -> None:
         """Record a loss at a JSON Pointer into the tool. Duplicates are ignored.
 
         ``action`` is ``folded`` (moved to the description), ``dropped``, or ``changed`` (another meaning).
         """
-        self._add(Loss(self.tool, pointer, message, action, sdk))
+        self._add(Loss(self.tool, pointer, message, action, sdk, kind))
 
     def extend(self, other: LossLog) -> None:
         """Record the losses of ``other``."""

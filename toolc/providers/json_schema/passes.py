@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from toolc.model.json_schema import JsonObject, JsonValue, child_pointer, list_under, map_under, types_of
 from toolc.providers.json_schema.lowering import IGNORED, add_to_description
 from toolc.providers.json_schema.references import LocatedSchema, merge, without_all_of
-from toolc.providers.json_schema.target import CLOSES, Node
+from toolc.providers.json_schema.target import Node
 from toolc.providers.json_schema.values import allowed_values, by_type, has_values, type_names, type_of_values
 from toolc.validation.coercion import allows_null
 
@@ -426,7 +426,7 @@ def close_objects(node: Node) -> None:
     if any(name not in properties for name in list_under(schema, "required")):
         raise node.refuse("a required property that is not declared", "required")
     if others is None:
-        node.report(CLOSES)
+        node.report("allows only the declared properties of this object", kind="closed")
     schema |= {"properties": properties, "additionalProperties": False}
     schema.setdefault("required", [])
 

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from toolc.model.json_schema import JsonObject, JsonValue, pointer_tokens
 from toolc.providers.json_schema.keywords import Rule, Subset, rules_of
-from toolc.providers.json_schema.lowering import LossLog
+from toolc.providers.json_schema.lowering import LossKind, LossLog
 from toolc.providers.json_schema.references import LocatedSchema, Origins, Recursion, References, origin
 from toolc.validation.validate import SchemaValidator
 
@@ -24,12 +24,6 @@ No provider accepts as many properties.
 
 ROOT: Final = "/parameters"
 """The JSON Pointer of the parameters in a tool."""
-
-NOT_STRICT: Final = "the definition is not strict"
-"""The end of the loss for a tool that requests a strict mode and does not get it."""
-
-CLOSES: Final = "allows only the declared properties of this object"
-"""The end of the loss for an object that allows other properties, which strict modes forbid."""
 
 SchemaPass: TypeAlias = "Callable[[Node], None]"
 
@@ -43,7 +37,8 @@ class NotStrictError(Exception):
 
     def add_to(self, losses: LossLog, target: str) -> None:
         """Record that the definition is not strict, and the reason."""
-        losses.add(self.pointer, f"{target} does not support {self}; {NOT_STRICT}")
+        message = f"{target} does not support {self}; the definition is not strict"
+        losses.add(self.pointer, message, kind="not_strict")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,9 +159,9 @@ class Node:
         inner = Place(self.pointer(*keys), place.scope, place.optional or optional, place.inlined)
         return self.lowering.lower(schema, inner)
 
-    def report(self, message: str, *keys: str | int, action: str = "changed") -> None:
+    def report(self, message: str, *keys: str | int, action: str = "changed", kind: LossKind = "part") -> None:
         """Record a loss at ``keys``; ``message`` says what the target does."""
-        self.lowering.losses.add(self.pointer(*keys), f"{self.lowering.target.name} {message}", action)
+        self.lowering.losses.add(self.pointer(*keys), f"{self.lowering.target.name} {message}", action, kind=kind)
 
     def fold(self, keyword: str) -> None:
         """Move a keyword to the description, and record the loss."""
