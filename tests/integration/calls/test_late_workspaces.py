@@ -241,7 +241,7 @@ def test_a_sandbox_in_which_nothing_can_be_mounted_is_not_used(
     (sandbox,) = waiting()
     helper = engine_of(name)._live.mount_helper
     # Instead of the mount it only enters the sandbox, which then has an empty folder.
-    monkeypatch.setattr(helper, "mount", lambda process, _: helper.prepare(process))
+    monkeypatch.setattr(helper, "mount", lambda process, *_, **__: helper.prepare(process))
     result = executor.run("list_rw", {})
     assert not was_leased(result)
     assert result.text.split() == ["file", "sub"]

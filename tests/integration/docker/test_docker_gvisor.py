@@ -22,7 +22,6 @@ from toolc.model.spec.sandbox import MIB, EnvVar, Limits
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.wire.call_loop import converse
 from toolc.sandbox import seccomp
-from toolc.sandbox.docker import limits
 from toolc.sandbox.docker.daemon import Runtime, connect
 from toolc.sandbox.docker.engine import DockerEngine
 
@@ -225,21 +224,13 @@ def test_a_runtime_that_is_falsely_named_gvisor_is_detected(engine: DockerEngine
         plain.close()
 
 
-def test_a_runtime_that_cannot_start_is_tried_once(
-    engine: DockerEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "shared_directory", lambda: tmp_path)
-    broken = DockerEngine(gvisor_socket())
+def test_a_runtime_that_cannot_start_is_named() -> None:
     daemon = connect(gvisor_socket())
     object.__setattr__(daemon, "runtimes", (Runtime("runc"), Runtime("no-such-runtime", "gvisor")))
-    broken._daemon = daemon
-    for _ in range(2):
+    with closing(DockerEngine(gvisor_socket())) as broken:
+        broken._daemon = daemon
         with pytest.raises(InfrastructureError, match="the Docker runtime 'no-such-runtime' does not work: Unknown"):
             broken.start(PROFILE, python("pass"))
-    assert len(list(tmp_path.iterdir())) == 1
-    assert "does not work" in str(broken.unsupported_reason(PROFILE))
-    assert broken.unsupported_reason(Profile(limits=LIMITS)) is None
-    broken.close()
 
 
 def test_one_line_of_a_live_sandbox(engine: DockerEngine) -> None:

@@ -80,10 +80,8 @@ class DockerEngine:
         """Return why the daemon cannot meet the demands of ``profile``, or lacks its image; None if it can."""
         try:
             daemon = self._connect()
-            return (
-                container_config.unsupported_reason(profile, daemon)
-                or _known_failure(profile, daemon)
-                or self._images.missing_reason(profile, daemon.client)
+            return container_config.unsupported_reason(profile, daemon) or self._images.missing_reason(
+                profile, daemon.client
             )
         except NoDaemonError as error:
             return str(error)
@@ -131,8 +129,7 @@ class DockerEngine:
             if error.status == 0:
                 # No response: query the daemon at this socket again next time.
                 self._disconnect()
-            _record_failure(profile, daemon, error)
-            if reason := _known_failure(profile, daemon):
+            if reason := limits.runtime_failure(container_config.runtime_of(profile, daemon), str(error)):
                 raise InfrastructureError(reason) from error
             raise _start_error(profile, name_of(profile), error) from error
 
@@ -294,23 +291,11 @@ class DockerEngine:
         events = EventStream(daemon.client, owner)
         with contextlib.suppress(ApiError):
             if current is None:
-                sweep.sweep(daemon.client, sweep.is_stale)
+                sweep.sweep(daemon.client, sweep.CONTAINER, sweep.is_stale)
                 start_folder.remove_stale()
             # A daemon that stops loses track of the volumes of its containers.
-            sweep.sweep_volumes(daemon.client, lambda label: label == owner or sweep.is_stale(label))
+            sweep.sweep(daemon.client, "volume", lambda label: label == owner or sweep.is_stale(label))
         return events
-
-
-def _known_failure(profile: Profile, daemon: Daemon) -> str | None:
-    """Return why the runtime with the isolation that ``profile`` demands is known not to work; None otherwise."""
-    runtime = container_config.runtime_of(profile, daemon)
-    return limits.recorded_failure(daemon, runtime) if runtime and runtime.isolation != "namespace" else None
-
-
-def _record_failure(profile: Profile, daemon: Daemon, error: ApiError) -> None:
-    runtime = container_config.runtime_of(profile, daemon)
-    if runtime and runtime.isolation != "namespace" and limits.is_runtime_failure(str(error)):
-        limits.record_failure(daemon, runtime, str(error))
 
 
 def _raise_shortage(error: ApiError) -> None:

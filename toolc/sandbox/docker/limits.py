@@ -1,19 +1,14 @@
 """Which limits a Docker daemon enforces, per kind of isolation of its runtimes, and which runtimes fail."""
 
-import contextlib
-import hashlib
-import re
 from pathlib import Path
 from typing import Final
 
-from toolc.model.errors import InfrastructureError
 from toolc.model.plan import LimitName, Profile
 from toolc.model.spec.sandbox import MIB, MinIsolation
 from toolc.sandbox import seccomp
 from toolc.sandbox.base import ISOLATION, Capabilities, Enforcement, Level, User, offer
 from toolc.sandbox.docker.daemon import Daemon, Runtime, choose_runtime
 from toolc.sandbox.host.kernel import is_transient
-from toolc.sandbox.host.owner import shared_directory
 
 MIN_MEMORY: Final = 6 * MIB
 """The smallest memory limit in bytes that the daemon accepts (moby, daemon/daemon_unix.go)."""
@@ -39,29 +34,15 @@ def capabilities_for(profile: Profile, daemon: Daemon) -> Capabilities:
     return offer(capabilities(daemon), profile.min_isolation)
 
 
-def is_runtime_failure(message: str) -> bool:
-    """Return whether a runtime does not work at all; False for an error of one container or a transient one."""
+def runtime_failure(runtime: Runtime | None, message: str) -> str | None:
+    """Return why a runtime other than the daemon's own does not work at all, with the remedy.
+
+    Return None for the error of one container, or a transient one.
+    """
     names_runtime = "OCI runtime" in message or "shim" in message or "nknown runtime" in message
-    return names_runtime and not is_transient(message)
-
-
-def record_failure(daemon: Daemon, runtime: Runtime, message: str) -> None:
-    """Record that ``runtime`` does not work on this daemon, with the error message."""
-    with contextlib.suppress(OSError, InfrastructureError):
-        _record_path(daemon, runtime).write_text(message[:_MAX_MESSAGE], encoding="utf-8")
-
-
-def recorded_failure(daemon: Daemon, runtime: Runtime) -> str | None:
-    """Return why the runtime did not work when last tried, with the remedy; None if it is not known to fail."""
-    try:
-        path = _record_path(daemon, runtime)
-        message = path.read_text(encoding="utf-8")
-    except (OSError, InfrastructureError):
+    if runtime is None or runtime.isolation == "namespace" or not names_runtime or is_transient(message):
         return None
-    return (
-        f"the Docker runtime {runtime.name!r} does not work: {message}; {_remedy(runtime, message)}; "
-        f"to try it again, remove {path}"
-    )
+    return f"the Docker runtime {runtime.name!r} does not work: {message}; {_remedy(runtime, message)}"
 
 
 def _capabilities(daemon: Daemon, isolation: MinIsolation) -> Capabilities:
@@ -130,18 +111,3 @@ def _remedy(runtime: Runtime, message: str) -> str:
         arguments = '"runtimeArgs": ["--network=none", "--oci-seccomp"]'
         return f"register {runtime.name} with {arguments} in /etc/docker/daemon.json"
     return f"make this command work on the daemon's machine: docker run --rm --runtime {runtime.name} IMAGE true"
-
-
-def _record_path(daemon: Daemon, runtime: Runtime) -> Path:
-    words = [daemon.id, daemon.version, runtime.name, runtime.definition, *_program_times(runtime)]
-    digest = hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
-    return shared_directory() / f"broken-runtime-{digest}"
-
-
-def _program_times(runtime: Runtime) -> list[str]:
-    """Return when the programs in the registration were last changed, if they are on this machine."""
-    found = []
-    for path in re.findall(r"path=(/\S+)", runtime.definition):
-        with contextlib.suppress(OSError):
-            found.append(str(Path(path).stat().st_mtime_ns))
-    return found

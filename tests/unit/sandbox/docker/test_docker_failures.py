@@ -1,4 +1,4 @@
-"""Failed starts: which are repeated, when a runtime is tried again, and that too many open files leak nothing."""
+"""Failed starts: what the errors say, and that too many open files leak nothing."""
 
 import errno
 import os
@@ -9,59 +9,27 @@ import pytest
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Mount, Profile
-from toolc.sandbox.docker import limits
 from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.container import open_process
 from toolc.sandbox.docker.daemon import Daemon, Runtime
 from toolc.sandbox.docker.engine import _start_error
-from toolc.sandbox.docker.limits import is_runtime_failure, record_failure, recorded_failure
+from toolc.sandbox.docker.limits import runtime_failure
 
 DAEMON = Daemon(client=Client("/run/docker.sock"), version="28.3.0", id="ABCD")
 NO_NETWORK = "OCI runtime start failed: setting up network: cannot run with network enabled in root network namespace"
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(limits, "shared_directory", lambda: tmp_path)
-    return tmp_path
+RUNSC, KATA = Runtime("runsc", "gvisor", "path=/nowhere/runsc"), Runtime("kata", "vm")
 
 
-def test_a_recorded_failure_has_the_remedy(folder: Path) -> None:
-    runtime = Runtime("runsc", "gvisor", "path=/nowhere/runsc")
-    assert recorded_failure(DAEMON, runtime) is None
-    record_failure(DAEMON, runtime, NO_NETWORK)
-    (place,) = folder.iterdir()
-    assert recorded_failure(DAEMON, runtime) == (
+def test_a_failure_of_a_runtime_has_the_remedy() -> None:
+    assert runtime_failure(RUNSC, NO_NETWORK) == (
         f"the Docker runtime 'runsc' does not work: {NO_NETWORK}; register runsc with \"runtimeArgs\": "
-        f'["--network=none", "--oci-seccomp"] in /etc/docker/daemon.json; to try it again, remove {place}'
+        '["--network=none", "--oci-seccomp"] in /etc/docker/daemon.json'
     )
-    place.unlink()
-    assert recorded_failure(DAEMON, runtime) is None
-
-
-def test_other_causes_have_a_remedy() -> None:
-    runtime = Runtime("kata", "vm", "runtimeType=io.containerd.kata.v2")
-    record_failure(DAEMON, runtime, "failed to create shim task: /dev/kvm: no such file or directory")
     assert "make this command work on the daemon's machine: docker run --rm --runtime kata IMAGE true" in str(
-        recorded_failure(DAEMON, runtime)
+        runtime_failure(KATA, "failed to create shim task: /dev/kvm: no such file or directory")
     )
-
-
-def test_a_changed_runtime_or_daemon_is_tried_again(tmp_path: Path) -> None:
-    program = tmp_path / "runsc"
-    runtime = Runtime("runsc", "gvisor", f"path={program}")
-    record_failure(DAEMON, runtime, NO_NETWORK)
-    assert (
-        recorded_failure(DAEMON, Runtime("runsc", "gvisor", f"path={program} runtimeArgs=['--network=none']")) is None
-    )
-    assert recorded_failure(Daemon(client=DAEMON.client, version="28.3.1", id="ABCD"), runtime) is None
-    assert recorded_failure(Daemon(client=DAEMON.client, version="28.3.0", id="EFGH"), runtime) is None
-    assert recorded_failure(DAEMON, runtime) is not None
-    program.touch()
-    assert recorded_failure(DAEMON, runtime) is None
-    record_failure(DAEMON, runtime, NO_NETWORK)
-    os.utime(program, (1, 1))
-    assert recorded_failure(DAEMON, runtime) is None
 
 
 @pytest.mark.parametrize(
@@ -76,8 +44,10 @@ def test_a_changed_runtime_or_daemon_is_tried_again(tmp_path: Path) -> None:
         ("the daemon did not answer in time", False),
     ],
 )
-def test_runtime_failures(message: str, own: bool) -> None:
-    assert is_runtime_failure(message) == own
+def test_other_errors_are_not_failures_of_a_runtime(message: str, own: bool) -> None:
+    assert (runtime_failure(RUNSC, message) is not None) == own
+    assert runtime_failure(Runtime("runc"), message) is None
+    assert runtime_failure(None, message) is None
 
 
 def test_too_many_open_files_leave_no_descriptor_of_process_1(monkeypatch: pytest.MonkeyPatch) -> None:
