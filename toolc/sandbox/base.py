@@ -22,6 +22,7 @@ NO_PYTHON: Final = r"executable file not found|python3.*(?:no such file|exec for
 """A regular expression for the runtimes' errors if the first program is missing or not executable."""
 
 READ_BYTES: Final = 256 * 1024
+"""How much is read at once, in bytes. It is the largest DATA frame."""
 
 _STANDARD: Final = Limits()
 

@@ -77,6 +77,8 @@ NEW_NAMESPACES: Final = 0x7E02_0000
 """The namespace flags of clone(2). CLONE_NEWTIME is for clone3 and unshare only."""
 
 AF_UNIX: Final = 1
+"""From ``linux/socket.h``."""
+
 INTERNET: Final = (2, 10)
 """AF_INET and AF_INET6."""
 

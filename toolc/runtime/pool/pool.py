@@ -35,6 +35,7 @@ class Pool:
 
     After the first call of a tool, one sandbox waits for its next call, if that comes within ``idle`` seconds. In a
     process at most ``sandboxes`` wait, by default two per processor, and they use at most ``memory_bytes``.
+    Calls of a conversation follow each other within a minute, and 256 MiB are room for some forty sandboxes.
     """
 
     idle: float = 60.0

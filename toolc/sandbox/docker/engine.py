@@ -42,7 +42,10 @@ from toolc.sandbox.host.start_folder import StartFolder
 from toolc.sandbox.python.packages import packages_of
 
 LATE_SECONDS: Final = 600.0
-"""How long the removal of a container is tried again after the daemon did not respond to a request, in seconds."""
+"""How long the removal of a container is tried again after the daemon did not respond to a request, in seconds.
+
+A daemon that is overloaded creates the container minutes after its client gave up.
+"""
 
 
 class DockerEngine:

@@ -24,6 +24,7 @@ _KILL_PROCESS: Final = 0x8000_0000
 _BAD_ARCHITECTURE: Final = 2
 _OPTIMIZE: Final = 8
 _BINARY_TREE: Final = 2
+"""From ``linux/seccomp.h`` and ``seccomp.h`` of libseccomp."""
 
 _OPERATORS: Final = {"SCMP_CMP_EQ": 4, "SCMP_CMP_MASKED_EQ": 7}
 

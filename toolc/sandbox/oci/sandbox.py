@@ -42,18 +42,32 @@ START_SECONDS: Final = 30.0
 """How long the runtime may take to start process 1, in seconds."""
 
 CLOSE_SECONDS: Final = 0.5
-"""How long process 1 and the runtime may run after their stream has ended, in seconds. Then they are killed."""
+"""How long process 1 and the runtime may run after their stream has ended, in seconds. Then they are killed.
+
+A guest that works ends within milliseconds.
+"""
 
 KILL_SECONDS: Final = 2.0
-"""How long each further step may take, in seconds: killing process 1, its control groups, then the runtime."""
+"""How long each further step may take, in seconds: killing process 1, its control groups, then the runtime.
+
+The kernel ends a killed process within milliseconds, unless it hangs.
+"""
 
 GIVE_UP_SECONDS: Final = 10.0
-"""How long killed processes may take to end and release their control groups, in seconds."""
+"""How long killed processes may take to end and release their control groups, in seconds.
+
+A process that hangs longer may hang forever, and the caller must learn it.
+"""
 
 POLL_MS: Final = 2
-"""The wait between checks, in milliseconds: for a file of the runtime, or for its end if it has no descriptor."""
+"""The wait between checks, in milliseconds: for a file of the runtime, or for its end if it has no descriptor.
+
+A shorter one would take processor time from the runtime.
+"""
 
 ERROR_BYTES: Final = 4096
+"""How much of the error output is kept, in bytes. A traceback of the guest fits."""
+
 KILLED: Final = 128 + signal.SIGKILL
 
 
