@@ -62,7 +62,44 @@ _INTERPRETERS: Final = (
     _Interpreter("pwsh|powershell", "-c|-[Cc]ommand", (), "$env:{}", reads_stdin=False),
 )  # fmt: skip
 
-_AWK: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
+_CODE_OPTIONS: Final = frozenset({"-c", "--command"})
+
+
+class _CodeWords(NamedTuple):
+    """Which words of a program are code.
+
+    - ``valued``: its short options with a separate value; None if it has no options.
+    - ``operands``: how many operands are before the code; None if the code follows one of ``options``.
+    - ``options``: options whose value is code. ``stops``: options without which a word is code.
+    - ``is_all``: whether all further words are code, up to the first one that ``end`` matches, or after it.
+    - ``is_value``: whether a word counts only if it is one value: a value in constant text is often harmless.
+    - ``is_shell`` and ``variable``: see ``Code``.
+    """
+
+    valued: str | None = None
+    operands: int | None = 0
+    options: frozenset[str] = frozenset()
+    stops: tuple[str, ...] = ()
+    is_all: bool = False
+    end: str = "(?!)"
+    is_value: bool = False
+    is_shell: bool = False
+    variable: str = ""
+
+
+_AWK: Final = _CodeWords("Fev", 0, frozenset({"-e", "--source"}), ("-f", "--file"), variable='ENVIRON["{}"]')
+_AFTER_OPTION: Final = _CodeWords(None, None, _CODE_OPTIONS, is_shell=True)
+_CODE_WORDS: Final = {
+    "eval": _CodeWords(is_all=True, is_shell=True, variable=_SHELL.variable),
+    "trap": _CodeWords(is_shell=True, variable=_SHELL.variable),
+    "parallel": _CodeWords("jaINSLdCE", is_all=True, end=":::+[+]?", is_shell=True, variable=_SHELL.variable),
+    "watch": _CodeWords("nqs", stops=("-x", "--exec"), is_all=True, is_shell=True, variable=_SHELL.variable),
+    "ssh": _CodeWords("BbcDEeFIiJLlmOopQRSWw", 1, is_all=True),
+    "sed": _CodeWords("el", 0, frozenset({"-e", "--expression"}), ("--sandbox", "-f", "--file"), is_value=True),
+    "deno": _CodeWords(None, None, frozenset({"eval"})),
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _AWK),
+    **dict.fromkeys(("flock", "runuser", "script", "su"), _AFTER_OPTION),
+}
 
 _WRAPPERS: Final[dict[str, tuple[str, int]]] = {
     "builtin": ("", 0), "busybox": ("", 0), "chroot": ("", 1), "command": ("", 0), "doas": ("uC", 0),
@@ -83,9 +120,6 @@ _LONG_OPTIONS: Final = frozenset(
 
 _XARGS_VALUED: Final = "adELnPsIJR"
 _CONTAINERS: Final = frozenset({"docker", "kubectl", "nerdctl", "podman"})
-_SSH_VALUED: Final = "BbcDEeFIiJLlmOopQRSWw"
-_CODE_OPTIONS: Final = frozenset({"-c", "--command"})
-_PARALLEL_VALUED: Final = "jaINSLdCE"
 _SETTING: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
@@ -136,15 +170,33 @@ def _code(words: Sequence[Word], command: Command | None, depth: int = 0) -> Ite
     name = words[0].constant.rpartition("/")[2]
     if find := _PROGRAMS.get(name):
         yield from find(name, words, depth)
+    elif program := _CODE_WORDS.get(name):
+        yield from _code_words(name, program, words)
     elif interpreter := _interpreter(name):
         yield from _interpreted(name, interpreter, words, command)
 
 
-def _eval(name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
-    """Yield the code of ``eval``, which joins its arguments, and of ``trap``."""
-    is_eval = name == "eval"
-    for word in words[1:] if is_eval else words[1:2]:
-        yield Code(name, word, is_shell=not is_eval or len(words) == 2, variable=_SHELL.variable)
+def _code_words(name: str, program: _CodeWords, words: Sequence[Word]) -> Iterator[Code]:
+    """Yield the code of a program that ``_CODE_WORDS`` describes."""
+    at = 1 if program.valued is None else _operands(words, program.valued)
+    if any(_start(word).startswith(program.stops) for word in words[1:at] if program.stops):
+        return
+    if program.operands:  # options may follow them
+        at += program.operands - 1
+        at += _operands(words[at:], program.valued or "")
+    end = next((index for index, word in enumerate(words) if re.fullmatch(program.end, _start(word))), len(words))
+    pairs = pairwise(words[1:] if program.operands is None else words[1:at])
+    valued = [(f"{name} {option.constant}", word) for option, word in pairs if option.constant in program.options]
+    if program.operands is None:
+        found = valued[:1]
+    else:
+        operands = (words[at:end] or words[end + 1 :]) if program.is_all else words[at : at + 1]
+        found = [(name, word) for _, word in valued] or [(name, word) for word in operands]
+    # 'eval' joins its words, so one of several is not a script.
+    is_shell = program.is_shell and (name != "eval" or len(words) == 2)
+    for form, word in found:
+        if not program.is_value or (len(word.parts) == 1 and isinstance(word.parts[0], Expansion)):
+            yield Code(form, word, is_shell=is_shell, variable=program.variable)
 
 
 def _interpreter(name: str) -> _Interpreter | None:
@@ -178,7 +230,7 @@ def _operands(words: Sequence[Word], valued: str) -> int:
             break
         if text in _LONG_OPTIONS or (len(text) == 2 and text[1] in valued and words[at - 1].constant is not None):
             at += 1
-    return at
+    return min(at, len(words))
 
 
 def _start(word: Word) -> str:
@@ -229,24 +281,10 @@ def _source(name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
         yield _file_code(f"{name} <(...)", words[1], is_shell=True, variable=_SHELL.variable)
 
 
-def _parallel(name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
-    """Yield the command that GNU ``parallel`` passes to a shell: its words, or its arguments without a command."""
-    at = _operands(words, _PARALLEL_VALUED)
-    end = next((index for index, word in enumerate(words) if re.fullmatch(":::+[+]?", _start(word))), len(words))
-    for word in words[at:end] or words[end + 1 :]:
-        yield Code(name, word, variable=_SHELL.variable)
-
-
-def _watch(name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
-    at = _operands(words, "nqs")
-    if not _has_option(words[:at], frozenset({"-x", "--exec"})):
-        yield from (Code(name, word, variable=_SHELL.variable) for word in words[at:])
-
-
 def _reads_stdin(words: Sequence[Word], at: int) -> bool:
     """Return whether an interpreter whose first operand is at ``at`` reads its program from standard input."""
     options = {word.constant for word in words[1:at]}
-    return at == len(words) or words[at].constant in {"-", "/dev/stdin"} or "-s" in options
+    return at >= len(words) or words[at].constant in {"-", "/dev/stdin"} or "-s" in options
 
 
 def _without_start(word: Word, length: int) -> Word:
@@ -291,47 +329,6 @@ def _completed(prefix: str, codes: Iterator[Code], mark: str) -> Iterator[Code]:
             yield Code(f"{form} with {{}}", None)
 
 
-def _awk(name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
-    at = 1
-    while at < len(words) and len(start := _start(words[at])) > 1 and start[0] == "-":
-        if start.startswith(("-f", "--file")):
-            return
-        if start in {"-e", "--source"}:
-            break
-        at += 2 if start in {"-F", "-v"} else 1
-    at += at < len(words) and words[at].constant in {"-e", "--source"}
-    if at < len(words):
-        yield Code(name, words[at], is_shell=False, variable='ENVIRON["{}"]')
-
-
-def _sed(_name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
-    """Yield a program of ``sed`` that is only an argument; in one with constant text, the value is often harmless."""
-    if any(word.constant in {"--sandbox", "-f", "--file"} for word in words):
-        return
-    at = _operands(words, "el")
-    options = [words[index + 1] for index in range(1, at - 1) if words[index].constant in {"-e", "--expression"}]
-    for word in options or words[at : at + 1]:
-        if len(word.parts) == 1 and isinstance(word.parts[0], Expansion):
-            yield Code("sed", word, is_shell=False)
-
-
-def _ssh(_name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
-    """Yield the command line that ``ssh`` passes to the shell of the other machine."""
-    at = _operands(words, _SSH_VALUED) + 1
-    while at < len(words) and len(start := _start(words[at])) > 1 and start[0] == "-":
-        at += 2 if len(start) == 2 and start[1] in _SSH_VALUED else 1
-    yield from (Code("ssh", word, is_shell=False) for word in words[at:])
-
-
-def _after_option(name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
-    """Yield the code after ``su -c``, ``flock FILE -c`` and ``deno eval``."""
-    options = {"eval"} if name == "deno" else _CODE_OPTIONS
-    for option, word in pairwise(words[1:]):
-        if option.constant in options:
-            yield Code(f"{name} {option.constant}", word, is_shell=name != "deno")
-            return
-
-
 def _in_container(_name: str, words: Sequence[Word], _depth: int) -> Iterator[Code]:
     """Yield the code of an interpreter that is started in a container. Options of these programs are not parsed."""
     if not any(word.constant in {"exec", "run"} for word in words[1:3]):
@@ -344,9 +341,6 @@ def _in_container(_name: str, words: Sequence[Word], _depth: int) -> Iterator[Co
 
 
 _PROGRAMS: Final[dict[str, Callable[[str, Sequence[Word], int], Iterator[Code]]]] = {
-    "eval": _eval, "trap": _eval, "xargs": _xargs, "find": _find, "sed": _sed, "ssh": _ssh, "su": _after_option,
-    "runuser": _after_option, "flock": _after_option, "source": _source, ".": _source, "parallel": _parallel,
-    "watch": _watch, "script": _after_option, "deno": _after_option, **dict.fromkeys(_AWK, _awk),
-    **dict.fromkeys(_CONTAINERS, _in_container),
+    "xargs": _xargs, "find": _find, "source": _source, ".": _source, **dict.fromkeys(_CONTAINERS, _in_container),
 }  # fmt: skip
-"""How the code of programs other than interpreters is found."""
+"""How the code of programs that neither ``_INTERPRETERS`` nor ``_CODE_WORDS`` describe is found."""
