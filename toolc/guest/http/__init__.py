@@ -6,7 +6,7 @@ Start reading in ``tool``, then ``exchange``. Requests are built on the host, in
 - ``errors``: responses with an error status: kind and message, ``Retry-After`` and rate-limit headers.
 - ``exchange``: the requests of a call: renewal of tokens, redirects, retries, pagination.
 - ``parser``: HTTP/1.1: status line, headers (``MAX_LINE``, ``MAX_FIELDS``), chunked bodies; also of responses that the
-  host reads. Public: ``read_body``, ``read_head``, ``ResponseError``.
+  host reads. Public: ``open_stream``, ``read_body``, ``read_head``, ``ResponseError``.
 - ``round_trip``: ``Requests``: one request and its response; decompression and size limits (``MAX_RESPONSE_BODY``).
 - ``shaping``: ``result.select`` (JMESPath) and ``result.template`` (Jinja2).
 - ``tool``: runs the call and writes its result.

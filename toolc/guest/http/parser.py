@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from toolc.guest import truncate
 
@@ -43,6 +43,20 @@ class Head:
         self.status = status
         self.reason = reason
         self.fields = fields
+
+
+class _Source(io.RawIOBase):
+    def __init__(self, read_into: Callable[[memoryview], int]) -> None:
+        self.readinto = read_into  # type: ignore[method-assign, assignment]
+
+    def readable(self) -> bool:
+        """Return True: the bytes are readable."""
+        return True
+
+
+def open_stream(read_into: Callable[[memoryview], int]) -> io.BufferedReader:
+    """Return the stream of what ``read_into`` writes to a buffer; it returns the number of bytes, 0 at the end."""
+    return io.BufferedReader(_Source(read_into), PIECE)
 
 
 def read_head(stream: io.BufferedReader) -> Head:

@@ -21,7 +21,7 @@ import zlib
 from collections.abc import Iterator
 
 from toolc.guest.context import ToolError
-from toolc.guest.http.parser import PIECE, ResponseError, read_body, read_head
+from toolc.guest.http.parser import PIECE, ResponseError, open_stream, read_body, read_head
 from toolc.guest.truncate import truncate_end
 
 MAX_RESPONSE_BODY = 16 * 1024 * 1024
@@ -77,7 +77,7 @@ class Requests:
         with self._last.makefile("rb") as raw:
             _check_status(raw.readline(PIECE))
             try:
-                return _read(io.BufferedReader(_ServerBytes(raw), PIECE), method, limit)
+                return _read(open_stream(_ServerBytes(raw).read_into), method, limit)
             except ResponseError as error:
                 raise _broken(str(error)) from error
             except OSError as error:
@@ -111,7 +111,7 @@ def _check_status(message: bytes) -> None:
         raise ToolError(str(answer.get("kind", "network")), str(answer["reason"]))
 
 
-class _ServerBytes(io.RawIOBase):
+class _ServerBytes:
     """The bytes from the server, joined from the host's pieces (``toolc.runtime.http.transport``)."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
@@ -119,11 +119,7 @@ class _ServerBytes(io.RawIOBase):
         self._left = 0
         self._ended = False
 
-    def readable(self) -> bool:
-        """Return True: the stream is readable."""
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def read_into(self, buffer: memoryview) -> int:
         """Read the next bytes into ``buffer``. Raises ``ToolError`` if the connection broke."""
         if not self._left and not self._ended:
             head = self._stream.read(struct.calcsize(">I"))
@@ -133,7 +129,7 @@ class _ServerBytes(io.RawIOBase):
                 _check_status(self._stream.read(PIECE))
         if not self._left:
             return 0
-        size = self._stream.readinto(memoryview(buffer)[: min(len(buffer), self._left)])
+        size = self._stream.readinto(buffer[: min(len(buffer), self._left)])
         if not size:
             # This is not the end of the server's data: the host would have reported that.
             _check_status(b"")

@@ -5,7 +5,6 @@ This module asks it for requests in frames, as the guest of an HTTP tool does (`
 process. All waits end with the call's cancellation or deadline.
 """
 
-import io
 import math
 import select
 from collections.abc import Callable, Sequence
@@ -14,7 +13,7 @@ from typing import Final
 import httpx2
 
 from toolc.guest import frames
-from toolc.guest.http.parser import ResponseError, read_body, read_head
+from toolc.guest.http.parser import ResponseError, open_stream, read_body, read_head
 from toolc.model.json_schema import parse_json
 from toolc.model.result import ConnectionAttempt
 from toolc.model.spec.sandbox import Destination
@@ -99,7 +98,7 @@ class EgressTransport(httpx2.BaseTransport):
         self._exchange, self._next = exchange, self._next + 1
         try:
             exchange.begin()
-            stream: io.BufferedReader = io.BufferedReader(exchange)
+            stream = open_stream(exchange.read_into)
             response = read_head(stream)
             data = bytearray()
             for piece in read_body(stream, response, sent.method):
@@ -133,7 +132,7 @@ class EgressTransport(httpx2.BaseTransport):
         return connection_to(target, head)
 
 
-class _Exchange(io.RawIOBase):
+class _Exchange:
     """One request, and the bytes of its response as the broker delivers them. ``number`` is that of its stream."""
 
     def __init__(
@@ -165,11 +164,7 @@ class _Exchange(io.RawIOBase):
         self._is_connected |= not attempt.reason
         self._remedy = attempt.remedy
 
-    def readable(self) -> bool:
-        """Return True: the response is readable."""
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def read_into(self, buffer: memoryview) -> int:
         """Read the next bytes; 0 at the end. Raises ``RefusedError``, ``OSError`` and ``InterruptedWaitError``."""
         while not self._data and not self._has_ended:
             self._receive()

@@ -1,10 +1,10 @@
 """Build the bytes of a request from the pieces of the plan and the secrets."""
 
 import base64
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import Final
 from urllib.parse import quote
 
@@ -150,7 +150,7 @@ def fill_body(body: RequestBody, secrets: Mapping[str, str], read_file: ReadFile
     ]
     if sum(len(data) for _, data in parts) > MAX_REQUEST_BODY:
         raise RefusedError(f"the body has more than {render_size(MAX_REQUEST_BODY)}")
-    boundary = _boundary([data for _, data in parts])
+    boundary = b"toolc-" + token_hex(20).encode()  # no content can be made to contain it
     pieces = [b"--" + boundary + b"\r\n" + head + b"\r\n" + data + b"\r\n" for head, data in parts]
     return b"".join(pieces) + b"--" + boundary + b"--\r\n", f"multipart/form-data; boundary={boundary.decode()}"
 
@@ -167,15 +167,3 @@ def _part_head(part: FormPart) -> bytes:
 def _quoted(text: str) -> str:
     """Return a quoted name as browsers write it (WHATWG HTML, multipart/form-data encoding algorithm)."""
     return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _boundary(contents: Sequence[bytes]) -> bytes:
-    """Return a boundary that occurs in none of ``contents``; the same contents give the same boundary."""
-    digest = hashlib.sha256()
-    for data in contents:
-        digest.update(len(data).to_bytes(8, "big") + data)
-    while True:
-        boundary = b"toolc-" + digest.hexdigest()[:40].encode()
-        if not any(boundary in data for data in contents):
-            return boundary
-        digest.update(b"again")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote_plus
 
-from toolc.guest.http.parser import ResponseError, read_body, read_head
+from toolc.guest.http.parser import ResponseError, open_stream, read_body, read_head
 from toolc.model.http_plan import TokenRequest
 from toolc.model.json_schema import JsonObject, parse_json
 from toolc.model.text import render_size
@@ -104,7 +104,7 @@ class TokenTransport(OuterTransport):
         if self._reply is None:
             has_ended = self._receive()
             try:
-                status, body = _parse(_Received(self._data, has_ended))
+                status, body = _parse(self._data, has_ended=has_ended)
             except BlockingIOError:
                 return None
             except ResponseError:
@@ -142,31 +142,20 @@ class TokenTransport(OuterTransport):
         return _status(200, "")
 
 
-class _Received(io.RawIOBase):
-    """The bytes of a response so far. A read after them raises ``BlockingIOError`` unless the connection has ended."""
-
-    def __init__(self, data: bytes | bytearray, has_ended: bool) -> None:  # noqa: FBT001  data
-        self._data = io.BytesIO(data)
-        self._has_ended = has_ended
-
-    def readable(self) -> bool:
-        """Return True: the bytes are readable."""
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Read the next bytes into ``buffer``."""
-        size = self._data.readinto(buffer)
-        if not size and not self._has_ended:
-            raise BlockingIOError
-        return size
-
-
-def _parse(received: _Received) -> tuple[int, bytes]:
-    """Return status and body of a response. Raises ``BlockingIOError`` and ``ResponseError``.
+def _parse(data: bytes | bytearray, *, has_ended: bool) -> tuple[int, bytes]:
+    """Return status and body of a response. Raises ``ResponseError``, and ``BlockingIOError`` if it is incomplete.
 
     Parsing begins again after each wait, as a response of a token server arrives in a few pieces.
     """
-    stream: io.BufferedReader = io.BufferedReader(received)
+    source = io.BytesIO(data)
+
+    def read_into(buffer: memoryview) -> int:
+        size = source.readinto(buffer)
+        if not size and not has_ended:
+            raise BlockingIOError
+        return size
+
+    stream = open_stream(read_into)
     head = read_head(stream)
     return head.status, b"".join(read_body(stream, head, "POST"))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import json
 import os
 import socket
@@ -20,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolc.guest.http.parser import ResponseError, read_body, read_head
+from toolc.guest.http.parser import ResponseError, open_stream, read_body, read_head
 from toolc.model.errors import raise_shortage
 from toolc.model.json_schema import JsonValue
 
@@ -144,7 +143,7 @@ def find_socket(environment: Mapping[str, str]) -> str:
     raise NoDaemonError("no Docker daemon was found on this host", INSTALL)
 
 
-class _Connection(io.RawIOBase):
+class _Connection:
     """One request, and the bytes of its response. ``deadline`` is in the time of the monotonic clock, None for none."""
 
     def __init__(self, sock: socket.socket, deadline: float | None) -> None:
@@ -194,10 +193,7 @@ class _Connection(io.RawIOBase):
             raise ApiError(_message(response.read()) or f"HTTP status {response.status}", response.status)
         return response
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def read_into(self, buffer: memoryview) -> int:
         """Receive the next bytes; 0 at the end. Raises ``ApiError``."""
         if self.has_ended:
             return 0
@@ -217,7 +213,7 @@ class _Response:
 
     def __init__(self, connection: _Connection) -> None:
         self._connection = connection
-        self._stream: io.BufferedReader = io.BufferedReader(connection)
+        self._stream = open_stream(connection.read_into)
         with self._parsing():
             self._head = read_head(self._stream)
         self.status = self._head.status

@@ -139,10 +139,9 @@ def test_a_secret_is_escaped_for_its_position(pieces: Pieces, sent: bytes) -> No
     assert head.endswith(b"Content-Type: x/y\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(sent) + sent)
 
 
-def test_a_boundary_occurs_in_no_part_and_is_reproducible() -> None:
+def test_the_parts_of_a_form_are_separated_by_a_boundary() -> None:
     form = MultipartForm(parts=(FormPart(name='a"\r\n', path="x/é.txt"), FormPart(name="b", value=("--toolc-",))))
-    heads = {requested(replace(CALL, method="POST", body=form)).head for _ in range(2)}
-    (head,) = heads
+    head = requested(replace(CALL, method="POST", body=form)).head
     boundary = head.partition(b"boundary=")[2].partition(b"\r\n")[0]
     first = '\r\nContent-Disposition: form-data; name="a%22%0D%0A"; filename="é.txt"\r\n'
     first += "Content-Type: application/octet-stream\r\n\r\n<x/é.txt>\r\n"
