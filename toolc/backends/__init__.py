@@ -6,7 +6,7 @@ here that has ``BACKEND``, and its name in ``BACKEND_KINDS``.
 
 - ``base``: the protocol ``Backend``, ``PlanError``, and ``environment``: the variables that every call starts with.
 - ``content``: reads content blocks (``read_content``); applies ``result.format``; the text of a program that failed.
-  Public: ``MalformedError``, ``with_note``.
+  Public: ``add_note``, ``MalformedError``, ``with_note``.
 - ``http``: ``backend.http``: the request of a call, from its URL, query, headers, ``auth`` and body; the result of its
   response.
 - ``http_templates``: renders the templates of a request and escapes each value for its place: path, query, header.

@@ -4,6 +4,7 @@ import base64
 import binascii
 import re
 import signal
+from dataclasses import replace
 from typing import Final
 
 from toolc.guest.context import audio_type, image_type
@@ -55,6 +56,14 @@ def combined_output(outcome: Outcome) -> str:
 def with_note(text: str, note: str) -> str:
     """Return ``text`` followed by a line ``[note]``."""
     return f"{_with_newline(text)}[{note}]"
+
+
+def add_note(result: ToolResult, note: str) -> ToolResult:
+    """Return ``result`` with a line ``[note]`` at the end of its text."""
+    *before, last = result.content or (Text(""),)
+    if isinstance(last, Text):
+        return replace(result, content=(*before, Text(with_note(last.text, note))))
+    return replace(result, content=(*before, last, Text(with_note("", note))))
 
 
 def signal_name(number: int) -> str:

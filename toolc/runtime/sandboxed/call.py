@@ -28,7 +28,7 @@ from typing import Final
 
 from toolc.backends import load_backend
 from toolc.backends.base import PlanError
-from toolc.backends.content import with_note
+from toolc.backends.content import add_note
 from toolc.backends.plugin import Plugin, with_stderr
 from toolc.backends.plugin_protocol import Offer
 from toolc.backends.python import Python
@@ -141,11 +141,7 @@ def explain_blocked_connections(result: ToolResult, attempts: Sequence[Connectio
     if not reasons:
         return result
     more = f"; and {len(reasons) - MAX_NAMED} more" if len(reasons) > MAX_NAMED else ""
-    note = f"not connected: {'; '.join(reasons[:MAX_NAMED])}{more}"
-    *before, last = result.content or (Text(""),)
-    if isinstance(last, Text):
-        return replace(result, content=(*before, Text(with_note(last.text, note))))
-    return replace(result, content=(*before, last, Text(with_note("", note))))
+    return add_note(result, f"not connected: {'; '.join(reasons[:MAX_NAMED])}{more}")
 
 
 def arguments(call: BoundCall, result: ToolResult, limit: int) -> JsonObject:

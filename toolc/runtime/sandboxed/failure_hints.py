@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
-from toolc.backends.content import with_note
+from toolc.backends.content import add_note
 from toolc.data.python_modules import PACKAGES, STANDARD_LIBRARY, package_name
-from toolc.model.result import Text, ToolResult
+from toolc.model.result import ToolResult
 from toolc.model.spec.code_backends import Argv, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
@@ -53,12 +52,7 @@ def explain_failure(result: ToolResult, tool: ToolSpec, allow: Sequence[Destinat
         return result
     text = result.text
     note = _missing_module(text, tool) or _closed_network(text, tool, allow) or _missing_program(text, tool)
-    if not note or note in text:
-        return result
-    *before, last = result.content or (Text(""),)
-    if isinstance(last, Text):
-        return replace(result, content=(*before, Text(with_note(last.text, note))))
-    return replace(result, content=(*before, last, Text(with_note("", note))))
+    return add_note(result, note) if note and note not in text else result
 
 
 def _missing_module(text: str, tool: ToolSpec) -> str:
