@@ -6,7 +6,7 @@
 - ``diff``: compares the view, the base and the real files: changes and conflicts.
 - ``file_state``: kind, mode, owner and content of a path; copies with holes.
 - ``journal``: the plan of a commit on disk.
-- ``lock``: the lock of a workspace, a file outside of it.
+- ``lock``: the lock of a workspace for one user, a file outside of it.
 - ``recovery``: rolls back an interrupted commit.
 - ``transaction``: ``Transaction``: the view of a call, proposal, commit or discard. Start reading here.
 - ``view``: scans what changed: overlay or copy; limits of entries and depth.
