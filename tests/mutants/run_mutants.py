@@ -62,10 +62,7 @@ ALSO: Final = {
 }
 """Tests of packages in other folders: of policies, which the compiler reads, and of the commands that review."""
 
-ELSEWHERE: Final = {
-    "toolc/model/codes.py": "tests/unit/data/test_rule_pages.py",
-    "toolc/review/rules.py": "tests/unit/data/test_rule_pages.py",
-}
+ELSEWHERE: Final = {"toolc/model/codes.py": "tests/unit/data/test_rule_pages.py"}
 """Modules of constants whose values a test of another package states: each code and slug is on the page of its rule."""
 
 _PYTEST: Final = (

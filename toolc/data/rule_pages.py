@@ -1,7 +1,8 @@
 """The pages of all rules: one Markdown file in ``rules`` for each number that toolc can print.
 
 A file starts with front matter: the number, and for each code of that number its name, slug and severity, and
-``enabled: false`` if the code is off by default. The code declares these values and the page repeats them. The body
+``enabled: false`` if the code is off by default. Names, and everything about the rules of a review, are declared only
+here; slug and severity of a check are repeated from ``toolc.model.codes``. The body
 is an explanation, followed by two examples: ``## Bad`` and ``## Good`` for a check, ``## Before`` and ``## After``
 for a review rule. An example is the fenced block ``name=tool.yaml``. Other blocks of the first example are
 files that both examples need. In a block marked ``escape``, ``\\xe9`` is a byte and ``\\u200b`` a character.

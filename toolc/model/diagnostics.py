@@ -43,13 +43,13 @@ class Severity(StrEnum):
 class Code:
     """The stable identity of a kind of finding.
 
-    ``number`` is like ``TC101`` and is never reused. ``name`` is a title of one line without a full stop. ``slug`` is
-    a short form of it, like ``unknown-key``. A code that is not ``enabled`` is reported only if the user selects it.
+    ``number`` is like ``TC101`` and is never reused. ``slug`` is a short name, like ``unknown-key``. A code that is not
+    ``enabled`` is reported only if the user selects it. ``name`` is the title of a code whose number has no page.
     """
 
     number: str
     severity: Severity
-    name: str
+    name: str = ""
     enabled: bool = True
     slug: str = ""
 

@@ -18,7 +18,6 @@ Nothing here runs a tool, checks out a commit or writes into a repository. Start
 - ``concealed``: removes credentials from the texts of a change.
 - ``project_changes``: changes of policies, lint settings, suppressions (RSK12) and providers; who must approve. Public:
   ``central_policy_changes``, ``policy_violations``.
-- ``rules``: declares every rule: number, title, worst grade.
 - ``settings_source``: whose acceptances and settings apply, the base's or the head's; the file of ``--policy``.
   Public: ``NO_EFFECT``, ``CentralPolicy``, ``SettingsSource``, ``baseline_of``, ``source_for``,
   ``read_central_policy``, ``with_source``.
@@ -26,6 +25,6 @@ Nothing here runs a tool, checks out a commit or writes into a repository. Start
 - ``weakened_tests``: tests of a tool that were removed or expect less (RSK18).
 
 May import: the packages of ``compiler`` and the layers below them; never ``runtime``. Inside, the order is ``model``;
-``concealed``, ``contract``, ``risk``, ``sources`` and ``project_changes``; ``compare`` and ``rules``; ``accepted``,
+``concealed``, ``contract``, ``risk``, ``sources`` and ``project_changes``; ``compare``; ``accepted``,
 ``settings_source`` and ``summary``; ``reports``; ``locked``.
 """

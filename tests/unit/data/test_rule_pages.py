@@ -3,20 +3,26 @@
 import re
 from importlib.resources import files
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import yaml
 from reviewing import difference
 
+import toolc.review
 from toolc.cli.commands.explain import compile_example
 from toolc.compiler.checks import check_each
 from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS
 from toolc.data.rule_pages import PageCode, RulePage, parse_page, rule_pages
 from toolc.model import codes
+from toolc.model.names import PROVIDER_NAMES
 from toolc.reporters.text import render
-from toolc.review.rules import rules
+from toolc.review.contract.movement import Aspect, rule
+from toolc.review.model.change import Grade, Side
 
 FOLDER = files("toolc.data") / "rules"
+REVIEWS = Path(toolc.review.__file__).parent
+SIDES: tuple[Side, ...] = get_args(Side)
 ALL = [pytest.param(page, id=page.number) for page in rule_pages().values()]
 CHECKS = [pytest.param(page, id=page.number) for page in rule_pages().values() if page.bad]
 REVIEW = [pytest.param(page, id=page.number) for page in rule_pages().values() if page.before]
@@ -28,20 +34,31 @@ def test_each_file_is_one_page_with_the_number_of_its_name() -> None:
 
 
 def test_each_code_of_the_compiler_is_on_the_page_of_its_number() -> None:
-    declared = {
-        (code.number, PageCode(name=code.name, slug=code.slug, severity=code.severity, enabled=code.enabled))
-        for code in codes.ALL
-    }
+    declared = sorted((code.number, code.slug, code.severity.value, code.enabled) for code in codes.ALL)
     pages = [page for page in rule_pages().values() if page.number.startswith("TC")]
-    assert {(page.number, code) for page in pages for code in page.codes} == declared
+    listed = [(page.number, code.slug, code.severity, code.enabled) for page in pages for code in page.codes]
+    assert sorted(listed) == declared
     without = {codes.INTERNAL_ERROR.number, codes.TOO_MANY_STEPS.number}
     assert {page.number for page in pages if not page.bad} == without
 
 
 def test_each_rule_of_a_review_has_a_page() -> None:
-    declared = {rule.number: (PageCode(name=rule.name, slug=rule.slug, severity=rule.severity),) for rule in rules()}
-    pages = [page for page in rule_pages().values() if not page.number.startswith("TC")]
-    assert {page.number: page.codes for page in pages} == declared
+    sources = [each.read_text(encoding="utf-8") for each in REVIEWS.rglob("*.py")]
+    numbers = {number for text in sources for number in re.findall(r'"((?:CON|RSK|SUR)[0-9]{2,3})"', text)}
+    numbers |= {rule(side, aspect) for side in SIDES for aspect in Aspect}
+    numbers |= {f"PRV{position:02}" for position, _ in enumerate(PROVIDER_NAMES, 1)}
+    assert {number for number in rule_pages() if not number.startswith("TC")} == numbers
+
+
+def test_the_worst_grade_of_a_review_rule_is_on_its_page() -> None:
+    grades = {code.severity for number, page in rule_pages().items() if number[:2] != "TC" for code in page.codes}
+    assert grades <= {*get_args(Grade)}
+
+
+def test_names_are_unique_and_one_line_without_a_full_stop() -> None:
+    names = [code.name for page in rule_pages().values() for code in page.codes]
+    assert len(set(names)) == len(names)
+    assert [name for name in names if re.search(r"\n|\.$", name)] == []
 
 
 def test_slugs_are_unique() -> None:

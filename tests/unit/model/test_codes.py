@@ -21,14 +21,6 @@ def test_codes_are_declared_in_order() -> None:
     assert numbers == sorted(numbers)
 
 
-def test_codes_have_unique_names() -> None:
-    assert len({code.name for code in codes.ALL}) == len(codes.ALL)
-
-
-def test_a_summary_is_one_line_without_a_full_stop() -> None:
-    assert [code.number for code in codes.ALL if re.search(r"\n|\.$", code.name)] == []
-
-
 def test_codes_that_are_reported_only_if_selected() -> None:
     assert [f"{code.number} {code.slug}" for code in codes.ALL if not code.enabled] == [
         "TC204 long-description", "TC208 missing-label", "TC214 url-in-model-text",

@@ -1,7 +1,7 @@
 """Risks: what a call may do that it could not do before. Each rule is a function with its number.
 
 Rules compare the permissions of a tool (``toolc.model.permissions``), so a composite includes those of its steps.
-A new rule is a function here and its declaration in ``toolc.review.rules``.
+A new rule is a function here and its page in ``toolc/data/rules``.
 
 - ``base``: the input of a rule (``Sides``), and its registration. Start reading here.
 - ``code``: programs, called tools, files and packages; ``remaining_effects``: environment variables and other effects
