@@ -2,7 +2,7 @@
 
 Standard library only, Python 3.9 and later. Start reading in ``supervisor``. ``forks`` makes a process for each call,
 ``http`` runs HTTP tools in the worker, ``network`` is the network of the sandbox, ``programs`` serves
-``toolc.Sandbox``. ``toolc.runtime.wire`` is the other side of ``frames``.
+``toolc.Sandbox`` and the sessions of shell tools. ``toolc.runtime.wire`` is the other side of ``frames``.
 
 - ``answer``: what a Python function returned or raised, as JSON: generators, tracebacks, kinds of errors. Public:
   ``failure``, ``GeneratorOutput``, ``success``, ``MAX_TRACEBACK``.
@@ -25,7 +25,7 @@ Standard library only, Python 3.9 and later. Start reading in ``supervisor``. ``
 - ``preload``: imports the modules of ``preload:`` before the call.
 - ``processes``: starts, kills and reaps processes; memory and CPU usage, OOM kills.
 - ``python_function``: ``backend.python``: imports the file, calls the function, awaits coroutines.
-- ``session``: several calls in one worker (``sandbox.lifetime: session``). Public: ``CallLine``.
+- ``session``: several calls of a function in one worker (``lifetime: session``). Public: ``CallLine``.
 - ``streams``: the supervisor's ends of stdin, stdout and stderr: bounded buffers, lines of progress.
 - ``supervisor``: process 1: starts the worker, forwards output, kills the call at its deadline.
 - ``truncate``: cuts texts at the end or in the middle, and marks the place.

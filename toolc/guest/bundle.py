@@ -29,8 +29,8 @@ MODULES: Final = (
     "http.body", "http.errors", "http.exchange",
     "http.parser", "http.round_trip", "http.shaping", "http.tool", "job", "json_text", "launch_args",
     "network.connection", "network.listener", "network.proxy", "preload", "processes", "programs.files",
-    "programs.program", "programs.server", "python_function", "session", "streams", "supervisor", "truncate", "values",
-    "warmup", "worker",
+    "programs.process", "programs.program", "programs.server", "python_function", "session", "streams", "supervisor",
+    "truncate", "values", "warmup", "worker",
 )  # fmt: skip
 """The modules that are sent. This module and the loader are not imported inside the sandbox."""
 

@@ -22,8 +22,8 @@ PROGRESS guest  0          JSON ``{"percent": 40.0 | null, "message": "..."}``; 
 EXIT     guest  0          JSON, the last frame: how the call ended (see ``toolc.guest.supervisor``)
 ======== ====== ========== =============================================================================
 
-The CALL of a session starts the process that serves its calls, which are lines on stdin (``toolc.guest.session``,
-or a plugin); EXIT is then the end of that process.
+The CALL of a session starts the process that serves its calls: a plugin, ``toolc.guest.session`` or
+``toolc.guest.programs.server``. They read the calls from stdin. EXIT is then the end of that process.
 
 Streams from ``FIRST_CONNECTION`` on are connections to servers. The guest chooses their numbers and does not
 reuse them. If the CALL of an HTTP tool has ``is_begun``, the host has already opened the first one:

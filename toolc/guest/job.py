@@ -9,9 +9,9 @@ The CALL frame's content, as ``marshal`` writes it (see ``toolc.guest.json_text`
      "argv": ["wc", "-w"]}        or: "python": {"entry": "tool.py", "function": "run", "arguments": {}}
                                   or: "http": (see ``HttpJob``)
 
-With ``"session": true``, calls arrive as lines on stdin. ``argv`` is then a plugin that reads its own protocol.
-Without ``argv`` the lines are those of ``toolc.guest.session``, which calls the function in ``python`` or runs
-programs. With ``"programs": true`` as well, stdin has the frames of ``toolc.guest.programs.server``.
+With ``"session": true``, several calls arrive on stdin. ``argv`` is then a plugin that reads its own protocol, and
+``python`` a function whose calls are the lines of ``toolc.guest.session``. Without them stdin has the frames of
+``toolc.guest.programs.server``; with ``"supervised": true`` its programs can be killed.
 
 A file with ``"secret": true`` is readable only by the tool's user. A file with ``"executable": true`` is executable.
 """
@@ -59,7 +59,7 @@ class Job:
         self.python = PythonFunction(**call["python"]) if "python" in call else None
         self.http: dict[str, object] | None = call.get("http")
         self.session: bool = call.get("session", False)
-        self.programs: bool = call.get("programs", False)
+        self.is_supervised: bool = call.get("supervised", False)
 
     @property
     def is_begun(self) -> bool:

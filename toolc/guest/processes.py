@@ -113,13 +113,15 @@ def oom_kills() -> int | None:
     """Return how many processes of this cgroup the kernel has killed for lack of memory; None if unknown."""
     for path in OOM_COUNTERS:
         try:
-            with open(path, encoding="utf-8") as file:
-                for line in file:
-                    name, _, count = line.partition(" ")
-                    if name == "oom_kill":
-                        return int(count)
-        except (OSError, ValueError):
+            file = os.open(path, os.O_RDONLY)
+        except OSError:
             continue
+        try:
+            _, name, count = os.read(file, 4096).partition(b"oom_kill ")
+        finally:
+            os.close(file)
+        if name:
+            return int(count.split()[0])
     return None
 
 
@@ -181,12 +183,16 @@ def execute(argv: list[str], environment: dict[str, str]) -> None:
     _start(lambda path: os.execve(path, argv, environment), argv[0], environment)  # noqa: S606  must run without a shell
 
 
-def spawn(argv: list[str], environment: dict[str, str], stdin: int) -> int:
-    """Start the program in a new session and return its process id. Raises ``NotStartedError``."""
-    actions = [(os.POSIX_SPAWN_DUP2, stdin, 0)]
+def spawn(argv: list[str], environment: dict[str, str], streams: list[int], signals: tuple[int, ...]) -> int:
+    """Start the program in a new session and return its process id. Raises ``NotStartedError``.
+
+    ``streams`` are its stdin, stdout and stderr. ``signals`` have their default effects again.
+    """
+    actions = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(streams)]
 
     def start(path: str) -> int:
-        return os.posix_spawn(path, argv, environment, file_actions=actions, setsid=True)
+        os.stat(path)  # takes less time than a process that fails
+        return os.posix_spawn(path, argv, environment, file_actions=actions, setsid=True, setsigdef=signals)
 
     return _start(start, argv[0], environment)
 
@@ -208,6 +214,15 @@ def _start(start: Callable[[str], T], command: str, environment: dict[str, str])
         except ValueError as error:
             raise NotStartedError("%s: %s" % (command, error)) from error
     raise NotStartedError(reason)
+
+
+def claim_stdin() -> int:
+    """Make stdin empty, and return a descriptor of what it was, which programs do not inherit."""
+    claimed = os.dup(0)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    return claimed
 
 
 def write_all(fd: int, data: bytes) -> None:

@@ -419,7 +419,7 @@ def _unused_streams(job: Job) -> tuple[int, ...]:
     """Return the streams that this kind of call does not use."""
     if job.argv is not None:
         return frames.REPLY, frames.YIELDED
-    return (frames.YIELDED,) if job.session and job.python is None else ()
+    return (frames.YIELDED,) if job.python is None and job.http is None else ()
 
 
 def _claim_wire() -> tuple[int, int]:

@@ -109,14 +109,10 @@ def _serve(pipes: Pipes, failed: FailedImport | None) -> int:
     if not job.is_begun:
         for fd in pipes.request[:1]:
             os.close(fd)
-    if job.programs:
-        from toolc.guest.programs import server
-
-        return server.serve(job, pipes)
-    if job.session and job.argv is None:
+    if job.python is not None and job.session:
         from toolc.guest import session
 
-        return session.serve(job, pipes, failed)
+        return session.serve(job, job.python, pipes, failed)
     if job.python is not None:
         from toolc.guest.python_function import run
 
@@ -125,7 +121,10 @@ def _serve(pipes: Pipes, failed: FailedImport | None) -> int:
         from toolc.guest.http import tool
 
         return tool.run(job, job.http, pipes)
-    assert job.argv is not None
+    if job.argv is None:
+        from toolc.guest.programs import server
+
+        return server.serve(job, pipes)
     execute(job.argv, job.environment)
     return NOT_STARTED_STATUS
 

@@ -18,7 +18,7 @@ from toolc.guest import frames
 from toolc.guest.frames import Frame, FrameReader, encode
 from toolc.guest.job import Job
 from toolc.guest.launch_args import boot_id
-from toolc.guest.programs.program import Request
+from toolc.guest.programs.process import Request
 from toolc.guest.session import CallLine
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, Profile, PythonCall
@@ -231,7 +231,7 @@ class _Guest:
 
     def _serve_session(self, job: Job) -> Outcome:
         """Respond to each line until an outcome ends the process."""
-        if job.programs:
+        if job.argv is None and job.python is None:
             self._serve_programs(job)
         for line in self._lines():
             if job.argv is not None:
@@ -242,30 +242,38 @@ class _Guest:
                 self._send(frames.STDOUT, outcome.stdout.data())
                 continue
             call = CallLine(line)
-            outcome = self._run_script(_session_plan(job, call, self._profile))
-            if outcome.ending in {"signaled", "out_of_memory"} and job.python is not None:
+            assert job.python is not None
+            job.call_id, job.python.arguments = call.call_id, call.arguments
+            outcome = self._run_script(_plan(job, self._profile))
+            if outcome.ending in {"signaled", "out_of_memory"}:
                 return outcome
-            self._respond(call, outcome, is_function=job.python is not None)
+            self._respond(call, outcome)
         raise _HostGoneError
 
     def _serve_programs(self, job: Job) -> None:
         def run(request: Request, stdin: bytes) -> Outcome:
-            job.argv, job.environment = request.argv, job.environment | request.environment
-            return self._run_script(replace(_plan(job, self._profile), stdin=stdin))
+            plan = _plan(job, self._profile)
+            environment = job.environment | request.environment
+            return self._run_script(
+                replace(
+                    plan,
+                    call_id=environment.get("TOOLC_CALL_ID", job.call_id),
+                    invocation=Exec(argv=tuple(request.argv), files=plan.invocation.files),
+                    env=_variables(environment),
+                    stdin=stdin,
+                )
+            )
 
         programs = FakePrograms(run, lambda data: self._send(frames.REPLY, data))
         for piece in self._stdin():
             programs.receive(piece)
 
-    def _respond(self, call: CallLine, outcome: Outcome, *, is_function: bool) -> None:
+    def _respond(self, call: CallLine, outcome: Outcome) -> None:
         reply = outcome.reply.data() if outcome.reply else b""
         mark = b"\0%b\0" % call.mark.encode()
         self._send(frames.STDOUT, outcome.stdout.data() + mark)
         self._send(frames.STDERR, outcome.stderr.data() + mark)
-        if is_function:
-            self._send(frames.YIELDED, mark)
-        else:
-            reply = json.dumps(_exit(outcome)).encode()
+        self._send(frames.YIELDED, mark)
         self._send(frames.REPLY, b"%b %b\n" % (call.mark.encode(), reply))
 
     def _lines(self) -> Iterator[bytes]:
@@ -323,19 +331,11 @@ def _plan(job: Job, profile: Profile) -> Plan:
     else:
         arguments = cast("JsonObject", job.python.arguments)
         invocation = PythonCall(entry=job.python.entry, function=job.python.function, arguments=arguments, files=files)
-    env = tuple(EnvVar(name=name, value=value) for name, value in job.environment.items())
-    return Plan(profile=profile, invocation=invocation, call_id=job.call_id, env=env)
+    return Plan(profile=profile, invocation=invocation, call_id=job.call_id, env=_variables(job.environment))
 
 
-def _session_plan(job: Job, call: CallLine, profile: Profile) -> Plan:
-    """Return the plan of one call in a session of a function or program."""
-    job.call_id, job.environment = call.call_id, call.environment or job.environment
-    if job.python is not None:
-        job.python.arguments = call.arguments
-    plan = _plan(job, profile)
-    if isinstance(plan.invocation, Exec):
-        return replace(plan, invocation=replace(plan.invocation, argv=tuple(call.argv)), stdin=call.stdin)
-    return plan
+def _variables(environment: dict[str, str]) -> tuple[EnvVar, ...]:
+    return tuple(EnvVar(name=name, value=value) for name, value in environment.items())
 
 
 def _exit(outcome: Outcome) -> dict[str, object]:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from toolc.guest import frames
 from toolc.guest.frames import FrameReader, encode
-from toolc.guest.programs.program import Request
+from toolc.guest.programs.process import Request
 from toolc.model.result import Outcome
 
 Run: TypeAlias = Callable[[Request, bytes], Outcome]
@@ -54,6 +54,7 @@ class FakePrograms:
             report["reason"] = outcome.reason
             report["timed_out"] = outcome.ending == "timed_out"
             report["oom_kills"] = int(outcome.ending == "out_of_memory")
+            report["cpu_ms"] = outcome.usage.cpu_ms
         else:
             try:
                 stdout = self._file(request.file, stdin)
@@ -63,7 +64,6 @@ class FakePrograms:
             for at in range(0, len(data), frames.MAX_PAYLOAD):
                 piece = data[at : at + frames.MAX_PAYLOAD]
                 self.send(encode(frames.DATA, request.stream + number, piece))
-            self.send(encode(frames.END, request.stream + number))
         self.send(encode(frames.CLOSE, request.stream, json.dumps(report).encode()))
 
     def _file(self, operation: dict[str, object], data: bytes) -> bytes:

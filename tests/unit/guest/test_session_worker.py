@@ -51,12 +51,12 @@ class Session:
         self._server: SandboxServer | None = None
         self._calls = 0
 
-    def call(self, plan: Plan) -> Outcome:
+    def call(self, plan: Plan, timeout_ms: int = 100_000) -> Outcome:
         if self._server is None:
             self._server = SandboxServer(plan, new_sandbox, Egress(), Timing())
         self.output, self.progress = [], []
         call = SessionCall(
-            timeout_ms=100_000,
+            timeout_ms=timeout_ms,
             on_progress=lambda _, message, __: self.progress.append(message),
             on_output=lambda stream, text: self.output.append((stream, text)),
         )
@@ -66,6 +66,13 @@ class Session:
         return self.call(
             Plan(profile=Profile(), invocation=Exec(argv=argv), call_id="c", env=(PATH, *env), stdin=stdin)
         )
+
+    def late(self, script: str) -> Outcome:
+        """Return the outcome of a script that does not end in time."""
+        plan = Plan(profile=Profile(), invocation=Exec(argv=("/bin/sh", "-c", script)), call_id="c", env=(PATH,))
+        with pytest.raises(EndedError) as raised:
+            self.call(plan, timeout_ms=1000)
+        return raised.value.outcome
 
     def sh(self, script: str, stdin: bytes = b"") -> Outcome:
         return self.run("/bin/sh", "-c", script, stdin=stdin)
@@ -190,6 +197,17 @@ def test_a_killed_program_does_not_end_the_session(session: Session) -> None:
     assert session.sh("echo on").stdout.text() == "on\n"
 
 
+def test_a_late_program_ends_the_session_with_its_output_so_far(session: Session) -> None:
+    session.sh("true")
+    outcome = session.late("echo begun; echo so >&2; sleep 1000")
+    assert (outcome.ending, outcome.stdout.text(), outcome.stderr.text()) == ("timed_out", "begun\n", "so\n")
+
+
+def test_a_program_that_kills_all_processes_ends_the_session(session: Session) -> None:
+    outcome = session.late("echo begun; sleep 0.2; kill -9 -1")
+    assert (outcome.ending, outcome.status, outcome.stdout.text()) == ("signaled", 9, "begun\n")
+
+
 def test_large_output_belongs_to_its_call(session: Session) -> None:
     large = session.sh("head -c 5000000 /dev/zero; head -c 3000000 /dev/zero >&2")
     assert (large.stdout.total_bytes, large.stderr.total_bytes) == (5_000_000, 3_000_000)
@@ -202,7 +220,21 @@ def test_large_input_arrives(session: Session) -> None:
     assert session.sh("exit 0", bytes(3_000_000)).ending == "exited"
 
 
-def test_output_of_a_background_process_belongs_to_the_running_call(session: Session) -> None:
-    first = session.sh("(sleep 0.3; echo late; sleep 1000) & echo now")
-    assert first.stdout.text() == "now\n"
-    assert session.sh("sleep 0.8; echo then").stdout.text() == "late\nthen\n"
+def test_output_of_a_background_process_after_its_call_is_discarded(session: Session) -> None:
+    script = "(sleep 0.2; head -c 5000000 /dev/zero; echo late; touch /tmp/written; sleep 1000) & echo now"
+    assert session.sh(script).stdout.text() == "now\n"
+    waits = "while [ ! -e /tmp/written ]; do sleep 0.05; done; echo then; pgrep sleep > /tmp/pids && wc -l < /tmp/pids"
+    assert session.sh(waits).stdout.text() == "then\n1\n"
+
+
+def test_progress_and_output_are_passed_on_while_a_program_runs(session: Session) -> None:
+    session.sh("true")
+    plan = Plan(
+        profile=Profile(),
+        invocation=Exec(argv=("/bin/sh", "-c", "echo a; echo ::progress 40 half >&2; echo b >&2"), progress=True),
+        call_id="c",
+        env=(PATH,),
+    )
+    outcome = session.call(plan)
+    assert (outcome.stdout.text(), outcome.stderr.text(), session.progress) == ("a\n", "b\n", ["half"])
+    assert sorted(session.output) == [("stderr", "b\n"), ("stdout", "a\n")]

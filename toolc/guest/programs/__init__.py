@@ -1,8 +1,9 @@
-"""Several programs at the same time in one worker, and operations on files: the guest of ``toolc.Sandbox``.
+"""Programs in one worker, several at the same time, and operations on files: open sandboxes and shell sessions.
 
 - ``files``: reads, writes, lists and removes files. Public: ``run``.
-- ``program``: one program in a process of its own. Public: ``Program``, ``Request``, ``SIGNALS``, ``not_started``,
-  ``require_orphans``.
+- ``process``: the process of a program, with or without one that supervises it. Public: ``ChildProcess``, ``Request``,
+  ``SIGNALS``, ``SupervisedProcess``, ``not_started``, ``require_orphans``, ``wakeup_on_exit``.
+- ``program``: the streams of a program, and its end. Public: ``Program``.
 - ``server``: the worker: frames of the host to programs. Start reading here. Public: ``serve``.
 
 May import: ``frames``, ``job``, ``processes``, ``streams``. ``toolc.runtime.sessions.programs`` is the other side.

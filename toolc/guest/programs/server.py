@@ -1,23 +1,26 @@
 """A worker that runs any number of programs at the same time, and reads and writes files, until its stdin ends.
 
+It serves open sandboxes, and the sessions of shell tools, which run one program at a time.
+
 Host and server exchange frames (``toolc.guest.frames``) on the worker's stdin and reply pipe. A program has three
 numbers of streams, of which the host chooses the first, ``stream``; the first program has ``FIRST_CONNECTION``:
 
 ======== ====== ========== ==============================================================================
 type     sender stream     payload
 ======== ====== ========== ==============================================================================
-CALL     host   0          JSON: the program to start (see ``toolc.guest.programs.program``)
+CALL     host   0          JSON: the program to start (see ``toolc.guest.programs.process``)
 DATA END host   stream     its stdin
 REQUEST  host   stream     JSON ``{"rows": 24, "columns": 80}``: the new size of its terminal
-CLOSE    host   stream     empty: kill it with all its descendants
+CLOSE    host   stream     empty: kill it with all its descendants; not in a session
 WINDOW   guest  stream     JSON number: the additional bytes of stdin that may be sent beyond ``WINDOW_BYTES``
-DATA END guest  stream + 1 its stdout, and with a terminal also its stderr
-DATA END guest  stream + 2 its stderr
+DATA     guest  stream + 1 its stdout, and with a terminal also its stderr
+DATA     guest  stream + 2 its stderr
 WINDOW   host   both       JSON number: the additional bytes that may be sent beyond ``WINDOW_BYTES``
 CLOSE    guest  stream     JSON, the last frame: how it ended (see ``toolc.guest.programs.program``)
 ======== ====== ========== ==============================================================================
 
-Processes that a program leaves running stay alive until the sandbox ends, unless the program was killed.
+Processes that a program leaves running stay alive until the sandbox ends, unless the program was killed. What they
+write after its end is discarded.
 """
 
 from __future__ import annotations
@@ -31,8 +34,9 @@ from time import monotonic
 from toolc.guest import frames
 from toolc.guest.frames import FrameError, FrameReader
 from toolc.guest.job import Job
-from toolc.guest.processes import Pipes, forbid_inspection, write_available
-from toolc.guest.programs.program import SIGNALS, Program, Request, not_started, require_orphans
+from toolc.guest.processes import NotStartedError, Pipes, claim_stdin, forbid_inspection, write_available
+from toolc.guest.programs.process import SIGNALS, Request, not_started, require_orphans, wakeup_on_exit
+from toolc.guest.programs.program import Program
 
 MAX_OUT = 256 * 1024
 """The size of unsent output, in bytes, at which the programs' pipes are not read until the host has caught up."""
@@ -42,17 +46,14 @@ READ_SIZE = 64 * 1024
 
 def serve(job: Job, pipes: Pipes) -> int:
     """Serve until the host closes the stream. Return the exit status for this process. Raises ``NotStartedError``."""
-    require_orphans()
-    wire_in = os.dup(0)
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
+    if job.is_supervised:
+        require_orphans()
     os.set_blocking(pipes.reply[1], False)
     # SIGKILL to all processes ends the sandbox.
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     forbid_inspection()
-    ProgramServer(job, wire_in, pipes.reply[1]).run()
+    ProgramServer(job, claim_stdin(), pipes.reply[1]).run()
     return 0
 
 
@@ -66,12 +67,15 @@ class ProgramServer:
         self._reader = FrameReader()
         self._out = bytearray()
         self._programs: dict[int, Program] = {}
+        self._left: set[int] = set()
+        self._exits = None if job.is_supervised else wakeup_on_exit()
 
     def run(self) -> None:
         """Serve until the host closes the stream. Raises ``FrameError`` if the host violates the protocol."""
         while True:
             ready = self._wait()
             waited = {*self._programs}
+            self._discard(self._left & ready)
             if self._wire_in in ready and not self._receive():
                 return
             now = monotonic()
@@ -79,6 +83,7 @@ class ProgramServer:
                 # The descriptors of a new program may be those that were ready and were closed since.
                 program.serve(ready if program.stream in waited else set(), self._out, MAX_OUT, now)
                 if program.has_ended:
+                    self._left.update(program.left)
                     del self._programs[program.stream]
             write_available(self._wire_out, self._out)
 
@@ -87,6 +92,8 @@ class ProgramServer:
         poll.register(self._wire_in, select.POLLIN)
         if self._out:
             poll.register(self._wire_out, select.POLLOUT)
+        for fd in self._left:
+            poll.register(fd, select.POLLIN)
         timeout: float | None = None
         for program in self._programs.values():
             program.register(poll, has_room=len(self._out) < MAX_OUT)
@@ -94,6 +101,19 @@ class ProgramServer:
                 left = max(0.0, (program.deadline - monotonic()) * 1000)
                 timeout = left if timeout is None else min(timeout, left)
         return {fd for fd, _ in poll.poll(timeout)}
+
+    def _discard(self, descriptors: set[int]) -> None:
+        """Read what processes write that ended programs left running: otherwise they would wait, or get SIGPIPE."""
+        for fd in descriptors:
+            try:
+                has_ended = not os.read(fd, READ_SIZE)
+            except BlockingIOError:
+                has_ended = False
+            except OSError:
+                has_ended = True  # a terminal
+            if has_ended:
+                os.close(fd)
+                self._left.discard(fd)
 
     def _receive(self) -> bool:
         """Process the frames that have arrived. Return False at the end."""
@@ -107,10 +127,10 @@ class ProgramServer:
 
     def _start(self, request: Request) -> None:
         try:
-            self._programs[request.stream] = Program(request, self._job)
-        except OSError as error:
-            # No terminal, descriptor or process is left.
-            ended = not_started(error.strerror or str(error))
+            self._programs[request.stream] = Program(request, self._job, self._exits)
+        except (NotStartedError, OSError) as error:
+            # The program cannot be run, or no terminal, descriptor or process is left.
+            ended = not_started(getattr(error, "strerror", None) or str(error))
             self._out += frames.encode(frames.CLOSE, request.stream, json.dumps(ended).encode())
 
     def _handle(self, kind: int, stream: int, payload: bytes) -> None:
@@ -123,10 +143,8 @@ class ProgramServer:
             program.grant(stream, int(payload))
         elif kind == frames.DATA:
             program.stdin.receive(payload)
-            program.stdin.pump(self._out)
         elif kind == frames.END:
             program.stdin.finish()
-            program.stdin.pump(self._out)
         elif kind == frames.REQUEST:
             size = json.loads(payload)
             program.resize(size["rows"], size["columns"])

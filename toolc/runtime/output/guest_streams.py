@@ -254,20 +254,17 @@ def call_outputs(plan: Plan, redactor: Redactor, on_update: UpdateSink, on_text:
 def session_outputs(
     plan: Plan, delimiter: bytes, redactor: Redactor, on_update: UpdateSink, on_text: TextSink
 ) -> dict[int, Output]:
-    """Return the streams that the guest of a session may send during one call; see ``call_outputs``."""
+    """Return the streams that a plugin or function may send during one call of its session; see ``call_outputs``."""
     limit = plan.stream_bytes
     replies = LineOutput(2 * limit + REPLY_SLACK)
     if isinstance(plan.invocation, PluginCall):
         return {frames.STDOUT: replies, frames.STDERR: ByteOutput(limit, redactor)}
-    lines = ProgressLines(on_update) if isinstance(plan.invocation, Exec) and plan.invocation.progress else None
-    outputs: dict[int, Output] = {
+    return {
         frames.STDOUT: DelimitedOutput(delimiter, ByteOutput(limit, redactor)),
-        frames.STDERR: DelimitedOutput(delimiter, ByteOutput(limit, redactor, lines)),
+        frames.STDERR: DelimitedOutput(delimiter, ByteOutput(limit, redactor)),
         frames.REPLY: replies,
+        frames.YIELDED: DelimitedOutput(delimiter, _updates(plan, redactor, on_update, on_text)),
     }
-    if not isinstance(plan.invocation, Exec):
-        outputs[frames.YIELDED] = DelimitedOutput(delimiter, _updates(plan, redactor, on_update, on_text))
-    return outputs
 
 
 def program_outputs(plan: Plan, redactor: Redactor, on_data: TextSink) -> dict[int, Output]:

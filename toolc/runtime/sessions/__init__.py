@@ -2,10 +2,9 @@
 
 - ``forks``: ``ForkServer``: one call at a time, each in an isolated process (``lifetime: fork``).
 - ``pool``: ``Sessions``: which sandbox serves a call, idle time, closing. Start reading here. Public: ``IDLE_SECONDS``.
-- ``programs``: several programs at the same time in one sandbox: the protocol, without I/O. Public: ``ProgramEnd``,
-  ``ProgramRequest``, ``ProgramState``, ``ProgramTable``, ``SIGNALED``, ``TerminalSize``.
-- ``sandbox``: ``SandboxSession``: an open sandbox and its programs, for ``toolc.Sandbox``. Public: ``OnOutput``,
-  ``Program``.
+- ``programs``: programs in one sandbox: the protocol of open sandboxes and shell sessions, without I/O. Public:
+  ``OnOutput``, ``ProgramEnd``, ``ProgramRequest``, ``ProgramState``, ``ProgramTable``, ``SIGNALED``, ``TerminalSize``.
+- ``sandbox``: ``SandboxSession``: an open sandbox and its programs, for ``toolc.Sandbox``. Public: ``Program``.
 - ``server``: ``SandboxServer``: one call of a function, program or plugin (``PluginCalls``) in such a sandbox.
 
 May import: ``runtime.wire`` and the packages below it; ``sandbox``, ``backends`` and ``model``.

@@ -1,4 +1,4 @@
-"""The host's side of ``toolc.guest.programs.server``, without I/O: several programs over one stream of frames.
+"""The host's side of ``toolc.guest.programs.server``, without I/O: programs over one stream of frames.
 
 It does not trust the guest: anything that the protocol does not allow raises ``ProtocolError``.
 """
@@ -17,6 +17,7 @@ from toolc.model.events import Stream
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import Capture
 from toolc.runtime.output.guest_streams import ByteOutput
+from toolc.runtime.output.progress import ProgressLines
 from toolc.runtime.secrets.redaction import Redactor
 from toolc.runtime.wire.protocol import json_object
 
@@ -30,6 +31,9 @@ CANNOT_RUN: Final = 126
 NOT_FOUND: Final = 127
 SIGNALED: Final = 128
 """A shell's exit codes if a program cannot be run, or is not found, and the offset of the number of a signal."""
+
+OnOutput: TypeAlias = Callable[[Stream, bytes], None]
+"""Receives the next piece of a program's output."""
 
 ProgramEnding: TypeAlias = Literal["exited", "signaled", "not_started"]
 
@@ -47,6 +51,7 @@ class ProgramRequest:
     """A program to run. ``file`` is an operation on a file (``toolc.guest.programs.files``) in place of ``argv``.
 
     ``directory`` is relative to the working directory of the sandbox. ``output_bytes`` is the limit of each output.
+    A program of a session has only ``argv`` and ``environment``, because the guest cannot end it.
     """
 
     argv: tuple[str, ...] = ()
@@ -54,7 +59,7 @@ class ProgramRequest:
     directory: str = ""
     environment: tuple[tuple[str, str], ...] = ()
     terminal: TerminalSize | None = None
-    timeout_ms: int
+    timeout_ms: int | None = None
     output_bytes: int
 
 
@@ -92,14 +97,16 @@ class ProgramEnd:
 class ProgramState:
     """A program of ``ProgramTable``. ``notify`` is called when ``unread`` or ``end`` have changed.
 
-    With ``buffers_output``, output is kept in ``unread`` until ``ProgramTable.read_output`` returns it. A program whose
-    output is not read has to wait, so the memory that this takes is limited.
+    ``on_output`` receives the output as it arrives. With ``buffers_output``, output is kept in ``unread`` until
+    ``ProgramTable.read_output`` returns it. A program whose output is not read has to wait, so the memory that this
+    takes is limited.
     """
 
     stream: int
     outputs: dict[int, ByteOutput]
     buffers_output: bool
     notify: Callable[[], None]
+    on_output: OnOutput | None = None
     unread: deque[tuple[Stream, bytes]] = field(default_factory=deque)
     end: ProgramEnd | None = None
     stdin: bytearray = field(default_factory=bytearray)
@@ -107,6 +114,13 @@ class ProgramState:
     stdin_is_complete: bool = False
     stdin_ended: bool = False
     consumed: dict[int, int] = field(default_factory=dict)
+
+    def captures(self) -> tuple[Capture, Capture]:
+        """Return what was captured of stdout and stderr."""
+        stdout, stderr = self.outputs.values()
+        for output in (stdout, stderr):
+            output.finish()
+        return stdout.capture(), stderr.capture()
 
 
 class ProgramTable:
@@ -119,8 +133,16 @@ class ProgramTable:
         self._running: dict[int, ProgramState] = {}
         self._next = frames.FIRST_CONNECTION
 
-    def start(self, request: ProgramRequest, notify: Callable[[], None], *, buffers_output: bool) -> ProgramState:
-        """Start a program. ``notify`` is called by ``receive``."""
+    def start(
+        self,
+        request: ProgramRequest,
+        notify: Callable[[], None],
+        *,
+        buffers_output: bool = False,
+        on_output: OnOutput | None = None,
+        progress: ProgressLines | None = None,
+    ) -> ProgramState:
+        """Start a program. ``receive`` calls ``notify`` and ``on_output``. stderr passes through ``progress``."""
         stream = self._next
         self._next += NUMBERS
         message: JsonObject = {
@@ -132,8 +154,13 @@ class ProgramTable:
         if request.terminal is not None:
             message["terminal"] = {"rows": request.terminal.rows, "columns": request.terminal.columns}
         message |= {"argv": [*request.argv]} if request.file is None else {"file": request.file}
-        outputs = {stream + number: ByteOutput(request.output_bytes, self._redactor) for number in (1, 2)}
-        state = ProgramState(stream=stream, outputs=outputs, buffers_output=buffers_output, notify=notify)
+        outputs = {
+            stream + 1: ByteOutput(request.output_bytes, self._redactor),
+            stream + 2: ByteOutput(request.output_bytes, self._redactor, progress),
+        }
+        state = ProgramState(
+            stream=stream, outputs=outputs, buffers_output=buffers_output, notify=notify, on_output=on_output
+        )
         self._running[stream] = state
         self._send(frames.encode(frames.CALL, 0, json.dumps(message).encode("ascii")))
         return state
@@ -170,8 +197,8 @@ class ProgramTable:
                 state = self._running.get(stream - stream % NUMBERS)
                 if state is None:
                     raise ProtocolError(f"it sent a frame for the program {stream}, which does not exist")
-                if stream in state.outputs and kind in {frames.DATA, frames.END}:
-                    self._receive_output(state, kind, stream, payload)
+                if stream in state.outputs and kind == frames.DATA:
+                    self._receive_output(state, stream, payload)
                 elif (kind, stream) == (frames.WINDOW, state.stream):
                     self._widen(state, payload)
                 elif (kind, stream) == (frames.CLOSE, state.stream):
@@ -210,14 +237,8 @@ class ProgramTable:
         self._pump_stdin(state)
         state.notify()
 
-    def _receive_output(self, state: ProgramState, kind: int, stream: int, payload: bytes) -> None:
+    def _receive_output(self, state: ProgramState, stream: int, payload: bytes) -> None:
         output = state.outputs[stream]
-        if output.ended:
-            raise ProtocolError(f"it sent output on stream {stream}, which has ended")
-        if kind == frames.END:
-            output.ended = True
-            self._buffer(state, stream, output.finish())
-            return
         output.window -= len(payload)
         if output.window < 0:
             raise ProtocolError(f"it sent more on stream {stream} than its window allows")
@@ -227,9 +248,12 @@ class ProgramTable:
             self._grant(state, stream)
 
     def _buffer(self, state: ProgramState, stream: int, data: bytes) -> None:
+        name: Stream = "stdout" if stream == state.stream + 1 else "stderr"
+        if state.on_output is not None:
+            state.on_output(name, data)
         if state.buffers_output:
             if data:
-                state.unread.append(("stdout" if stream == state.stream + 1 else "stderr", data))
+                state.unread.append((name, data))
             state.notify()
 
     def _grant(self, state: ProgramState, stream: int) -> None:
@@ -242,10 +266,10 @@ class ProgramTable:
 
     def _end(self, state: ProgramState, payload: bytes) -> ProgramEnd:
         end = _parse_end(payload)
-        stdout, stderr = state.outputs.values()
-        for output in (stdout, stderr):
-            output.finish()
-        return replace(end, stdout=stdout.capture(), stderr=stderr.capture(), reason=self._redactor.text(end.reason))
+        for stream, output in state.outputs.items():
+            self._buffer(state, stream, output.finish())
+        stdout, stderr = state.captures()
+        return replace(end, stdout=stdout, stderr=stderr, reason=self._redactor.text(end.reason))
 
 
 def _parse_end(payload: bytes) -> ProgramEnd:

@@ -10,23 +10,28 @@ import math
 import os
 import select
 import threading
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from time import monotonic
-from typing import Final, TypeAlias
+from typing import Final
 from weakref import finalize
 
 from toolc.guest.frames import ProtocolError
 from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError, raise_shortage
-from toolc.model.events import Stream
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan
 from toolc.model.text import render_size
 from toolc.runtime.call_details import Timing, sandbox_details
 from toolc.runtime.cancellation import Cancellation, poll_ms
 from toolc.runtime.egress.broker import EXPIRY_SECONDS, Broker, Egress
-from toolc.runtime.sessions.programs import ProgramEnd, ProgramRequest, ProgramState, ProgramTable, TerminalSize
+from toolc.runtime.sessions.programs import (
+    OnOutput,
+    ProgramEnd,
+    ProgramRequest,
+    ProgramState,
+    ProgramTable,
+    TerminalSize,
+)
 from toolc.runtime.sessions.server import Start
 from toolc.runtime.wire.call_loop import (
     START_SECONDS,
@@ -42,9 +47,6 @@ from toolc.runtime.wire.session import LIFE_MS
 from toolc.runtime.workspace.busy import NOT_ENDED
 from toolc.runtime.workspace.growth import INTERVAL_SECONDS, WorkspaceGrowth
 from toolc.sandbox.selection import in_use
-
-OnOutput: TypeAlias = Callable[[Stream, bytes], None]
-"""Receives the next piece of a program's output."""
 
 GRACE_SECONDS: Final = 5.0
 """How long to wait for the guest's report after the deadline of a program, in seconds.
@@ -277,7 +279,7 @@ class Program:
     def __init__(self, session: SandboxSession, request: ProgramRequest, *, buffers_output: bool) -> None:
         """Start the program. The caller holds the lock of ``session``."""
         self._session = session
-        self._deadline = monotonic() + request.timeout_ms / 1000 + GRACE_SECONDS
+        self._deadline = monotonic() + (request.timeout_ms or LIFE_MS) / 1000 + GRACE_SECONDS
         self._is_killed = False
         self._kills_before = session.memory_kills()
         self._changed = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)

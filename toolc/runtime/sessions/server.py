@@ -7,7 +7,6 @@ from that call's answer. Answers with a call id have no such ambiguity and need 
 the id must always send it.
 """
 
-import base64
 from collections.abc import Callable, Hashable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -27,18 +26,17 @@ from toolc.backends.plugin_protocol import (
     read_message,
     read_offer,
 )
-from toolc.model.json_schema import JsonObject, parse_json
+from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, PluginCall, Profile, PythonCall
-from toolc.model.result import Capture, Ending, Outcome
+from toolc.model.result import Capture, Outcome
 from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime.call_details import Timing, sandbox_details
 from toolc.runtime.egress.broker import Egress
-from toolc.runtime.output.progress import MAX_MESSAGE
+from toolc.runtime.output.progress import ProgressLines
 from toolc.runtime.pool.pool import Lease
+from toolc.runtime.sessions.programs import ProgramRequest, ProgramTable
 from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
 from toolc.sandbox.selection import in_use
-
-_ENDINGS: Final[tuple[Ending, ...]] = ("exited", "signaled", "not_started")
 
 T = TypeVar("T")
 
@@ -61,31 +59,6 @@ def call_function(wire: SessionWire, plan: Plan, call: PythonCall) -> Outcome:
     return replace(wire.outcome("answered"), reply=Capture(answer, b"", len(answer)))
 
 
-def run_program(wire: SessionWire, plan: Plan, call: Exec) -> Outcome:
-    """Run a program in ``wire``'s sandbox. Raises ``EndedError`` if the process ends."""
-    request: JsonObject = {
-        "mark": wire.delimiter,
-        "call_id": plan.call_id,
-        "argv": [*call.argv],
-        "environment": {variable.name: variable.value for variable in plan.env},
-        "stdin": base64.b64encode(plan.stdin).decode("ascii"),
-    }
-    try:
-        report = parse_json(_request(wire, request))
-    except ValueError:
-        report = None
-    if not isinstance(report, dict):
-        raise wire.broken("its report about the program is not a JSON object")
-    ending = next((each for each in _ENDINGS if each == report.get("ending")), None)
-    status, reason = report.get("status"), report.get("reason")
-    if ending is None or not isinstance(status, int) or not 0 <= status <= 255 or not isinstance(reason, str):
-        raise wire.broken("its report about the program is invalid")
-    cpu_ms, kills = report.get("cpu_ms"), report.get("oom_kills")
-    outcome = wire.outcome("out_of_memory" if kills and ending != "not_started" else ending)
-    usage = replace(outcome.usage, cpu_ms=cpu_ms if isinstance(cpu_ms, float) else None)
-    return replace(outcome, status=status, reason=reason[:MAX_MESSAGE], usage=usage)
-
-
 def _request(wire: SessionWire, message: JsonObject) -> bytes:
     wire.send(encode_line(message))
     delimiter, _, answer = wire.read_line().partition(b" ")
@@ -94,6 +67,42 @@ def _request(wire: SessionWire, message: JsonObject) -> bytes:
     wire.await_delimiters()
     wire.deliver()
     return answer
+
+
+class ProgramCalls:
+    """The consecutive programs of one sandbox."""
+
+    def __init__(self, wire: SessionWire) -> None:
+        self._wire = wire
+        self._table = ProgramTable(wire.send, wire.redactor)
+        wire.serve_programs(self._table.receive)
+
+    def call(self, plan: Plan, call: Exec) -> Outcome:
+        """Run one program. Raises ``EndedError`` if its time or the sandbox ends before it does."""
+        wire = self._wire
+        program = self._table.start(
+            ProgramRequest(
+                argv=call.argv,
+                environment=tuple((variable.name, variable.value) for variable in plan.env),
+                output_bytes=plan.stream_bytes,
+            ),
+            lambda: None,
+            on_output=wire.show,
+            progress=ProgressLines(wire.report) if call.progress else None,
+        )
+        self._table.write(program, plan.stdin, is_last=True)
+        try:
+            wire.wait(lambda: program.end is not None)
+        except EndedError as error:
+            stdout, stderr = program.captures()
+            raise EndedError(replace(error.outcome, stdout=stdout, stderr=stderr)) from None
+        end = program.end
+        assert end is not None
+        wire.deliver()
+        is_killed = end.out_of_memory and end.ending != "not_started"
+        outcome = wire.outcome("out_of_memory" if is_killed else end.ending)
+        usage = replace(outcome.usage, cpu_ms=end.cpu_ms)
+        return replace(outcome, status=end.status, reason=end.reason, usage=usage, stdout=end.stdout, stderr=end.stderr)
 
 
 class PluginCalls:
@@ -209,6 +218,7 @@ class SandboxServer:
             self._wire = SessionWire(self.sandbox, request, egress, lease.ready)
             self._cleanup.callback(self._wire.close)
             self._plugin = PluginCalls()
+            self._programs = ProgramCalls(self._wire) if isinstance(plan.invocation, Exec) else None
             self._cleanup = self._cleanup.pop_all()
 
     @property
@@ -223,7 +233,7 @@ class SandboxServer:
         outcome = self._dispatch(plan)
         # The state of a process is unknown once a child was killed.
         if outcome.ending == "out_of_memory" or self.sandbox.out_of_memory():
-            raise EndedError(self._wire.outcome("out_of_memory"))
+            raise EndedError(replace(outcome, ending="out_of_memory"))
         return outcome
 
     def _dispatch(self, plan: Plan) -> Outcome:
@@ -233,7 +243,8 @@ class SandboxServer:
             case PythonCall():
                 return call_function(self._wire, plan, plan.invocation)
             case Exec():
-                return run_program(self._wire, plan, plan.invocation)
+                assert self._programs is not None
+                return self._programs.call(plan, plan.invocation)
             case _:
                 raise TypeError(f"{plan.invocation.tag!r} calls cannot have a session")
 

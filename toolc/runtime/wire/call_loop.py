@@ -307,6 +307,7 @@ class WireLoop:
     def send(self) -> None:
         """Send as much as the stream accepts without blocking."""
         outgoing = self.conversation.outgoing
+        self.conversation.refill()
         while outgoing:
             with memoryview(outgoing) as view:
                 sent = self.sandbox.write(view)

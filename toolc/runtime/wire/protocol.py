@@ -162,12 +162,14 @@ class Conversation:
         self.outgoing += frames.encode(frames.STOP)
 
     def begin(self, delimiter: bytes, timeout_ms: int, on_progress: UpdateSink, on_output: OutputSink | None) -> None:
-        """Begin the next call of a session. Each stream belongs to it up to ``delimiter``."""
+        """Begin the next call of a session. Each stream of a function belongs to it up to ``delimiter``."""
         self._on_progress = on_progress
         limit = self._plan.profile.limits.output_bytes
         self._live = LiveTextStream(_LIVE_STREAMS.values(), limit, on_output) if on_output else None
         self._reports = 0
         self._max_reports = max_reports(timeout_ms / 1000) if isinstance(self._plan.invocation, PythonCall) else 0
+        if isinstance(self._plan.invocation, Exec):
+            return  # each program has outputs of its own
         previous = self._outputs
         self._outputs = session_outputs(self._plan, delimiter, self._redactor, self.report, self._show_text)
         for stream, old in previous.items():
@@ -186,10 +188,9 @@ class Conversation:
         self._outputs = program_outputs(self._plan, self._redactor, on_data)
 
     def send(self, data: bytes) -> None:
-        """Send more of stdin, in a session."""
+        """Add to stdin, in a session. ``refill`` sends it."""
         self._stdin = memoryview(bytes(self._stdin[self._stdin_sent :]) + data)
         self._stdin_sent = 0
-        self.refill()
 
     @property
     def sends_request_first(self) -> bool:
@@ -314,9 +315,13 @@ class Conversation:
             if output.ended:
                 self._live.end(_LIVE_STREAMS[stream])
 
-    def _show_text(self, data: bytes) -> None:
+    def show(self, stream: Stream, data: bytes) -> None:
+        """Pass on the next bytes of a stream to the listener of the call."""
         if self._live:
-            self._live.add(_LIVE_STREAMS[frames.YIELDED], data)
+            self._live.add(stream, data)
+
+    def _show_text(self, data: bytes) -> None:
+        self.show("content", data)
 
     def _widen(self, payload: bytes) -> None:
         granted = payload.decode("ascii", "replace")
@@ -342,7 +347,7 @@ class Conversation:
 def call_message(plan: Plan, timeout_ms: int, *, session: bool = False) -> bytes:
     """Return the content of the CALL frame (see ``toolc.guest.job``) for a plan and a timeout in milliseconds.
 
-    For a ``session`` it starts the process that serves the calls, which follow as lines of stdin.
+    For a ``session`` it starts the process that serves the calls, which follow on stdin.
     """
     invocation = plan.invocation
     call: JsonObject = {
@@ -375,7 +380,7 @@ def call_message(plan: Plan, timeout_ms: int, *, session: bool = False) -> bytes
     if session:
         call["session"] = True
     if isinstance(invocation, Programs):
-        call["programs"] = True
+        call["supervised"] = True
     # In JSON and back: marshal refuses or misreads values of subclasses, such as enumerations and numbers of NumPy.
     return marshal.dumps(json.loads(json.dumps(call)), MARSHAL_VERSION)
 

@@ -1,6 +1,6 @@
 """The stream of a sandbox that serves several calls.
 
-One CALL starts the process, and its end would end the process too. Each call of the session is a line of stdin.
+One CALL starts the process, and its end would end the process too. The calls of the session follow on stdin.
 The session ends when its owner closes the sandbox, and on every error: a process that was late, was cancelled, or
 wrote something without a call cannot be used again.
 """
@@ -15,11 +15,13 @@ from time import monotonic
 from typing import Final
 
 from toolc.guest.frames import ProtocolError
+from toolc.model.events import Stream
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan
-from toolc.model.result import Capture, ConnectionAttempt, Ending, Outcome
+from toolc.model.result import Capture, ConnectionAttempt, Content, Ending, Outcome
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress.broker import Broker, Egress
+from toolc.runtime.output.guest_streams import TextSink
 from toolc.runtime.output.progress import OutputSink, ProgressReporter, UpdateSink
 from toolc.runtime.wire.call_loop import (
     DELIVERY_SECONDS,
@@ -108,10 +110,13 @@ class SessionWire:
             self._start()
         self._deadline = self._started + call.timeout_ms / 1000
 
+    def serve_programs(self, on_data: TextSink) -> None:
+        """Let the process be the server of programs, whose frames ``on_data`` receives."""
+        self._conversation.begin_programs(on_data)
+
     def send(self, data: bytes) -> None:
-        """Queue more of stdin, and send as much as the stream accepts now."""
+        """Add to stdin, which ``wait`` sends."""
         self._conversation.send(data)
-        self._loop.send()
 
     def read_line(self) -> bytes:
         """Return the next line of the process's answer, unredacted. Raises ``EndedError``."""
@@ -124,6 +129,14 @@ class SessionWire:
             raise EndedError(replace(self.outcome("answered"), reply=Capture(beginning, b"", len(beginning) + 1)))
         self._end_soon()
         raise self.broken("it closed its stdout")
+
+    def show(self, stream: Stream, data: bytes) -> None:
+        """Pass on the next bytes of an output to the listener of the call."""
+        self._conversation.show(stream, data)
+
+    def report(self, percent: float | None, message: str, content: tuple[Content, ...]) -> None:
+        """Report the progress of a program."""
+        self._conversation.report(percent, message, content)
 
     def updates(self) -> ProgressReporter:
         """Return the reporter for a plugin's progress in this call."""

@@ -1,6 +1,7 @@
 """The server's side of one program, without a program."""
 
 import errno
+import fcntl
 import marshal
 import os
 from pathlib import Path
@@ -8,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from toolc.guest.job import Job
-from toolc.guest.programs.program import Program, Request
-from toolc.guest.streams import InputPipe, OutputPipe
+from toolc.guest.processes import NotStartedError
+from toolc.guest.programs.process import Request
+from toolc.guest.programs.program import Program, ProgramOutput
+from toolc.guest.streams import InputPipe
 from toolc.guest.warmup import CALL
 
 
@@ -26,11 +29,20 @@ def test_a_program_that_is_not_started_leaves_no_descriptor(terminal: str, monke
     text = f'{{"stream": 16, "timeout_ms": 1000, "directory": "", "environment": {{}}, "argv": ["true"]{terminal}}}'
     before = open_descriptors()
     with pytest.raises(BlockingIOError):
-        Program(Request(text.encode()), Job(marshal.dumps(CALL)))
+        Program(Request(text.encode()), Job(marshal.dumps(CALL)), None)
     assert open_descriptors() == before
 
 
-class EndlessOutput(OutputPipe):
+def test_a_program_of_a_session_that_is_not_started_leaves_no_descriptor() -> None:
+    exits = os.open(os.devnull, os.O_RDONLY)
+    before = open_descriptors()
+    with pytest.raises(NotStartedError, match="command not found: missing"):
+        Program(Request(b'{"stream": 16, "environment": {}, "argv": ["missing"]}'), Job(marshal.dumps(CALL)), exits)
+    assert open_descriptors() == before
+    os.close(exits)
+
+
+class EndlessOutput(ProgramOutput):
     """The output of a process in the background that always writes more."""
 
     def pump(self, out: bytearray) -> bool:
@@ -38,14 +50,15 @@ class EndlessOutput(OutputPipe):
         out += bytes(100)
         return True
 
-    def end(self, out: bytearray) -> None:
-        self.is_open = False
-
 
 def test_output_after_the_end_of_a_program_is_not_waited_for() -> None:
-    program, output, out = Program.__new__(Program), EndlessOutput(17, -1), bytearray()
+    reader, writer = os.pipe()
+    fcntl.fcntl(reader, 1031, 4096)  # F_SETPIPE_SZ
+    program, output, out = Program.__new__(Program), EndlessOutput(17, reader), bytearray()
     program.stream, program.stdin = 16, InputPipe(16, os.open(os.devnull, os.O_WRONLY))
-    program._outputs, program._last = {17: output}, {17: 1000}
+    program._outputs, program._sent, program.left = {17: output}, {17: 1000}, []
     program._timed_out, program._oom_kills, program.has_ended = False, None, False
     program._finish({"ending": "exited"}, out, limit=100_000)
-    assert (program.has_ended, output.sent) == (True, 1000)
+    assert (program.has_ended, output.sent, program.left) == (True, 5100, [reader])
+    for fd in (reader, writer):
+        os.close(fd)

@@ -9,13 +9,14 @@ import pytest
 from toolc.guest import frames
 from toolc.guest.frames import FrameReader, encode
 from toolc.model.errors import SandboxDiedError
-from toolc.model.plan import Exec, Plan, Profile
+from toolc.model.plan import Plan, Profile, PythonCall
+from toolc.model.result import Capture
 from toolc.runtime.egress.broker import Egress
-from toolc.runtime.sessions.server import run_program
+from toolc.runtime.sessions.server import call_function
 from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
 
-PLAN = Plan(profile=Profile(), invocation=Exec(argv=("true",)), call_id="c")
-ENDED = json.dumps({"ending": "exited", "status": 0, "reason": "", "oom_kills": 0, "cpu_ms": 1.5})
+CALL = PythonCall(entry="tool.py", function="run", arguments={}, files=())
+PLAN = Plan(profile=Profile(), invocation=CALL, call_id="c")
 
 Answer = Callable[[str], list[bytes]]
 """From a call's mark to the frames that the guest sends."""
@@ -90,12 +91,12 @@ def data(stream: int, text: str) -> bytes:
     return encode(frames.DATA, stream, text.encode())
 
 
-def reply(mark: str, verdict: str = ENDED) -> bytes:
-    return data(frames.REPLY, f"{mark} {verdict}\n")
+def reply(mark: str) -> bytes:
+    return data(frames.REPLY, f"{mark} {{}}\n")
 
 
 def marks(mark: str) -> list[bytes]:
-    return [data(stream, f"\0{mark}\0") for stream in (frames.STDOUT, frames.STDERR)]
+    return [data(stream, f"\0{mark}\0") for stream in (frames.STDOUT, frames.STDERR, frames.YIELDED)]
 
 
 def test_output_after_the_answer_belongs_to_the_same_call() -> None:
@@ -103,47 +104,31 @@ def test_output_after_the_answer_belongs_to_the_same_call() -> None:
         return [reply(mark), *marks(mark)[1:], data(frames.STDOUT, "late"), marks(mark)[0]]
 
     with session(late) as wire:
-        outcome = run_program(wire, PLAN, Exec(argv=("true",)))
-    assert (outcome.ending, outcome.status, outcome.stdout.text()) == ("exited", 0, "late")
-    assert outcome.usage.cpu_ms == 1.5
+        outcome = call_function(wire, PLAN, CALL)
+    assert (outcome.ending, outcome.reply, outcome.stdout.text()) == ("answered", Capture(b"{}\n", b"", 3), "late")
 
 
-@pytest.mark.parametrize(
-    ("verdict", "reason"),
-    [
-        ("{", "its report about the program is not a JSON object"),
-        ("[]", "its report about the program is not a JSON object"),
-        ("{}", "its report about the program is invalid"),
-        (ENDED.replace('"exited"', '"cancelled"'), "its report about the program is invalid"),
-        (ENDED.replace('"exited"', "[]"), "its report about the program is invalid"),
-        (ENDED.replace('"status": 0', '"status": "0"'), "its report about the program is invalid"),
-        (ENDED.replace('"status": 0', '"status": 256'), "its report about the program is invalid"),
-    ],
-)
-def test_an_invalid_answer_ends_the_session(verdict: str, reason: str) -> None:
-    with session(lambda mark: [reply(mark, verdict), *marks(mark)]) as wire, pytest.raises(EndedError) as raised:
-        run_program(wire, PLAN, Exec(argv=("true",)))
-    assert (raised.value.outcome.ending, raised.value.outcome.reason) == ("broken", reason)
-
-
-def test_a_long_reason_is_cut() -> None:
-    verdict = json.dumps({"ending": "not_started", "status": 127, "reason": "x" * 5000})
-    with session(lambda mark: [reply(mark, verdict), *marks(mark)]) as wire:
-        assert run_program(wire, PLAN, Exec(argv=("true",))).reason == "x" * 1000
+def test_the_answer_of_another_call_ends_the_session() -> None:
+    with session(lambda mark: [reply("0" * 32), *marks(mark)]) as wire, pytest.raises(EndedError) as raised:
+        call_function(wire, PLAN, CALL)
+    assert (raised.value.outcome.ending, raised.value.outcome.reason) == (
+        "broken",
+        "it answered a call that was not made",
+    )
 
 
 def test_a_missing_delimiter_is_a_timeout() -> None:
     with session(lambda mark: [reply(mark)], timeout_ms=200) as wire, pytest.raises(EndedError) as raised:
-        run_program(wire, PLAN, Exec(argv=("true",)))
+        call_function(wire, PLAN, CALL)
     assert raised.value.outcome.ending == "timed_out"
 
 
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (data(frames.YIELDED, "x"), "it sent output on stream 5, which is not open"),
+        (data(frames.STDIN, "x"), "it sent output on stream 1, which is not open"),
         (encode(frames.DATA, frames.STDOUT), "it sent an empty frame on stream 2"),
-        (encode(frames.PROGRESS, 0, b"{}"), "it sent a frame of type 7 on stream 0, which it must not send"),
+        (encode(frames.READY, 0, b"{}"), "it sent a frame of type 1 on stream 0, which it must not send"),
         (encode(frames.WINDOW, frames.STDIN, b"9999999"), "it acknowledged stdin that was not sent"),
         (encode(frames.EXIT, 0, b"{}"), "its exit report is invalid"),
         (b"\xff" * 9, "it sent an invalid frame"),
@@ -151,5 +136,5 @@ def test_a_missing_delimiter_is_a_timeout() -> None:
 )
 def test_a_protocol_violation_of_the_guest_raises(frame: bytes, message: str) -> None:
     with session(lambda mark: [frame, reply(mark), *marks(mark)]) as wire, pytest.raises(SandboxDiedError) as raised:
-        run_program(wire, PLAN, Exec(argv=("true",)))
+        call_function(wire, PLAN, CALL)
     assert str(raised.value).startswith(f"the sandbox violated the wire protocol: {message}")
