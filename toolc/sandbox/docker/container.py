@@ -17,7 +17,7 @@ from typing import Final
 from urllib.parse import quote
 
 from toolc.model.errors import raise_shortage
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
 from toolc.sandbox.docker.api_client import ApiError, Client, JsonLineStream
 from toolc.sandbox.docker.container_config import LocalImage
 from toolc.sandbox.docker.daemon import NAME_LABEL, OWNER_LABEL
@@ -133,13 +133,11 @@ def find_image(client: Client, name: str) -> LocalImage | None:
         raise
     if not isinstance(response, dict) or not isinstance(response.get("Id"), str):
         raise ApiError(f"the daemon's description of the image {name} has no id")
-    configuration = response.get("Config")
-    configuration = configuration if isinstance(configuration, dict) else {}
-    labels = configuration.get("Labels")
+    configuration = map_under(response, "Config")
     return LocalImage(
         str(response["Id"]),
         volumes(configuration.get("Volumes")),
-        ours=isinstance(labels, dict) and _is_tagged(response.get("RepoTags"), labels.get(NAME_LABEL)),
+        ours=_is_tagged(list_under(response, "RepoTags"), map_under(configuration, "Labels").get(NAME_LABEL)),
         names=content_names(response),
     )
 
@@ -206,15 +204,12 @@ class EventStream:
     def _handle(self, event: JsonValue) -> None:
         if not isinstance(event, dict):
             return
-        actor = event.get("Actor")
-        if not isinstance(actor, dict):
-            return
+        actor = map_under(event, "Actor")
         with self._lock:
             watch = self._watches.get(str(actor.get("ID")))
         if watch is None:
             return
-        attributes = actor.get("Attributes")
-        attributes = attributes if isinstance(attributes, dict) else {}
+        attributes = map_under(actor, "Attributes")
         match event.get("Action"):
             case "oom":
                 watch.out_of_memory = True
@@ -229,11 +224,9 @@ class EventStream:
                 pass
 
 
-def _is_tagged(tags: JsonValue, name: JsonValue) -> bool:
+def _is_tagged(tags: list[JsonValue], name: JsonValue) -> bool:
     """Return whether an image has the tag of toolc's image ``name``. Derived images inherit only its labels.
 
     Podman adds ``localhost/`` to the tags of images that are not from a registry.
     """
-    return isinstance(tags, list) and any(
-        str(tag).removeprefix("localhost/").startswith(f"toolc/{name}:") for tag in tags
-    )
+    return any(str(tag).removeprefix("localhost/").startswith(f"toolc/{name}:") for tag in tags)

@@ -9,7 +9,7 @@ from typing import Final
 
 from toolc.model.errors import raise_shortage
 from toolc.model.files import replace_file
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import MinIsolation
 from toolc.sandbox.base import ISOLATION
@@ -56,12 +56,9 @@ DEFAULT: Final = Runtime("runc")
 
 def runtimes(info: JsonObject) -> tuple[Runtime, ...]:
     """Return the runtimes in the response to ``GET /info``: the default first, then the others by name."""
-    default = info.get("DefaultRuntime")
-    first = default if isinstance(default, str) and default else DEFAULT.name
-    listed = info.get("Runtimes")
-    entries = dict(listed) if isinstance(listed, dict) else {}
+    first, entries = _text(info, "DefaultRuntime", "") or DEFAULT.name, map_under(info, "Runtimes")
     names = sorted({first, *entries}, key=lambda name: (name != first, name))
-    return tuple(_runtime(name, entries.get(name)) for name in names)
+    return tuple(_runtime(name, map_under(entries, name)) for name in names)
 
 
 def choose_runtime(registered: tuple[Runtime, ...], isolation: MinIsolation) -> Runtime | None:
@@ -143,9 +140,7 @@ def connect(socket_path: str) -> Daemon:
 
 def parse(client: Client, version: JsonObject, info: JsonObject) -> Daemon:
     """Parse the responses to ``GET /version`` and ``GET /info``. A limit that is missing cannot be enforced."""
-    options = info.get("SecurityOptions")
-    words = [str(option) for option in options] if isinstance(options, list) else []
-    names = {part for word in words for part in word.split(",")}
+    names = {part for option in list_under(info, "SecurityOptions") for part in str(option).split(",")}
     cpus, podman = info.get("NCPU"), "Podman" in str(version.get("Components"))
     architecture = _text(info, "Architecture", "")
     # Rootless Docker before 20.10.11 reports the limits of the machine, although it has no control groups.
@@ -187,8 +182,7 @@ def choose_version(newest: str, oldest: str) -> tuple[int, int]:
     return max(min(supported, NEWEST_API), _version(oldest))
 
 
-def _runtime(name: str, entry: JsonValue) -> Runtime:
-    described = entry if isinstance(entry, dict) else {}
+def _runtime(name: str, described: JsonObject) -> Runtime:
     # A runtime is given by the path of its program, or (since 23.0) by the name of a containerd shim.
     program = str(described.get("path") or described.get("runtimeType") or name)
     definition = " ".join(f"{key}={described[key]}" for key in sorted(described) if key != "status")

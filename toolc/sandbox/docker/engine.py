@@ -97,22 +97,23 @@ class DockerEngine:
         if reason := self.unsupported_reason(profile):
             raise InfrastructureError(reason)
         with self._daemon_for(profile) as daemon:
-            image = self._images.resolve(profile, daemon.client, self._start_plain)
             try:
-                return self._start(daemon, profile, arguments, image)
+                return self._start(daemon, profile, arguments, self._resolved(profile, daemon))
             except ApiError as error:
                 if error.status != 404 or profile.image or profile.build:
                     raise
                 # The base image was removed from the daemon: load it again.
                 self._images.forget(profile)
-            image = self._images.resolve(profile, daemon.client, self._start_plain)
-            return self._start(daemon, profile, arguments, image)
+            return self._start(daemon, profile, arguments, self._resolved(profile, daemon))
 
     def content_digests(self, profile: Profile) -> ContentDigests:
         """See ``Engine``. Raises ``InfrastructureError``."""
         with self._daemon_for(profile) as daemon:
-            image = self._images.resolve(profile, daemon.client, self._start_plain)
+            image = self._resolved(profile, daemon)
             return ContentDigests(None if profile.build else image.used, packages_of(image.local.binds))
+
+    def _resolved(self, profile: Profile, daemon: Daemon) -> ResolvedImage:
+        return self._images.resolve(profile, daemon.client, self._start_plain)
 
     @contextlib.contextmanager
     def _daemon_for(self, profile: Profile) -> Iterator[Daemon]:

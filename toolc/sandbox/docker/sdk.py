@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import quote
 
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
 from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.daemon import NAME_LABEL
 from toolc.sandbox.host.kernel import retry_transient
@@ -194,9 +194,8 @@ def onbuild_instructions(client: Client, image: str) -> tuple[str, ...]:
         except ApiError:
             return ()
     described = client.call("GET", f"/images/{quote(image)}/json", timeout=_LIST_SECONDS)
-    config = described.get("Config") if isinstance(described, dict) else None
-    found = config.get("OnBuild") if isinstance(config, dict) else None
-    return tuple(map(str, found)) if isinstance(found, list) else ()
+    config = map_under(described, "Config") if isinstance(described, dict) else {}
+    return tuple(map(str, list_under(config, "OnBuild")))
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from toolc.model.plan import Profile
 from toolc.sandbox.base import SocketStream
 from toolc.sandbox.docker.container_config import is_plain
 from toolc.sandbox.docker.daemon import Daemon
+from toolc.sandbox.host.programs import is_ready
 from toolc.sandbox.host.start_folder import StartFolder
 
 _HEADER: Final = struct.Struct(">BxxxI")
@@ -108,11 +109,9 @@ class AttachedStream(SocketStream):
         """Read the remaining stderr, until the stream ends or for this long; nothing once closed."""
         if self.fileno() < 0:
             return
-        poll = select.poll()
-        poll.register(self.fileno(), select.POLLIN)
         deadline = time.monotonic() + seconds
         while self.read() != b"" and (left := deadline - time.monotonic()) > 0:
-            poll.poll(left * 1000)
+            is_ready(self.fileno(), left)
 
     def error_output(self) -> str:
         """Return the beginning of the guest's stderr, at most 4 KiB."""

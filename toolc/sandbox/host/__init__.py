@@ -12,6 +12,7 @@ library only.
 - ``mounts``: detached mounts with flags and mapped ids; mount namespaces of threads.
 - ``owner``: ``Owner``: the process of a sandbox, and whether it is dead; runtime folders. Start reading here. Public:
   ``directories``, ``shared_directory``.
+- ``programs``: starts toolc's own programs; waits for descriptors.
 - ``start_folder``: ``StartFolder``: the links and files that the mounts of a container refer to.
 - ``store``: unpacked images, packages and notes on disk: folder, locks, removal. Public: ``scratch_folders``.
 - ``store_sweep``: removes unfinished entries of the store. Public: ``remove``.

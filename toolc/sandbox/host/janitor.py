@@ -9,14 +9,13 @@ starts. If both were killed, the next process of this user removes what dead own
 import contextlib
 import json
 import os
-import select
 import sys
 import threading
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.host.owner import Owner, dead_directories
+from toolc.sandbox.host.programs import is_ready, start_program
 
 
 def register(kind: str, *arguments: str) -> None:
@@ -61,22 +60,11 @@ class _State:
         self.lock, self.removals, self.pipe, self.pid = threading.Lock(), [], -1, -1
 
     def _start(self) -> None:
-        script = Path(__file__).with_name("janitor_process.py")
         directory = str(Owner.current().directory())
         _remove_empty_directories()
         read, write = os.pipe()
         try:
-            self.pid = os.posix_spawn(
-                sys.executable,
-                [sys.executable, "-I", "-S", str(script), directory],
-                {"PATH": os.environ.get("PATH", os.defpath)},
-                file_actions=[
-                    (os.POSIX_SPAWN_DUP2, read, 0),
-                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-                    (os.POSIX_SPAWN_DUP2, 1, 2),
-                ],
-                setsid=True,
-            )
+            self.pid = start_program("janitor_process.py", directory, read)
         except OSError as error:
             os.close(write)
             raise InfrastructureError(f"cannot start {sys.executable} for cleaning up: {error.strerror}") from error
@@ -105,10 +93,8 @@ def _remove_empty_directories() -> None:
 
 
 def _is_broken(pipe: int) -> bool:
-    """Return whether the other end is closed, by poll(2)."""
-    poller = select.poll()
-    poller.register(pipe, 0)
-    return bool(poller.poll(0))
+    """Return whether the other end is closed."""
+    return is_ready(pipe, events=0)
 
 
 _STATE = _State()

@@ -7,19 +7,17 @@ with this process or ``close``.
 import array
 import contextlib
 import os
-import select
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from toolc.model.errors import InfrastructureError, raise_shortage
 from toolc.model.plan import Mount
 from toolc.sandbox.host.mount_helper_process import OK
 from toolc.sandbox.host.mounts import open_workspace
+from toolc.sandbox.host.programs import is_ready, start_program
 
 SECONDS: Final = 5.0
 """The maximum time of one request, including the start of the helper, in seconds.
@@ -85,7 +83,8 @@ class MountHelper:
             raise_shortage(error)
             response = f"the mount helper does not answer: {error}"
         if response != OK:
-            self.has_failed = self.has_failed or not _has_ended(descriptors[0])
+            # A descriptor of a process is ready when the process has ended.
+            self.has_failed = self.has_failed or not is_ready(descriptors[0])
             raise InfrastructureError(f"the workspace cannot be mounted in a waiting sandbox: {response}")
 
     def _ask(self, descriptors: Sequence[int]) -> str:
@@ -110,18 +109,7 @@ class MountHelper:
         with theirs, contextlib.ExitStack() as undo:
             undo.callback(ours.close)
             ours.settimeout(SECONDS)
-            script = Path(__file__).with_name("mount_helper_process.py")
-            self._pid = os.posix_spawn(
-                sys.executable,
-                [sys.executable, "-I", "-S", str(script), str(os.getpid())],
-                {},
-                file_actions=[
-                    (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
-                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-                    (os.POSIX_SPAWN_DUP2, 1, 2),
-                ],
-                setsid=True,
-            )
+            self._pid = start_program("mount_helper_process.py", str(os.getpid()), theirs.fileno())
             undo.pop_all()
         self._socket, self._owner = ours, os.getpid()
         return ours
@@ -134,10 +122,3 @@ class MountHelper:
                 os.kill(self._pid, signal.SIGKILL)
                 os.waitpid(self._pid, 0)
         self._socket, self._pid = None, -1
-
-
-def _has_ended(process: int) -> bool:
-    """Return whether the process of a pidfd has ended."""
-    poll = select.poll()
-    poll.register(process, select.POLLIN)
-    return bool(poll.poll(0))

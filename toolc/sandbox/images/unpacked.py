@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from toolc.model.errors import InfrastructureError
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, list_under, map_under
 from toolc.sandbox.common_config import FILES, RUNTIME, SITE
 from toolc.sandbox.host import store
 from toolc.sandbox.images.archive import Archive, ArchiveImage, open_archive
@@ -64,13 +64,11 @@ def fill(folder: Path, archive: Archive, image: ArchiveImage) -> None:
     # Regardless of the umask: the tool is another user than the creator of these files.
     root.chmod(0o755)
     tree = archive.unpack(image, root)
-    configuration = image.configuration.get("config")
-    described = configuration if isinstance(configuration, dict) else {}
+    described = map_under(image.configuration, "config")
     # Without a mounted workspace, /workspace is a folder of the read-only root.
     writable = [path for path in volumes(described.get("Volumes")) if path != "/workspace"]
     _prepare_root(root, writable)
-    environment = described.get("Env")
-    words = [str(word) for word in environment] if isinstance(environment, list) else []
+    words = map(str, list_under(described, "Env"))
     path = next((word.removeprefix("PATH=") for word in words if word.startswith("PATH=")), None)
     note: JsonObject = {"search_path": path, "volumes": [*writable], "tree": tree}
     (folder / DESCRIPTION).write_text(json.dumps(note), encoding="utf-8")

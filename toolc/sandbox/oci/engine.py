@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TypeAlias
 
 from toolc.model.errors import InfrastructureError, raise_shortage
 from toolc.model.plan import LoopbackProxy, Profile
@@ -46,15 +46,7 @@ from toolc.sandbox.oci.root import HOST, RootSpec
 from toolc.sandbox.oci.sandbox import Launch, OciSandbox, with_stream_setup
 from toolc.sandbox.oci.user_namespace import IdMapping, SandboxUser, open_user_namespace, sandbox_user
 
-
-class _RootKey(NamedTuple):
-    """What a profile says about the root of its sandboxes."""
-
-    image: str | None
-    build: Build | None
-    requirements: tuple[str, ...]
-    base_image: str | None
-    host_programs: bool
+_RootKey: TypeAlias = tuple[str | None, Build | None, tuple[str, ...], str | None, bool]
 
 
 class OciEngine:
@@ -80,20 +72,23 @@ class OciEngine:
 
     def unsupported_reason(self, profile: Profile) -> str | None:
         """Return which demand of ``profile`` cannot be met here, and the remedy; None if all can."""
-        if profile.min_isolation != "namespace":
-            return (
-                f"the oci engine isolates by namespaces, but the tool demands min_isolation: {profile.min_isolation}; "
-                "use the docker engine with a runtime that offers it"
-            )
-        if reason := unenforced_reason(self._known_capabilities(), profile):
-            return reason
-        if profile.has_fork_server and (reason := _fork_server_obstacle(profile)):
+        if reason := self._refusal(profile):
             return reason
         try:
             _close(self._open_workspace(profile, _user_of(profile)))
             return _missing_image(profile)
         except InfrastructureError as error:
             return str(error)
+
+    def _refusal(self, profile: Profile) -> str | None:
+        """Return which demand of ``profile`` this engine cannot meet, whatever its workspace and image are."""
+        if profile.min_isolation != "namespace":
+            return (
+                f"the oci engine isolates by namespaces, but the tool demands min_isolation: {profile.min_isolation}; "
+                "use the docker engine with a runtime that offers it"
+            )
+        reason = unenforced_reason(self._known_capabilities(), profile)
+        return reason or (_fork_server_obstacle(profile) if profile.has_fork_server else None)
 
     def content_digests(self, profile: Profile) -> ContentDigests:
         """See ``Engine``. Raises ``InfrastructureError``."""
@@ -133,11 +128,7 @@ class OciEngine:
         return build_root_spec(profile, lambda root, arguments: self._start(plain, arguments, root))
 
     def _start(self, profile: Profile, arguments: Sequence[str], root: RootSpec) -> OciSandbox:
-        if profile.min_isolation != "namespace":
-            raise InfrastructureError(str(self.unsupported_reason(profile)))
-        if reason := unenforced_reason(self._known_capabilities(), profile):
-            raise InfrastructureError(reason)
-        if profile.has_fork_server and (reason := _fork_server_obstacle(profile)):
+        if reason := self._refusal(profile):
             raise InfrastructureError(reason)
         runtime = oci_probe.runtime()
         if runtime is None:
@@ -244,7 +235,8 @@ def _bundle_directory(current: BundleDirectory | None) -> BundleDirectory:
 
 
 def _root_key(profile: Profile) -> _RootKey:
-    return _RootKey(profile.image, profile.build, profile.requirements, profile.base_image, profile.host_programs)
+    """Return what a profile says about the root of its sandboxes."""
+    return profile.image, profile.build, profile.requirements, profile.base_image, profile.host_programs
 
 
 def _leftover(owner: Owner, name: str) -> Leftover:

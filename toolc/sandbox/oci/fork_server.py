@@ -16,6 +16,7 @@ from toolc.guest.frames import FrameError, FrameReader
 from toolc.model.errors import InfrastructureError, raise_shortage
 from toolc.sandbox.base import ImageUsed, SocketStream
 from toolc.sandbox.host import cgroups
+from toolc.sandbox.host.programs import is_ready
 from toolc.sandbox.oci.sandbox import CLOSE_SECONDS, KILL_SECONDS, Launch, OciSandbox, SandboxPaths
 
 SEND_SECONDS: Final = 5.0
@@ -95,9 +96,7 @@ class OciForkServer(OciSandbox):
                 left = deadline - time.monotonic()
                 if left <= 0:
                     return False
-                poll = select.poll()
-                poll.register(self.fileno(), select.POLLIN)
-                poll.poll(left * 1000)
+                is_ready(self.fileno(), left)
         return True
 
     def kill(self, number: int) -> None:
@@ -155,9 +154,7 @@ class OciForkServer(OciSandbox):
 
     def _request(self, request: bytes, *descriptors: int) -> None:
         """Send all of ``request``, which fits into the socket's buffer. Raises ``OSError``."""
-        poll = select.poll()
-        poll.register(self.fileno(), select.POLLOUT)
-        if not poll.poll(SEND_SECONDS * 1000):
+        if not is_ready(self.fileno(), SEND_SECONDS, select.POLLOUT):
             raise TimeoutError
         if descriptors:
             sent = socket.send_fds(self._socket, [request], [*descriptors], socket.MSG_NOSIGNAL)

@@ -8,7 +8,6 @@ of it in their environment.
 import hashlib
 import io
 import json
-import select
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.sandbox.base import EngineSandbox
 from toolc.sandbox.common_config import PYTHONS, RUNTIME
 from toolc.sandbox.host import store
+from toolc.sandbox.host.programs import is_ready
 from toolc.sandbox.images.unpack import LayerReader, UnpackBudget, unpack
 from toolc.sandbox.python import portable
 
@@ -93,15 +93,13 @@ def _output(sandbox: EngineSandbox, limit: int) -> bytes:
     collected = bytearray()
     deadline = time.monotonic() + SECONDS
     try:
-        poller = select.poll()
-        poller.register(sandbox.fileno(), select.POLLIN)
         while (data := sandbox.read()) != b"":
             collected += data or b""
             left = deadline - time.monotonic()
             if len(collected) > limit or left <= 0:
                 raise InfrastructureError("the image's python3 did not exit, or wrote too much; use another image")
             if data is None:
-                poller.poll(left * 1000)
+                is_ready(sandbox.fileno(), left)
         if sandbox.out_of_memory():
             raise InfrastructureError("the image's python3 ran out of memory when it was started")
     finally:

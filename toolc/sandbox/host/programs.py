@@ -1,0 +1,31 @@
+"""Start toolc's own programs beside this process, and wait for descriptors."""
+
+import os
+import select
+import sys
+from pathlib import Path
+
+
+def start_program(file: str, argument: str, stdin: int) -> int:
+    """Start a file of this folder that needs the standard library only, in a new session; return its process id.
+
+    It has ``stdin`` and no environment. Raises ``OSError``.
+    """
+    return os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-I", "-S", str(Path(__file__).with_name(file)), argument],
+        {},
+        file_actions=[
+            (os.POSIX_SPAWN_DUP2, stdin, 0),
+            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,
+    )
+
+
+def is_ready(descriptor: int, seconds: float = 0, events: int = select.POLLIN) -> bool:
+    """Return whether one of these events, an error or the end has happened, after waiting so long (poll(2))."""
+    poll = select.poll()
+    poll.register(descriptor, events)
+    return bool(poll.poll(seconds * 1000))
