@@ -4,178 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from pathlib import PurePosixPath
+from collections.abc import Mapping as Map
+from functools import cache
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model.diagnostics import spend
 from toolc.model.names import SIMILAR_NAMES, close_match
 
+_PATH: Final = Path(__file__).parent.parent / "data" / "key_hints.toml"
+
 _TOOL: Final = (
     "aliases", "annotations", "backend", "confirm", "deprecated", "description", "examples", "label", "name",
     "owner", "parameters", "providers", "result", "retry", "sandbox", "tags", "tests", "version",
 )  # fmt: skip
 _KINDS: Final = ("shell", "python", "http", "plugin", "composite", "agent")
-_PARENTS: Final = {
-    **dict.fromkeys(_KINDS, "backend"),
-    **dict.fromkeys(("argv", "script", "stdin", "interpreter", "success_exit_codes"), "backend.shell"),
-    **dict.fromkeys(("code", "function", "requirements", "preload"), "backend.python"),
-    **dict.fromkeys(("url", "method", "headers", "query", "body", "auth", "pagination"), "backend.http"),
-    **dict.fromkeys(("steps", "strategy"), "backend.composite"),
-    **dict.fromkeys(("provider", "model", "instructions", "max_turns"), "backend.agent"),
-    **dict.fromkeys(("image", "network", "env", "secrets", "workspace", "limits", "lifetime"), "sandbox"),
-    **dict.fromkeys(("timeout", "memory", "cpus", "pids"), "sandbox.limits"),
-    **dict.fromkeys(("read_only", "destructive", "idempotent", "open_world"), "annotations"),
-    **dict.fromkeys(("format", "select", "template"), "result"),
-}
 REQUIRED: Final = "a parameter is required unless it has a 'default' or 'optional: true'"
 """The hint for ``required`` in the shorthand of a parameter, which does not have this key."""
 
-_MEANT: Final = {
-    **dict.fromkeys(
-        ("inputSchema", "input_schema", "input", "inputs", "args", "arguments", "args_schema"), "write 'parameters'"
-    ),
-    **dict.fromkeys(("title", "displayName", "display_name"), "write 'label'"),
-    **dict.fromkeys(("command", "cmd", "run", "exec"), "write backend: {shell: {argv: [...]}}"),
-    **dict.fromkeys(("outputSchema", "output_schema", "returns"), "write result: {schema: ...}"),
-    **dict.fromkeys(("stdout", "output"), "write 'text'"),
-    **dict.fromkeys(("system", "system_prompt", "prompt"), "write 'instructions'"),
-    **dict.fromkeys(("max_iterations", "max_steps"), "write 'max_turns'"),
-    **dict.fromkeys(("max_completion_tokens", "max_output_tokens"), "write 'max_tokens'"),
-    **dict.fromkeys(("endpoint", "api_base"), "write 'base_url'"),
-    **dict.fromkeys(("apiKey", "auth"), "write 'api_key'"),
-    **dict.fromkeys(("desc", "doc", "docs", "docstring", "help", "summary"), "write 'description'"),
-    "id": "write 'name'",
-    "required": REQUIRED,
-}
-_SHELL: Final = "write shell: {argv: [...]} for one program, or shell: {script: ...}"
-_PYTHON: Final = "write python: {code: ...} or python: {file: NAME.py}"
-_HTTP: Final = "write http: {method: GET, url: ...}"
-_FUNCTION: Final = "write backend: {python: {file: NAME.py, function: NAME}}"
-_ONE_COMMAND: Final = "write argv: [...] for one program, or script: ... for shell code"
-_ONE_FUNCTION: Final = "write code: ... with a function, or file: NAME.py"
-_FOLDER: Final = "write workspace: ro, or rw to change files; a call can access no other folder of this machine"
 _KIND_KEY: Final = "the kind is a key: "
-_BEARER: Final = 'write bearer: "{{ secrets.TOKEN }}"'
-_BASIC: Final = 'write basic: {username: USER, password: "{{ secrets.PASSWORD }}"}'
-_KEY: Final = 'write api_key: {header: X-API-Key, value: "{{ secrets.API_KEY }}"}'
-_NO_VALUE: Final = "write {hosts: [api.example.com]}: the user who runs the tool sets the value of the secret"
-_MEANT_IN: Final = {
-    "the tool": {
-        **dict.fromkeys(("argv", "command", "cmd", "exec", "run"), "write backend: {shell: {argv: [...]}}"),
-        "script": "write backend: {shell: {script: ...}}",
-        "code": "write backend: {python: {code: ...}}",
-        **dict.fromkeys(("entry_point", "entrypoint", "file", "function", "handler", "module"), _FUNCTION),
-        **dict.fromkeys(("coroutine", "func"), _FUNCTION),
-        "runs": "write backend: {shell: {argv: [...]}}",
-        "type": "remove it: every spec declares a tool",
-        "strict": "write providers: {openai_chat: {strict: true}}",
-        "vars": "write 'vars' in the project file toolc.yaml",
-        "steps": "write backend: {composite: {strategy: sequential, steps: [...]}}",
-        "url": "write backend: {http: {url: ...}}",
-    },
-    "'backend'": {
-        **dict.fromkeys(("bash", "cmd", "command", "exec", "process", "run", "sh"), _SHELL),
-        "argv": "write shell: {argv: [...]}",
-        "script": "write shell: {script: ...}",
-        "code": "write python: {code: ...}",
-        **dict.fromkeys(("function", "preload", "py", "python3", "requirements"), _PYTHON),
-        **dict.fromkeys(("api", "https", "method", "request", "rest", "url"), _HTTP),
-        **dict.fromkeys(("kind", "type"), f"{_KIND_KEY}write e.g. shell: {{argv: [...]}}"),
-    },
-    "backend.shell": dict.fromkeys(
-        ("args", "cmd", "code", "command", "commands", "entrypoint", "exec", "run", "sh"), _ONE_COMMAND
-    ),
-    "backend.python": {
-        **dict.fromkeys(("argv", "body", "command", "inline", "script", "source"), _ONE_FUNCTION),
-        **dict.fromkeys(("filename", "module", "path"), "write file: NAME.py"),
-        **dict.fromkeys(("entry_point", "entrypoint", "handler"), "write file: NAME.py, and function: NAME"),
-        **dict.fromkeys(("dependencies", "packages", "pip"), "write requirements: [...]"),
-    },
-    "backend.http": {
-        **dict.fromkeys(("endpoint", "uri"), "write 'url'"),
-        **dict.fromkeys(("params", "query_params"), "write 'query'"),
-        **dict.fromkeys(("data", "json", "payload"), "write body: {json: ...}"),
-    },
-    "'auth'": {
-        **dict.fromkeys(("kind", "scheme", "type"), f"{_KIND_KEY}{_BEARER}"),
-        **dict.fromkeys(("access_token", "token"), _BEARER),
-        **dict.fromkeys(("login", "pass", "password", "user", "username"), _BASIC),
-        **dict.fromkeys(("apikey", "header", "in", "key", "name", "value"), _KEY),
-    },
-    "secrets": dict.fromkeys(("env", "from", "from_env", "key", "source", "value"), _NO_VALUE),
-    "sandbox": {
-        **dict.fromkeys(("environment", "envs", "variables"), "write 'env'"),
-        **dict.fromkeys(("mount", "mounts", "volume", "volumes"), _FOLDER),
-        **dict.fromkeys(("mem", "mem_limit", "ram"), "write limits: {memory: 512MiB}"),
-        "resources": "write e.g. limits: {memory: 512MiB, cpus: 1}",
-        **dict.fromkeys(("allow", "egress", "hosts"), "write network: {allow: [api.example.com:443]}"),
-    },
-    "review": {
-        "approvers": "remove it: let the code host require the reviews, and write accept_from: head; see "
-        "docs/guides/reviewing-changes.md"
-    },
-    "'tests'": {
-        **dict.fromkeys(("arguments", "input", "inputs", "parameters", "params"), "write 'args'"),
-        **dict.fromkeys(("expected", "output", "result"), "write expect: {text: ...}"),
-        **dict.fromkeys(("description", "name", "title"), "write it as a comment: a test has no name"),
-    },
-    "expect": {
-        **dict.fromkeys(("contains", "includes", "pattern", "regex"), "write matches: ... (a regular expression)"),
-        **dict.fromkeys(("equals", "result", "value"), "write text: ..., or json: ..."),
-        **dict.fromkeys(("exit_code", "exit_status", "returncode"), "write error: exit_status if the call must fail"),
-    },
-}
-"""What to write instead of a key in one kind of map, by its name in findings."""
+"""How the hints for a key such as ``type`` start, which explain the other unknown keys."""
 
-_KIND_FORMS: Final = {
-    "shell": "shell: {argv: [...]}", "bash": "shell: {script: ...}", "command": "shell: {argv: [...]}",
-    "python": "python: {file: NAME.py}", "function": "python: {file: NAME.py}",
-    "http": "http: {method: GET, url: ...}", "rest": "http: {method: GET, url: ...}",
-    "plugin": "plugin: {command: [...]}",
-    "basic": 'basic: {username: USER, password: "{{ secrets.PASSWORD }}"}',
-    "api_key": 'api_key: {header: X-API-Key, value: "{{ secrets.API_KEY }}"}',
-    "apikey": 'api_key: {header: X-API-Key, value: "{{ secrets.API_KEY }}"}',
-    "oauth2": "oauth2: {token_url: ..., client_id: ..., client_secret: ...}",
-}  # fmt: skip
-"""What to write for a kind that is written as the value of ``type``."""
-
-_FORMS: Final = {
-    "'backend'": "write e.g. backend: {shell: {argv: [wc, -w]}}",
-    "'shell'": "write shell: {argv: [...]}, or shell: {script: ...}",
-    "'http'": "write http: {method: GET, url: ...}",
-    "'python'": "write python: {file: NAME.py}",
-    "'network'": "write network: {allow: [api.example.com:443]}",
-    "'limits'": "write e.g. limits: {timeout: 30s}",
-    "'secrets'": "write secrets: {TOKEN: {hosts: [api.example.com]}}",
-    "'auth'": 'write auth: {bearer: "{{ secrets.TOKEN }}"}',
-    "'body'": "write body: {json: ...}",
-    "'headers'": "write headers: {NAME: value}",
-    "'query'": "write query: {NAME: value}",
-    "'parameters'": 'write one key for each: {path: {type: string, description: "..."}}',
-    "'annotations'": "write e.g. annotations: {read_only: true}",
-    "'env'": "write env: {NAME: value}",
-    "'expect'": 'write expect: {text: "..."}',
-    "'composite'": "write composite: {strategy: sequential, steps: [...]}",
-    "'strategy'": "add strategy: sequential, if the steps run one after the other",
-    "'id'": "add id: NAME, by which other steps name this one",
-}
 OPENAI: Final = (
     "this is a function definition for OpenAI: write 'toolc: 1', then name, description and parameters at the top, "
     "and add a backend"
 )
 """The hint for a definition in the form of OpenAI's API."""
-_WORKSPACE: Final = {
-    **dict.fromkeys(("read", "readonly", "r"), "ro"),
-    **dict.fromkeys(("readwrite", "write", "w"), "rw"),
-    **dict.fromkeys(("false", "no", "off"), "none"),
-}
-_TRUTH: Final = {
-    **dict.fromkeys(("yes", "y", "on", "1"), "true"),
-    **dict.fromkeys(("no", "n", "off", "0"), "false"),
-    "true": "true",
-    "false": "false",
-}
 _ITEM_KEYS: Final = frozenset({"args", "expect", "files", *_TOOL})
 _MAX_LISTED: Final = 100
 """The maximum number of names that a message lists. A longer list would hide the message."""
@@ -184,11 +39,28 @@ _ITEM: Final = re.compile(r"\"[^\"]*\"|[^ ]+")
 _STRANGE_SPACE: Final = re.compile(r"[^\S \t]")
 
 
+@cache
+def _tables() -> Map[str, Map[str, str]]:
+    import tomli  # lazy: +8 ms; only mistakes need it
+
+    tables = tomli.loads(_PATH.read_text(encoding="utf-8"))
+    tables |= tables.pop("in")
+    return {
+        name: {mistake: hint for mistakes, hint in table.items() for mistake in mistakes.split()}
+        for name, table in tables.items()
+    }
+
+
+def _hints(table: str) -> Map[str, str]:
+    """Return what to write instead of each mistake of a table in ``key_hints.toml``; empty if it has no such table."""
+    return _tables().get(table, {})
+
+
 def missing_key(key: str, node: Mapping) -> str:
     """Return a hint for a map that lacks ``key``."""
     if key == "toolc":
         return foreign_format(node) or "a spec starts with 'toolc: 1'"
-    return _FORMS.get(f"'{key}'") or f"add '{key}'"
+    return _hints("forms").get(f"'{key}'") or f"add '{key}'"
 
 
 def replaced_keys(node: Mapping, what: str) -> list[str]:
@@ -197,9 +69,9 @@ def replaced_keys(node: Mapping, what: str) -> list[str]:
     return [meant[entry.key] for entry in node.entries if entry.key in meant]
 
 
-def _meant_in(what: str) -> dict[str, str]:
+def _meant_in(what: str) -> Map[str, str]:
     """Return what to write instead of keys of the map ``what``, such as ``'tests'[0]`` or ``secrets.TOKEN``."""
-    return _MEANT_IN.get("secrets" if what.startswith("secrets.") else what.partition("[")[0], {})
+    return _hints("secrets" if what.startswith("secrets.") else what.partition("[")[0])
 
 
 def explanation(unknown: list[MappingEntry], what: str) -> MappingEntry | None:
@@ -217,14 +89,14 @@ def unknown_key(key: str, what: str, known: Collection[str], path: str, value: N
         return f"U+{ord(space[0]):04X} in it looks like a space but is not one"
     if meant := _meant_in(what).get(key):
         kind = str(value.value).lower() if isinstance(value, Scalar) else ""
-        has_form = meant.startswith(_KIND_KEY) and kind in _KIND_FORMS
-        return f"{_KIND_KEY}write {_KIND_FORMS[kind]}" if has_form else meant
+        form = _hints("kinds").get(kind) if meant.startswith(_KIND_KEY) else None
+        return f"{_KIND_KEY}write {form}" if form else meant
     if close_match(key, known, 0.8):
         return ""
-    if key in _MEANT and _names(_MEANT[key], known):
-        return _MEANT[key]
-    if key in _PARENTS:
-        return f"in a tool, '{key}' belongs under {_PARENTS[key]}"
+    if (meant := _hints("anywhere").get(key)) and _names(meant, known):
+        return meant
+    if parent := _hints("parents").get(key):
+        return f"in a tool, '{key}' belongs under {parent}"
     if key in _TOOL and PurePosixPath(path).stem != "toolc":
         where = "above the first [table]" if path.lower().endswith(".toml") else "indented like its 'name'"
         return f"'{key}' is a key of the tool: write it {where}"
@@ -233,7 +105,7 @@ def unknown_key(key: str, what: str, known: Collection[str], path: str, value: N
 
 def is_key_of(key: str, parent: str) -> bool:
     """Return whether a key belongs to the map ``parent`` of a tool, such as ``backend.shell``."""
-    return _PARENTS.get(key) == parent or (key == "file" and parent in {"backend.shell", "backend.python"})
+    return _hints("parents").get(key) == parent or (key == "file" and parent in {"backend.shell", "backend.python"})
 
 
 def has_misspelled_key(node: Mapping, key: str) -> bool:
@@ -241,7 +113,7 @@ def has_misspelled_key(node: Mapping, key: str) -> bool:
     if node.entry(key):
         return False
     others = [entry.key for entry in node.entries if entry.key not in _TOOL]
-    return bool(close_match(key, others)) or any(_MEANT.get(name) == f"write '{key}'" for name in others)
+    return bool(close_match(key, others)) or any(_hints("anywhere").get(name) == f"write '{key}'" for name in others)
 
 
 def _names(hint: str, known: Collection[str]) -> bool:
@@ -258,7 +130,7 @@ def value_hint(node: Node, what: str, expected: str) -> str:
 def _scalar_hint(node: Scalar, what: str, expected: str) -> str:
     match node.value:
         case value if what == "'workspace'":
-            meant = _WORKSPACE.get(re.sub(r"[^a-z]", "", str(value).lower()))
+            meant = _hints("workspace").get(re.sub(r"[^a-z]", "", str(value).lower()))
             return f"write {meant}" if meant else "write ro to let a call read the files, rw to let it change them"
         case None if expected == "a map":
             empty = "; write parameters: {} for a tool without parameters" if what == "'parameters'" else ""
@@ -266,17 +138,17 @@ def _scalar_hint(node: Scalar, what: str, expected: str) -> str:
         case None:
             return "give it a value, or remove the key"
         case value if expected == "true or false":
-            meant = _TRUTH.get(str(value).lower())
+            meant = _hints("truth").get(str(value).lower())
             return f"write {meant}" if meant else ""
         case str() as text if expected == "a list" and _ITEMS.fullmatch(text):
             items = ", ".join(_ITEM.findall(text))
             return f"write a list: [{items}]"
         case str() as text if what == "'python'":
-            return "write python: {code: ...}" if "\n" in text or "def " in text else _FORMS[what]
+            return "write python: {code: ...}" if "\n" in text or "def " in text else _hints("forms")[what]
         case _ if expected == "a list":
             return "write a list: [one, two], or a line '- one' for each"
         case _:
-            return _FORMS.get(what, "") if expected == "a map" else ""
+            return _hints("forms").get(what, "") if expected == "a map" else ""
 
 
 def _structure_hint(node: Mapping | Sequence, what: str, expected: str) -> str:
@@ -297,7 +169,7 @@ def _structure_hint(node: Mapping | Sequence, what: str, expected: str) -> str:
             name, _, value = text.partition("=")
             return f"write env: {{{name:.80}: {value:.80}}}"
         case _:
-            return _FORMS.get(what, "") if expected == "a map" else ""
+            return _hints("forms").get(what, "") if expected == "a map" else ""
 
 
 def _names_items(entries: Iterable[MappingEntry]) -> bool:
