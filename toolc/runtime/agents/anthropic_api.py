@@ -12,7 +12,7 @@ from toolc.model.spec.composed_backends import AgentBackend
 from toolc.providers import load_provider
 from toolc.providers.base import Provider
 from toolc.providers.calls import members
-from toolc.runtime.agents.model import ModelResponse, Post, Stop, failed_status, normalise_ids, token_count, unreadable
+from toolc.runtime.agents.model import ModelResponse, Post, Stop, normalise_ids, token_count, unreadable
 from toolc.runtime.agents.network import KEY_PLACEHOLDER, failed_request
 
 _STOPS: Final[dict[object, Stop]] = {
@@ -68,9 +68,6 @@ class AnthropicApi:
 def _post(client: anthropic.Anthropic, body: JsonObject) -> bytes:
     try:
         return client.post("/v1/messages", cast_to=httpx2.Response, body=body).content
-    except anthropic.APIStatusError as error:
-        response = error.response
-        raise failed_status(response.status_code, response.content, response.headers.get("retry-after")) from None
     except anthropic.APIConnectionError as error:
         raise failed_request(error) from None
 

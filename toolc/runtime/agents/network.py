@@ -18,7 +18,7 @@ from toolc.model.json_schema import parse_json
 from toolc.model.result import ConnectionAttempt
 from toolc.model.spec.sandbox import Destination
 from toolc.model.text import render_size
-from toolc.runtime.agents.model import ModelError
+from toolc.runtime.agents.model import ModelError, failed_status
 from toolc.runtime.cancellation import Deadline, InterruptedWaitError
 from toolc.runtime.egress.broker import EXPIRY_SECONDS, Broker, Egress
 from toolc.runtime.egress.transport import ConnectionRequest, RefusedError
@@ -34,9 +34,8 @@ The host holds it in memory.
 KEY_PLACEHOLDER: Final = "toolc-puts-the-key-in"
 """The placeholder that an SDK receives instead of a key. It never leaves this process."""
 
-_EXPECTED: Final = (InterruptedWaitError, OSError, RefusedError, ResponseError)
+_EXPECTED: Final = (InterruptedWaitError, ModelError, OSError, RefusedError, ResponseError)
 _REQUEST_HEADERS: Final = frozenset({b"accept", b"anthropic-version"})
-_RESPONSE_HEADERS: Final = frozenset({"content-type", "retry-after"})
 
 
 class EgressTransport(httpx2.BaseTransport):
@@ -70,7 +69,7 @@ class EgressTransport(httpx2.BaseTransport):
         return self._broker.attempts()
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request and return its complete response.
+        """Send a request and return its complete response, which is a success.
 
         Raises ``httpx2.TransportError``, the only error that all SDKs handle; its cause is the original error.
         """
@@ -110,9 +109,10 @@ class EgressTransport(httpx2.BaseTransport):
         fields = response.fields
         if fields.get("content-encoding", "identity").lower() != "identity":
             raise RefusedError("the response is compressed, which the request did not allow", "network")
-        kept = [(name.encode(), value.encode("latin-1")) for name, value in fields.items() if name in _RESPONSE_HEADERS]
-        headers = [(name, self._redact(value)) for name, value in kept]
-        return httpx2.Response(response.status, headers=headers, content=self._redact(bytes(data)))
+        content = self._redact(bytes(data))
+        if not 200 <= response.status < 300:
+            raise failed_status(response.status, content, fields.get("retry-after"))
+        return httpx2.Response(response.status, content=content)
 
     def _connection(self, sent: httpx2.Request) -> ConnectionRequest:
         """Return the connection for a request of the SDK, of whose headers only those in the list are sent."""
@@ -212,8 +212,8 @@ def failed_request(error: BaseException) -> BaseException:
     match cause.__cause__ if isinstance(cause, httpx2.TransportError) else None:
         case None:
             return cause or error
-        case InterruptedWaitError() as interruption:
-            return interruption
+        case InterruptedWaitError() | ModelError() as reason:
+            return reason
         case RefusedError(kind="denied", remedy=remedy) as refused:
             hint = f"; to allow it, add {remedy} to sandbox.network.allow" if remedy else ""
             return ModelError("denied", f"the model's API cannot be reached: {refused}{hint}")

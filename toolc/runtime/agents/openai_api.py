@@ -14,7 +14,7 @@ from toolc.model.template import as_text
 from toolc.providers import load_provider
 from toolc.providers.base import Provider
 from toolc.providers.calls import members
-from toolc.runtime.agents.model import ModelResponse, Post, Stop, failed_status, normalise_ids, token_count, unreadable
+from toolc.runtime.agents.model import ModelResponse, Post, Stop, normalise_ids, token_count, unreadable
 from toolc.runtime.agents.network import KEY_PLACEHOLDER, failed_request
 
 _STOPS: Final[dict[object, Stop]] = {"length": "length", "content_filter": "refusal"}
@@ -145,9 +145,6 @@ def _open(path: str, url: str, http: httpx2.Client) -> Post:
 def _post(client: openai.OpenAI, path: str, body: JsonObject) -> bytes:
     try:
         return client.post(path, cast_to=httpx2.Response, body=body).content
-    except openai.APIStatusError as error:
-        response = error.response
-        raise failed_status(response.status_code, response.content, response.headers.get("retry-after")) from None
     except openai.APIConnectionError as error:
         raise failed_request(error) from None
 

@@ -14,7 +14,7 @@ from toolc.model.call import Allow, BoundCall
 from toolc.model.errors import UsageError, raise_shortage
 from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.lock_file import LockError
-from toolc.model.plan import NO_LIMIT, Plan, Profile, Programs
+from toolc.model.plan import Plan, Programs
 from toolc.model.registry import RegisteredTool
 from toolc.model.spec.code_backends import Argv, File, PluginBackend, PythonBackend, Script, ShellBackend
 from toolc.model.spec.sandbox import Limits, SandboxSpec
@@ -24,12 +24,18 @@ from toolc.runtime.call_details import Timing, identity
 from toolc.runtime.egress.broker import Egress
 from toolc.runtime.execution.admission import check_admission
 from toolc.runtime.execution.batch import new_call_id
-from toolc.runtime.pool.pool import Lease
-from toolc.runtime.sandboxed.options import CallOptions, approve_image, guest_arguments, limit_ms, profile_of
+from toolc.runtime.sandboxed.options import (
+    CallOptions,
+    growth_limit,
+    guest_arguments,
+    lease_sandbox,
+    limit_ms,
+    profile_of,
+    select_approved,
+)
 from toolc.runtime.secrets.redaction import Redactor, expose_secrets, secrets_of
 from toolc.runtime.sessions.sandbox import SandboxSession
 from toolc.runtime.workspace.busy import require_free
-from toolc.sandbox.selection import EngineSelection
 
 PROFILE_NAME: Final = "sandbox"
 """The name of the tool in messages about a profile."""
@@ -128,38 +134,27 @@ def _started(spec: ToolSpec, options: CallOptions, details: JsonObject) -> OpenS
     if profile.workspace is not None:
         require_free(profile.workspace)
     secrets = secrets_of(spec, options.reveal)
-    reviewed = profile.limits.workspace_bytes
     plan = Plan(
         profile=profile,
         invocation=Programs(files=_files(spec)),
         call_id=new_call_id(),
         env=environment(spec.sandbox, ""),
         allow=spec.sandbox.network.allow,
-        growth_bytes=min(options.workspace_growth_bytes, NO_LIMIT if reviewed is None else reviewed),
+        growth_bytes=growth_limit(profile, options),
     )
     plan = expose_secrets(plan, spec, secrets)
     timing.lap("plan")
-    selection = options.select_engine(profile)
-    if options.lock is not None:
-        approve_image(spec, profile, selection.engine, options.lock)
+    selection = select_approved(spec, profile, options)
     timing.lap("choose")
     with secrets.redactor.errors():
         words = guest_arguments(has_network=bool(plan.allow))
-        start = partial(_start, spec.name, selection, options, words)
+        start = partial(lease_sandbox, spec, selection.engine, options, words)
         session = SandboxSession(plan, start, Egress(redactor=secrets.redactor), timing)
     details |= {"engine": selection.engine.name}
     if selection.unenforced:
         details["unenforced"] = [*selection.unenforced]
     details["timing_ms"] = timing.to_json()
     return OpenSandbox(session, profile.limits, limit_ms(spec, options), secrets.redactor, details)
-
-
-def _start(
-    name: str, selection: EngineSelection, options: CallOptions, words: tuple[str, ...], profile: Profile
-) -> Lease:
-    if options.pool is None:
-        return Lease(selection.engine.start(profile, words), profile)
-    return options.pool.lease(name, selection.engine, profile, words, None)
 
 
 def _files(spec: ToolSpec) -> tuple[File, ...]:

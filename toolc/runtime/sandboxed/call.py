@@ -37,7 +37,7 @@ from toolc.model.call import BoundCall
 from toolc.model.errors import UsageError, raise_shortage
 from toolc.model.http_plan import HttpCall, ResponseHandling
 from toolc.model.json_schema import JsonObject
-from toolc.model.plan import NO_LIMIT, LoopbackProxy, Mount, Plan, PluginCall, Profile, PythonCall
+from toolc.model.plan import LoopbackProxy, Mount, Plan, PluginCall, Profile, PythonCall
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import Capture, ConnectionAttempt, Outcome, Text, ToolFailure, ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind, File, PluginBackend, PythonBackend, ShellBackend
@@ -60,11 +60,13 @@ from toolc.runtime.pool.pool import Lease
 from toolc.runtime.sandboxed.failure_hints import explain_failure
 from toolc.runtime.sandboxed.options import (
     CallOptions,
-    approve_image,
+    growth_limit,
     guest_arguments,
+    lease_sandbox,
     limit_ms,
     preload_of,
     profile_of,
+    select_approved,
 )
 from toolc.runtime.sandboxed.result_files import paths_to_return, with_files
 from toolc.runtime.secrets.redaction import CallSecrets, expose_secrets, redact_result, secrets_of
@@ -188,22 +190,19 @@ class SandboxedCall:
         if spec.sandbox.lifetime == "fork":
             profile = replace(profile, has_fork_server=True)
         plan = load_backend(spec.backend.tag).plan(spec.backend, bound, profile)
-        reviewed = profile.limits.workspace_bytes
         plan = replace(
             plan,
             allow=plan.allow or spec.sandbox.network.allow,
             keep_bytes=STORED_STREAM_BYTES if options.result_store else 0,
-            growth_bytes=min(options.workspace_growth_bytes, NO_LIMIT if reviewed is None else reviewed),
+            growth_bytes=growth_limit(profile, options),
         )
         secrets = secrets_of(spec, options.reveal)
         if spec.sandbox.secrets:
             plan = expose_secrets(plan, spec, secrets)
         plan, requests = prepare_http_call(plan, secrets, spec.sandbox.secrets)
         timing.lap("plan")
-        selection = options.select_engine(profile)
+        selection = select_approved(spec, profile, options)
         timing.lap("choose")
-        if options.lock is not None:
-            approve_image(spec, profile, selection.engine, options.lock)
         return cls(
             tool=tool,
             bound=bound,
@@ -264,7 +263,7 @@ class SandboxedCall:
     def _start(
         self, words: tuple[str, ...], transaction: Transaction | None, cancellation: Cancellation, profile: Profile
     ) -> Lease:
-        engine, pool = self.selection.engine, self.options.pool
+        engine = self.selection.engine
         if transaction:
             sandbox, profile = transaction.start(engine, profile, words)
             return Lease(sandbox, profile)
@@ -273,9 +272,7 @@ class SandboxedCall:
             if isinstance(engine, PoolEngine):
                 return Lease(server, profile, is_current=partial(engine.is_current, profile, server))
             return Lease(server, profile)
-        if pool is None:
-            return Lease(engine.start(profile, words), profile)
-        return pool.lease(self.tool.spec.name, engine, profile, words, cancellation)
+        return lease_sandbox(self.tool.spec, engine, self.options, words, profile, cancellation)
 
     def _run(self, start: Start, context: CallContext, timeout_ms: int) -> tuple[Outcome, JsonObject]:
         """Run the plan. Return its outcome and the ``details`` of the sandbox."""

@@ -15,8 +15,9 @@ from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBa
 from toolc.model.spec.sandbox import Limits, SandboxSpec
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import Policy
+from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.output.result_store import ResultStore
-from toolc.runtime.pool.pool import ExecutorPool
+from toolc.runtime.pool.pool import ExecutorPool, Lease
 from toolc.runtime.secrets.redaction import Reveal, no_secrets
 from toolc.runtime.sessions.pool import Sessions
 from toolc.runtime.workspace.growth import is_bounded
@@ -117,6 +118,34 @@ def guest_arguments(
 def preload_of(tool: ToolSpec) -> tuple[str, ...] | None:
     """Return the modules to import before a call of ``tool``; None if it is not a Python tool."""
     return tool.backend.preload if isinstance(tool.backend, PythonBackend) else None
+
+
+def select_approved(tool: ToolSpec, profile: Profile, options: CallOptions) -> EngineSelection:
+    """Return the engine for ``profile``. Raises ``LockError`` if the lock does not approve the image that it has."""
+    selection = options.select_engine(profile)
+    if options.lock is not None:
+        approve_image(tool, profile, selection.engine, options.lock)
+    return selection
+
+
+def growth_limit(profile: Profile, options: CallOptions) -> int:
+    """Return by how much a call may grow its workspace: the user's limit, or the reviewed one if that is less."""
+    reviewed = profile.limits.workspace_bytes
+    return options.workspace_growth_bytes if reviewed is None else min(options.workspace_growth_bytes, reviewed)
+
+
+def lease_sandbox(
+    tool: ToolSpec,
+    engine: Engine,
+    options: CallOptions,
+    words: tuple[str, ...],
+    profile: Profile,
+    cancellation: Cancellation | None = None,
+) -> Lease:
+    """Return a sandbox with the arguments ``words``: a waiting one of the pool, or a new one."""
+    if options.pool is None:
+        return Lease(engine.start(profile, words), profile)
+    return options.pool.lease(tool.name, engine, profile, words, cancellation)
 
 
 def _unbounded_limits(sandbox: SandboxSpec, workspace: Mount | None) -> Limits:
