@@ -103,9 +103,9 @@ def test_a_retry_after_beyond_the_limit_ends_the_call(seconds: str, tmp_path: Pa
     [
         (b"<html>busy</html>", "it is not JSON (line 1 column 1: Expecting value): <html>busy</html>"),
         (b"", "it is not JSON (line 1 column 1: Expecting value): nothing"),
-        (b"x" * 9999, f"it is not JSON (line 1 column 1: Expecting value): {'x' * MAX_QUOTED}…"),
+        (b"x" * 9999, f"it is not JSON (line 1 column 1: Expecting value): {'x' * (MAX_QUOTED - 1)}…"),
         (b"[1]", "it is not a JSON object: [1]"),
-        (b"[" * 99_999, "it is not JSON (it is nested too deeply): " + "[" * MAX_QUOTED + "…"),
+        (b"[" * 99_999, "it is not JSON (it is nested too deeply): " + "[" * (MAX_QUOTED - 1) + "…"),
         (b"{}", "it has no {what}"),
         (b'{"choices": [], "content": "x"}', "it has no {what}"),
         (b'{"choices": [{"message": "x"}], "content": null}', "it has no {what}"),
@@ -186,7 +186,7 @@ def test_endless_answers_end_at_the_limit(tmp_path: Path) -> None:
 
     assert failed(tmp_path, endless) == (
         "network",
-        f"no response from the model's API: the response has more than {MAX_RESPONSE >> 20} MiB",
+        f"no response from the model's API: the response has more than {MAX_RESPONSE >> 20}MiB",
     )
 
 
