@@ -64,13 +64,22 @@ MAX_PAYLOAD = 64 * 1024
 MAX_DATA = 256 * 1024
 MAX_CONTROL = 64 * 1024 * 1024
 WINDOW_BYTES = 1024 * 1024
+"""The sizes in bytes of a frame that is not DATA, of a DATA frame, of a CALL with all files of a tool, and of a window.
+
+Larger DATA frames and windows make transfers no faster, and the host holds them in memory.
+"""
 
 FIRST_CONNECTION = 16
+"""Smaller numbers are those of the streams of a call."""
+
 FIRST_WINDOW = 64 * 1024
 """The initial window of a new connection, in bytes. It can grow up to ``WINDOW_BYTES``, as on other streams."""
 
 MAX_CONNECTIONS = 256
-"""The maximum number of simultaneous connections of a sandbox, including those that are closing."""
+"""The maximum number of simultaneous connections of a sandbox, including those that are closing. Chromium opens no more.
+
+Each one is a socket on the host.
+"""
 
 READY, PART, CALL, DATA, END, WINDOW, PROGRESS, EXIT, STOP = range(1, 10)
 OPEN, REQUEST, OPENED, CLOSE = range(10, 14)

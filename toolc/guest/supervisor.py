@@ -54,15 +54,22 @@ else:
     import _signal as signal  # the module signal takes long to import
 
 MAX_OUT = 256 * 1024
-"""The size of unsent output, in bytes, at which the tool's pipes are not read until the host has caught up."""
+"""The size of unsent output, in bytes, at which the tool's pipes are not read until the host has caught up.
+
+It is one DATA frame, so the host always has the next one.
+"""
 
 READ_SIZE = 256 * 1024
 READ_BUFFER = memoryview(bytearray(READ_SIZE))
 """Made once: the processes of a fork server share the pages that they do not write to."""
 
 MAX_READS = 16
-"""The maximum number of consecutive reads from the host. A read of fewer than ``LARGE_READ`` bytes is the last."""
+"""The maximum number of consecutive reads from the host. A read of fewer than ``LARGE_READ`` bytes is the last.
+
+With more, output of the tool would wait while the host sends a long stdin.
+"""
 LARGE_READ = 16 * 1024
+"""A smaller read has emptied the socket."""
 
 F_SETPIPE_SZ, PIPE_BYTES = 1031, 1024 * 1024
 """From ``linux/fcntl.h``, and the pipe size that any user may request by default."""
@@ -71,7 +78,10 @@ LONGEST_MS = 2_000_000_000
 """Approximately the longest timeout of poll(2): 23 days."""
 
 DRAIN_SECONDS = 1.0
-"""How long data that the tool has sent may take to be forwarded after the end of its processes, in seconds."""
+"""How long data that the tool has sent may take to be forwarded after the end of its processes, in seconds.
+
+It is that of the host, see ``call_loop.DELIVERY_SECONDS``.
+"""
 
 LOAD_SECONDS = 30.0
 """How long READY waits for the worker to import what it needs, in seconds. Then this takes part of the call's time."""

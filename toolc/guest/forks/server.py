@@ -39,6 +39,7 @@ else:
     import _socket
 
 READ_SIZE = 64 * 1024
+"""How much is read at once, in bytes. A request of the host is far smaller."""
 
 
 def main() -> None:

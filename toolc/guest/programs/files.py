@@ -22,6 +22,7 @@ from contextlib import suppress
 from toolc.guest.processes import write_all
 
 PIECE = 256 * 1024
+"""How much is read or written at once, in bytes. It fits a DATA frame."""
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 

@@ -39,9 +39,13 @@ from toolc.guest.programs.process import SIGNALS, Request, not_started, require_
 from toolc.guest.programs.program import Program
 
 MAX_OUT = 256 * 1024
-"""The size of unsent output, in bytes, at which the programs' pipes are not read until the host has caught up."""
+"""The size of unsent output, in bytes, at which the programs' pipes are not read until the host has caught up.
+
+It is one DATA frame, so the host always has the next one.
+"""
 
 READ_SIZE = 64 * 1024
+"""How much is read at once, in bytes. A pipe holds as much."""
 
 
 def serve(job: Job, pipes: Pipes) -> int:
