@@ -76,9 +76,9 @@ FIRST_WINDOW = 64 * 1024
 """The initial window of a new connection, in bytes. It can grow up to ``WINDOW_BYTES``, as on other streams."""
 
 MAX_CONNECTIONS = 256
-"""The maximum number of simultaneous connections of a sandbox, including those that are closing. Chromium opens no more.
+"""The maximum number of simultaneous connections of a sandbox, including those that are closing.
 
-Each one is a socket on the host.
+Chromium opens no more, and each one is a socket on the host.
 """
 
 READY, PART, CALL, DATA, END, WINDOW, PROGRESS, EXIT, STOP = range(1, 10)
