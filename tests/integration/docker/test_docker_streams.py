@@ -172,7 +172,7 @@ def test_a_daemon_with_other_files_uses_no_socket(behind: tuple[SilentDaemon, Do
                 assert output_of(sandbox, WHERE) == ("the daemon's []\n" if exists else "the daemon's nothing\n")
     finally:
         if exists:
-            shutil.rmtree(folders[0].parent)
+            shutil.rmtree(folders[0].parent.parent)
     # A path that was refused once for an image is not tried again.
     assert len(folders) == (2 if exists else 1)
     assert sockets() == []
