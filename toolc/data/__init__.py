@@ -7,11 +7,11 @@
 ``schemas.yaml`` is the JSON Schema of specs (read by ``toolc.compiler.editor_schema``). Start reading in
 ``rule_pages``.
 
-- ``credential_rules``: the names and forms of credentials, and the programs that receive them. Public: ``ASKED``,
-  ``AUTH``, ``BEFORE_KEY``, ``ENDS``, ``EXAMPLES``, ``FORMS``, ``HTTP_CLIENTS``, ``MARKS``, ``NOT_BEFORE_KEY``,
-  ``NOT_BEFORE_TOKEN``, ``PASSWORD_IN_OPTION``, ``PASSWORD_OPTIONS``, ``POSSIBLE``, ``WORDS``.
+- ``credential_rules``: names and forms of credentials, programs that receive them (``credential_rules.json``). Public:
+  ``ASKED``, ``AUTH``, ``BEFORE_KEY``, ``ENDS``, ``EXAMPLES``, ``FORMS``, ``HTTP_CLIENTS``, ``MARKS``,
+  ``NOT_BEFORE_KEY``, ``NOT_BEFORE_TOKEN``, ``PASSWORD_IN_OPTION``, ``PASSWORD_OPTIONS``, ``POSSIBLE``, ``WORDS``.
 - ``paths``: finds data folders in a wheel and in a checkout. Public: ``packaged_path``.
-- ``python_modules``: the standard library of Python, and packages whose names differ from their modules. Public:
+- ``python_modules``: Python's standard library, and packages named unlike their modules (in JSON). Public:
   ``PACKAGES``, ``STANDARD_LIBRARY``, ``package_name``, ``provides``.
 - ``rule_pages``: reads the pages of ``rules``: front matter, sections, examples. Public: ``PageCode``, ``rule_pages``,
   ``RulePage``, ``EXAMPLE``.

@@ -128,7 +128,7 @@ def _cache_file(command: Sequence[str | None], paths: Sequence[Path], settings: 
 
 
 def versions() -> Iterator[str]:
-    """Yield the identity of the compiler: versions of Python and libraries, and the state of its modules."""
+    """Yield the identity of the compiler: versions of Python and libraries, and the state of its modules and data."""
     yield sys.version
     # importlib.metadata takes as long to import as ten specs take to check. It also searches for folders such as
     # "PyYAML-6.0.2.dist-info" (packaging.python.org, "Recording installed projects").
@@ -139,7 +139,7 @@ def versions() -> Iterator[str]:
     for folder, folders, names in os.walk(sys.modules["toolc"].__path__[0]):
         folders.sort()
         for name in sorted(names):
-            if name.endswith(".py"):
+            if name.endswith((".json", ".py", ".toml")):
                 status = os.stat(f"{folder}/{name}")  # noqa: PTH116  a Path for each of hundreds of files is slow
                 yield f"{name} {status.st_size} {status.st_mtime_ns}"
 
