@@ -3,7 +3,7 @@
 Start reading in ``base``. One module per provider: the passes that lower a schema for it, and its messages.
 ``json_schema`` lowers JSON Schema. A new provider is a module here, in ``_PROVIDERS`` and ``model.names``.
 
-- ``anthropic``: Anthropic Messages. Public: ``Anthropic``.
+- ``anthropic``: Anthropic Messages.
 - ``base``: ``Provider``, and what the definitions of several providers share. Public: ``CallMessage``, ``Lowering``,
   ``requests_strict``.
 - ``bedrock``: Amazon Bedrock Converse: ``toolSpec``, ``toolUse``, ``toolResult``.
@@ -13,8 +13,6 @@ Start reading in ``base``. One module per provider: the passes that lower a sche
 - ``content``: the content of results as text, Base64 and descriptions. Public: ``blocks``, ``describe_block``,
   ``to_base64``.
 - ``gemini``: Google Gemini: declarations, calls, results.
-- ``gemini_stream``: joins the chunks of a Gemini stream, also arguments that arrive in parts.
-  Public: ``join_gemini``.
 - ``limits``: limits that providers change without notice, from a data file. Public: ``Exceeded``, ``Limit``,
   ``exceeded_limits``, ``limits_of``, ``size_of``.
 - ``mcp``: the Model Context Protocol: ``Tool``, ``CallToolResult``. Public: ``call_result``.

@@ -36,54 +36,46 @@ STRICT: Final = Target(
 """The subset of strict mode. ``anthropic.transform_schema``, the SDK's helper for schemas, leaves the result alone."""
 
 
-class Anthropic:
-    """The ``tools`` argument of ``client.messages.create``."""
+def _lower(tools: Sequence[ToolSpec]) -> Lowering:
+    """Return the ``tools`` argument of ``client.messages.create``. A tool's examples become its ``input_examples``."""
+    strict_tools = StrictTools("anthropic")
 
-    name = "anthropic"
-    limits_strict = True
+    def declare(tool: ToolSpec, losses: LossLog) -> JsonObject:
+        losses.add_unsupported(tool, "label", "annotations", "result_schema")
+        strict = lower_strict(tool, "anthropic", STRICT, losses, strict_tools.add)
+        definition: JsonObject = {
+            "name": tool.name,
+            "description": description(tool),
+            "input_schema": strict or lower_plain(tool, _REJECTED_AT_ROOT, losses),
+        }
+        if strict:
+            definition["strict"] = True
+        if tool.examples:
+            definition["input_examples"] = list(tool.examples)
+        return definition
 
-    def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare the tools in this order. A tool's examples become its ``input_examples``."""
-        strict_tools = StrictTools(self.name)
+    return lower_each(tools, declare)
 
-        def declare(tool: ToolSpec, losses: LossLog) -> JsonObject:
-            losses.add_unsupported(tool, "label", "annotations", "result_schema")
-            strict = lower_strict(tool, self.name, STRICT, losses, strict_tools.add)
-            definition: JsonObject = {
-                "name": tool.name,
-                "description": description(tool),
-                "input_schema": strict or lower_plain(tool, _REJECTED_AT_ROOT, losses),
-            }
-            if strict:
-                definition["strict"] = True
-            if tool.examples:
-                definition["input_examples"] = list(tool.examples)
-            return definition
 
-        return lower_each(tools, declare)
-
-    def request_options(self, tools: Sequence[ToolSpec]) -> JsonObject:
-        """Return no options."""
-        return {}
-
-    def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
-        """Return the calls in the ``tool_use`` blocks of a ``Message``."""
-        content = members(response, "content")
-        cut_off = content[-1] if content and response.get("stop_reason", "tool_use") in _CUT_OFF else None
-        return tuple(
-            ToolCall(
-                name=str(block.get("name") or ""),
-                arguments=object_arguments(block.get("input"), cut_off=block is cut_off),
-                call_id=str(block.get("id") or ""),
-            )
-            for block in content
-            if block.get("type") == "tool_use"
+def _calls(response: JsonObject) -> tuple[ToolCall, ...]:
+    """Return the calls in the ``tool_use`` blocks of a ``Message``."""
+    content = members(response, "content")
+    cut_off = content[-1] if content and response.get("stop_reason", "tool_use") in _CUT_OFF else None
+    return tuple(
+        ToolCall(
+            name=str(block.get("name") or ""),
+            arguments=object_arguments(block.get("input"), cut_off=block is cut_off),
+            call_id=str(block.get("id") or ""),
         )
+        for block in content
+        if block.get("type") == "tool_use"
+    )
 
-    def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
-        """Return one message of role ``user`` with all results. The API requires it directly after the calls."""
-        content: list[JsonValue] = [_tool_result(each) for each in results]
-        return [{"role": "user", "content": content}] if content else []
+
+def _messages(results: Sequence[CallMessage]) -> list[JsonValue]:
+    """Return one message of role ``user`` with all results. The API requires it directly after the calls."""
+    content: list[JsonValue] = [_tool_result(each) for each in results]
+    return [{"role": "user", "content": content}] if content else []
 
 
 def _tool_result(message: CallMessage) -> JsonObject:
@@ -107,4 +99,4 @@ def _source(block: Image | Resource) -> JsonObject:
     return {"type": "base64", "media_type": block.mime_type, "data": to_base64(block)}
 
 
-ANTHROPIC: Final[Provider] = Anthropic()
+ANTHROPIC: Final = Provider(name="anthropic", lower=_lower, calls=_calls, messages=_messages, limits_strict=True)

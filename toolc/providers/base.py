@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -41,28 +40,24 @@ class Lowering:
         return [{self.inside: self.definitions}] if self.definitions else []
 
 
-class Provider(Protocol):
-    """A model provider, or MCP: converts tools, calls and results to and from its format."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """A model provider, or MCP: functions that convert tools, calls and results to and from its format.
 
-    @property
-    def name(self) -> str:
-        """The provider's name for ``definitions(...)``, and the name of its file under ``providers/``."""
+    - ``name``: for ``definitions(...)``, and the name of its file under ``providers/``.
+    - ``lower``: declares the tools in this order.
+    - ``calls``: returns the calls in a response, in its order. Arguments that are not a JSON object are kept unchanged.
+    - ``messages``: returns what to append to the conversation, which already has the response with the calls.
+    - ``request_options``: returns the arguments of a request with these tools that do not belong to a single tool.
+    - ``limits_strict``: the number of strict tools per request is limited, so declarations depend on each other.
+    """
 
-    @property
-    def limits_strict(self) -> bool:
-        """Whether the number of strict tools per request is limited, so that declarations depend on each other."""
-
-    def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare the tools in this order."""
-
-    def request_options(self, tools: Sequence[ToolSpec]) -> JsonObject:
-        """Return the arguments of a request with these tools that do not belong to a single tool."""
-
-    def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
-        """Return the calls in a response, in its order. Arguments that are not a JSON object are kept unchanged."""
-
-    def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
-        """Return what to append to the conversation. The response with the calls is already part of it."""
+    name: str
+    lower: Callable[[Sequence[ToolSpec]], Lowering]
+    calls: Callable[[JsonObject], tuple[ToolCall, ...]]
+    messages: Callable[[Sequence[CallMessage]], list[JsonValue]]
+    request_options: Callable[[Sequence[ToolSpec]], JsonObject] = lambda _: {}
+    limits_strict: bool = False
 
 
 def requests_strict(tool: ToolSpec, provider: str) -> bool:

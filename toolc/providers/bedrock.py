@@ -39,54 +39,44 @@ The rest is for the id of the call.
 _NOT_IN_DOCUMENT_NAMES: Final = re.compile(r"[^A-Za-z0-9()\[\]-]+")
 
 
-class Bedrock:
-    """The ``tools`` of the ``toolConfig`` argument of ``client.converse``."""
+def _lower(tools: Sequence[ToolSpec]) -> Lowering:
+    """Return the ``tools`` of the ``toolConfig`` argument of ``client.converse``."""
+    strict_tools = StrictTools("bedrock")
 
-    name = "bedrock"
-    limits_strict = True
+    def declare(tool: ToolSpec, losses: LossLog) -> JsonObject:
+        losses.add_unsupported(tool, "label", "annotations", "examples", "result_schema")
+        strict = lower_strict(tool, "bedrock", STRICT, losses, strict_tools.add)
+        schema = strict or lower_plain(tool, _REJECTED_AT_ROOT, losses)
+        spec: JsonObject = {"name": tool.name, "description": description(tool), "inputSchema": {"json": schema}}
+        return {"toolSpec": spec | ({"strict": True} if strict else {})}
 
-    def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare the tools in this order."""
-        strict_tools = StrictTools(self.name)
+    return lower_each(tools, declare)
 
-        def declare(tool: ToolSpec, losses: LossLog) -> JsonObject:
-            losses.add_unsupported(tool, "label", "annotations", "examples", "result_schema")
-            strict = lower_strict(tool, self.name, STRICT, losses, strict_tools.add)
-            schema = strict or lower_plain(tool, _REJECTED_AT_ROOT, losses)
-            spec: JsonObject = {
-                "name": tool.name, "description": description(tool), "inputSchema": {"json": schema},
-            }  # fmt: skip
-            return {"toolSpec": spec | ({"strict": True} if strict else {})}
 
-        return lower_each(tools, declare)
-
-    def request_options(self, tools: Sequence[ToolSpec]) -> JsonObject:
-        """Return no options."""
-        return {}
-
-    def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
-        """Return the ``toolUse`` blocks of a ``converse`` response, or of its message."""
-        content = members(response, "content") or members(response, "output", "message", "content")
-        cut_off = content[-1] if content and response.get("stopReason", "tool_use") in _CUT_OFF else None
-        uses = ((block is cut_off, block.get("toolUse")) for block in content)
-        return tuple(
-            ToolCall(
-                name=str(use.get("name") or ""),
-                arguments=object_arguments(use.get("input"), cut_off=is_cut_off),
-                call_id=str(use.get("toolUseId") or ""),
-            )
-            for is_cut_off, use in uses
-            if isinstance(use, dict) and use.get("type") != "server_tool_use"
+def _calls(response: JsonObject) -> tuple[ToolCall, ...]:
+    """Return the ``toolUse`` blocks of a ``converse`` response, or of its message."""
+    content = members(response, "content") or members(response, "output", "message", "content")
+    cut_off = content[-1] if content and response.get("stopReason", "tool_use") in _CUT_OFF else None
+    uses = ((block is cut_off, block.get("toolUse")) for block in content)
+    return tuple(
+        ToolCall(
+            name=str(use.get("name") or ""),
+            arguments=object_arguments(use.get("input"), cut_off=is_cut_off),
+            call_id=str(use.get("toolUseId") or ""),
         )
+        for is_cut_off, use in uses
+        if isinstance(use, dict) and use.get("type") != "server_tool_use"
+    )
 
-    def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
-        """Return one message of role ``user`` with all results. The API requires it directly after the calls.
 
-        An image within a result is documented for Claude and Nova. Many other models refuse it, but some of them
-        also refuse anything else in the same message, and two messages of the same role.
-        """
-        content: list[JsonValue] = [{"toolResult": _tool_result(each)} for each in results]
-        return [{"role": "user", "content": content}] if content else []
+def _messages(results: Sequence[CallMessage]) -> list[JsonValue]:
+    """Return one message of role ``user`` with all results. The API requires it directly after the calls.
+
+    An image within a result is documented for Claude and Nova. Many other models refuse it, but some of them
+    also refuse anything else in the same message, and two messages of the same role.
+    """
+    content: list[JsonValue] = [{"toolResult": _tool_result(each)} for each in results]
+    return [{"role": "user", "content": content}] if content else []
 
 
 def _tool_result(message: CallMessage) -> JsonObject:
@@ -115,4 +105,4 @@ def _source(block: Image | Resource) -> JsonObject:
     return source
 
 
-BEDROCK: Final[Provider] = Bedrock()
+BEDROCK: Final = Provider(name="bedrock", lower=_lower, calls=_calls, messages=_messages, limits_strict=True)

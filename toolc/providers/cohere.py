@@ -31,50 +31,47 @@ _CUT_OFF: Final = (None, "MAX_TOKENS", "ERROR", "TIMEOUT")
 """Why a response ended in the middle. It is null after a stream that ended early."""
 
 
-class Cohere:
-    """The ``tools`` argument of ``ClientV2.chat``."""
+def _lower(tools: Sequence[ToolSpec]) -> Lowering:
+    """Return the ``tools`` argument of ``ClientV2.chat``."""
+    logs = {tool.name: LossLog(tool.name) for tool in tools}
+    strict = _strict_parameters(tools, logs)
+    others = [name for name, parameters in strict.items() if parameters is None]
 
-    name = "cohere"
-    limits_strict = True
+    def declare(tool: ToolSpec, losses: LossLog) -> JsonObject:
+        losses.add_unsupported(tool, "label", "annotations", "examples", "result_schema")
+        parameters = strict[tool.name]
+        if parameters is None or not others:
+            losses.extend(logs[tool.name])
+        else:
+            reason = f"applies to all tools of a request, and {min(others)} is not strict"
+            message = f"{STRICT.name} {reason}; the definition is not strict"
+            losses.add("/providers/cohere/strict", message, kind="not_strict")
+        return function_tool(tool, tool.parameters.value if others or parameters is None else parameters)
 
-    def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare the tools in this order."""
-        logs = {tool.name: LossLog(tool.name) for tool in tools}
-        strict = _strict_parameters(tools, logs)
-        others = [name for name, parameters in strict.items() if parameters is None]
+    return lower_each(tools, declare)
 
-        def declare(tool: ToolSpec, losses: LossLog) -> JsonObject:
-            losses.add_unsupported(tool, "label", "annotations", "examples", "result_schema")
-            parameters = strict[tool.name]
-            if parameters is None or not others:
-                losses.extend(logs[tool.name])
-            else:
-                reason = f"applies to all tools of a request, and {min(others)} is not strict"
-                message = f"{STRICT.name} {reason}; the definition is not strict"
-                losses.add(f"/providers/{self.name}/strict", message, kind="not_strict")
-            return function_tool(tool, tool.parameters.value if others or parameters is None else parameters)
 
-        return lower_each(tools, declare)
+def _request_options(tools: Sequence[ToolSpec]) -> JsonObject:
+    """Return ``strict_tools`` if every tool is strict: the option applies to all tools of a request."""
+    strict = _strict_parameters(tools, {tool.name: LossLog(tool.name) for tool in tools})
+    return {"strict_tools": True} if tools and None not in strict.values() else {}
 
-    def request_options(self, tools: Sequence[ToolSpec]) -> JsonObject:
-        """Return ``strict_tools`` if every tool is strict: the option applies to all tools of a request."""
-        strict = _strict_parameters(tools, {tool.name: LossLog(tool.name) for tool in tools})
-        return {"strict_tools": True} if tools and None not in strict.values() else {}
 
-    def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
-        """Return the calls of a ``V2ChatResponse``, or of its message."""
-        tool_calls = members(response, "tool_calls") or members(response, "message", "tool_calls")
-        return function_calls(tool_calls, cut_off=response.get("finish_reason", "TOOL_CALL") in _CUT_OFF)
+def _calls(response: JsonObject) -> tuple[ToolCall, ...]:
+    """Return the calls of a ``V2ChatResponse``, or of its message."""
+    tool_calls = members(response, "tool_calls") or members(response, "message", "tool_calls")
+    return function_calls(tool_calls, cut_off=response.get("finish_reason", "TOOL_CALL") in _CUT_OFF)
 
-    def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
-        """Return a ``tool`` message for each call, with a document that the model can cite. Images are described."""
-        return [{"role": "tool", "tool_call_id": each.call.call_id, "content": [_document(each)]} for each in results]
+
+def _messages(results: Sequence[CallMessage]) -> list[JsonValue]:
+    """Return a ``tool`` message for each call, with a document that the model can cite. Images are described."""
+    return [{"role": "tool", "tool_call_id": each.call.call_id, "content": [_document(each)]} for each in results]
 
 
 def _strict_parameters(tools: Sequence[ToolSpec], logs: Mapping[str, LossLog]) -> dict[str, JsonObject | None]:
     """Return the parameters of each tool for strict mode, by its name; None if it is not strict."""
-    accept = StrictTools(COHERE.name).add
-    return {tool.name: lower_strict(tool, COHERE.name, STRICT, logs[tool.name], accept) for tool in tools}
+    accept = StrictTools("cohere").add
+    return {tool.name: lower_strict(tool, "cohere", STRICT, logs[tool.name], accept) for tool in tools}
 
 
 def _document(message: CallMessage) -> JsonObject:
@@ -87,4 +84,6 @@ def _document(message: CallMessage) -> JsonObject:
     return {"type": "document", "document": {"data": data}}
 
 
-COHERE: Final[Provider] = Cohere()
+COHERE: Final = Provider(
+    name="cohere", lower=_lower, calls=_calls, messages=_messages, request_options=_request_options, limits_strict=True
+)

@@ -37,40 +37,38 @@ leads to ``$defs`` and has no other keywords next to it, and it is recursive onl
 """
 
 
-class Gemini:
-    """The ``tools`` of a ``GenerateContentConfig``."""
+def _lower(tools: Sequence[ToolSpec]) -> Lowering:
+    """Return the ``tools`` of a ``GenerateContentConfig``."""
+    return lower_each(tools, _declaration, inside="functionDeclarations")
 
-    name = "gemini"
-    limits_strict = False
 
-    def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare the tools in this order. A tool without parameters has no schema."""
-        return lower_each(tools, _declaration, inside="functionDeclarations")
+def _request_options(tools: Sequence[ToolSpec]) -> JsonObject:
+    """Return the mode ``VALIDATED`` if every tool is strict: calls then match the schemas."""
+    if not tools or not all(requests_strict(tool, "gemini") for tool in tools):
+        return {}
+    return {"toolConfig": {"functionCallingConfig": {"mode": "VALIDATED"}}}
 
-    def request_options(self, tools: Sequence[ToolSpec]) -> JsonObject:
-        """Return the mode ``VALIDATED`` if every tool is strict: calls then match the schemas."""
-        if not tools or not all(requests_strict(tool, self.name) for tool in tools):
-            return {}
-        return {"toolConfig": {"functionCallingConfig": {"mode": "VALIDATED"}}}
 
-    def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
-        """Return the function calls of a ``GenerateContentResponse``'s first candidate, or of a ``Content``."""
-        parts = members(response, "parts") or members(response, "candidates", 0, "content", "parts")
-        function_calls = (part.get("functionCall", part.get("function_call")) for part in parts)
-        return numbered([_call(each) for each in function_calls if isinstance(each, dict)])
+def _calls(response: JsonObject) -> tuple[ToolCall, ...]:
+    """Return the function calls of a ``GenerateContentResponse``'s first candidate, or of a ``Content``."""
+    parts = members(response, "parts") or members(response, "candidates", 0, "content", "parts")
+    function_calls = (part.get("functionCall", part.get("function_call")) for part in parts)
+    return numbered([_call(each) for each in function_calls if isinstance(each, dict)])
 
-    def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
-        """Return one content of role ``user`` with a ``functionResponse`` for each call, then one with all recordings.
 
-        A ``functionResponse`` can contain images and PDF documents, but no audio.
-        """
-        parts: list[JsonValue] = [{"functionResponse": _response(each)} for each in results]
-        audio = [part for each in results for part in _recordings(each)]
-        contents: list[JsonValue] = [{"role": "user", "parts": each} for each in (parts, audio) if each]
-        return contents
+def _messages(results: Sequence[CallMessage]) -> list[JsonValue]:
+    """Return one content of role ``user`` with a ``functionResponse`` for each call, then one with all recordings.
+
+    A ``functionResponse`` can contain images and PDF documents, but no audio.
+    """
+    parts: list[JsonValue] = [{"functionResponse": _response(each)} for each in results]
+    audio = [part for each in results for part in _recordings(each)]
+    contents: list[JsonValue] = [{"role": "user", "parts": each} for each in (parts, audio) if each]
+    return contents
 
 
 def _declaration(tool: ToolSpec, losses: LossLog) -> JsonObject:
+    """Return the declaration of a tool, which has no schema without parameters."""
     losses.add_unsupported(tool, "label", "annotations", "examples")
     declaration: JsonObject = {"name": tool.name, "description": description_without_result(tool)}
     schema = lower_schema(tool.parameters.value, TARGET, losses)
@@ -131,4 +129,6 @@ def _is_part(block: Content) -> TypeGuard[Image | Resource]:
     return (is_image(block) and block.mime_type != "image/gif") or is_pdf(block)
 
 
-GEMINI: Final[Provider] = Gemini()
+GEMINI: Final = Provider(
+    name="gemini", lower=_lower, calls=_calls, messages=_messages, request_options=_request_options
+)

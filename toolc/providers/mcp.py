@@ -16,7 +16,7 @@ from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.result import Audio, Content, Image, Resource, Text, ToolResult
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import as_text
-from toolc.providers.base import CallMessage, Lowering, Provider, lower_each
+from toolc.providers.base import CallMessage, Provider, lower_each
 from toolc.providers.content import to_base64
 from toolc.providers.json_schema.lowering import LossLog, description_without_result
 from toolc.providers.json_schema.result_schema import WRAPPED, as_object, is_wrapped
@@ -29,37 +29,23 @@ _HINTS: Final = {
 }
 
 
-class MCP:
-    """The ``tools`` of a ``tools/list`` result."""
+def _calls(response: JsonObject) -> tuple[ToolCall, ...]:
+    """Return the call in a ``tools/call`` request. Its id is the id of the request."""
+    params = response.get("params")
+    if response.get("method") != "tools/call" or not isinstance(params, dict):
+        return ()
+    arguments, request_id = params.get("arguments"), response.get("id")
+    call = ToolCall(
+        name=str(params.get("name") or ""),
+        arguments={} if arguments is None else arguments,
+        call_id="" if request_id is None else str(request_id),
+    )
+    return (call,)
 
-    name = "mcp"
-    limits_strict = False
 
-    def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare the tools in this order."""
-        return lower_each(tools, _tool)
-
-    def request_options(self, tools: Sequence[ToolSpec]) -> JsonObject:
-        """Return no options."""
-        return {}
-
-    def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
-        """Return the call in a ``tools/call`` request. Its id is the id of the request."""
-        params = response.get("params")
-        if response.get("method") != "tools/call" or not isinstance(params, dict):
-            return ()
-        arguments, request_id = params.get("arguments"), response.get("id")
-        return (
-            ToolCall(
-                name=str(params.get("name") or ""),
-                arguments={} if arguments is None else arguments,
-                call_id="" if request_id is None else str(request_id),
-            ),
-        )
-
-    def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
-        """Return a ``CallToolResult`` for each call."""
-        return [{**call_result(each.result), "resultType": "complete"} for each in results]
+def _messages(results: Sequence[CallMessage]) -> list[JsonValue]:
+    """Return a ``CallToolResult`` for each call."""
+    return [{**call_result(each.result), "resultType": "complete"} for each in results]
 
 
 def call_result(result: ToolResult, schema: Schema | None = None) -> JsonObject:
@@ -102,6 +88,7 @@ def _contents(block: Resource) -> JsonObject:
 
 
 def _tool(tool: ToolSpec, losses: LossLog) -> JsonObject:
+    """Return an item of the ``tools`` of a ``tools/list`` result."""
     losses.add_unsupported(tool, "examples")
     definition: JsonObject = {
         "name": tool.name,
@@ -134,4 +121,6 @@ def _with_object_properties(schema: JsonObject) -> JsonObject:
     return {**schema, "properties": objects}
 
 
-MODEL_CONTEXT_PROTOCOL: Final[Provider] = MCP()
+MODEL_CONTEXT_PROTOCOL: Final = Provider(
+    name="mcp", lower=lambda tools: lower_each(tools, _tool), calls=_calls, messages=_messages
+)

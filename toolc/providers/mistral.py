@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Content, Text
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.base import CallMessage, Lowering, Provider, function_tool, lower_each, lower_strict
+from toolc.providers.base import CallMessage, Provider, function_tool, lower_each, lower_strict
 from toolc.providers.calls import choice_calls
 from toolc.providers.content import blocks, data_url, describe_block, is_image, with_error_kind
 from toolc.providers.json_schema import passes
@@ -30,33 +29,16 @@ STRICT: Final = Target(
 """The subset of strict mode. Mistral does not document it: this is the smallest that another provider has."""
 
 
-class Mistral:
-    """The ``tools`` argument of ``client.chat.complete``."""
-
-    name = "mistral"
-    limits_strict = False
-
-    def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare the tools in this order."""
-        return lower_each(tools, _tool)
-
-    def request_options(self, tools: Sequence[ToolSpec]) -> JsonObject:
-        """Return no options."""
-        return {}
-
-    def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
-        """Return the calls of a ``ChatCompletionResponse``'s first choice, or of a message."""
-        return choice_calls(response)
-
-    def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
-        """Return a ``tool`` message for each call."""
-        return [
-            {"role": "tool", "tool_call_id": each.call.call_id, "name": each.call.name, "content": _content(each)}
-            for each in results
-        ]
+def _messages(results: Sequence[CallMessage]) -> list[JsonValue]:
+    """Return a ``tool`` message for each call."""
+    return [
+        {"role": "tool", "tool_call_id": each.call.call_id, "name": each.call.name, "content": _content(each)}
+        for each in results
+    ]
 
 
 def _tool(tool: ToolSpec, losses: LossLog) -> JsonObject:
+    """Return an item of the ``tools`` argument of ``client.chat.complete``."""
     losses.add_unsupported(tool, "label", "annotations", "examples", "result_schema")
     strict = lower_strict(tool, "mistral", STRICT, losses, StrictTools("mistral").add)
     definition = function_tool(tool, strict or tool.parameters.value)
@@ -82,4 +64,6 @@ def _chunk(block: Content) -> JsonObject:
     return {"type": "text", "text": block.text if isinstance(block, Text) else describe_block(block)}
 
 
-MISTRAL: Final[Provider] = Mistral()
+MISTRAL: Final = Provider(
+    name="mistral", lower=lambda tools: lower_each(tools, _tool), calls=choice_calls, messages=_messages
+)

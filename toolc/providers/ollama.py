@@ -8,7 +8,7 @@ from typing import Final
 from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue, child_pointer, map_under
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.base import CallMessage, Lowering, Provider, function_tool, lower_each
+from toolc.providers.base import CallMessage, Provider, function_tool, lower_each
 from toolc.providers.calls import UNNAMED, function_calls, members, numbered
 from toolc.providers.content import blocks, describe_block, is_image, to_base64, with_error_kind
 from toolc.providers.json_schema import passes
@@ -31,30 +31,18 @@ _SENT_OF_PROPERTY: Final = frozenset({"description", "enum", "items", "type"})
 """The keywords of the parameters and of one parameter that the SDK sends."""
 
 
-class Ollama:
-    """The ``tools`` argument of ``ollama.chat``."""
+def _calls(response: JsonObject) -> tuple[ToolCall, ...]:
+    """Return the calls of a ``ChatResponse``, or of its message. Calls without an id are numbered."""
+    return numbered(function_calls(members(response, "tool_calls") or members(response, "message", "tool_calls")))
 
-    name = "ollama"
-    limits_strict = False
 
-    def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare the tools in this order."""
-        return lower_each(tools, _tool)
-
-    def request_options(self, tools: Sequence[ToolSpec]) -> JsonObject:
-        """Return no options."""
-        return {}
-
-    def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
-        """Return the calls of a ``ChatResponse``, or of its message. Calls without an id are numbered."""
-        return numbered(function_calls(members(response, "tool_calls") or members(response, "message", "tool_calls")))
-
-    def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
-        """Return a ``tool`` message for each call, in the order of the calls, which is how Ollama matches them."""
-        return [_message(each) for each in results]
+def _messages(results: Sequence[CallMessage]) -> list[JsonValue]:
+    """Return a ``tool`` message for each call, in the order of the calls, which is how Ollama matches them."""
+    return [_message(each) for each in results]
 
 
 def _tool(tool: ToolSpec, losses: LossLog) -> JsonObject:
+    """Return an item of the ``tools`` argument of ``ollama.chat``."""
     losses.add_unsupported(tool, "label", "annotations", "examples", "result_schema")
     parameters = lower_schema(tool.parameters.value, TARGET, losses)
     _add_losses_of_sdk(parameters, tool.parameters.value, losses)
@@ -97,4 +85,4 @@ def _message(message: CallMessage) -> JsonObject:
     return {**result, "images": images} if images else result
 
 
-OLLAMA: Final[Provider] = Ollama()
+OLLAMA: Final = Provider(name="ollama", lower=lambda tools: lower_each(tools, _tool), calls=_calls, messages=_messages)

@@ -7,13 +7,14 @@ The shapes for Chat Completions are ``openai.types.chat.ChatCompletionFunctionTo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Audio, Content, Text
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.base import CallMessage, Lowering, Provider, lower_each, lower_strict, requests_strict
+from toolc.providers.base import CallMessage, Provider, lower_each, lower_strict, requests_strict
 from toolc.providers.calls import choice_calls, members, parse_arguments
 from toolc.providers.content import (
     blocks,
@@ -67,46 +68,29 @@ def _function(tool: ToolSpec, provider: str, losses: LossLog) -> tuple[JsonObjec
     return function, strict is not None
 
 
-def _request_options(tools: Sequence[ToolSpec], provider: str) -> JsonObject:
+def _request_options(provider: str, tools: Sequence[ToolSpec]) -> JsonObject:
     """Return ``parallel_tool_calls``: false with strict tools, which some models guarantee for single calls only."""
     return {"parallel_tool_calls": not any(requests_strict(tool, provider) for tool in tools)} if tools else {}
 
 
-class OpenAIChat:
-    """The ``tools`` argument of ``client.chat.completions.create``."""
+def _chat_tool(tool: ToolSpec, losses: LossLog) -> JsonObject:
+    """Declare a tool for ``client.chat.completions.create``. Omitting ``strict`` turns it off."""
+    losses.add_unsupported(tool, "result_schema")
+    function, is_strict = _function(tool, "openai_chat", losses)
+    function["description"] = description(tool)
+    return {"type": "function", "function": function | ({"strict": True} if is_strict else {})}
 
-    name = "openai_chat"
-    limits_strict = False
 
-    def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare the tools in this order. Omitting ``strict`` turns it off."""
+def _chat_messages(results: Sequence[CallMessage]) -> list[JsonValue]:
+    """Return a ``tool`` message for each call, then one ``user`` message with all images and files.
 
-        def declare(tool: ToolSpec, losses: LossLog) -> JsonObject:
-            losses.add_unsupported(tool, "result_schema")
-            function, is_strict = _function(tool, self.name, losses)
-            function["description"] = description(tool)
-            return {"type": "function", "function": function | ({"strict": True} if is_strict else {})}
-
-        return lower_each(tools, declare)
-
-    def request_options(self, tools: Sequence[ToolSpec]) -> JsonObject:
-        """Return whether the model may call several tools in one response."""
-        return _request_options(tools, self.name)
-
-    def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
-        """Return the calls of a ``ChatCompletion``'s first choice, or of a message."""
-        return choice_calls(response)
-
-    def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
-        """Return a ``tool`` message for each call, then one ``user`` message with all images and files.
-
-        A ``tool`` message can contain only text, and all of them must directly follow the calls.
-        """
-        messages: list[JsonValue] = [
-            {"role": "tool", "tool_call_id": each.call.call_id, "content": _text(each)} for each in results
-        ]
-        parts = [part for each in results for part in _media(each)]
-        return [*messages, {"role": "user", "content": parts}] if parts else messages
+    A ``tool`` message can contain only text, and all of them must directly follow the calls.
+    """
+    messages: list[JsonValue] = [
+        {"role": "tool", "tool_call_id": each.call.call_id, "content": _text(each)} for each in results
+    ]
+    parts = [part for each in results for part in _media(each)]
+    return [*messages, {"role": "user", "content": parts}] if parts else messages
 
 
 def _shortened(text: str) -> str:
@@ -139,49 +123,41 @@ def _part(block: Content) -> JsonObject | None:
     return None
 
 
-CHAT: Final[Provider] = OpenAIChat()
+CHAT: Final = Provider(
+    name="openai_chat",
+    lower=lambda tools: lower_each(tools, _chat_tool),
+    calls=choice_calls,
+    messages=_chat_messages,
+    request_options=partial(_request_options, "openai_chat"),
+)
 
 
-class OpenAIResponses:
-    """The ``tools`` argument of ``client.responses.create``."""
+def _responses_tool(tool: ToolSpec, losses: LossLog) -> JsonObject:
+    """Declare a tool, always with ``strict``: without it, the Responses API tries strict mode first."""
+    function, is_strict = _function(tool, "openai_responses", losses)
+    if tool.result_schema and model_reads_data(tool):
+        function["output_schema"] = with_items(tool.result_schema.value, "/result/schema", losses)
+    return {"type": "function", **function, "strict": is_strict}
 
-    name = "openai_responses"
-    limits_strict = False
 
-    def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare the tools in order, always with ``strict``: without it, the Responses API tries strict mode first."""
-
-        def declare(tool: ToolSpec, losses: LossLog) -> JsonObject:
-            function, is_strict = _function(tool, self.name, losses)
-            if tool.result_schema and model_reads_data(tool):
-                function["output_schema"] = with_items(tool.result_schema.value, "/result/schema", losses)
-            return {"type": "function", **function, "strict": is_strict}
-
-        return lower_each(tools, declare)
-
-    def request_options(self, tools: Sequence[ToolSpec]) -> JsonObject:
-        """Return whether the model may call several tools in one response."""
-        return _request_options(tools, self.name)
-
-    def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
-        """Return the ``function_call`` items in a ``Response``'s output."""
-        return tuple(
-            ToolCall(
-                name=str(item.get("name") or ""),
-                arguments=parse_arguments(
-                    item.get("arguments"), cut_off=item.get("status") in ("incomplete", "in_progress")
-                ),
-                call_id=str(item.get("call_id") or ""),
-            )
-            for item in members(response, "output")
-            if item.get("type") == "function_call"
+def _response_calls(response: JsonObject) -> tuple[ToolCall, ...]:
+    """Return the ``function_call`` items in a ``Response``'s output."""
+    return tuple(
+        ToolCall(
+            name=str(item.get("name") or ""),
+            arguments=parse_arguments(
+                item.get("arguments"), cut_off=item.get("status") in ("incomplete", "in_progress")
+            ),
+            call_id=str(item.get("call_id") or ""),
         )
+        for item in members(response, "output")
+        if item.get("type") == "function_call"
+    )
 
-    def messages(self, results: Sequence[CallMessage]) -> list[JsonValue]:
-        """Return a ``function_call_output`` item for each call."""
-        return [
-            {"type": "function_call_output", "call_id": each.call.call_id, "output": _output(each)} for each in results
-        ]
+
+def _response_items(results: Sequence[CallMessage]) -> list[JsonValue]:
+    """Return a ``function_call_output`` item for each call."""
+    return [{"type": "function_call_output", "call_id": each.call.call_id, "output": _output(each)} for each in results]
 
 
 def _output(message: CallMessage) -> JsonValue:
@@ -202,4 +178,10 @@ def _item(block: Content) -> JsonObject:
     return {"type": "input_text", "text": _shortened(describe_block(block))}
 
 
-RESPONSES: Final[Provider] = OpenAIResponses()
+RESPONSES: Final = Provider(
+    name="openai_responses",
+    lower=lambda tools: lower_each(tools, _responses_tool),
+    calls=_response_calls,
+    messages=_response_items,
+    request_options=partial(_request_options, "openai_responses"),
+)

@@ -10,7 +10,8 @@ from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.result import Text, ToolResult, failure
 from toolc.model.spec.tool import Annotations
 from toolc.providers.json_schema.result_schema import MAX_SHORT_FORM, as_object, is_wrapped, short_form
-from toolc.providers.mcp import MCP, call_result
+from toolc.providers.mcp import MODEL_CONTEXT_PROTOCOL as MCP
+from toolc.providers.mcp import call_result
 
 LIST = Schema({"type": "array", "items": {"$ref": "#/$defs/id"}, "$defs": {"id": {"type": "integer"}}})
 OBJECT_OR_TEXT = Schema({"type": ["object", "string"]})
@@ -18,14 +19,14 @@ OBJECT_OR_TEXT = Schema({"type": ["object", "string"]})
 
 def test_boolean_parameter_schemas_are_written_as_objects() -> None:
     # Revision 2025-11-25 requires an object for every property.
-    [definition] = MCP().lower([tool("look", {"type": "object", "properties": {"a": True, "b": False}})]).tools
+    [definition] = MCP.lower([tool("look", {"type": "object", "properties": {"a": True, "b": False}})]).tools
     assert isinstance(definition, dict)
     assert definition["inputSchema"] == {"type": "object", "properties": {"a": {}, "b": {"not": {}}}}
 
 
 def test_only_the_hints_of_the_spec_are_declared() -> None:
     hinted = tool("look", annotations=Annotations(destructive=False, idempotent=True))
-    [definition, without] = MCP().lower([hinted, tool("ping")]).tools
+    [definition, without] = MCP.lower([hinted, tool("ping")]).tools
     assert isinstance(definition, dict)
     assert definition["annotations"] == {"destructiveHint": False, "idempotentHint": True}
     assert isinstance(without, dict)
@@ -33,13 +34,13 @@ def test_only_the_hints_of_the_spec_are_declared() -> None:
 
 
 def test_a_result_schema_that_only_allows_objects_is_the_output_schema() -> None:
-    [definition] = MCP().lower([tool("look", result_schema=Schema(parameters(a=True, b={"type": "null"})))]).tools  # type: ignore[arg-type]
+    [definition] = MCP.lower([tool("look", result_schema=Schema(parameters(a=True, b={"type": "null"})))]).tools  # type: ignore[arg-type]
     assert isinstance(definition, dict)
     assert definition["outputSchema"] == parameters(a={}, b={"type": "null"})
 
 
 def test_other_data_is_wrapped_as_revision_2025_11_25_only_allows_objects() -> None:
-    [definition] = MCP().lower([tool("look", result_schema=LIST)]).tools
+    [definition] = MCP.lower([tool("look", result_schema=LIST)]).tools
     assert isinstance(definition, dict)
     assert definition["outputSchema"] == {
         "type": "object",
