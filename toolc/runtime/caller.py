@@ -6,7 +6,9 @@ registry. Each of these tools runs like any other call.
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
@@ -18,6 +20,7 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.secrets.redaction import CallSecrets
 
+T = TypeVar("T")
 Kind_contra = TypeVar("Kind_contra", contravariant=True)
 
 
@@ -98,3 +101,38 @@ def one_at_a_time(on_event: Listener) -> Listener:
             on_event(event)
 
     return locked
+
+
+def run_in_threads(
+    make: Callable[[int], T], numbers: Sequence[int], max_threads: int, cancellation: Cancellation
+) -> list[T]:
+    """Return the result of ``make`` for each number, in order. ``make`` is called on several threads.
+
+    Raises the first exception after all calls have ended. It sets ``cancellation``, and no other call begins.
+    """
+    failures: list[BaseException] = []
+
+    def run(number: int) -> T:
+        if failures:
+            raise failures[0]
+        try:
+            return make(number)
+        except BaseException as error:
+            failures.append(error)
+            cancellation.cancel()
+            raise
+
+    count = min(max_threads, len(numbers))
+    if count < 2:
+        return [run(number) for number in numbers]
+    with ThreadPoolExecutor(count, "toolc call") as threads:
+        try:
+            # Inside the try block, because Ctrl-C may also arrive while a thread starts.
+            futures = [threads.submit(copy_context().run, run, number) for number in numbers]
+            for each in as_completed(futures):
+                each.result()
+        except BaseException as error:
+            failures.append(error)
+            cancellation.cancel()
+            raise
+    return [each.result() for each in futures]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Sequence
 from contextlib import ExitStack
-from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Final
@@ -23,8 +21,8 @@ from toolc.providers.base import CallMessage
 from toolc.runtime.agents.model import ModelError
 from toolc.runtime.agents.turns import AgentEvents, AgentLoop, open_api
 from toolc.runtime.argument_binding import validate_result
-from toolc.runtime.caller import CallContext, Caller, one_at_a_time
-from toolc.runtime.cancellation import Cancellation, Deadline, InterruptedWaitError
+from toolc.runtime.caller import CallContext, Caller, one_at_a_time, run_in_threads
+from toolc.runtime.cancellation import Deadline, InterruptedWaitError
 from toolc.runtime.output.truncation import READ_RESULT, truncate_result
 from toolc.runtime.sandboxed.call import interrupted_result
 
@@ -105,7 +103,7 @@ def make_calls(
             return _make_call(calls[number - 1], names, f"{turn}.{number}", context, caller)
 
         numbers = range(1, len(calls) + 1)
-        results = _run_parallel(make, numbers, cancellation) if parallel and len(calls) > 1 else [*map(make, numbers)]
+        results = run_in_threads(make, numbers, MAX_PARALLEL if parallel else 1, cancellation)
     return [CallMessage(call, result) for call, result in zip(calls, results, strict=True)]
 
 
@@ -126,23 +124,6 @@ class Agent:
             return _Conversation(
                 backend, call, context, caller, AgentLoop(backend, connection, deadline, events)
             ).result()
-
-
-def _run_parallel(
-    make: Callable[[int], ToolResult], numbers: Sequence[int], cancellation: Cancellation
-) -> list[ToolResult]:
-    with ThreadPoolExecutor(MAX_PARALLEL, thread_name_prefix="toolc agent") as pool:
-        try:
-            # Inside the try block, because Ctrl-C may also arrive while a thread starts.
-            futures = [pool.submit(copy_context().run, make, number) for number in numbers]
-            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-            for each in done:
-                each.result()
-        except BaseException:
-            cancellation.cancel()
-            pool.shutdown(cancel_futures=True)
-            raise
-    return [each.result() for each in futures]
 
 
 def _make_call(call: ToolCall, names: frozenset[str], step: str, context: CallContext, caller: Caller) -> ToolResult:

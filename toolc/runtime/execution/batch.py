@@ -4,10 +4,7 @@ A call that fails or could not be made does not affect the others. Its exception
 results after the last call has ended.
 """
 
-import contextvars
 import os
-import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from secrets import token_hex
@@ -17,6 +14,7 @@ from toolc.model.call import ToolCall
 from toolc.model.errors import UsageError
 from toolc.model.result import BatchError, ToolResult
 from toolc.runtime import argument_checks
+from toolc.runtime.caller import run_in_threads
 from toolc.runtime.cancellation import Cancellation
 
 Mode: TypeAlias = Literal["parallel", "sequential", "batched"]
@@ -150,7 +148,7 @@ class _Batch:
     def __init__(self, calls: Sequence[ToolCall], make: Make) -> None:
         self._calls = calls
         self._make = make
-        self._outcomes: list[ToolResult | BaseException | None] = [None] * len(calls)
+        self._outcomes: list[ToolResult | Exception | None] = [None] * len(calls)
 
     @property
     def so_far(self) -> list[ToolResult]:
@@ -163,29 +161,13 @@ class _Batch:
         Re-raises an exception that ends the program, such as ``KeyboardInterrupt``, after running calls were
         cancelled; no further calls start.
         """
-        queue = _Queue(group)
-        if len(group) == 1:
-            self._work(queue, cancellation)
-        else:
-            self._run_threads(queue, min(max_parallel, len(group)), cancellation)
-        for index in group:
-            outcome = self._outcomes[index]
-            if isinstance(outcome, BaseException) and not isinstance(outcome, Exception):
-                raise outcome
+        run_in_threads(self._make_one, group, max_parallel, cancellation)
 
-    def _run_threads(self, queue: "_Queue", count: int, cancellation: Cancellation) -> None:
+    def _make_one(self, index: int) -> None:
         try:
-            for _ in range(count):
-                # Each thread has its own copy: two threads cannot run in the same context.
-                run = contextvars.copy_context().run
-                arguments = (self._work, queue, cancellation)
-                threading.Thread(target=run, args=arguments, name="toolc batch", daemon=True).start()
-            queue.join()
-        except BaseException:
-            cancellation.cancel()
-            queue.clear()
-            queue.join()
-            raise
+            self._outcomes[index] = self._make(self._calls[index])
+        except Exception as error:  # noqa: BLE001  raised again with the results, see ``results``
+            self._outcomes[index] = error
 
     def skip(self, reason: str | Exception, skip: Skip) -> None:
         """Set the outcome of each call that has not been made: the result of ``skip``, or the exception."""
@@ -205,53 +187,3 @@ class _Batch:
             outcomes = tuple(each for each in self._outcomes if isinstance(each, ToolResult | Exception))
             raise BatchError(lines, outcomes) from raised[0]
         return self.so_far
-
-    def _work(self, queue: "_Queue", cancellation: Cancellation) -> None:
-        while (index := queue.next()) is not None:
-            try:
-                self._outcomes[index] = self._make(self._calls[index])
-            except Exception as error:  # noqa: BLE001  raised again with the results, see ``results``
-                self._outcomes[index] = error
-            except BaseException as error:  # noqa: BLE001  raised again by ``run``, on the caller's thread
-                self._outcomes[index] = error
-                queue.clear()
-                cancellation.cancel()
-            finally:
-                queue.done()
-
-
-class _Queue:
-    """The indices of a group that have not been started, and the number of running calls.
-
-    ``join`` waits for the calls rather than for threads. Ctrl-C may arrive while a thread starts; that thread then
-    makes a call although the caller has no reference to it.
-    """
-
-    def __init__(self, indices: Iterable[int]) -> None:
-        self._waiting = deque(indices)
-        self._running = 0
-        self._changed = threading.Condition()
-
-    def next(self) -> int | None:
-        """Return the next index, or None if none is left. Call ``done`` when its call has ended."""
-        with self._changed:
-            if not self._waiting:
-                return None
-            self._running += 1
-            return self._waiting.popleft()
-
-    def done(self) -> None:
-        """Mark a started call as ended."""
-        with self._changed:
-            self._running -= 1
-            self._changed.notify_all()
-
-    def clear(self) -> None:
-        """Remove all indices that have not been started."""
-        with self._changed:
-            self._waiting.clear()
-
-    def join(self) -> None:
-        """Wait until every call was started and has ended."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._waiting and not self._running)

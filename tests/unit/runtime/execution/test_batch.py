@@ -200,31 +200,6 @@ def test_ctrl_c_is_raised_after_all_calls_ended(order: Order) -> None:
     assert running == set()
 
 
-def test_ctrl_c_while_a_thread_starts_waits_for_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun = threading.Event()
-    over: list[str] = []
-
-    class Interrupted(threading.Thread):
-        def start(self) -> None:
-            super().start()
-            assert begun.wait(60)
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(threading, "Thread", Interrupted)
-    with Cancellation() as cancellation:
-
-        def make(call: ToolCall) -> ToolResult:
-            begun.set()
-            assert cancellation.wait(60)
-            time.sleep(0.05)
-            over.append(call.call_id)
-            return succeed(call)
-
-        with pytest.raises(KeyboardInterrupt):
-            run_batch(calls(3), make, Order(size=2), cancellation, skipped)
-    assert over == ["c0"]
-
-
 def signal_main() -> None:
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
