@@ -12,7 +12,7 @@ from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS, bundle
 from toolc.model.plan import Exec, Plan, Profile
 from toolc.runtime.wire.protocol import call_message
 from toolc.sandbox.oci import probe
-from toolc.sandbox.oci.engine import OciEngine, _launcher, _user_of
+from toolc.sandbox.oci.engine import OciEngine, _user_of
 from toolc.sandbox.oci.sandbox import STARTED, RuntimeProcess, with_stream_setup
 
 PROFILE = Profile()
@@ -34,8 +34,7 @@ def bare_runc(*argv: str) -> Iterator[Callable[[], None]]:
         paths = directory.new_sandbox(PROFILE, user, command, runtime, root)
         ours, theirs = socket.socketpair()
         with ours, Path(os.devnull).open("w") as errors:
-            launch = _launcher(None, directory.mount_point)
-            process = launch(lambda: RuntimeProcess(paths.command(), theirs.fileno(), errors.fileno()))
+            process = RuntimeProcess(paths.command(), theirs.fileno(), errors.fileno())
             theirs.close()
             ours.sendall(bundle())
             assert ours.recv(len(STARTED)) == STARTED

@@ -24,8 +24,9 @@ def test_a_runtime_that_hangs_is_killed_with_its_children(tmp_path: Path, monkey
         state=tmp_path / "state",
         bundle=tmp_path / "bundle",
         pid_file=tmp_path / "pid",
+        mount_point=tmp_path / "workspace",
         memory_events=tmp_path / "group" / "memory.events",
     )
     with pytest.raises(InfrastructureError, match="could not start a sandbox: nothing happened for"):
-        OciSandbox(place, "1:1", lambda spawn: spawn())
+        OciSandbox(place, "1:1")
     assert until(lambda: traces(str(tmp_path)) == [])

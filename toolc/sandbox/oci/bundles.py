@@ -102,7 +102,7 @@ class BundleDirectory:
         name = f"{_prefix(self.owner)}-{next(_NUMBERS)}"
         events = cgroups.memory_events(name) if "memory" in self.controllers else None
         state, pid_file = self.directory / "state", self.directory / "pids" / name
-        paths = SandboxPaths(name, runtime, state, bundle.folder, pid_file, events, root.used)
+        paths = SandboxPaths(name, runtime, state, bundle.folder, pid_file, self.mount_point, events, root.used)
         if not profile.has_fork_server:
             return paths
         refused = cgroups.process_events(name) if "pids" in self.controllers else None

@@ -15,8 +15,6 @@ import os
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import TypeAlias
 
 from toolc.model.errors import InfrastructureError, raise_shortage
@@ -43,7 +41,7 @@ from toolc.sandbox.oci.bundles import BundleDirectory, needs_own_mount, prepare_
 from toolc.sandbox.oci.filter_program import NO_LIBRARY, library
 from toolc.sandbox.oci.fork_server import OciForkServer
 from toolc.sandbox.oci.root import HOST, RootSpec
-from toolc.sandbox.oci.sandbox import Launch, OciSandbox, with_stream_setup
+from toolc.sandbox.oci.sandbox import OciSandbox, with_stream_setup
 from toolc.sandbox.oci.user_namespace import IdMapping, SandboxUser, open_user_namespace, sandbox_user
 
 _RootKey: TypeAlias = tuple[str | None, Build | None, tuple[str, ...], str | None, bool]
@@ -145,7 +143,7 @@ class OciEngine:
             tree = self._open_workspace(profile, user)
             try:
                 kind = OciForkServer if profile.has_fork_server else OciSandbox
-                return kind(paths, str(user), _launcher(tree, directory.mount_point))
+                return kind(paths, str(user), tree)
             finally:
                 _close(tree)
 
@@ -279,13 +277,6 @@ def _missing_image(profile: Profile) -> str | None:
 
 def _user_of(profile: Profile) -> SandboxUser:
     return sandbox_user(profile.workspace, euid=os.geteuid(), egid=os.getegid())
-
-
-def _launcher(tree: int | None, target: Path) -> Launch:
-    """Return the function that starts a runtime: in this mount namespace, or in one that has ``tree`` at ``target``."""
-    if tree is None:
-        return lambda spawn: spawn()
-    return partial(mounts.in_own_mount_namespace, tree, target)
 
 
 def _close(descriptor: int | None) -> None:

@@ -17,7 +17,7 @@ from toolc.model.errors import InfrastructureError, raise_shortage
 from toolc.sandbox.base import ImageUsed, SocketStream
 from toolc.sandbox.host import cgroups
 from toolc.sandbox.host.programs import is_ready
-from toolc.sandbox.oci.sandbox import CLOSE_SECONDS, KILL_SECONDS, Launch, OciSandbox, SandboxPaths
+from toolc.sandbox.oci.sandbox import CLOSE_SECONDS, KILL_SECONDS, OciSandbox, SandboxPaths
 
 SEND_SECONDS: Final = 5.0
 """How long a request may take to be sent, in seconds. The server is idle and reads at once."""
@@ -39,7 +39,7 @@ class OciForkServer(OciSandbox):
     From the second call on, the process of the next call is made while a call runs. It has no content of a call.
     """
 
-    def __init__(self, paths: SandboxPaths, user: str, launch: Launch) -> None:
+    def __init__(self, paths: SandboxPaths, user: str, tree: int | None = None) -> None:
         """Start the sandbox as ``OciSandbox`` does. Raises ``InfrastructureError``; then nothing is left."""
         self.setup = frames.encode(frames.CALL, 0, paths.fork_setup)
         self._has_ended = False
@@ -50,7 +50,7 @@ class OciForkServer(OciSandbox):
         self._has_called = False
         self._process_events = paths.process_events
         # Last, because a start that fails calls ``close``.
-        super().__init__(paths, user, launch)
+        super().__init__(paths, user, tree)
 
     @property
     def has_ended(self) -> bool:

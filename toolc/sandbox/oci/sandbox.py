@@ -14,17 +14,18 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from toolc.model.errors import InfrastructureError, NoPythonError, raise_shortage
 from toolc.sandbox.base import NO_PYTHON, ImageUsed, SocketStream
 from toolc.sandbox.host import cgroups
 from toolc.sandbox.host.janitor_process import remove_tree
 from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE, kernel_kills, oom_kill_possible
+from toolc.sandbox.host.mounts import in_own_mount_namespace
 from toolc.sandbox.oci.sweep import sweep, sweep_until_gone
 
 STREAM: Final = 3
@@ -129,9 +130,9 @@ class RuntimeProcess:
 class SandboxPaths:
     """The name of one sandbox, and the paths of its files.
 
-    ``memory_events`` is the kernel's file of counters for it, None if its memory is not limited. ``fork_setup`` is what
-    a fork server needs, empty for other sandboxes, and ``process_events`` its file of refused processes, None if they
-    are not limited.
+    ``mount_point`` is for a workspace that is mounted for this sandbox only. ``memory_events`` is the kernel's file of
+    counters for it, None if its memory is not limited. ``fork_setup`` is what a fork server needs, empty for other
+    sandboxes, and ``process_events`` its file of refused processes, None if they are not limited.
     """
 
     name: str
@@ -139,6 +140,7 @@ class SandboxPaths:
     state: Path
     bundle: Path
     pid_file: Path
+    mount_point: Path
     memory_events: Path | None
     image: ImageUsed | None = None
     fork_setup: bytes = b""
@@ -159,15 +161,14 @@ def _inheritable() -> Iterator[int]:
                 yield int(name)
 
 
-Launch: TypeAlias = Callable[[Callable[[], RuntimeProcess]], RuntimeProcess]
-"""Calls the given function, in this mount namespace or in another."""
-
-
 class OciSandbox(SocketStream):
     """An ``EngineSandbox`` (see ``toolc.sandbox.base``) that is run by runc."""
 
-    def __init__(self, paths: SandboxPaths, user: str, launch: Launch) -> None:
-        """Start the sandbox and wait until process 1 runs. Raises ``InfrastructureError``; then nothing is left."""
+    def __init__(self, paths: SandboxPaths, user: str, tree: int | None = None) -> None:
+        """Start the sandbox and wait until process 1 runs. Raises ``InfrastructureError``; then nothing is left.
+
+        ``tree`` is a detached mount of the workspace that the runtime finds at ``paths.mount_point``.
+        """
         self.user = user
         self.image = paths.image
         self._paths = paths
@@ -180,13 +181,13 @@ class OciSandbox(SocketStream):
         self._runtime_fd = self._init_fd = -1
         self.created = time.perf_counter()
         try:
-            self._launch(launch)
+            self._launch(tree)
             self._await_start()
         except OSError as error:
             raise_shortage(error)
             raise InfrastructureError(f"the oci engine cannot start {paths.runtime}: {error}") from error
 
-    def _launch(self, launch: Launch) -> None:
+    def _launch(self, tree: int | None) -> None:
         """Start the runtime. Raises ``OSError``; then nothing is left."""
         with contextlib.ExitStack() as undo, contextlib.ExitStack() as theirs:
             ours, stream = socket.socketpair()
@@ -197,7 +198,12 @@ class OciSandbox(SocketStream):
             theirs.callback(os.close, write)
             self._errors = _BoundedPipe(read)
             undo.callback(self._errors.close)
-            self._runtime = launch(lambda: RuntimeProcess(self._paths.command(), stream.fileno(), write))
+
+            def spawn() -> RuntimeProcess:
+                return RuntimeProcess(self._paths.command(), stream.fileno(), write)
+
+            target = self._paths.mount_point
+            self._runtime = spawn() if tree is None else in_own_mount_namespace(tree, target, spawn)
             undo.pop_all()
 
     @property
