@@ -55,24 +55,28 @@ def import_modules(names: list[str], control: int) -> FailedImport | None:
         set_limits()
         sys.dont_write_bytecode = True
         sys.path += SITE_PACKAGES
-        failed = _import(names, control)
+        for name in names:
+            os.write(control, LOADING + name.encode() + b"\n")
+            error = import_one(name)
+            if error is not None:
+                failed = FailedImport(name, error)
+                break
         # What the modules printed belongs to no call.
         flush_output()
     os.write(control, LOADED + b"\n")
     return failed
 
 
-def _import(names: list[str], control: int) -> FailedImport | None:
+def import_one(name: str) -> BaseException | None:
+    """Import a module. Return any exception that it raises."""
     process = os.getpid()
-    for name in names:
-        os.write(control, LOADING + name.encode() + b"\n")
-        try:
-            import_module(name)
-        except BaseException as error:  # noqa: BLE001  any exception of a module is the result of the call
-            return FailedImport(name, error)
-        finally:
-            if os.getpid() != process:
-                os._exit(0)  # a process forked by the module returned to this point
+    try:
+        import_module(name)
+    except BaseException as error:  # noqa: BLE001  any exception of a module
+        return error
+    finally:
+        if os.getpid() != process:
+            os._exit(0)  # a process forked by the module returned to this point
     return None
 
 

@@ -216,13 +216,32 @@ def _start(start: Callable[[str], T], command: str, environment: dict[str, str])
     raise NotStartedError(reason)
 
 
-def claim_stdin() -> int:
-    """Make stdin empty, and return a descriptor of what it was, which programs do not inherit."""
-    claimed = os.dup(0)
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
+def claim(*targets: int) -> list[int]:
+    """Make descriptors those of an empty file, and return what they were, which programs do not inherit."""
+    claimed = [os.dup(target) for target in targets]
+    null = os.open(os.devnull, os.O_RDWR)
+    for target in targets:
+        os.dup2(null, target)
     os.close(null)
     return claimed
+
+
+def wakeup_on_exit() -> int:
+    """Return a descriptor that becomes readable when a child exits."""
+    reader, writer = os.pipe()
+    for fd in (reader, writer):
+        os.set_blocking(fd, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    return reader
+
+
+def drain(fd: int) -> None:
+    """Read what has made a descriptor of ``wakeup_on_exit`` readable."""
+    try:  # noqa: SIM105  suppress would take longer
+        os.read(fd, 4096)
+    except BlockingIOError:
+        pass
 
 
 def write_all(fd: int, data: bytes) -> None:

@@ -16,7 +16,7 @@ import json
 import os
 
 from toolc.guest.job import Job, PythonFunction
-from toolc.guest.processes import Pipes, claim_stdin, write_all
+from toolc.guest.processes import Pipes, claim, write_all
 from toolc.guest.python_function import GuestFunction
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ class CallLine:
 def serve(job: Job, python: PythonFunction, pipes: Pipes, failed: FailedImport | None) -> int:
     """Answer calls until stdin ends. Return the exit status for this process."""
     function = GuestFunction(job, python, pipes, failed)
-    with os.fdopen(claim_stdin(), "rb") as lines:
+    with os.fdopen(claim(0)[0], "rb") as lines:
         for line in lines:
             call = CallLine(line)
             os.environ["TOOLC_CALL_ID"] = call.call_id

@@ -32,11 +32,14 @@ from toolc.guest.processes import (
     Children,
     KillTimer,
     Pipes,
+    claim,
     cpu_ms,
+    drain,
     forbid_inspection,
     kill_all,
     oom_kills,
     peak_memory_bytes,
+    wakeup_on_exit,
     write_available,
 )
 from toolc.guest.streams import ControlPipe, InputPipe, OutputPipe
@@ -112,7 +115,8 @@ class Supervisor:
         self._network: GuestNetwork | None = None
         self._drained_by: float | None = None
         self._children = children
-        self._wakeup = _wakeup_on_child()
+        self._wakeup = wakeup_on_exit()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         self._cpu_ms = cpu_ms()
         self._oom_kills = oom_kills()
         self._deadline: float | None = None
@@ -133,7 +137,7 @@ class Supervisor:
             if self._wire_in in events and not self._receive():
                 return
             if self._wakeup in events:
-                _drain(self._wakeup)
+                drain(self._wakeup)
                 self._children.reap()
             self._pump(events)
             self._check_loaded()
@@ -149,9 +153,7 @@ class Supervisor:
             self._report_ready()
 
     def _report_ready(self) -> None:
-        python = "%d.%d.%d" % sys.version_info[:3]
-        report = {"python": python, "workspace": launch_args.workspace_identity(self._identity)}
-        self._out += encode(frames.READY, 0, encode_json(report))
+        self._out += ready_frame(self._identity)
 
     def _wait(self) -> set[int]:
         poll = select.poll()
@@ -382,7 +384,14 @@ class Supervisor:
 
 def main() -> None:
     """Run as process 1; does not return."""
-    run_process(lambda: run_call(*_claim_wire()))
+    run_process(lambda: run_call(*claim(0, 1)))
+
+
+def ready_frame(process: dict[str, object] | None) -> bytes:
+    """Return the READY frame of a process with this identity (``launch_args.process_identity``)."""
+    python = "%d.%d.%d" % sys.version_info[:3]
+    report = {"python": python, "workspace": launch_args.workspace_identity(process)}
+    return encode(frames.READY, 0, encode_json(report))
 
 
 def run_process(work: Callable[[], None]) -> None:
@@ -432,38 +441,9 @@ def _unused_streams(job: Job) -> tuple[int, ...]:
     return (frames.YIELDED,) if job.python is None and job.http is None else ()
 
 
-def _claim_wire() -> tuple[int, int]:
-    """Move the connection to the host away from stdin and stdout, so that no output can reach it by accident."""
-    wire = os.dup(0), os.dup(1)
-    null = os.open(os.devnull, os.O_RDWR)
-    for target in (0, 1):
-        os.dup2(null, target)
-    os.close(null)
-    return wire
-
-
 def _enlarge_pipe(fd: int) -> None:
     """Increase the size of a pipe, so that its writer does not wake this process for every 64 KiB; see fcntl(2)."""
     try:  # noqa: SIM105  contextlib takes long to import
         fcntl.fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES)
     except OSError:
         pass  # not a pipe, or the user's limit for pipe sizes is reached
-
-
-def _wakeup_on_child() -> int:
-    """Return a descriptor that becomes readable when a child exits."""
-    reader, writer = os.pipe()
-    for fd in (reader, writer):
-        os.set_blocking(fd, False)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    return reader
-
-
-def _drain(fd: int) -> None:
-    try:
-        while len(os.read(fd, 4096)) == 4096:
-            pass
-    except BlockingIOError:
-        pass

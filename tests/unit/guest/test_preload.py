@@ -128,7 +128,7 @@ def test_a_module_that_ends_its_process_is_the_error_of_the_call(site: Site, cod
 FORGE = """
 import os, sys, threading
 frame = sys._getframe()
-while frame.f_code.co_name != "_import":
+while frame.f_code.co_name != "import_modules":
     frame = frame.f_back
 control = frame.f_locals["control"]
 def forge(*lines):

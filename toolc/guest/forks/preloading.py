@@ -11,7 +11,7 @@ import os
 import sys
 
 from toolc.guest.launch_args import preloaded_modules
-from toolc.guest.preload import SITE, flush_output
+from toolc.guest.preload import SITE, flush_output, import_one
 
 STANDARD: frozenset[str] = getattr(sys, "stdlib_module_names", frozenset())
 """The modules of the standard library. Python 3.9 does not have this list; then none is imported here."""
@@ -39,7 +39,7 @@ def preload(*, is_locked: bool, kept: tuple[int, ...]) -> None:
         sys.dont_write_bytecode = True
         for name in names:
             if is_locked or name.partition(".")[0] in STANDARD:
-                _import(name)
+                import_one(name)  # the call imports a module that fails again, and reports the error
         sys.path[:] = before
         flush_output()
     if problem := _problem(kept):
@@ -50,19 +50,6 @@ def preload(*, is_locked: bool, kept: tuple[int, ...]) -> None:
     gc.collect()
     # The collector would otherwise write to every object, which copies it in each process.
     gc.freeze()
-
-
-def _import(name: str) -> None:
-    process = os.getpid()
-    try:
-        __import__(name)
-    except BaseException:  # noqa: BLE001  any exception of a module
-        # The call imports it again and reports the error.
-        return
-    finally:
-        # A process that the module has made. Only the original one is the server.
-        if os.getpid() != process:
-            os._exit(0)
 
 
 def _problem(kept: tuple[int, ...]) -> str:

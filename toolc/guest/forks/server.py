@@ -26,9 +26,8 @@ from toolc.guest import frames, launch_args
 from toolc.guest.forks.isolation import Setup, clone, isolate
 from toolc.guest.forks.preloading import NotSharedError, preload
 from toolc.guest.frames import FrameError, FrameReader, encode
-from toolc.guest.json_text import encode_json
-from toolc.guest.processes import forbid_inspection
-from toolc.guest.supervisor import run_call, run_process
+from toolc.guest.processes import claim, forbid_inspection
+from toolc.guest.supervisor import ready_frame, run_call, run_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,12 +54,9 @@ def _serve() -> None:
 
 def _claim_stream() -> _socket.socket:
     """Move the stream to the host away from stdin and stdout."""
-    fd = os.dup(0)
-    null = os.open(os.devnull, os.O_RDWR)
-    for target in (0, 1):
-        os.dup2(null, target)
-    os.close(null)
-    return _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, fd)
+    stream, same = claim(0, 1)
+    os.close(same)
+    return _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, stream)
 
 
 class _Server:
@@ -108,9 +104,7 @@ class _Server:
             except NotSharedError as error:
                 os.write(2, str(error).encode())
                 os._exit(1)
-            python = "%d.%d.%d" % sys.version_info[:3]
-            report = {"python": python, "workspace": launch_args.workspace_identity(launch_args.process_identity())}
-            self._control.sendall(encode(frames.READY, 0, encode_json(report)))
+            self._control.sendall(ready_frame(launch_args.process_identity()))
         elif kind == frames.OPEN and setup is not None and self._received:
             self._fork(setup, stream, self._received.pop(0))
         elif kind == frames.CLOSE:
@@ -135,22 +129,16 @@ class _Server:
 
     def _run_child(self, setup: Setup, wire: int) -> None:
         """Run the call as process 1 of its namespace; does not return."""
-        status = 1
-        try:
+
+        def work() -> None:
             # The streams of this server and of other calls.
             self._control.close()
             for fd in (*self._children, *self._received):
                 os.close(fd)
             isolate(setup)
             run_call(wire, os.dup(wire))
-            status = 0
-        except BrokenPipeError:
-            status = 0
-        except BaseException:  # noqa: BLE001  a child must never return into its parent's frames
-            sys.excepthook(*sys.exc_info())
-            sys.stderr.flush()
-        finally:
-            os._exit(status)
+
+        run_process(work)
 
     def _reap(self, fd: int) -> None:
         number, child = self._children.pop(fd)

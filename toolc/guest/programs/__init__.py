@@ -2,7 +2,7 @@
 
 - ``files``: reads, writes, lists and removes files. Public: ``run``.
 - ``process``: the process of a program, with or without one that supervises it. Public: ``ChildProcess``, ``Request``,
-  ``SIGNALS``, ``SupervisedProcess``, ``not_started``, ``require_orphans``, ``wakeup_on_exit``.
+  ``SIGNALS``, ``SupervisedProcess``, ``not_started``, ``require_orphans``.
 - ``program``: the streams of a program, and its end. Public: ``Program``.
 - ``server``: the worker: frames of the host to programs. Start reading here. Public: ``serve``.
 

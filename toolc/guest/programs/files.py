@@ -24,20 +24,21 @@ from toolc.guest.processes import write_all
 PIECE = 256 * 1024
 """How much is read or written at once, in bytes. It fits a DATA frame."""
 
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-
 
 def run(request: dict) -> None:  # type: ignore[type-arg]
     """Perform the operation in ``request``. Raises ``OSError``."""
     path, operation = request["path"], request["operation"]
-    if operation == "read":
-        _read(path, request["limit"])
-    elif operation == "write":
-        _write(path)
-    elif operation == "list":
-        _list(path)
-    else:
-        _remove(path, recursive=request["recursive"])
+    try:
+        if operation == "read":
+            _read(path, request["limit"])
+        elif operation == "write":
+            _write(path)
+        elif operation == "list":
+            _list(path)
+        else:
+            _remove(path, recursive=request["recursive"])
+    except RecursionError:
+        raise OSError(errno.ENAMETOOLONG, "The folders are nested too deeply", path) from None
 
 
 def _read(path: str, limit: int) -> None:
@@ -52,19 +53,10 @@ def _read(path: str, limit: int) -> None:
 
 
 def _write(path: str) -> None:
-    if not os.path.isdir(os.path.dirname(path) or "."):
-        _make_folders(path)
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     file = _regular(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK, 0o666), path)
     while piece := os.read(0, PIECE):
         write_all(file, piece)
-
-
-def _make_folders(path: str) -> None:
-    """Create the folders above a file. There may be more of them than calls of ``os.makedirs`` that can be nested."""
-    for index, character in enumerate(path):
-        if character == "/" and index > 0:
-            with suppress(FileExistsError):
-                os.mkdir(path[:index])
 
 
 def _regular(file: int, path: str) -> int:
@@ -97,46 +89,16 @@ def _type(mode: int) -> str:
 def _remove(path: str, *, recursive: bool) -> None:
     if not stat.S_ISDIR(os.lstat(path).st_mode):
         os.unlink(path)
-    else:
-        if recursive:
-            _empty(path)
-        os.rmdir(path)
+        return
+    if recursive:
+        for _, folders, names, folder in os.fwalk(path, topdown=False, onerror=_fail):
+            for name in (*names, *folders):
+                try:
+                    os.unlink(name, dir_fd=folder)
+                except IsADirectoryError:
+                    os.rmdir(name, dir_fd=folder)
+    os.rmdir(path)
 
 
-def _empty(path: str) -> None:
-    """Remove everything in a folder, which may be nested deeper than a path or the stack of Python can be long."""
-    folder = os.open(path, FOLDER)
-    left = [_remove_files(folder)]
-    above: list[tuple[int, int]] = []
-    while left[0] or above:
-        if left[-1]:
-            above.append(_identity(folder))
-            child = os.open(left[-1][-1], FOLDER, dir_fd=folder)
-            left.append(_remove_files(child))
-        else:
-            child = os.open("..", FOLDER, dir_fd=folder)
-            if _identity(child) != above.pop():
-                raise OSError(errno.EBUSY, "A folder was moved while it was removed", path)
-            left.pop()
-            os.rmdir(left[-1].pop(), dir_fd=child)
-        os.close(folder)
-        folder = child
-    os.close(folder)
-
-
-def _remove_files(folder: int) -> list[str]:
-    """Remove everything but folders from the open ``folder``, and return the names of its folders."""
-    folders = []
-    with os.scandir(folder) as entries:
-        found = list(entries)
-    for entry in found:
-        if entry.is_dir(follow_symlinks=False):
-            folders.append(entry.name)
-        else:
-            os.unlink(entry.name, dir_fd=folder)
-    return folders
-
-
-def _identity(folder: int) -> tuple[int, int]:
-    found = os.fstat(folder)
-    return found.st_dev, found.st_ino
+def _fail(error: OSError) -> None:
+    raise error

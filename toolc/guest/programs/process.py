@@ -31,8 +31,10 @@ from toolc.guest.processes import (
     NOT_STARTED_STATUS,
     KillTimer,
     NotStartedError,
+    drain,
     execute,
     spawn,
+    wakeup_on_exit,
     write_all,
 )
 from toolc.guest.programs import files
@@ -69,10 +71,7 @@ class ChildProcess:
 
     def report(self) -> dict[str, object] | None:
         """Return how the program ended; None if it is running. Called when ``fd`` is readable."""
-        try:  # noqa: SIM105  suppress would take longer
-            os.read(self.fd, 4096)
-        except BlockingIOError:
-            pass  # another program has ended before
+        drain(self.fd)
         pid, status, used = os.wait4(self._pid, os.WNOHANG)
         return _report(status, (used.ru_utime + used.ru_stime) * 1000, {}) if pid else None
 
@@ -139,16 +138,6 @@ def _supervise(request: Request, job: Job, streams: list[int], report: int, runn
         os._exit(0)
 
 
-def wakeup_on_exit() -> int:
-    """Return a descriptor that becomes readable when a child exits."""
-    reader, writer = os.pipe()
-    for fd in (reader, writer):
-        os.set_blocking(fd, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    return reader
-
-
 def _close_others(keep: set[int]) -> None:
     """Close the pipes of other programs, whose readers wait for their end."""
     for name in os.listdir("/proc/self/fd"):
@@ -208,7 +197,7 @@ def _wait(child: int, running: int, exits: int) -> tuple[int, float, bool] | Non
             _kill_descendants()
         ready = {fd for fd, _ in poll.poll(None if kill_timer is None else KILL_INTERVAL * 1000)}
         if exits in ready:
-            os.read(exits, 4096)
+            drain(exits)
         if running in ready:
             poll.unregister(running)
             kill_timer = KillTimer(monotonic())

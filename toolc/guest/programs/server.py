@@ -34,8 +34,8 @@ from time import monotonic
 from toolc.guest import frames
 from toolc.guest.frames import FrameError, FrameReader
 from toolc.guest.job import Job
-from toolc.guest.processes import NotStartedError, Pipes, claim_stdin, forbid_inspection, write_available
-from toolc.guest.programs.process import SIGNALS, Request, not_started, require_orphans, wakeup_on_exit
+from toolc.guest.processes import NotStartedError, Pipes, claim, forbid_inspection, wakeup_on_exit, write_available
+from toolc.guest.programs.process import SIGNALS, Request, not_started, require_orphans
 from toolc.guest.programs.program import Program
 
 MAX_OUT = 256 * 1024
@@ -57,7 +57,7 @@ def serve(job: Job, pipes: Pipes) -> int:
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     forbid_inspection()
-    ProgramServer(job, claim_stdin(), pipes.reply[1]).run()
+    ProgramServer(job, claim(0)[0], pipes.reply[1]).run()
     return 0
 
 

@@ -276,13 +276,12 @@ def test_files_are_written_read_listed_and_removed(session: SandboxSession) -> N
     assert run(session, "ls; ls /tool").stdout.text() == "note\n"
 
 
-def test_folders_can_be_nested_deeper_than_a_path_can_be_long(session: SandboxSession) -> None:
+def test_folders_that_are_nested_too_deeply_are_an_error(session: SandboxSession) -> None:
     deep = "d/" * 1500
-    for top in ("one", "two"):
-        assert access(session, {"operation": "write", "path": f"{top}/{deep}file"}, b"text").reason == ""
-    assert run(session, f"mv two one/{deep}").stderr.text() == ""
-    assert access(session, {"operation": "remove", "path": "one", "recursive": True}).reason == ""
-    assert run(session, "ls").stdout.text() == ""
+    assert access(session, {"operation": "write", "path": f"{deep}file"}).reason == "The folders are nested too deeply"
+    run(session, f"mkdir -p {deep}")
+    end = access(session, {"operation": "remove", "path": "d", "recursive": True})
+    assert end.reason in {"", "The folders are nested too deeply"}  # Python 3.13 does not use the stack
 
 
 @pytest.mark.parametrize(

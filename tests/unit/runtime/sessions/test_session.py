@@ -402,9 +402,9 @@ ANSWER = json.dumps(text("ok")).encode() + b"\n"
 @pytest.mark.parametrize(
     ("described", "answered", "expected"),
     [
-        (JUNK + b"\n", b"", "x" * 190 + "[secret KE"),
-        (b"", JUNK + b"\n", "x" * 190 + "[secret KE"),
-        (b"", ANSWER + JUNK + b"\n", "x" * 190 + "[secret KE"),
+        (JUNK + b"\n", b"", "x" * 190 + "[secret K"),
+        (b"", JUNK + b"\n", "x" * 190 + "[secret K"),
+        (b"", ANSWER + JUNK + b"\n", "x" * 190 + "[secret K"),
         (b"", ANSWER + b"more: " + KEY[:20].encode(), "'more: '"),
         (b"", ANSWER + KEY[:20].encode(), "'...'"),
         (b"", json.dumps(text("ok") | {"call_id": "x" * 70 + KEY}).encode() + b"\n", "x" * 70 + "[secret K"),
