@@ -3,6 +3,7 @@
 ``rules`` has one Markdown page for each code, ``init`` the templates of ``toolc init``, ``probes`` the tools of
 ``toolc doctor --probe``. ``advisories.toml`` lists known vulnerabilities (read by ``toolc.doctor.advisories``);
 ``key_hints.toml`` says what to write instead of common mistakes (read by ``toolc.document.suggestions``);
+``pattern_advice.json`` does so for regular expressions (read by ``toolc.validation.ecma_advice``);
 ``provider_limits.toml`` lists limits of providers (read by ``toolc.providers.limits``);
 ``schemas.yaml`` is the JSON Schema of specs (read by ``toolc.compiler.editor_schema``). Start reading in
 ``rule_pages``.
