@@ -24,7 +24,8 @@ from toolc.runtime.agents.network import EgressTransport
 from toolc.runtime.caller import CallContext
 from toolc.runtime.cancellation import Deadline
 from toolc.runtime.composed_backends import MODEL_APIS
-from toolc.runtime.http.request import parse_url
+from toolc.runtime.egress.transport import RefusedError
+from toolc.runtime.http.request import check_secret, parse_url
 from toolc.runtime.output.progress import LiveText
 from toolc.runtime.secrets.redaction import CallSecrets
 
@@ -99,13 +100,12 @@ def _key_header(backend: AgentBackend, tool: ToolSpec, secrets: CallSecrets, api
     if backend.api_key is None:
         return None
     (name,) = backend.api_key.secrets
-    host = backend.base_url.host
     hosts = next((each.hosts for each in tool.sandbox.secrets if each.name == name), ())
-    if host not in hosts:
-        raise ModelError("denied", f"the secret {name!r} may be sent to {', '.join(hosts) or 'no host'}, not to {host}")
-    url = f"{backend.base_url.scheme}://{format_host(host)}:{backend.base_url.port}"
-    if not parse_url(url).is_private:
-        raise ModelError("denied", f"the secret {name!r} is sent only over TLS; use https in the URL of {host}")
+    url = backend.base_url
+    try:
+        check_secret(name, hosts, parse_url(f"{url.scheme}://{format_host(url.host)}:{url.port}"))
+    except RefusedError as error:
+        raise ModelError("denied", str(error)) from None
     key = secrets.values[name]
     if not _KEY.fullmatch(key):
         message = "contains characters that are not allowed in a header, such as spaces or line breaks"

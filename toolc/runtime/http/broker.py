@@ -19,6 +19,7 @@ from toolc.runtime.egress.transport import ConnectionRequest, RefusedError
 from toolc.runtime.http.request import (
     ReadFile,
     Target,
+    check_secret,
     fill_body,
     fill_header,
     fill_query,
@@ -177,14 +178,7 @@ class HttpBroker:
     def _check_secrets(self, target: Target, *texts: Pieces) -> None:
         names: frozenset[str] = frozenset().union(*map(slots, texts))
         for name in sorted(names):
-            hosts = self._hosts.get(name, ())
-            if target.host not in hosts:
-                known = ", ".join(hosts) or "no host"
-                raise RefusedError(f"the secret {name!r} may be sent to {known}, not to {target.host}")
-            if not target.is_private:
-                raise RefusedError(
-                    f"the secret {name!r} is sent only over TLS; use https in the URL of {target.authority}"
-                )
+            check_secret(name, self._hosts.get(name, ()), target)
 
     def _pointer(self) -> str:
         """Return the JSON pointer of the page cursor in the body; empty if it is not in the body."""

@@ -89,6 +89,14 @@ def parse_url(text: str) -> Target:
     return Target(scheme=scheme, host=host, port=port, path=path)
 
 
+def check_secret(name: str, hosts: Sequence[str], target: Target) -> None:
+    """Raise ``RefusedError`` if the secret ``name``, which may be sent to ``hosts``, may not be sent to ``target``."""
+    if target.host not in hosts:
+        raise RefusedError(f"the secret {name!r} may be sent to {', '.join(hosts) or 'no host'}, not to {target.host}")
+    if not target.is_private:
+        raise RefusedError(f"the secret {name!r} is sent only over TLS; use https in the URL of {target.authority}")
+
+
 def fill(pieces: Pieces, secrets: Mapping[str, str]) -> bytes:
     """Return the bytes of ``pieces``, with each secret escaped for its position."""
     return b"".join(_fill_one(piece, secrets) for piece in pieces)

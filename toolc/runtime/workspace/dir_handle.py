@@ -165,6 +165,11 @@ def has_entries(folder: int, name: bytes) -> bool:
         os.close(opened)
 
 
+def join_path(folder: bytes, name: bytes) -> bytes:
+    """Return the path of ``name`` in ``folder``, of which ``b""`` is the open folder itself."""
+    return folder + b"/" + name if folder else name
+
+
 def write_all(descriptor: int, data: bytes) -> None:
     """Write all of ``data``. Raises ``OSError``."""
     left = memoryview(data)

@@ -21,7 +21,7 @@ from toolc.guest.launch_args import boot_id
 from toolc.model.errors import raise_shortage
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount
-from toolc.runtime.workspace.dir_handle import DirHandle
+from toolc.runtime.workspace.dir_handle import DirHandle, join_path
 
 INTERVAL_SECONDS: Final = 0.1
 """How often the growth is checked. A call can write more than its limit by what the disk takes in this time."""
@@ -205,7 +205,7 @@ def _files(folder: DirHandle, until: float) -> Iterator[tuple[int, bytes, os.sta
                             continue
                         yield descriptor, name, status
                         if stat.S_ISDIR(status.st_mode):
-                            pending.append(path + b"/" + name if path else name)
+                            pending.append(join_path(path, name))
         except FileNotFoundError:
             continue
 

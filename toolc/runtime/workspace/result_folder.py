@@ -15,7 +15,7 @@ from typing import Final, Protocol, TypeAlias
 from toolc.model.errors import raise_shortage
 from toolc.model.plan import Mount
 from toolc.model.spec.code_backends import ErrorKind
-from toolc.runtime.workspace.dir_handle import DirHandle
+from toolc.runtime.workspace.dir_handle import DirHandle, join_path
 
 MAX_ENTRIES: Final = 20_000
 """The number of names inspected for all patterns of one call.
@@ -117,7 +117,7 @@ class FinalFolder:
         while pending:
             folder, names = pending.pop()
             for name, status in self._entries(folder):
-                path = folder + b"/" + name if folder else name
+                path = join_path(folder, name)
                 for rest in _rests(names, os.fsdecode(name)):
                     if stat.S_ISREG(status.st_mode) and rest in {(), ("**",)}:
                         yield path

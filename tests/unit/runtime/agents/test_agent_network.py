@@ -120,7 +120,7 @@ def tool(scheme: Scheme, host: str, hosts: tuple[str, ...]) -> ToolSpec:
          "the secret 'KEY' may be sent to api.example.com, not to evil.example.com"),
         ("https", "api.example.com", (), "the secret 'KEY' may be sent to no host, not to api.example.com"),
         ("http", "api.example.com", ("api.example.com",),
-         "the secret 'KEY' is sent only over TLS; use https in the URL of api.example.com"),
+         "the secret 'KEY' is sent only over TLS; use https in the URL of api.example.com:443"),
     ],
 )  # fmt: skip
 def test_a_key_goes_to_its_hosts_and_over_tls(scheme: Scheme, host: str, hosts: tuple[str, ...], why: str) -> None:

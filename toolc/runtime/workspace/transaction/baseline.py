@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolc.runtime.workspace.dir_handle import DirHandle
+from toolc.runtime.workspace.dir_handle import DirHandle, join_path
 from toolc.runtime.workspace.transaction.allowed_changes import PROTECTED
 from toolc.runtime.workspace.transaction.file_state import MIB, FileState, state_at
 
@@ -104,18 +104,14 @@ def record(real: DirHandle, clock: ChangeClock) -> Baseline:
                     left_bytes -= status.st_size if 0 < status.st_size <= limit else 0
                     _add(baseline, folder, path, name, limit)
                     if stat.S_ISDIR(status.st_mode) and os.fsdecode(name).casefold() not in PROTECTED:
-                        pending.append(_join(path, name))
+                        pending.append(join_path(path, name))
             baseline.folders[path] = tuple(name for name, _ in entries)
     return baseline
 
 
 def _add(baseline: Baseline, folder: int, path: bytes, name: bytes, limit: int) -> None:
     with suppress(OSError):
-        baseline.states[_join(path, name)] = state_at(folder, name, limit)
-
-
-def _join(folder: bytes, name: bytes) -> bytes:
-    return folder + b"/" + name if folder else name
+        baseline.states[join_path(path, name)] = state_at(folder, name, limit)
 
 
 def _read(clock: int) -> ChangeClock:

@@ -25,7 +25,7 @@ from toolc.model.result import Ending, Text, ToolFailure, ToolResult
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.spec.sandbox import TransactionSpec
 from toolc.model.spec.tool import ToolSpec
-from toolc.runtime.workspace.dir_handle import DirHandle
+from toolc.runtime.workspace.dir_handle import DirHandle, join_path
 from toolc.runtime.workspace.result_folder import FolderError, RealFolder, ResultFolder, read_beneath
 from toolc.runtime.workspace.scratch import make_copy_folder, make_scratch, remove_stale
 from toolc.runtime.workspace.scratch_sweep import discard
@@ -249,8 +249,8 @@ class _Overlaid:
             if status is not None and stat.S_ISDIR(status.st_mode):
                 entries |= self._real.entries(path, max_entries)
         if entry is not None or not path:
-            prefix = path + b"/" if path else b""
-            entries |= {name: self._changed[prefix + name].status for name, _ in self._upper.entries(path, max_entries)}
+            names = (name for name, _ in self._upper.entries(path, max_entries))
+            entries |= {name: self._changed[join_path(path, name)].status for name in names}
         visible = [(name, status) for name, status in sorted(entries.items()) if status is not None]
         return visible[:max_entries]
 

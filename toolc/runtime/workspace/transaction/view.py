@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 from toolc.model.text import render_size
-from toolc.runtime.workspace.dir_handle import READ, DirHandle, openat2_beneath
+from toolc.runtime.workspace.dir_handle import READ, DirHandle, join_path, openat2_beneath
 from toolc.runtime.workspace.transaction.baseline import Baseline
 from toolc.runtime.workspace.transaction.file_state import (
     MAX_BYTES,
@@ -100,7 +100,7 @@ class Overlay:
             folder, is_opaque = pending.pop()
             for name, status in self.root.entries(folder, MAX_ENTRIES + 1):
                 count += 1
-                path = _join(folder, name)
+                path = join_path(folder, name)
                 _check(count, path)
                 if stat.S_ISCHR(status.st_mode) and status.st_rdev == _WHITEOUT:
                     yield ViewEntry(path, None)
@@ -120,7 +120,7 @@ class Overlay:
                 yield from self._below(entry.path)
             elif entry.hides_real:
                 for name in self._names(entry.path):
-                    path = _join(entry.path, name)
+                    path = join_path(entry.path, name)
                     if self.root.status_of(path) is None:
                         yield path, None
                         yield from self._below(path)
@@ -146,7 +146,7 @@ class Overlay:
         while pending:
             folder = pending.pop()
             for name in self._names(folder):
-                path = _join(folder, name)
+                path = join_path(folder, name)
                 check_depth(path)
                 yield path, None
                 pending.append(path)
@@ -207,7 +207,7 @@ class Copy:
         while pending:
             folder = pending.pop()
             for name, status in self.root.entries(folder, MAX_ENTRIES + 1):
-                path = _join(folder, name)
+                path = join_path(folder, name)
                 seen.add(path)
                 _check(len(seen), path)
                 if stat.S_ISDIR(status.st_mode):
@@ -243,7 +243,7 @@ def copy_tree(real: DirHandle, target: DirHandle) -> Copy:
     for folder, _ in folders:
         with real.folder(folder) as source, target.folder(folder) as copy_folder:
             for name, status in _entries(real, folder):
-                path = _join(folder, name)
+                path = join_path(folder, name)
                 check_depth(path)
                 if len(view.originals) >= MAX_ENTRIES:
                     raise TooManyChangesError(f"it has more than {MAX_ENTRIES} files")
@@ -264,12 +264,8 @@ def copy_tree(real: DirHandle, target: DirHandle) -> Copy:
     # The kernel's timestamps are complete only now.
     for folder, _ in folders:
         copies = target.entries(folder, MAX_ENTRIES)
-        view.copies.update({_join(folder, name): _stamp(status) for name, status in copies})
+        view.copies.update({join_path(folder, name): _stamp(status) for name, status in copies})
     return view
-
-
-def _join(folder: bytes, name: bytes) -> bytes:
-    return folder + b"/" + name if folder else name
 
 
 def _stamp(status: os.stat_result) -> _Stamp:
