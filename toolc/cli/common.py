@@ -71,10 +71,6 @@ builtin_option = click.option(
 """``--builtin``, for ``open_tools`` and ``find_registry``."""
 
 
-secrets_option = click.option("--secrets", metavar="FILE", help="A file of lines 'NAME: value' with secrets.")
-"""``--secrets``, for ``secret_store``."""
-
-
 policy_option = click.option(
     "--policy", "policy_file", metavar="FILE", help="A policy file that applies in addition to those of project files."
 )
@@ -94,13 +90,6 @@ def central_policy(path: str | None) -> Policy | None:
     from toolc.compiler.project.policy import read_policy  # lazy: +58 ms; only --policy needs it
 
     return read_policy(path)
-
-
-def lock_options(command: Callable[P, T]) -> Callable[P, T]:
-    """Add the options ``--locked`` and ``--lock``, whose values are for ``approved``, to ``command``."""
-    locked = click.option("--locked", is_flag=True, help="Call only tools that the nearest toolc.lock approves.")
-    lock = click.option("--lock", "lock_file", metavar="FILE", help="Call only tools that this lock file approves.")
-    return locked(lock(command))
 
 
 def refuse_both(paths: Sequence[str], builtin: str | None, name: str = "PATHS") -> None:

@@ -1,10 +1,9 @@
-"""Reads the inputs of commands: arguments of a call, registries, the user's configuration, secrets and locks."""
+"""Reads the inputs of commands: arguments of a call, registries and the user's configuration."""
 
 from __future__ import annotations
 
 import json
 import logging
-import resource
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -14,16 +13,15 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NoReturn, TextIO
 
 import click
 
-from toolc.cli.common import CANNOT, nearest_lock, print_findings
+from toolc.cli.common import CANNOT, print_findings
 from toolc.client.build import compile_paths, split_target
 from toolc.client.registry import Registry
-from toolc.config.secret_sources import SecretStore, load_secrets
 from toolc.config.user_config import Configuration, load_configuration
 from toolc.data.paths import packaged_path
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.lock_file import Lock, LockError, changed_tools
-from toolc.model.names import LOCK_NAME, TOOL_NAME, close_match
+from toolc.model.names import TOOL_NAME, close_match
 from toolc.model.text import render_size, shorten
 from toolc.policy.policy import Policy, PolicyError
 from toolc.policy.rules import enforce_policies
@@ -224,25 +222,6 @@ def _print_log(name: str, line: str) -> logging.Logger:
     return logger
 
 
-def secret_store(path: str | None, configuration: Configuration, *, only_given: bool = False) -> SecretStore:
-    """Return the sources of secrets: the file of ``--secrets``, the configuration, the environment, in this order.
-
-    With ``only_given``, only the file is used. Raises ``UsageError``.
-    """
-    _leave_no_core()
-    given = load_secrets(Path(path)) if path is not None else {}
-    if only_given:
-        return SecretStore(given, from_environment=False)
-    return SecretStore({**configuration.secrets, **given})
-
-
-def _leave_no_core() -> None:
-    """Disable core files and the host's crash handler for this process, whose memory contains secrets."""
-    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
-    # With 1, unlike with 0, the kernel runs no handler either; core(5).
-    resource.setrlimit(resource.RLIMIT_CORE, (0 if hard == 0 else 1, hard))
-
-
 def refuse_unapproved(lock: Lock, registry: Registry) -> None:
     """Raise ``LockError`` naming every tool in a whole registry that differs from what was approved."""
     if lines := [*changed_tools(lock, (registry.registered(name) for name in registry.names))]:
@@ -259,13 +238,6 @@ def refuse_disallowed(policy: Policy, registry: Registry) -> None:
             lines.append(str(error))
     if lines:
         raise PolicyError("\n".join(lines))
-
-
-def approved(lock_file: str | None, *, locked: bool) -> Lock | None:
-    """Return the lock of ``--locked`` or ``--lock``; None without them. Raises ``LockError``."""
-    if lock_file is None and not locked:
-        return None
-    return Lock.read(Path(lock_file) if lock_file is not None else nearest_lock() or Path(LOCK_NAME))
 
 
 def compile_or_exit(

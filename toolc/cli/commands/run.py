@@ -10,18 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolc.cli.common import (
-    CANNOT,
-    builtin_option,
-    central_policy,
-    duration,
-    engine_option,
-    lock_options,
-    note,
-    policy_option,
-    secrets_option,
-)
-from toolc.cli.inputs import approved, find_registry, read_arguments, secret_store, user_configuration
+from toolc.cli.call_options import CallOptions, call_options
+from toolc.cli.common import CANNOT, builtin_option, duration, note
+from toolc.cli.inputs import find_registry, read_arguments
 from toolc.cli.output.live import Live, LiveDisplay
 from toolc.cli.output.prompts import CommitPrompt, Prompts, confirmation, print_changes
 from toolc.cli.output.result import explain, print_content, print_details, print_timing
@@ -47,11 +38,8 @@ TOOL_FAILED: Final = 1
     "--arg", "pairs", multiple=True, metavar="NAME=VALUE", help="One argument; JSON unless its type is string."
 )
 @click.option("--workspace", metavar="DIR", default=".", help="The workspace.  [default: the current folder]")
-@engine_option
 @click.option("--timeout", callback=duration, metavar="10s", help="Lower the timeout of the spec. It cannot be raised.")
-@secrets_option
-@lock_options
-@policy_option
+@call_options
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
 @click.option("--events", "as_events", is_flag=True, help="Print events while the call runs, one JSON object per line.")
 @click.option("--yes", is_flag=True, help="Assume yes to all prompts.")
@@ -64,12 +52,8 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     args: str | None,
     pairs: tuple[str, ...],
     workspace: str,
-    engine: str | None,
     timeout: float | None,
-    secrets: str | None,
-    locked: bool,
-    lock_file: str | None,
-    policy_file: str | None,
+    options: CallOptions,
     as_json: bool,
     as_events: bool,
     yes: bool,
@@ -84,9 +68,6 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     started = time.perf_counter()
     if as_json and as_events:
         raise UsageError("--json and --events cannot be combined; the last line of --events has the result")
-    from toolc.client.executor import Executor  # start-up time
-
-    lock, policy = approved(lock_file, locked=locked), central_policy(policy_file)
     tools = find_registry(target, registry, builtin)
     (tool,) = tools
     arguments = _arguments(tool, args, pairs, as_json=as_json, as_events=as_events)
@@ -95,11 +76,9 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     show = None if as_json else prompts.delaying(_print_event if as_events else live.show)
     load_ms = (time.perf_counter() - started) * 1000
     commit_prompt = CommitPrompt(prompts, yes=yes)
-    configuration = user_configuration()
-    executor = Executor(
-        tools, workspace=workspace, engine=engine, timeout=timeout, configuration=configuration,
-        secrets=secret_store(secrets, configuration), approve_changes=commit_prompt.callback(),
-        confirm=confirmation(prompts, yes=yes), pool=None, lock=lock, policy=policy,
+    executor = options.executors()(
+        tools, workspace=workspace, timeout=timeout, approve_changes=commit_prompt.callback(),
+        confirm=confirmation(prompts, yes=yes), pool=None,
     )  # fmt: skip
     with executor, contextlib.closing(live):
         result = executor.run(tool.name, arguments, on_event=show)

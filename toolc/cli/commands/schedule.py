@@ -18,16 +18,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
-from toolc.cli.common import (
-    builtin_option,
-    central_policy,
-    engine_option,
-    lock_options,
-    note,
-    policy_option,
-    secrets_option,
-)
-from toolc.cli.inputs import approved, open_tools, secret_store, user_configuration
+from toolc.cli.call_options import CallOptions, call_options
+from toolc.cli.common import builtin_option, engine_option, note
+from toolc.cli.inputs import open_tools, user_configuration
 from toolc.cli.main import CommandGroup
 from toolc.model.errors import ToolcError, UsageError
 from toolc.reporters.text import escape_for_terminal
@@ -117,10 +110,7 @@ def due(workspace: str, engine: str | None, limit: int, as_json: bool) -> None:
 @builtin_option
 @click.option("--exec", "program", metavar="CMD", help="Run this command (no shell) for each entry, its JSON on stdin.")
 @_workspace
-@engine_option
-@secrets_option
-@lock_options
-@policy_option
+@call_options
 @click.option("--deny", "denied", multiple=True, metavar="NAME", help="Do not call this tool. May be repeated.")
 @click.option("--yes", is_flag=True, help="Call tools that need confirmation, and commit changes that need approval.")
 @_limit
@@ -130,11 +120,7 @@ def run(  # noqa: PLR0913, PLR0917  one parameter per option
     builtin: str | None,
     program: str | None,
     workspace: str,
-    engine: str | None,
-    secrets: str | None,
-    locked: bool,
-    lock_file: str | None,
-    policy_file: str | None,
+    options: CallOptions,
     denied: tuple[str, ...],
     yes: bool,
     limit: int,
@@ -146,25 +132,21 @@ def run(  # noqa: PLR0913, PLR0917  one parameter per option
     again. Missed runs of an entry are one run. Entries without a tool are only printed. Start this command every minute
     with cron or a systemd timer.
     """
-    from toolc.client.executor import Executor  # start-up time
-    from toolc.model.call import Allow
+    from toolc.model.call import Allow  # start-up time
 
     if program is not None and (target is not None or builtin is not None):
         raise UsageError("--exec runs every entry; remove TARGET and --builtin, or --exec")
     if program is not None:
-        _run_all(_program(program), workspace, engine, limit, as_json=as_json)
+        _run_all(_program(program), workspace, options.engine, limit, as_json=as_json)
         return
-    configuration = user_configuration()
-    executor = Executor(
-        open_tools(target, builtin), workspace=workspace, engine=engine, configuration=configuration,
-        secrets=secret_store(secrets, configuration), lock=approved(lock_file, locked=locked),
-        policy=central_policy(policy_file), confirm=(lambda _: Allow()) if yes else None,
+    executor = options.executors()(
+        open_tools(target, builtin), workspace=workspace, confirm=(lambda _: Allow()) if yes else None,
         approve_changes=(lambda _: True) if yes else None,
     )  # fmt: skip
     with executor:
         for name in denied:
             executor.deny(name)
-        _run_all(lambda entry: _call(executor, entry), workspace, engine, limit, as_json=as_json)
+        _run_all(lambda entry: _call(executor, entry), workspace, options.engine, limit, as_json=as_json)
 
 
 def _note_missing(workspace: str) -> None:

@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import builtin_option, central_policy, engine_option, lock_options, policy_option, secrets_option
-from toolc.cli.inputs import (
-    approved,
-    open_tools,
-    refuse_disallowed,
-    refuse_unapproved,
-    secret_store,
-    user_configuration,
-)
+from toolc.cli.call_options import CallOptions, call_options
+from toolc.cli.common import builtin_option
+from toolc.cli.inputs import open_tools, refuse_disallowed, refuse_unapproved
 from toolc.client.registry import Registry
 from toolc.model.errors import MissingExtraError, UsageError
 from toolc.runtime.execution.admission import unsupported_features
@@ -45,22 +39,15 @@ if TYPE_CHECKING:
     help="Serve only the tools of this toolset. May be repeated.",
 )
 @click.option("--workspace", metavar="DIR", help="The workspace folder of calls. There is no default.")
-@engine_option
-@secrets_option
-@lock_options
-@policy_option
-def command(  # noqa: PLR0913  one parameter per option
+@call_options
+def command(
     target: str | None,
     *,
     builtin: str | None,
     plugins: tuple[str, ...],
     toolsets: tuple[str, ...],
     workspace: str | None,
-    engine: str | None,
-    secrets: str | None,
-    locked: bool,
-    lock_file: str | None,
-    policy_file: str | None,
+    options: CallOptions,
 ) -> None:
     """Serve tools to an MCP client over stdin and stdout.
 
@@ -68,16 +55,13 @@ def command(  # noqa: PLR0913  one parameter per option
     exits at the end of its input.
     """
     serve = _as_plugin if plugins else _mcp()
-    from toolc.client.executor import Executor  # start-up time
-    from toolc.runtime.output.truncation import READ_RESULT
+    from toolc.runtime.output.truncation import READ_RESULT  # start-up time
 
-    lock = approved(lock_file, locked=locked)
-    policy = central_policy(policy_file)
     registry = open_tools(target, builtin)
-    if lock is not None:
-        refuse_unapproved(lock, registry)
-    if policy is not None:
-        refuse_disallowed(policy, registry)
+    if options.lock is not None:
+        refuse_unapproved(options.lock, registry)
+    if options.policy is not None:
+        refuse_disallowed(options.policy, registry)
     if toolsets:
         registry = registry.only(*(name for each in toolsets for name in registry.toolset(each).names))
     if plugins:
@@ -85,19 +69,9 @@ def command(  # noqa: PLR0913  one parameter per option
     folder = Path(workspace) if workspace is not None else None
     check_ready(registry)
     check_workspace(registry, folder)
-    configuration = user_configuration()
-    store = secret_store(secrets, configuration)
-    with Executor(
-        registry,
-        workspace=folder,
-        engine=engine,
-        configuration=configuration,
-        secrets=store,
-        lock=lock,
-        policy=policy,
-        # A plugin host calls only the tools that it names.
-        keep_results=not plugins and READ_RESULT not in registry,
-    ) as executor:
+    # A plugin host calls only the tools that it names.
+    keep_results = not plugins and READ_RESULT not in registry
+    with options.executors()(registry, workspace=folder, keep_results=keep_results) as executor:
         serve(executor)
 
 

@@ -8,16 +8,9 @@ from typing import Final
 
 import click
 
-from toolc.cli.common import (
-    builtin_option,
-    central_policy,
-    engine_option,
-    lock_options,
-    note,
-    policy_option,
-    secrets_option,
-)
-from toolc.cli.inputs import approved, find_registry, secret_store, user_configuration
+from toolc.cli.call_options import CallOptions, call_options
+from toolc.cli.common import builtin_option, note
+from toolc.cli.inputs import find_registry
 from toolc.cli.output.prompts import Prompts, confirmation
 
 SHELL: Final = ("/bin/sh", "-c", "if command -v bash >/dev/null 2>&1; then exec bash --norc; else exec /bin/sh; fi")
@@ -30,22 +23,15 @@ SHELL: Final = ("/bin/sh", "-c", "if command -v bash >/dev/null 2>&1; then exec 
 @click.option("--registry", metavar="FILE", help="Interpret TARGET as the name of a tool in this registry.")
 @builtin_option
 @click.option("--workspace", metavar="DIR", default=".", help="The workspace.  [default: the current folder]")
-@engine_option
-@secrets_option
-@lock_options
-@policy_option
+@call_options
 @click.option("--yes", is_flag=True, help="Assume yes to all prompts.")
-def command(  # noqa: PLR0913, PLR0917  one parameter per option
+def command(
     target: str,
     words: tuple[str, ...],
     registry: str | None,
     builtin: str | None,
     workspace: str,
-    engine: str | None,
-    secrets: str | None,
-    locked: bool,
-    lock_file: str | None,
-    policy_file: str | None,
+    options: CallOptions,
     yes: bool,
 ) -> None:
     """Open a shell, or run COMMAND, in the sandbox of a tool.
@@ -55,17 +41,11 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     The files of the tool are in /tool. Write options before TARGET. Exits with the exit code of the shell.
     """
     from toolc.cli.terminal import attach  # start-up time
-    from toolc.client.executor import Executor
 
-    lock, policy = approved(lock_file, locked=locked), central_policy(policy_file)
     tools = find_registry(target, registry, builtin)
     (tool,) = tools
-    configuration = user_configuration()
-    executor = Executor(
-        tools, workspace=workspace, engine=engine, configuration=configuration,
-        secrets=secret_store(secrets, configuration), confirm=confirmation(Prompts(lambda: None), yes=yes), pool=None,
-        lock=lock, policy=policy,
-    )  # fmt: skip
+    confirm = confirmation(Prompts(lambda: None), yes=yes)
+    executor = options.executors()(tools, workspace=workspace, confirm=confirm, pool=None)
     with executor, executor.sandbox(tool.name) as sandbox:
         if sys.stdin.isatty() and not words:
             user, name = sandbox.details["user"], sandbox.details["engine"]

@@ -5,36 +5,21 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import (
-    FINDINGS,
-    builtin_option,
-    central_policy,
-    engine_option,
-    format_options,
-    lock_options,
-    named,
-    note,
-    policy_option,
-    refuse_both,
-    secrets_option,
-)
-from toolc.cli.inputs import approved, builtin_targets, compile_or_exit, secret_store, user_configuration
+from toolc.cli.call_options import CallOptions, call_options
+from toolc.cli.common import FINDINGS, builtin_option, format_options, named, note, refuse_both
+from toolc.cli.inputs import builtin_targets, compile_or_exit
 from toolc.model.errors import InfrastructureError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolc.cli.output.live import Progress
-    from toolc.model.lock_file import Lock
-    from toolc.policy.policy import Policy
-    from toolc.testing.cases import Case, CaseSet, Tested
+    from toolc.testing.cases import CaseSet, Tested
     from toolc.testing.runner import ExecutorFactory
 
 
@@ -52,10 +37,7 @@ if TYPE_CHECKING:
 )
 @format_options(("text", "json", "junit"), "Output format. Formats other than text are the only output on stdout.")
 @click.option("--update", is_flag=True, help="Write the results of failed tests into the specs.")
-@engine_option
-@secrets_option
-@lock_options
-@policy_option
+@call_options
 def command(  # noqa: PLR0913, PLR0917  one parameter per option
     targets: tuple[str, ...],
     builtin: str | None,
@@ -64,11 +46,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     jobs: int | None,
     format_name: str,
     update: bool,
-    engine: str | None,
-    secrets: str | None,
-    locked: bool,
-    lock_file: str | None,
-    policy_file: str | None,
+    options: CallOptions,
 ) -> None:
     """Run the tests in specs or of the tools of --builtin, each call in a new sandbox and workspace.
 
@@ -86,8 +64,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     cases = find_cases(targets, CaseFilter(names=names, tags=tags), compile_for_tests)
     if update and not all(case.located for case in cases.cases):
         raise UsageError("--update changes specs and cannot change a registry; pass the specs it was built from")
-    make = _maker(engine, secrets, _Bounds(approved(lock_file, locked=locked), central_policy(policy_file)))
-    tested = _run(cases, make, jobs or os.cpu_count() or 1, format_name)
+    tested = _run(cases, _maker(options), jobs or os.cpu_count() or 1, format_name)
     _report(tested, cases, format_name)
     if update:
         from toolc.testing.updates import update as update_specs  # start-up time
@@ -136,37 +113,14 @@ class ProgressBar:
             self._progress.draw()
 
 
-@dataclass(frozen=True, slots=True)
-class _Bounds:
-    """The lock and the policy that restrict which tools are called."""
+def _maker(options: CallOptions) -> ExecutorFactory:
+    from toolc.model.call import Allow  # start-up time
 
-    lock: Lock | None
-    policy: Policy | None
-
-
-def _maker(engine: str | None, secrets: str | None, bounds: _Bounds) -> ExecutorFactory:
-    from toolc.client.executor import Executor  # start-up time
-    from toolc.model.call import Allow
-
-    configuration = user_configuration()
-    store = secret_store(secrets, configuration, only_given=True)
-
-    def make(case: Case, workspace: Path) -> Executor:
-        # No prompts: the workspace is temporary, and the author of the test requests the call.
-        return Executor(
-            case.registry,
-            workspace=workspace,
-            engine=engine,
-            configuration=configuration,
-            approve_changes=lambda _: True,
-            confirm=lambda _: Allow(),
-            secrets=store,
-            pool=None,
-            lock=bounds.lock,
-            policy=bounds.policy,
-        )
-
-    return make
+    # No prompts: the workspace is temporary, and the author of the test requests the call.
+    make = partial(
+        options.executors(only_given_secrets=True), pool=None, approve_changes=lambda _: True, confirm=lambda _: Allow()
+    )
+    return lambda case, workspace: make(case.registry, workspace=workspace)
 
 
 def _run(cases: CaseSet, make: ExecutorFactory, jobs: int, format_name: str) -> list[Tested]:

@@ -1,0 +1,88 @@
+"""The options that every command with calls has, and the executors that they describe."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from toolc.cli.common import central_policy, engine_option, nearest_lock, policy_option
+from toolc.cli.inputs import user_configuration
+from toolc.config.secret_sources import SecretStore, load_secrets
+from toolc.model.lock_file import Lock
+from toolc.model.names import LOCK_NAME
+from toolc.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from toolc.client.executor import Executor
+
+T = TypeVar("T")
+
+_secrets = click.option("--secrets", metavar="FILE", help="A file of lines 'NAME: value' with secrets.")
+_locked = click.option("--locked", is_flag=True, help="Call only tools that the nearest toolc.lock approves.")
+_lock = click.option("--lock", "lock_file", metavar="FILE", help="Call only tools that this lock file approves.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOptions:
+    """The values of ``--engine`` and ``--secrets``, and the lock and the policy that restrict which tools are called.
+
+    ``lock`` is that of ``--locked`` or ``--lock``, and ``policy`` that of ``--policy``; None without them.
+    """
+
+    engine: str | None
+    secrets: str | None
+    lock: Lock | None
+    policy: Policy | None
+
+    def executors(self, *, only_given_secrets: bool = False) -> partial[Executor]:
+        """Return ``Executor`` with these options and the user's configuration. Raises ``UsageError``.
+
+        Secrets are those of ``--secrets``, of the configuration and of the environment, in this order; with
+        ``only_given_secrets`` only the first.
+        """
+        from toolc.client.executor import Executor  # start-up time
+
+        configuration = user_configuration()
+        _leave_no_core()
+        given = load_secrets(Path(self.secrets)) if self.secrets is not None else {}
+        known = given if only_given_secrets else {**configuration.secrets, **given}
+        return partial(
+            Executor, engine=self.engine, configuration=configuration, lock=self.lock, policy=self.policy,
+            secrets=SecretStore(known, from_environment=not only_given_secrets),
+        )  # fmt: skip
+
+
+def _leave_no_core() -> None:
+    """Disable core files and the host's crash handler for this process, whose memory contains secrets."""
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    # With 1, unlike with 0, the kernel runs no handler either; core(5).
+    resource.setrlimit(resource.RLIMIT_CORE, (0 if hard == 0 else 1, hard))
+
+
+def call_options(command: Callable[..., T]) -> Callable[..., T]:
+    """Add the options to ``command``, which receives them as the argument ``options``, a ``CallOptions``.
+
+    The command raises ``LockError`` and ``UsageError`` if the lock or the policy cannot be read.
+    """
+
+    @engine_option
+    @_secrets
+    @_locked
+    @_lock
+    @policy_option
+    @wraps(command)
+    def collected(
+        engine: str | None, secrets: str | None, locked: bool, lock_file: str | None, policy_file: str | None,
+        **others: object,
+    ) -> T:  # fmt: skip
+        path = Path(lock_file) if lock_file is not None else (nearest_lock() or Path(LOCK_NAME)) if locked else None
+        lock, policy = Lock.read(path) if path is not None else None, central_policy(policy_file)
+        return command(options=CallOptions(engine=engine, secrets=secrets, lock=lock, policy=policy), **others)
+
+    return collected
