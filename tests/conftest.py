@@ -11,6 +11,7 @@ from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
+from repositories import Repository
 from shared_base import known_base, share_base
 
 from toolc.model.errors import NoEngineError
@@ -90,6 +91,14 @@ def _no_waiting_sandboxes() -> Iterator[None]:
     waiting = KEEPER.report()["waiting"]
     KEEPER.close()
     assert not waiting, f"{waiting} sandboxes wait for calls: close each Executor, for example with a with statement"
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    """An empty Git repository, which is the current folder."""
+    made = Repository.make(tmp_path / "repository")
+    monkeypatch.chdir(made.top)
+    return made
 
 
 @pytest.fixture

@@ -27,6 +27,11 @@ class Direction(StrEnum):
         return Direction.WIDER if self is Direction.NARROWER else Direction.NARROWER
 
 
+def narrower_if(refuses: bool) -> Direction:  # noqa: FBT001  a condition, not a mode
+    """Return ``NARROWER`` for a change that usually refuses more, else ``WIDER``."""
+    return Direction.NARROWER if refuses else Direction.WIDER
+
+
 class Aspect(StrEnum):
     """The part of a schema that changed. The order gives the rules their numbers, so append new ones at the end."""
 

@@ -13,7 +13,7 @@ from typing import Final
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
 from toolc.review.contract import bounds
 from toolc.review.contract.joined import Joined
-from toolc.review.contract.movement import Aspect, Direction, SchemaChange
+from toolc.review.contract.movement import Aspect, Direction, SchemaChange, narrower_if
 from toolc.review.contract.places import Compare, Place
 from toolc.review.contract.simplified import simplified, with_shared_types
 from toolc.review.model.change import Route
@@ -78,28 +78,23 @@ class _Comparison:
         is_all = keyword == "allOf"
         before, after = list_under(place.before, keyword), list_under(place.after, keyword)
         if bool(before) != bool(after) and not is_all:
-            direction = Direction.NARROWER if after else Direction.WIDER
             verb = "must now match" if after else "need no longer match"
             message = f"{place.label} {verb} one of several schemas ({keyword})"
-            yield place.change(Aspect.ALTERNATIVE, direction, keyword, message, place.with_new(keyword))
+            edited = place.with_new(keyword)
+            yield place.change(Aspect.ALTERNATIVE, narrower_if(bool(after)), keyword, message, edited)
             return
         removed, added = self._unmatched(before, after)
         for one, other in zip(removed, added, strict=False):
             yield from self.compare(_alternative(keyword, place, one, other))
         aspect, noun = (Aspect.ALL_OF, "a schema") if is_all else (Aspect.ALTERNATIVE, "an alternative")
-        for index in removed[len(added) :]:
-            direction = Direction.WIDER if is_all else Direction.NARROWER
-            message = f"{place.label}: {noun} was removed ({keyword})"
-            rest = [*before[:index], *before[index + 1 :]]
+        left = [(index, False) for index in removed[len(added) :]] + [(index, True) for index in added[len(removed) :]]
+        for index, is_added in left:
+            rest = [*before, after[index]] if is_added else [*before[:index], *before[index + 1 :]]
             edited = place.with_keywords(**{keyword: rest}) if rest else place.with_new(keyword)
+            message = f"{place.label}: {noun} was {'added' if is_added else 'removed'} ({keyword})"
+            one, other = (None, after[index]) if is_added else (before[index], None)
             where = (*place.route, keyword, index)
-            yield SchemaChange(aspect, direction, where, message, before[index], None, edited=edited)
-        for index in added[len(removed) :]:
-            direction = Direction.NARROWER if is_all else Direction.WIDER
-            message = f"{place.label}: {noun} was added ({keyword})"
-            edited = place.with_keywords(**{keyword: [*before, after[index]]})
-            where = (*place.route, keyword, index)
-            yield SchemaChange(aspect, direction, where, message, None, after[index], edited=edited)
+            yield SchemaChange(aspect, narrower_if(is_added is is_all), where, message, one, other, edited=edited)
 
     def _unmatched(self, before: list[JsonValue], after: list[JsonValue]) -> tuple[list[int], list[int]]:
         """Return the indices of the items that only one side has, regardless of order and annotations."""
@@ -121,11 +116,11 @@ def _exchanged(place: Place) -> tuple[Place, SchemaChange] | None:
         before, after = place.before, place.after
         if keyword not in before or other not in after or other in before or keyword in after:
             continue
-        direction = Direction.NARROWER if other == "oneOf" else Direction.WIDER
         verb = "must now match exactly" if other == "oneOf" else "may now match more than"
         message = f"{place.label} {verb} one of several schemas ({other} instead of {keyword})"
         edited = place.rebuild({other if key == keyword else key: value for key, value in before.items()})
         where = (*place.route, other)
+        direction = narrower_if(other == "oneOf")
         change = SchemaChange(
             Aspect.ALTERNATIVE, direction, where, message, before[keyword], after[other], edited=edited
         )
@@ -168,13 +163,13 @@ def _properties(place: Place, compare: Compare) -> Iterator[SchemaChange]:
                 is_unused = is_required and each.route == (*where, "default") and each.before is None
                 yield replace(each, direction=Direction.WIDER) if is_unused else each
         elif name in after:
-            direction = Direction.WIDER if is_closed(place.before) else Direction.NARROWER
+            direction = narrower_if(not is_closed(place.before))
             edited = place.with_keywords(properties={**before, name: after[name]})
             message = f"{label(where)} was added"
             yield SchemaChange(Aspect.PROPERTY_ADDED, direction, where, message, None, after[name], edited=edited)
         else:
             is_refused = is_closed(place.after)
-            direction = Direction.NARROWER if is_refused else Direction.WIDER
+            direction = narrower_if(is_refused)
             message = f"{label(where)} was removed" + (", and other names are rejected" if is_refused else "")
             if name in moved:
                 direction, message = Direction.OTHER, f"{label(where)} is now in a part of the schema"
@@ -226,18 +221,14 @@ def is_closed(schema: JsonObject) -> bool:
 def _required(place: Place) -> Iterator[SchemaChange]:
     before, after = _names(place.before, "required"), _names(place.after, "required")
     earlier = map_under(place.before, "properties")
-    for name in after:
-        if name not in before:
-            message = f"{label((*place.route, 'properties', name))} is now required"
-            if name not in earlier and name in map_under(place.after, "properties"):
-                message = f"{label((*place.route, 'properties', name))} was added and is required"
-            edited = place.with_keywords(required=[*before, name])
-            yield place.change(Aspect.REQUIRED, Direction.NARROWER, "required", message, edited, name)
-    for name in before:
-        if name not in after:
-            message = f"{label((*place.route, 'properties', name))} is now optional"
-            edited = place.with_keywords(required=[each for each in before if each != name])
-            yield place.change(Aspect.REQUIRED, Direction.WIDER, "required", message, edited, name)
+    for name in dict.fromkeys([*after, *before]):
+        if name in after and name in before:
+            continue
+        is_added = name in after and name not in earlier and name in map_under(place.after, "properties")
+        words = "was added and is required" if is_added else f"is now {'required' if name in after else 'optional'}"
+        required = [*before, name] if name in after else [each for each in before if each != name]
+        message, edited = f"{label((*place.route, 'properties', name))} {words}", place.with_keywords(required=required)
+        yield place.change(Aspect.REQUIRED, narrower_if(name in after), "required", message, edited, name)
 
 
 def _additional_properties(place: Place, compare: Compare) -> Iterator[SchemaChange]:
@@ -245,13 +236,12 @@ def _additional_properties(place: Place, compare: Compare) -> Iterator[SchemaCha
     keyword = "additionalProperties"
     before, after = place.before.get(keyword), place.after.get(keyword)
     if (before is False) != (after is False):
-        direction = Direction.NARROWER if after is False else Direction.WIDER
         message = f"{place.label} {'no longer allows' if after is False else 'now allows'} other properties"
-        yield place.change(Aspect.CLOSED, direction, keyword, message, place.with_new(keyword))
+        yield place.change(Aspect.CLOSED, narrower_if(after is False), keyword, message, place.with_new(keyword))
     elif (keyword in place.before) != (keyword in place.after) and _limits_others(place):
         effect = "was added, so it evaluates" if keyword in place.after else "was removed, so it no longer evaluates"
         message = f"{place.label}: {keyword} {effect} other names"
-        direction = Direction.WIDER if keyword in place.after else Direction.NARROWER
+        direction = narrower_if(keyword not in place.after)
         yield place.change(Aspect.CLOSED, direction, keyword, message, place.with_new(keyword))
     elif before is not False:
         yield from compare(place.under(keyword))
@@ -327,10 +317,8 @@ def _items(place: Place, compare: Compare) -> Iterator[SchemaChange]:
     old_value, new_value = place.before.get("uniqueItems") is True, place.after.get("uniqueItems") is True
     if old_value != new_value:
         message = f"{place.label}: items {'must now be unique' if new_value else 'need no longer be unique'}"
-        direction = Direction.NARROWER if new_value else Direction.WIDER
-        where = (*place.route, "uniqueItems")
-        edited = place.with_new("uniqueItems")
-        yield SchemaChange(Aspect.ITEMS, direction, where, message, old_value, new_value, edited=edited)
+        where, edited = (*place.route, "uniqueItems"), place.with_new("uniqueItems")
+        yield SchemaChange(Aspect.ITEMS, narrower_if(new_value), where, message, old_value, new_value, edited=edited)
 
 
 def _without_plain_names(node: Node) -> Node:
@@ -344,14 +332,14 @@ def _condition(keyword: str, place: Place, compare: Compare) -> Iterator[SchemaC
     before, after = place.before.get(keyword), place.after.get(keyword)
     has_effect = keyword == "contains"  # also if it allows any value, because one item is required
     edited = place.with_new(keyword, *(("minContains", "maxContains") if has_effect else ()))
-    if keyword not in place.before and keyword in place.after and (has_effect or after is not True):
-        message = f"{place.label}: a condition was added ({keyword})"
-        yield place.change(Aspect.CONDITION, Direction.NARROWER, keyword, message, edited)
-    elif keyword in place.before and keyword not in place.after and (has_effect or before is not True):
-        message = f"{place.label}: a condition was removed ({keyword})"
-        yield place.change(Aspect.CONDITION, Direction.WIDER, keyword, message, edited)
-    elif keyword in place.before and not is_same(before, after):
-        yield from compare(place.under(keyword))
+    if keyword in place.before and keyword in place.after:
+        if not is_same(before, after):
+            yield from compare(place.under(keyword))
+        return
+    is_added = keyword in place.after
+    if (is_added or keyword in place.before) and (has_effect or (after if is_added else before) is not True):
+        message = f"{place.label}: a condition was {'added' if is_added else 'removed'} ({keyword})"
+        yield place.change(Aspect.CONDITION, narrower_if(is_added), keyword, message, edited)
 
 
 def _names(schema: JsonObject, keyword: str) -> list[str]:
@@ -366,9 +354,8 @@ def _not(place: Place, compare: Compare) -> Iterator[SchemaChange]:
             yield replace(each, direction=each.direction.reversed)
         return
     is_added = "not" in place.after
-    direction = Direction.NARROWER if is_added else Direction.WIDER
     message = f"{place.label} {'must now not' if is_added else 'may now'} match a schema (not)"
-    yield place.change(Aspect.CONDITION, direction, "not", message, place.with_new("not"))
+    yield place.change(Aspect.CONDITION, narrower_if(is_added), "not", message, place.with_new("not"))
 
 
 def _conditional(place: Place) -> Iterator[SchemaChange]:
@@ -379,16 +366,14 @@ def _conditional(place: Place) -> Iterator[SchemaChange]:
     if is_same(before, after) or not (new_applies or old_applies or _limits_others(place)):
         return
     where, edited = (*place.route, "if"), place.with_new(*keywords)
-    if new_applies and not old_applies:
-        message = f"{place.label}: a condition was added (if)"
-        yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, message, None, after, edited=edited)
-    elif old_applies and not new_applies:
-        message = f"{place.label}: a condition was removed (if)"
-        yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, message, before, None, edited=edited)
-    else:
-        message = f"{place.label}: a condition (if) changed"
-        for direction in (Direction.NARROWER, Direction.WIDER):
-            yield SchemaChange(Aspect.CONDITION, direction, where, message, before, after, edited=edited)
+    if new_applies != old_applies:
+        message = f"{place.label}: a condition was {'added' if new_applies else 'removed'} (if)"
+        both = (None, after) if new_applies else (before, None)
+        yield SchemaChange(Aspect.CONDITION, narrower_if(new_applies), where, message, *both, edited=edited)
+        return
+    message = f"{place.label}: a condition (if) changed"
+    for direction in (Direction.NARROWER, Direction.WIDER):
+        yield SchemaChange(Aspect.CONDITION, direction, where, message, before, after, edited=edited)
 
 
 def _has_effect(conditional: JsonObject) -> bool:

@@ -1,31 +1,16 @@
 """``toolc check --base``: the lint settings, exclusions and comments of a pull request do not hide its findings."""
 
-import contextlib
-import io
-from pathlib import Path
-
 import pytest
+from diff_command import Result, toolc
 from repositories import Repository
 from reviewing import PLAIN
-
-from toolc.cli.main import main
 
 SHORT = PLAIN.replace("Look a thing up by its name. Use it for names of things, not for their numbers.", "Look up.")
 IGNORING = SHORT.replace("description: Look", "# toolc: ignore[TC204] short\ndescription: Look")
 
 
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    made = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(made.top)
-    return made
-
-
-def check(*arguments: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as exited:
-        main(["check", ".", "--strict", *arguments])
-    return int(exited.value.code or 0), out.getvalue(), err.getvalue()
+def check(*arguments: str) -> Result:
+    return toolc("check", ".", "--strict", *arguments)
 
 
 @pytest.mark.parametrize(

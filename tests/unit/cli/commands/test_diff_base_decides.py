@@ -14,13 +14,6 @@ BASE = {"specs/a.yaml": PLAIN, "toolc.yaml": "exclude: []\n"}
 GATE = ("--fail-on", "breaking,risk:high")
 
 
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    made = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(made.top)
-    return made
-
-
 def changes(found: Result) -> dict[str, str]:
     """Return the message of each change with its rule and grade as the key, from output as JSON."""
     value = json.loads(found.stdout)

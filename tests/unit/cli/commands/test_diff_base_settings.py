@@ -15,13 +15,6 @@ LINT = "lint: {severity: {TC204: error}}\n"
 SHORT = PLAIN.replace("Look a thing up by its name. Use it for names of things, not for their numbers.", "Look.")
 
 
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    made = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(made.top)
-    return made
-
-
 def change(
     repository: Repository, base: Mapping[str, str], head: Mapping[str, str | None], *arguments: str, commit: bool
 ) -> Result:

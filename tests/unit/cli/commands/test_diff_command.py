@@ -24,13 +24,11 @@ tokens of these definitions, about: 73 before, 73 after (+0)
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+def repository(repository: Repository) -> Repository:
     """A repository with changed specs in the working tree."""
-    done = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(done.top)
-    done.commit({"specs/a.yaml": PLAIN})
-    done.write({"specs/a.yaml": WIDER})
-    return done
+    repository.commit({"specs/a.yaml": PLAIN})
+    repository.write({"specs/a.yaml": WIDER})
+    return repository
 
 
 def fingerprints(printed: str) -> list[str]:

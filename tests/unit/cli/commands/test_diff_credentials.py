@@ -72,13 +72,6 @@ CASES = {
 }
 
 
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    made = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(made.top)
-    return made
-
-
 def leaks(printed: str) -> list[str]:
     """Return the parts of the credentials, of eight characters, that a text contains."""
     parts = [each[at : at + 8] for each in (SECRET, TOKEN[4:]) for at in range(len(each) - 7)]

@@ -1,33 +1,19 @@
 """``toolc lock --check --base``: the settings of the base apply to the specs."""
 
-import contextlib
-import io
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
+from diff_command import Result, toolc
 from repositories import Repository
 from reviewing import PLAIN
-
-from toolc.cli.main import main
 
 POLICY = "policy: {hosts: []}\n"
 HOST = f"{PLAIN}sandbox: {{network: {{allow: [b.example.com:443]}}}}\n"
 SEE = PLAIN.replace("name: look", "name: see")
 
 
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    made = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(made.top)
-    return made
-
-
-def lock(*arguments: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as exited:
-        main(["lock", *arguments])
-    return int(exited.value.code or 0), out.getvalue(), err.getvalue()
+def lock(*arguments: str) -> Result:
+    return toolc("lock", *arguments)
 
 
 def test_a_spec_that_only_the_head_excludes_is_compared(repository: Repository) -> None:

@@ -1,15 +1,13 @@
 """``toolc lock`` and ``toolc lock --check`` print what changed, per tool, with fields from Git."""
 
-import contextlib
-import io
 import json
 from pathlib import Path
 
 import pytest
+from diff_command import Result, toolc
 from repositories import Repository
 from reviewing import PLAIN
 
-from toolc.cli.main import main
 from toolc.model.lock_file import Lock
 from toolc.review.locked import History, as_text, lock_changes, with_known_pins
 
@@ -29,22 +27,17 @@ ANY_BASE = (
 )
 
 
-def lock(*arguments: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as exited:
-        main(["lock", *arguments])
-    return int(exited.value.code or 0), out.getvalue(), err.getvalue()
+def lock(*arguments: str) -> Result:
+    return toolc("lock", *arguments)
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+def repository(repository: Repository) -> Repository:
     """A repository with two tools that its lock file approves."""
-    done = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(done.top)
-    done.write({"a.yaml": PLAIN, "b.yaml": OTHER})
+    repository.write({"a.yaml": PLAIN, "b.yaml": OTHER})
     assert lock() == (0, "", "toolc: toolc.lock approves 2 tools: have the change reviewed\n")
-    done.commit({})
-    return done
+    repository.commit({})
+    return repository
 
 
 def test_an_up_to_date_lock_file_has_no_changes(repository: Repository) -> None:

@@ -21,13 +21,11 @@ OTHERS = {
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    done = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(done.top)
+def repository(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    done.commit({"look.yaml": PLAIN, "weather.yaml": WEATHER.replace("echo", "cat"), **OTHERS})
+    repository.commit({"look.yaml": PLAIN, "weather.yaml": WEATHER.replace("echo", "cat"), **OTHERS})
     assert diff("HEAD").stdout == "no differences\n"  # the cache knows all specs
-    return done
+    return repository
 
 
 def links(repository: Repository, files: dict[str, str]) -> list[str]:

@@ -2,19 +2,11 @@
 
 from pathlib import Path
 
-import pytest
 from diff_command import diff
 from repositories import Repository
 from reviewing import PLAIN
 
 DOCKERFILE = "FROM debian:bookworm\nRUN apt-get update\nUSER nobody\n"
-
-
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    done = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(done.top)
-    return done
 
 
 def printed(repository: Repository, old: dict[str, str], new: dict[str, str], *arguments: str) -> list[str]:

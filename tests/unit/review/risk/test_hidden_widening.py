@@ -29,13 +29,6 @@ def test_changes_without_effect_are_not_reported(repository: Repository, case: d
     assert both_ways(repository, case["base"], case["edits"]) == []
 
 
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    done = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(done.top)
-    return done
-
-
 def both_ways(repository: Repository, base: dict[str, File], edits: dict[str, File]) -> list[str]:
     """Return the changes with only changed specs compiled, and check that compiling all gives the same."""
     repository.commit({path: text_of(file) for path, file in base.items()})

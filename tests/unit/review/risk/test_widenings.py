@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,13 +11,6 @@ from reviewing import edited, review_cases
 
 SPECS, SECTIONS = review_cases("widenings")
 CASES = {f"{section}: {name}": case for section, cases in SECTIONS.items() for name, case in cases.items()}
-
-
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    done = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(done.top)
-    return done
 
 
 def commit(repository: Repository, case: dict[str, Any], version: str, others: str) -> None:

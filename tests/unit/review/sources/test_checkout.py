@@ -11,13 +11,6 @@ from reviewing import PLAIN
 OTHER = PLAIN.replace("name: look", "name: find_it").replace("Look a thing up", "Find the place of one thing")
 
 
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    done = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(done.top)
-    return done
-
-
 def shared(*arguments: str) -> list[str]:
     found = diff(*arguments, "--path", "specs", "--format", "json")
     return [f"{each['rule']} {each['grade']}: {each['message']}" for each in json.loads(found.stdout)["shared"]]

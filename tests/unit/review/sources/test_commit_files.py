@@ -25,11 +25,9 @@ FILES: Final = {
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    done = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(done.top)
-    done.commit(FILES)
-    return done
+def repository(repository: Repository) -> Repository:
+    repository.commit(FILES)
+    return repository
 
 
 CHANGES: Final[dict[str, tuple[dict[str, str], list[str]]]] = {

@@ -16,13 +16,6 @@ CODE = PLAIN.replace('  shell:\n    argv: [echo, --, "{{ name }}"]', "  python: 
 CHANGED = ["RSK07 high: the effect of a call changed: backend.shell.command.argv.elements"]
 
 
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    done = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(done.top)
-    return done
-
-
 def lines(base: str, head: str | None = None, *paths: str) -> list[str]:
     """Return one line per change between two states, with the line of the spec on both sides."""
     places = [Path(path) for path in paths or (".",)]

@@ -37,15 +37,13 @@ def named(number: int, text: str = PLAIN) -> str:
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    done = Repository.make(tmp_path / "repository")
-    monkeypatch.chdir(done.top)
-    done.commit(
+def repository(repository: Repository) -> Repository:
+    repository.commit(
         {f"specs/{n}.yaml": named(n) for n in range(6)}
         | {"specs/deep/6.yaml": named(6, CODE), "specs/deep/lib/look.py": "def look_6(name):\n    return name\n"}
         | {"toolc.yaml": "vars: {a: b}\n"}
     )
-    return done
+    return repository
 
 
 def chosen(repository: Repository, base: str = "HEAD") -> list[str] | None:
