@@ -12,8 +12,8 @@ Start reading in ``main``. ``commands`` has one module per command, ``output`` p
 - ``main``: finds and runs a command by name; signals, standard streams, and errors that reach the top
   (``output.failure``).
 - ``terminal``: the standard streams of this process for a program in a sandbox. Public: ``attach``.
-- ``tool_templates``: the specs that ``toolc init --tool`` writes. Public: ``missing_variables``, ``project_file``,
-  ``tool_template``, ``ToolTemplate``.
+- ``tool_templates``: the specs that ``toolc init --tool`` writes. Public: ``missing_variables``, ``tool_template``,
+  ``ToolTemplate``.
 
 May import: everything; no other package imports this one. Inside, the order is ``common``, ``code_owners``,
 ``terminal`` and ``tool_templates``, ``inputs``, ``call_options``, ``output``, ``commands``.

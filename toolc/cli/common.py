@@ -100,15 +100,21 @@ def refuse_both(paths: Sequence[str], builtin: str | None, name: str = "PATHS") 
         raise UsageError(f"{name} are missing; name specs or folders of specs, or use --builtin TOOLSET")
 
 
-def nearest_lock() -> Path | None:
-    """Return the lock file in this folder or the nearest one above it, up to the top of the repository."""
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if (folder / LOCK_NAME).exists():
-            return Path(os.path.relpath(folder / LOCK_NAME))
-        if (folder / ".git").exists():
-            break
+def nearest(names: Sequence[str], folder: Path) -> Path | None:
+    """Return the file with one of the names in a folder or the nearest one above, up to the top of the repository."""
+    real = folder.resolve()
+    for each in (real, *real.parents):
+        if found := next((each / name for name in names if (each / name).exists()), None):
+            return found
+        if (each / ".git").exists():
+            return None
     return None
+
+
+def nearest_lock() -> Path | None:
+    """Return the lock file that applies in this folder, relative to it; None if there is none."""
+    found = nearest([LOCK_NAME], Path.cwd())
+    return Path(os.path.relpath(found)) if found else None
 
 
 def note_any_base(lock: Lock) -> None:

@@ -153,12 +153,8 @@ def find_registry(target: str, registry: str | None, builtin: str | None = None)
 
     ``target`` is a name if ``registry``, the path of a registry, or ``builtin``, a toolset, is given.
     """
-    if builtin is not None:
-        if registry is not None:
-            raise UsageError("--builtin and --registry cannot be combined; each says where the tool TARGET is")
-        return Registry.builtin(builtin).only(target)
-    if registry is not None:
-        return open_registry(registry).only(target)
+    if (tools := named_registry(registry, builtin)) is not None:
+        return tools.only(target)
     source, name = split_target(target)
     if not source.exists():
         missing = f"there is no file or folder {str(Path(target))!r}"
@@ -173,10 +169,19 @@ def find_registry(target: str, registry: str | None, builtin: str | None = None)
         )
     if name is not None or source.suffix == ".json":
         tools = open_registry(target)
-        return _single(target, tools, tools.names)
+        return tools.only(only_name(target, tools.names))
     compilation = compiled_sources([source])
     own = sorted(tool.spec.name for tool in compilation.local)
-    return _single(target, Registry.compiled(compilation), own)
+    return Registry.compiled(compilation).only(only_name(target, own))
+
+
+def named_registry(registry: str | None, builtin: str | None) -> Registry | None:
+    """Return the registry of ``--registry`` or ``--builtin``; None without them. Raises ``UsageError``."""
+    if builtin is None:
+        return None if registry is None else open_registry(registry)
+    if registry is not None:
+        raise UsageError("--builtin and --registry cannot be combined; each says where the tool TARGET is")
+    return Registry.builtin(builtin)
 
 
 def _similar_path(path: Path) -> str:
@@ -189,11 +194,12 @@ def _similar_path(path: Path) -> str:
     return str(path.with_name(name)) if name else ""
 
 
-def _single(target: str, registry: Registry, names: Sequence[str]) -> Registry:
+def only_name(target: str, names: Sequence[str]) -> str:
+    """Return the only name of a tool in ``target``. Raises ``UsageError`` if there are several."""
     if len(names) != 1:
-        first, *others = names
-        raise UsageError(f"{target} has {len(names)} tools; select one: {target}#{first} (or {', '.join(others)})")
-    return registry.only(*names)
+        others = f"; select one: {target}#{names[0]} (or {', '.join(names[1:])})" if names else ""
+        raise UsageError(f"{target} has {len(names)} tools{others}")
+    return names[0]
 
 
 def user_configuration(*, warn: bool = True) -> Configuration:

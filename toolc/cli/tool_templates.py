@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolc.compiler.project.files import PROJECT_FILES
 from toolc.data.paths import packaged_path
 from toolc.model.errors import UsageError
 
@@ -72,17 +71,6 @@ def tool_template(name: str, modeline: str) -> ToolTemplate:
         files={f"specs/{path}": text for path, text in sorted(texts.items())},
         variables={line.strip().partition(":")[0]: line for line in lines[1:]},
     )
-
-
-def project_file(folder: Path) -> Path | None:
-    """Return the project file that applies to the specs of a folder; None if there is none."""
-    real = folder.resolve()
-    for each in (real, *real.parents):
-        if found := next((each / name for name in PROJECT_FILES if (each / name).is_file()), None):
-            return found
-        if (each / ".git").exists():
-            return None
-    return None
 
 
 def missing_variables(template: ToolTemplate, path: Path) -> tuple[str, ...]:

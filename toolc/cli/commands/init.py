@@ -108,9 +108,7 @@ def command(directory: str | None, tool: str | None, host: str | None, owners: t
     texts = files() | (ci_files(host) if host else {})
     if rules.text is not None:
         texts |= {rules.path: rules.text}
-    _refuse_existing(directory, texts)
-    _write(directory, texts)
-    print(f"created {', '.join(texts)} in {directory}")
+    _create(directory, texts)
     change = f"cd {shlex.quote(directory)} && " if directory != "." else ""
     print(f"try: {change}toolc run specs/hello.yaml --arg name=Ada")
     if host:
@@ -124,15 +122,15 @@ def command(directory: str | None, tool: str | None, host: str | None, owners: t
 
 def _add_tool(directory: str, name: str) -> None:
     """Write the files of a template, and print what the user must still do."""
-    from toolc.cli.tool_templates import missing_variables, project_file, tool_template  # start-up time
+    from toolc.cli.common import nearest
+    from toolc.cli.tool_templates import missing_variables, tool_template  # start-up time
+    from toolc.compiler.project.files import PROJECT_FILES
 
     folder = Path(directory)
     template = tool_template(name, _MODELINE if (folder / _SCHEMA).exists() else "")
-    project = project_file(folder)
+    project = nearest(PROJECT_FILES, folder)
     texts = dict(template.files) | ({"toolc.yaml": template.project_text()} if project is None else {})
-    _refuse_existing(directory, texts)
-    _write(directory, texts)
-    print(f"created {', '.join(texts)} in {directory}")
+    _create(directory, texts)
     if project is None:
         print("then set the variables under vars in toolc.yaml")
     elif missing := missing_variables(template, project):
@@ -149,18 +147,16 @@ def _add_tool(directory: str, name: str) -> None:
         print(f"  toolc run {call}{secrets if call.startswith('specs/') else ''}")
 
 
-def _refuse_existing(directory: str, texts: Mapping[str, str]) -> None:
+def _create(directory: str, texts: Mapping[str, str]) -> None:
+    """Write files by their paths, all or none of them, and print them."""
     folder = Path(directory)
     there = [path for path in texts if (folder / path).exists() or (folder / path).is_symlink()]
     if there:
         raise UsageError(f"{directory} already has {', '.join(there)}; choose another folder, or move these files")
-
-
-def _write(directory: str, texts: Mapping[str, str]) -> None:
     written: list[Path] = []
     try:
         for path, text in texts.items():
-            target = Path(directory) / path
+            target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             # Exclusive creation: a file that appeared since the check is not overwritten.
             with target.open("x", encoding="utf-8", newline="\n") as file:
@@ -171,6 +167,7 @@ def _write(directory: str, texts: Mapping[str, str]) -> None:
         for target in written:
             target.unlink(missing_ok=True)
         raise UsageError(f"{error.filename or directory} cannot be written: {error.strerror}") from None
+    print(f"created {', '.join(texts)} in {directory}")
 
 
 def _explain_ci(host: str, top: Path, inside: str) -> None:

@@ -9,9 +9,8 @@ from dataclasses import fields
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from toolc.cli.inputs import exit_on_errors, open_registry
+from toolc.cli.inputs import exit_on_errors, named_registry, only_name
 from toolc.client.build import compile_paths, split_target
-from toolc.client.registry import Registry
 from toolc.compiler.effective_values import ValueOrigin, effective
 from toolc.compiler.project.files import PROJECT_FILES
 from toolc.document.suggestions import quote_names, suggestion
@@ -103,10 +102,8 @@ def find_located(target: str, paths: tuple[str, ...]) -> tuple[LocatedTool, Comp
     compilation = compile_paths([Path(path) for path in paths])
     if name is None:
         exit_on_errors(compilation.diagnostics)
-        if len(compilation.local) == 1:
-            return compilation.local[0], compilation
-        names = [tool.spec.name for tool in compilation.local]
-        raise UsageError(f"{target} has {len(names)} tools; select one: {target}#{'|'.join(names)}")
+        only_name(target, [tool.spec.name for tool in compilation.local])
+        return compilation.local[0], compilation
     return _named(name, compilation, paths), compilation
 
 
@@ -159,14 +156,12 @@ def find_in_set(
     ``target`` is a spec, or the name of a tool of a registry, a toolset, or the specs at ``paths``. Raises
     ``UsageError`` if it names no tool or several.
     """
-    if registry is None and builtin is None:
+    tools = named_registry(registry, builtin)
+    if tools is None:
         located, compilation = find_located(target, paths)
         return compilation.tools, located.spec.name
     if paths:
         raise UsageError("PATHS are the specs of TARGET; remove them, or --registry and --builtin")
-    if registry is not None and builtin is not None:
-        raise UsageError("--builtin and --registry cannot be combined; each says where the tool TARGET is")
-    tools = Registry.builtin(builtin) if builtin is not None else open_registry(str(registry))
     return tuple(tools), tools.registered(target).spec.name
 
 

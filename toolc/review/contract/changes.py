@@ -14,7 +14,7 @@ from toolc.model.spec.code_backends import ErrorKind, ShellBackend
 from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.review.contract.movement import rule
-from toolc.review.contract.verdicts import Verdict, verdicts
+from toolc.review.contract.verdicts import verdicts
 from toolc.review.model.change import Grade, Route, Side, ToolChange
 from toolc.review.model.pairing import ToolPair
 from toolc.review.model.schema_node import to_json_text
@@ -22,45 +22,28 @@ from toolc.review.model.state import Reviewed, State
 
 _HINTS: Final = {None: None, True: "true", False: "false"}
 
-REMOVED: Final = "CON301"
-RENAMED: Final = "CON302"
-ALIAS: Final = "CON303"
-BACKEND: Final = "CON304"
-CONTENT: Final = "CON305"
-ERRORS: Final = "CON306"
-TIME: Final = "CON307"
-OUTPUT: Final = "CON308"
-ANNOTATION: Final = "CON309"
-DEPRECATED: Final = "CON310"
-RESULT_SCHEMA: Final = "CON311"
-ADDED: Final = "CON312"
-
-RULE: Final = "CON313"
-
-
-def tool_changes(pair: ToolPair) -> Iterator[ToolChange]:
-    """Yield the changes of the tool itself, apart from its schemas."""
-    if pair.old is None and pair.new is not None:
-        yield _change(pair, ADDED, "compatible", "the tool was added", ("name",), None, pair.new.spec.name)
-    elif pair.new is None and pair.old is not None:
-        message = "the tool was removed: calls fail"
-        yield _change(pair, REMOVED, "breaking", message, ("name",), pair.old.spec.name, None)
-    elif pair.old and pair.new:
-        yield from _changes_of_kept_tool(pair, pair.old.spec, pair.new.spec)
-
 
 def contract_changes(pair: ToolPair) -> Iterator[ToolChange]:
     """Yield the changes for those who call the tool or read its results."""
-    yield from tool_changes(pair)
-    if pair.old is None or pair.new is None:
-        return
-    old, new = pair.old.spec, pair.new.spec
-    yield from _schemas(pair.old, pair.new, old.parameters, new.parameters, "input", ("parameters",))
-    if old.result_schema and new.result_schema:
+    if pair.old is None and pair.new is not None:
+        yield _change(pair, "CON312", "compatible", "the tool was added", ("name",), None, pair.new.spec.name)
+    elif pair.new is None and pair.old is not None:
+        message = "the tool was removed: calls fail"
+        yield _change(pair, "CON301", "breaking", message, ("name",), pair.old.spec.name, None)
+    elif pair.old and pair.new:
+        old, new = pair.old.spec, pair.new.spec
+        yield from _changes_of_kept_tool(pair, old, new)
+        yield from _schemas(pair.old, pair.new, old.parameters, new.parameters, "input", ("parameters",))
         route = ("result", "schema")
-        yield from _schemas(pair.old, pair.new, old.result_schema, new.result_schema, "output", route)
-    elif old.result_schema or new.result_schema:
-        yield _result_schema(pair.old, pair.new)
+        if old.result_schema and new.result_schema:
+            yield from _schemas(pair.old, pair.new, old.result_schema, new.result_schema, "output", route)
+        elif old.result_schema:
+            before, witness = to_json_text(old.result_schema.value), "any result is a counterexample"
+            removed = _change(pair, "CON311", "breaking", "the result schema was removed", route, before, None)
+            yield replace(removed, no_witness=witness)
+        elif new.result_schema:
+            after = to_json_text(new.result_schema.value)
+            yield _change(pair, "CON311", "compatible", "a result schema was added", route, None, after)
 
 
 def toolset_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
@@ -71,7 +54,7 @@ def toolset_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChan
     for name in sorted(before.keys() ^ after.keys()):
         is_in = name in after
         yield ToolChange(
-            rule=RULE, grade="warning",
+            rule="CON313", grade="warning",
             message=f"the tool joined the toolset {name}" if is_in else f"the tool left the toolset {name}",
             path=("toolsets", name), before=None if is_in else name, after=name if is_in else None,
             old=before.get(name), new=after.get(name),
@@ -85,38 +68,37 @@ def _changes_of_kept_tool(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Itera
             "the old name still works" if has_alias else f"calls of {old.name} fail: add it to aliases"
         )
         grade: Grade = "compatible" if has_alias else "breaking"
-        renamed = _change(pair, RENAMED, grade, message, ("name",), old.name, new.name)
+        renamed = _change(pair, "CON302", grade, message, ("name",), old.name, new.name)
         yield replace(renamed, direction="" if has_alias else "narrower")
     for alias in old.aliases:
         if alias not in new.aliases and alias != new.name:
             message = f"the alias {alias} was removed: calls with it fail"
-            yield _change(pair, ALIAS, "breaking", message, ("aliases",), alias, None)
+            yield _change(pair, "CON303", "breaking", message, ("aliases",), alias, None)
     if old.backend.tag != new.backend.tag:
         message = f"the backend changed from {old.backend.tag} to {new.backend.tag}"
-        yield _change(pair, BACKEND, "breaking", message, ("backend",), old.backend.tag, new.backend.tag)
+        yield _change(pair, "CON304", "breaking", message, ("backend",), old.backend.tag, new.backend.tag)
     if old.result.format != new.result.format:
         message = f"the result format changed from {old.result.format} to {new.result.format}"
-        yield _change(pair, CONTENT, "breaking", message, ("result", "format"), old.result.format, new.result.format)
+        yield _change(pair, "CON305", "breaking", message, ("result", "format"), old.result.format, new.result.format)
     if _error_mapping(old) != _error_mapping(new):
         message = "errors are mapped to other kinds"
         both = ("; ".join(f"{cause}: {kind}" for cause, kind in _error_mapping(each)) or None for each in (old, new))
-        yield _change(pair, ERRORS, "breaking", message, ("backend",), *both)
+        yield _change(pair, "CON306", "breaking", message, ("backend",), *both)
     yield from _limits(pair, old, new)
     yield from _annotations(pair, old, new)
     if new.deprecated is not None and old.deprecated is None:
-        yield _change(pair, DEPRECATED, "warning", "the tool is deprecated", ("deprecated",), None, new.deprecated)
+        yield _change(pair, "CON310", "warning", "the tool is deprecated", ("deprecated",), None, new.deprecated)
 
 
 def _limits(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange]:
     before, after = old.sandbox.limits, new.sandbox.limits
-    for number, key, old_value, new_value, unit in (
-        (TIME, "timeout", before.timeout_ms, after.timeout_ms, "ms"),
-        (OUTPUT, "output", before.output_bytes, after.output_bytes, "bytes"),
-    ):
-        if new_value < old_value:
-            message = "the timeout is shorter" if number == TIME else "the output limit is lower"
-            route = ("sandbox", "limits", key)
-            yield _change(pair, number, "breaking", message, route, f"{old_value} {unit}", f"{new_value} {unit}")
+    route = ("sandbox", "limits")
+    if after.timeout_ms < before.timeout_ms:
+        both = f"{before.timeout_ms} ms", f"{after.timeout_ms} ms"
+        yield _change(pair, "CON307", "breaking", "the timeout is shorter", (*route, "timeout"), *both)
+    if after.output_bytes < before.output_bytes:
+        both = f"{before.output_bytes} bytes", f"{after.output_bytes} bytes"
+        yield _change(pair, "CON308", "breaking", "the output limit is lower", (*route, "output"), *both)
 
 
 def _annotations(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange]:
@@ -126,7 +108,7 @@ def _annotations(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolC
             is_same = _effective(old, name) is _effective(new, name)
             message = f"the annotation {name} changed" + (", but not its meaning" if is_same else "")
             grade: Grade = "compatible" if is_same else "warning"
-            yield _change(pair, ANNOTATION, grade, message, ("annotations", name), _HINTS[before], _HINTS[after])
+            yield _change(pair, "CON309", grade, message, ("annotations", name), _HINTS[before], _HINTS[after])
 
 
 def _effective(tool: ToolSpec, name: str) -> bool | None:
@@ -158,37 +140,19 @@ def _change(
     )  # fmt: skip
 
 
-def _result_schema(old: Reviewed, new: Reviewed) -> ToolChange:
-    is_gone = new.spec.result_schema is None
-    message = "the result schema was removed" if is_gone else "a result schema was added"
-    route = ("result", "schema")
-    return ToolChange(
-        rule=RESULT_SCHEMA, grade="breaking" if is_gone else "compatible", message=message, path=route,
-        before=_schema_text(old.spec.result_schema), after=_schema_text(new.spec.result_schema), old=old.span(*route),
-        new=new.span(*route), no_witness="any result is a counterexample" if is_gone else "",
-    )  # fmt: skip
-
-
-def _schema_text(schema: Schema | None) -> str | None:
-    return to_json_text(schema.value) if schema else None
-
-
 def _schemas(
     old: Reviewed, new: Reviewed, before: Schema, after: Schema, side: Side, top: Route
 ) -> Iterator[ToolChange]:
     for verdict in verdicts(before.value, after.value, side):
-        yield _schema_change(old, new, verdict, side, top)
-
-
-def _schema_change(old: Reviewed, new: Reviewed, verdict: Verdict, side: Side, top: Route) -> ToolChange:
-    change = verdict.change
-    return ToolChange(
-        rule=rule(side, change.aspect), grade=verdict.grade,
-        message=f"result: {change.message}" if side == "output" else change.message, path=(*top, *change.route),
-        before=to_json_text(change.before), after=to_json_text(change.after), direction=change.direction.value,
-        subject=change.subject, old=old.span(*_route_in_spec(old, top, change.route)),
-        new=new.span(*_route_in_spec(new, top, change.route)), witness=verdict.witness, no_witness=verdict.no_witness,
-    )  # fmt: skip
+        change = verdict.change
+        yield ToolChange(
+            rule=rule(side, change.aspect), grade=verdict.grade,
+            message=f"result: {change.message}" if side == "output" else change.message, path=(*top, *change.route),
+            before=to_json_text(change.before), after=to_json_text(change.after), direction=change.direction.value,
+            subject=change.subject, old=old.span(*_route_in_spec(old, top, change.route)),
+            new=new.span(*_route_in_spec(new, top, change.route)), witness=verdict.witness,
+            no_witness=verdict.no_witness,
+        )  # fmt: skip
 
 
 def _route_in_spec(side: Reviewed, top: Route, route: Route) -> Route:

@@ -92,9 +92,9 @@ class _Comparison:
             rest = [*before, after[index]] if is_added else [*before[:index], *before[index + 1 :]]
             edited = place.with_keywords(**{keyword: rest}) if rest else place.with_new(keyword)
             message = f"{place.label}: {noun} was {'added' if is_added else 'removed'} ({keyword})"
-            one, other = (None, after[index]) if is_added else (before[index], None)
+            old, new = (None, after[index]) if is_added else (before[index], None)
             where = (*place.route, keyword, index)
-            yield SchemaChange(aspect, narrower_if(is_added is is_all), where, message, one, other, edited=edited)
+            yield SchemaChange(aspect, narrower_if(is_added is is_all), where, message, old, new, edited=edited)
 
     def _unmatched(self, before: list[JsonValue], after: list[JsonValue]) -> tuple[list[int], list[int]]:
         """Return the indices of the items that only one side has, regardless of order and annotations."""
@@ -226,7 +226,7 @@ def _required(place: Place) -> Iterator[SchemaChange]:
             continue
         is_added = name in after and name not in earlier and name in map_under(place.after, "properties")
         words = "was added and is required" if is_added else f"is now {'required' if name in after else 'optional'}"
-        required = [*before, name] if name in after else [each for each in before if each != name]
+        required: list[JsonValue] = [*(each for each in before if each != name), *[name] * (name in after)]
         message, edited = f"{label((*place.route, 'properties', name))} {words}", place.with_keywords(required=required)
         yield place.change(Aspect.REQUIRED, narrower_if(name in after), "required", message, edited, name)
 
@@ -368,8 +368,8 @@ def _conditional(place: Place) -> Iterator[SchemaChange]:
     where, edited = (*place.route, "if"), place.with_new(*keywords)
     if new_applies != old_applies:
         message = f"{place.label}: a condition was {'added' if new_applies else 'removed'} (if)"
-        both = (None, after) if new_applies else (before, None)
-        yield SchemaChange(Aspect.CONDITION, narrower_if(new_applies), where, message, *both, edited=edited)
+        one, other = (None, after) if new_applies else (before, None)
+        yield SchemaChange(Aspect.CONDITION, narrower_if(new_applies), where, message, one, other, edited=edited)
         return
     message = f"{place.label}: a condition (if) changed"
     for direction in (Direction.NARROWER, Direction.WIDER):

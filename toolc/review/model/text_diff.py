@@ -149,15 +149,15 @@ def word_diff(before: str, after: str) -> tuple[tuple[str, str], ...]:
 
 def _without_common_ends(old: list[str], new: list[str]) -> tuple[list[str], list[str], list[str], list[str]]:
     """Return the tokens that both start with, those that both end with, and the remaining ones of each."""
-    start = _common_start(old, new)
+    start = common_start(old, new)
     common, old, new = old[:start], old[start:], new[start:]
-    end = _common_start(old[::-1], new[::-1])
+    end = common_start(old[::-1], new[::-1])
     kept = len(old) - end
     return common, old[kept:], old[:kept], new[: len(new) - end]
 
 
-def _common_start(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return how many tokens two texts both start with."""
+def common_start(old: Sequence[str], new: Sequence[str]) -> int:
+    """Return how many tokens, characters or lines two texts both start with."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 

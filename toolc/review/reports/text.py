@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from collections.abc import Iterator
 from typing import Final
 
 from toolc.model.json_schema import JsonValue
@@ -14,7 +13,7 @@ from toolc.reporters.text import printable
 from toolc.review.compare import Difference, ToolDifference
 from toolc.review.model.change import GRADES, Grade, ToolChange, fingerprint
 from toolc.review.model.pairing import ToolPair
-from toolc.review.model.text_diff import word_diff
+from toolc.review.model.text_diff import common_start, word_diff
 from toolc.review.summary import cost, summary
 
 SHARED: Final = "all specs"
@@ -64,22 +63,17 @@ def unified(change: ToolChange) -> Iterator[str]:
     lines = [*_compared(old, new)] if len(old) + len(new) > 2 else []
     lines = lines or [*(f"-{line}" for line in old), *(f"+{line}" for line in new)]
     for line in lines[:_MAX_LINES]:
-        yield _escape_unprintable(shorten(line, _MAX_LINE_LENGTH))
+        yield printable(shorten(line.expandtabs(4), _MAX_LINE_LENGTH))
     if len(lines) > _MAX_LINES:
         yield f"({len(lines) - _MAX_LINES} more lines)"
 
 
 def _from_difference(old: str, new: str) -> tuple[list[str], list[str]]:
     """Return the parts of two long lines that begin a little before their first difference."""
-    common = _common_length(old, new)
+    common = common_start(old, new)
     if max(len(old), len(new)) <= _MAX_LINE_LENGTH or common <= _CONTEXT:
         return [old], [new]
     return [f"...{old[common - _CONTEXT :]}"], [f"...{new[common - _CONTEXT :]}"]
-
-
-def _common_length(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return how many of the first characters, or lines, both have in common."""
-    return sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(old, new, strict=False)))
 
 
 def _compared(old: list[str], new: list[str]) -> Iterator[str]:
@@ -87,8 +81,8 @@ def _compared(old: list[str], new: list[str]) -> Iterator[str]:
     if len(old) * len(new) <= _MAX_COMPARISONS:
         yield from [*difflib.unified_diff(old, new, lineterm="", n=1)][2:]
         return
-    first = _common_length(old, new)
-    last = _common_length(old[first:][::-1], new[first:][::-1])
+    first = common_start(old, new)
+    last = common_start(old[first:][::-1], new[first:][::-1])
     removed, added = old[first : len(old) - last], new[first : len(new) - last]
     yield f"@@ -{first + 1},{len(removed)} +{first + 1},{len(added)} @@"
     shown = _MAX_LINES // 2 - 2
@@ -98,22 +92,17 @@ def _compared(old: list[str], new: list[str]) -> Iterator[str]:
             yield f"({len(lines) - shown} more lines)"
 
 
-def format_word_diff(change: ToolChange) -> str:
-    """Return both texts of a surface change as one line, with removed and added text marked."""
-    marks = {" ": ("", ""), "-": ("[-", "-]"), "+": ("{+", "+}")}
+def format_word_diff(change: ToolChange, *, color: bool = False) -> str:
+    """Return both texts of a change as one line, with removed and added text marked."""
+    marks = {" ": ("", "", ""), "-": ("[-", "-]", _RED), "+": ("{+", "+}", _GREEN)}
     pieces = word_diff(change.before or "", change.after or "")
-    return "".join(
-        f"{marks[sign][0]}{_escape_unprintable(' '.join(piece.splitlines()))}{marks[sign][1]}" for sign, piece in pieces
-    )
+    marked = ((marks[sign], printable(piece.replace("\n", " "))) for sign, piece in pieces)
+    return "".join(_colored(start, f"{left}{piece}{right}", color=color) for (left, right, start), piece in marked)
 
 
 def excerpt(value: JsonValue) -> str:
     """Return a value as JSON, shortened if it is long."""
     return shorten(json.dumps(value, ensure_ascii=False), _MAX_EXCERPT)
-
-
-def _escape_unprintable(text: str) -> str:
-    return "".join(each if each.isprintable() or each == "\t" else f"\\u{ord(each):04x}" for each in text)
 
 
 def report(difference: Difference, *, color: bool = False) -> str:
@@ -147,7 +136,7 @@ def _change(tool: str, change: ToolChange, *, color: bool) -> Iterator[str]:
         before = f", before at {printable(str(change.old))}" if change.new and change.old else ""
         yield f"    at {printable(str(where))}{before}"
     if change.kind == "surface" and change.before and change.after:
-        yield f"    {_format_words(change.before, change.after, color=color)}"
+        yield f"    {format_word_diff(change, color=color)}"
     else:
         signs = {"-": _RED, "+": _GREEN, "@": _YELLOW}
         for line in unified(change):
@@ -162,10 +151,3 @@ def _change(tool: str, change: ToolChange, *, color: bool) -> Iterator[str]:
 
 def _colored(start: str, text: str, *, color: bool) -> str:
     return f"{start}{text}{_RESET}" if color and start and text else text
-
-
-def _format_words(before: str, after: str, *, color: bool) -> str:
-    """Return one text on one line, with removed and added text marked."""
-    marks = {" ": ("", "", ""), "-": ("[-", "-]", _RED), "+": ("{+", "+}", _GREEN)}
-    pieces = [(marks[sign], " ".join(printable(piece).split("\n"))) for sign, piece in word_diff(before, after)]
-    return "".join(_colored(start, f"{left}{piece}{right}", color=color) for (left, right, start), piece in pieces)
