@@ -46,7 +46,7 @@ class CallOptions:
         Secrets are those of ``--secrets``, of the configuration and of the environment, in this order; with
         ``only_given_secrets`` only the first.
         """
-        from toolc.client.executor import Executor  # start-up time
+        from toolc.client.executor import Executor  # lazy: --help needs no runtime
 
         configuration = user_configuration()
         _leave_no_core()

@@ -19,7 +19,7 @@ from toolc.client.registry import Registry
 from toolc.config.user_config import Configuration, load_configuration
 from toolc.data.paths import packaged_path
 from toolc.model.errors import UsageError
-from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.json_schema import JsonObject, JsonValue, Schema, types_of
 from toolc.model.lock_file import Lock, LockError, changed_tools
 from toolc.model.names import TOOL_NAME, close_match
 from toolc.model.text import render_size, shorten
@@ -120,11 +120,8 @@ def _typed(name: str, text: str, schema: JsonObject | None) -> JsonValue:
 
 def _types(schema: JsonObject) -> set[str]:
     """Return the types that a parameter's schema names; empty if it names none."""
-    declared = schema.get("type")
-    if isinstance(declared, str):
-        return {declared}
-    if isinstance(declared, list):
-        return {str(each) for each in declared}
+    if declared := types_of(schema):
+        return {*declared}
     values = schema.get("enum")
     if isinstance(values, list) and values and all(isinstance(value, str) for value in values):
         return {"string"}

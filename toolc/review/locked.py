@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Final, Literal, Self, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from toolc.model.call_graph import called_tools
 from toolc.model.errors import ToolcError
@@ -65,28 +66,20 @@ def with_known_pins(lock: Lock, tools: Iterable[RegisteredTool], path: str) -> L
     return lock_tools(tools, pin, path, lock.base)
 
 
-class History:
+class History(ExitStack):
     """The tools at the commits that may have the approved versions: where the lock file last changed, and ``HEAD``.
 
     A context manager. Outside of a repository there are no commits.
     """
 
     def __init__(self, lock: Path, paths: Sequence[Path]) -> None:
-        self._lock, self._paths, self._stack = lock, paths, ExitStack()
-        self._states: tuple[State, ...] | None = None
+        super().__init__()
+        self._lock, self._paths = lock, paths
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    @property
+    @cached_property
     def states(self) -> tuple[State, ...]:
         """The states, read when they are first needed; without those that cannot be read."""
-        if self._states is None:
-            self._states = tuple(self._read())
-        return self._states
+        return tuple(self._read())
 
     def _read(self) -> Iterator[State]:
         try:
@@ -100,7 +93,7 @@ class History:
         commits = {commit.identity: name for name in ("HEAD", last[:_DIGITS]) if (commit := repository.commit(name))}
         for name in reversed(commits.values()):
             try:
-                yield self._stack.enter_context(state_of(name, self._paths))
+                yield self.enter_context(state_of(name, self._paths))
             except ToolcError:  # for example, the specs of that commit cannot be read
                 continue
 

@@ -110,7 +110,7 @@ def explain(result: ToolResult, tool: ToolSpec, target: str | None) -> None:
     ``target`` is a spec, whose lines are named, or a registry; None for a tool of ``--registry`` or ``--builtin``.
     """
     source = split_target(target)[0] if target is not None else None
-    spec = _Lines(source, tool.name) if source is not None and source.suffix != ".json" else _NoLines()
+    spec = _Lines(source, tool.name) if source is not None and source.suffix != ".json" else None
     attempts = result.details.get("network")
     connections = [each for each in attempts if isinstance(each, dict)] if isinstance(attempts, list) else []
     if not connections:
@@ -122,7 +122,7 @@ def explain(result: ToolResult, tool: ToolSpec, target: str | None) -> None:
         note(f"and {unlisted} more connections")
 
 
-def _line(attempt: JsonObject, spec: _Lines | _NoLines) -> str:
+def _line(attempt: JsonObject, spec: _Lines | None) -> str:
     if not attempt["host"]:
         # A redirect to an invalid URL does not have a host to name.
         return f"refused a request: {attempt['reason']}"
@@ -132,26 +132,16 @@ def _line(attempt: JsonObject, spec: _Lines | _NoLines) -> str:
     there = f"{place}:{attempt['port']}" + (f" ({address})" if address not in {None, host} else "")
     if not attempt["allowed"]:
         remedy = attempt["would_allow"]
-        return f"refused {there}: {attempt['reason']}" + (f"; {spec.remedy(str(remedy))}" if remedy else "")
-    allowed = f"allowed by {spec.entry(attempt['entry'])}"
+        where = f" ({spec.allow_list})" if spec else ""
+        hint = f"; to allow it add {remedy} to sandbox.network.allow{where}" if remedy else ""
+        return f"refused {there}: {attempt['reason']}{hint}"
+    allowed = f"allowed by {spec.entry(attempt['entry']) if spec else attempt['entry']}"
     if attempt["reason"] and not attempt["bytes_in"]:
         return f"failed {there}: {attempt['reason']}; {allowed}"
     moved = f"{attempt['bytes_out']} bytes sent, {attempt['bytes_in']} received, {attempt['duration_ms']} ms"
     # Some servers reset every finished connection: that is not a failure.
     end = f"; at the end {attempt['reason']}" if attempt["reason"] else ""
     return f"connected to {there}, {allowed}; {moved}{end}"
-
-
-class _NoLines:
-    """A registry, which does not have line numbers."""
-
-    def entry(self, text: JsonValue) -> str:
-        """Return ``text`` without a line number."""
-        return str(text)
-
-    def remedy(self, text: str) -> str:
-        """Return the entry to add and the key to add it to."""
-        return f"to allow it add {text} to sandbox.network.allow"
 
 
 class _Lines:
@@ -168,10 +158,10 @@ class _Lines:
         span = span or self._own_url(str(text)) or self._tool.key_span("backend")
         return f"{text} ({span})"
 
-    def remedy(self, text: str) -> str:
-        """Return the entry to add and the position of the key to add it to."""
-        place = self._tool.key_span("sandbox", "network", "allow")
-        return f"to allow it add {text} to sandbox.network.allow ({place})"
+    @property
+    def allow_list(self) -> Span:
+        """The position of the key with the entries."""
+        return self._tool.key_span("sandbox", "network", "allow")
 
     def _own_url(self, entry: str) -> Span | None:
         """Return the location of the backend's URL with the host and port of ``entry``."""

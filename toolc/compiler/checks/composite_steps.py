@@ -19,13 +19,6 @@ _FIRST_OPERAND: Final = frozenset(
 )
 """Only the first operand of these applies to the root; the others apply to its result."""
 
-_ALL_OPERANDS: Final = frozenset(
-    {
-        "comparator", "and_expression", "or_expression", "not_expression", "function_expression", "key_val_pair",
-        "multi_select_list", "multi_select_dict",
-    }
-)  # fmt: skip
-
 
 @tool_check("TC413", needs={"parameters"})
 def check_step_conditions(tool: LocatedTool) -> Iterator[Diagnostic]:
@@ -90,7 +83,7 @@ def _chains(node: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
         yield tuple(chain)
     elif kind in _FIRST_OPERAND:
         yield from _chains(parts[0])
-    elif kind in _ALL_OPERANDS:
+    elif kind != "expref":  # its names are those of list items
         for part in parts:
             yield from _chains(part)
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.schema.check_schema import check_instance
+from toolc.compiler.schema.type_names import declared_types
 from toolc.compiler.templates.expressions import templates_in
 from toolc.document.map_reader import Findings
 from toolc.document.nodes import Mapping as MappingNode
@@ -19,7 +20,7 @@ from toolc.document.nodes import Scalar
 from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
-from toolc.model.json_schema import JsonValue, Schema, types_of
+from toolc.model.json_schema import Schema
 from toolc.model.source import Span
 from toolc.model.spec.code_backends import ShellBackend
 from toolc.model.spec.composed_backends import CompositeBackend, Step
@@ -38,14 +39,6 @@ _OF_STEPS: Final[Mapping[str, frozenset[str]]] = {
     "text": _TEXT, "outcome": _TEXT, "error": frozenset({"object", "null"}),
 }  # fmt: skip
 _DEFINED: Final = ("$defs", "definitions")
-
-
-def declared_types(schema: JsonValue) -> frozenset[str]:
-    """Return the types that ``type`` of a schema allows; every type without this keyword."""
-    if not isinstance(schema, dict) or "type" not in schema:
-        return _ANY
-    types = frozenset(types_of(schema))
-    return types | {"integer"} if "number" in types else types
 
 
 def output_types(tool: ToolSpec | None) -> frozenset[str]:

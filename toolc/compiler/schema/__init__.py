@@ -6,7 +6,7 @@
 - ``parameters``: ``parameters``: shorthand (``name?: string``) or full JSON Schema. Public: ``is_full_schema``.
 - ``patterns``: regular expressions: syntax, slow patterns, support in JavaScript.
 - ``type_names``: names of types in other languages, and what to write for them. Public: ``TYPES``,
-  ``TYPE_ALIASES``, ``similar_type``, ``type_form``.
+  ``TYPE_ALIASES``, ``declared_types``, ``similar_type``, ``type_form``.
 
 May import: ``document``, ``validation`` and ``model``.
 """

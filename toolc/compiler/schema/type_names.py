@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from toolc.model.json_schema import JsonObject, types_of
 from toolc.model.names import close_match
 
 TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
@@ -23,6 +24,12 @@ _FORMATS: Final = {
 _LIST: Final = re.compile(r"(\w+)\[\]|(?:list|array|set|sequence)[\[<](\w+)[\]>]", re.IGNORECASE)
 _OPTIONAL: Final = re.compile(r"(\w+)\?|optional\[(\w+)\]", re.IGNORECASE)
 _NULLABLE: Final = re.compile(r"(\w+) *\| *(?:null|none)|(?:null|none) *\| *(\w+)", re.IGNORECASE)
+
+
+def declared_types(schema: JsonObject) -> frozenset[str]:
+    """Return the types that the keyword ``type`` allows; ``number`` includes ``integer``, and all without it."""
+    named = types_of(schema) if "type" in schema else TYPES
+    return frozenset({*named, "integer"} if "number" in named else named)
 
 
 def similar_type(name: str) -> str:

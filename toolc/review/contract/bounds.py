@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler.schema.type_names import TYPES
-from toolc.model.json_schema import JsonObject, JsonValue, list_under, types_of
+from toolc.compiler.schema.type_names import declared_types
+from toolc.model.json_schema import JsonObject, JsonValue, list_under
 from toolc.review.contract.joined import plain_text
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange
 from toolc.review.contract.places import Place
@@ -41,14 +41,8 @@ def keyword_changes(place: Place) -> Iterator[SchemaChange]:
     yield from _default(place)
 
 
-def types(schema: JsonObject) -> frozenset[str]:
-    """Return the types that a schema allows; ``number`` includes ``integer``."""
-    named = set(types_of(schema) if "type" in schema else TYPES)
-    return frozenset(named | {"integer"} if "number" in named else named)
-
-
 def _types(place: Place) -> Iterator[SchemaChange]:
-    before, after = types(place.before), types(place.after)
+    before, after = declared_types(place.before), declared_types(place.after)
     for direction, some, verb in (
         (Direction.NARROWER, before - after, "no longer allows"),
         (Direction.WIDER, after - before, "now allows"),
@@ -160,7 +154,11 @@ def _tightest(keywords: tuple[str, ...], schema: JsonObject, sign: int) -> tuple
         value = schema.get(keyword)
         if isinstance(value, int | float) and not isinstance(value, bool):
             is_inclusive = not keyword.startswith("exclusive")
-            if not is_inclusive and "number" not in types(schema) and (isinstance(value, int) or value.is_integer()):
+            if (
+                not is_inclusive
+                and "number" not in declared_types(schema)
+                and (isinstance(value, int) or value.is_integer())
+            ):
                 value, is_inclusive = value - sign, True  # for integers, below 10 means at most 9
             found.append((value * sign, is_inclusive, keyword))
     if not found:

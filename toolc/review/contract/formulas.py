@@ -159,7 +159,7 @@ def _combined(schema: JsonObject, resolve: Callable[[str], JsonValue]) -> Iterat
         yield [[_yes(each)]], [[_no(each)]]
     if some := list_under(schema, "anyOf"):
         yield [[_yes(each)] for each in some], [[_no(each) for each in some]]
-    if values := _constants(list_under(schema, "oneOf")):
+    if values := constants(list_under(schema, "oneOf")):
         yield [[Atom("enum", values, holds=True)]], [[Atom("enum", values, holds=False)]]
     elif some := list_under(schema, "oneOf"):
         indices = range(len(some))
@@ -174,8 +174,8 @@ def _combined(schema: JsonObject, resolve: Callable[[str], JsonValue]) -> Iterat
         yield [[_yes(test), _yes(then)], [_no(test), _yes(other)]], [[_yes(test), _no(then)], [_no(test), _no(other)]]
 
 
-def _constants(members: list[JsonValue]) -> list[JsonValue]:
-    """Return the values of alternatives with one different value each; empty if there are others."""
+def constants(members: Sequence[JsonValue]) -> list[JsonValue]:
+    """Return the constants of alternatives if each is another constant, else an empty list."""
     values = [each["const"] for each in members if isinstance(each, dict) and each.keys() - ANNOTATIONS == {"const"}]
     return values if len(values) == len(members) == len({*map(plain_text, values)}) else []
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from toolc.compiler.schema.type_names import declared_types
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
-from toolc.review.contract.bounds import types
-from toolc.review.contract.formulas import KEYWORDS
+from toolc.review.contract.formulas import KEYWORDS, constants
 from toolc.review.contract.joined import ANNOTATIONS, plain_text
 from toolc.review.contract.places import Place
 from toolc.review.model.schema_node import Node, is_same
@@ -56,7 +56,7 @@ def simplified(place: Place) -> Place:
 
 def with_shared_types(place: Place) -> Place:
     """Return a place without keywords for types that only one schema allows: the change of the type covers them."""
-    shared = types(place.before) & types(place.after)
+    shared = declared_types(place.before) & declared_types(place.after)
     unused = {keyword for kind, keywords in _OF_TYPE.items() if kind not in shared for keyword in keywords}
     if unused.isdisjoint({*place.before, *place.after}):
         return place
@@ -85,7 +85,7 @@ def _simplified(node: Node, other: Node) -> Node:
         if keyword == "anyOf":
             members = [*{plain_text(each): each for each in members}.values()]
         rest: JsonObject = {key: value for key, value in schema.items() if key != keyword}
-        merged = members[0] if len(members) == 1 else _merged_values(members, keyword) or _merged_types(members)
+        merged = members[0] if len(members) == 1 else _merged_values(members) or _merged_types(members)
         combined = None if merged is None else _merged(rest, merged)
         schema = schema if combined is None else combined
     if "allOf" in schema and "allOf" not in other.schema:
@@ -145,13 +145,10 @@ def _shared(one: JsonObject, other: JsonObject) -> JsonObject:
     return shared
 
 
-def _merged_values(members: list[JsonObject], keyword: str) -> JsonObject | None:
+def _merged_values(members: list[JsonObject]) -> JsonObject | None:
     """Return an ``enum`` for alternatives with one value each; None if there are others, or equal values."""
-    if any(each.keys() - ANNOTATIONS != {"const"} for each in members):
-        return None
-    values = [each["const"] for each in members]
-    is_repeated = len({*map(plain_text, values)}) < len(values)
-    return None if is_repeated and keyword == "oneOf" else {"enum": values}
+    values = constants(members)
+    return {"enum": values} if values else None
 
 
 def _merged_types(members: list[JsonObject]) -> JsonObject | None:
