@@ -3,7 +3,7 @@
 import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
@@ -21,31 +21,22 @@ ExecutorFactory: TypeAlias = Callable[[Case, Path], Executor]
 """Returns an executor for one test, with this folder as workspace."""
 
 
-def run_cases(
-    cases: Sequence[Case], make_executor: ExecutorFactory, jobs: int, on_done: Callable[[Tested], None]
-) -> Generator[Tested, None, None]:
+def run_cases(cases: Sequence[Case], make_executor: ExecutorFactory, jobs: int) -> Generator[Tested, None, None]:
     """Run up to ``jobs`` tests concurrently and yield their results in order.
 
-    ``on_done`` is called with each result immediately, on any thread. Closing the iterator or an interrupt cancels
-    the running calls and waits until their sandboxes are removed. Raises ``NoEngineError`` if no test can run.
+    Closing the iterator or an interrupt cancels the running calls and waits until their sandboxes are removed. Raises
+    ``NoEngineError`` if no test can run.
     """
     with Cancellation() as cancellation, ThreadPoolExecutor(jobs, "toolc test") as threads:
         try:
             # Inside the try: Ctrl-C can also arrive while a thread is being started.
             waiting = [threads.submit(_run, case, make_executor, cancellation) for case in cases]
             for future in waiting:
-                future.add_done_callback(lambda done: _report(done, on_done))
-            for future in waiting:
                 yield future.result()
         except BaseException:
             cancellation.cancel()
             threads.shutdown(wait=False, cancel_futures=True)
             raise
-
-
-def _report(done: Future[Tested], on_done: Callable[[Tested], None]) -> None:
-    if not done.cancelled() and done.exception() is None:
-        on_done(done.result())
 
 
 def _run(case: Case, make_executor: ExecutorFactory, cancellation: Cancellation) -> Tested:

@@ -45,7 +45,7 @@ def test_ctrl_c_while_a_thread_starts_cancels_every_call(monkeypatch: pytest.Mon
     monkeypatch.setattr(threading, "Thread", Interrupted)
     case = Case(registry=registry, tool=found, number=1, test=Test())
     with pytest.raises(KeyboardInterrupt):
-        list(run_cases([case, case], make, 2, lambda _: None))
+        list(run_cases([case, case], make, 2))
     deadline = time.monotonic() + 60
     while len(over) < len(running) and time.monotonic() < deadline:
         time.sleep(0.01)

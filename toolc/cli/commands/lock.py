@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -28,7 +29,9 @@ from toolc.model.text import count_noun
 
 if TYPE_CHECKING:
     from toolc.model.lock_file import Lock, Pin
+    from toolc.model.plan import Profile
     from toolc.model.registry import RegisteredTool
+    from toolc.sandbox.base import ContentDigests
 
 
 PIN: Final = ""
@@ -98,7 +101,8 @@ def command(
         note(f"{path} approves {'1 tool' if len(tools) == 1 else f'all {len(tools)} tools'}")
         note_any_base(lock)
         return
-    new = lock_tools(tools, _pin(engine), str(path), ANY if base is None else _base_tree(engine))
+    find = _finder(engine)
+    new = lock_tools(tools, _pin(find), str(path), ANY if base is None else _base_tree(find))
     if old := _readable(path):
         _print_changes(old, new, tools, places, format_name, with_diff=format_name == "text")
         if new.allows_any_base and not old.allows_any_base:
@@ -151,48 +155,48 @@ def _readable(path: Path) -> Lock | None:
         return None
 
 
-def _pin(engine: str | None) -> Pin:
+def _finder(engine: str | None) -> Callable[[Profile], ContentDigests]:
     """Return a function that finds the digests of images and packages with an engine of this host."""
+    configuration = user_configuration()
+
+    def find(profile: Profile) -> ContentDigests:
+        from toolc.sandbox.selection import select  # start-up time: few tools have an image
+
+        complete = replace(
+            profile, base_image=configuration.base_image, host_programs=configuration.host_programs,
+            accept_unenforced=configuration.accept_unenforced,
+        )  # fmt: skip
+        return select(engine or configuration.engine, complete).engine.content_digests(complete)
+
+    return find
+
+
+def _pin(find: Callable[[Profile], ContentDigests]) -> Pin:
+    """Return a function that finds the image and the packages of a tool."""
 
     def pin(tool: RegisteredTool) -> tuple[str | None, tuple[str, ...]]:
         from toolc.model.plan import Profile
         from toolc.model.spec.code_backends import PythonBackend
-        from toolc.sandbox.images.metadata import approval_name
-        from toolc.sandbox.selection import select  # start-up time: few tools have an image
+        from toolc.sandbox.images.metadata import approval_name  # start-up time: few tools have an image
 
         spec = tool.spec
         packages = spec.backend.requirements if isinstance(spec.backend, PythonBackend) else ()
         if spec.sandbox.image is None and not packages:
             return None, ()
-        profile = Profile(
-            image=spec.sandbox.image,
-            build=spec.sandbox.build,
-            requirements=packages,
-            base_image=configuration.base_image,
-            host_programs=configuration.host_programs,
-            accept_unenforced=configuration.accept_unenforced,
-        )
-        pinned = select(engine or configuration.engine, profile).engine.content_digests(profile)
+        profile = Profile(image=spec.sandbox.image, build=spec.sandbox.build, requirements=packages)
+        pinned = find(profile)
         image = pinned.image if spec.sandbox.image else None
         return approval_name(image.names, image.name) if image else None, pinned.packages
 
-    configuration = user_configuration()
     return pin
 
 
-def _base_tree(engine: str | None) -> str:
+def _base_tree(find: Callable[[Profile], ContentDigests]) -> str:
     """Return the tree of this host's base image. Raises ``UsageError`` if the user's configuration uses none."""
     from toolc.model.errors import UsageError
-    from toolc.model.plan import Profile
-    from toolc.sandbox.selection import select  # start-up time: few lock files restrict the base image
+    from toolc.model.plan import Profile  # start-up time: few lock files restrict the base image
 
-    configuration = user_configuration()
-    profile = Profile(
-        base_image=configuration.base_image,
-        host_programs=configuration.host_programs,
-        accept_unenforced=configuration.accept_unenforced,
-    )
-    found = select(engine or configuration.engine, profile).engine.content_digests(profile).image
+    found = find(Profile()).image
     if found is None or not found.tree:
         raise UsageError(
             "--base approves a base image, but your configuration says host_programs: true; remove that line"

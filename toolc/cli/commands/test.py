@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from toolc.model.errors import InfrastructureError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolc.cli.output.live import Progress
     from toolc.testing.cases import CaseSet, Tested
     from toolc.testing.runner import ExecutorFactory
 
@@ -73,46 +72,6 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     _exit_with_worst(tested)
 
 
-class ProgressBar:
-    """The number of finished tests, drawn below other output. Without a terminal nothing is drawn."""
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        from threading import Lock  # start-up time
-
-        self._progress = progress
-        self._total = total
-        self._finished = self._failed = 0
-        self._lock = Lock()
-
-    def note(self, tested: Tested) -> None:
-        """Count a finished test. May be called from any thread."""
-        with self._lock:
-            self._finished += 1
-            self._failed += tested.verdict != "passed"
-            self._draw()
-
-    def write(self, text: str) -> None:
-        """Print a line above the bar."""
-        with self._lock:
-            if self._progress:
-                self._progress.clear()
-            print(text, flush=True)
-            self._draw()
-
-    def close(self) -> None:
-        """Remove the bar."""
-        with self._lock:
-            if self._progress:
-                self._progress.clear()
-            self._progress = None
-
-    def _draw(self) -> None:
-        if self._progress:
-            failed = f", {self._failed} failed" if self._failed else ""
-            self._progress.report(100 * self._finished / self._total, f"{self._finished} of {self._total}{failed}")
-            self._progress.draw()
-
-
 def _maker(options: CallOptions) -> ExecutorFactory:
     from toolc.model.call import Allow  # start-up time
 
@@ -124,19 +83,28 @@ def _maker(options: CallOptions) -> ExecutorFactory:
 
 
 def _run(cases: CaseSet, make: ExecutorFactory, jobs: int, format_name: str) -> list[Tested]:
-    """Run the tests and print each result in order; on a terminal, show a progress bar."""
+    """Run the tests and print each result in order; on a terminal, show how many there are."""
     from toolc.cli.output.live import Progress
     from toolc.testing.reports import as_line  # start-up time
     from toolc.testing.runner import run_cases
 
     progress = Progress() if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" else None
     tested: list[Tested] = []
-    bar = ProgressBar(progress, len(cases.cases))
-    with closing(bar), closing(run_cases(cases.cases, make, min(jobs, len(cases.cases)), bar.note)) as running:
-        for each in running:
+    total = len(cases.cases)
+    with ExitStack() as stack:
+        if progress:
+            stack.callback(progress.clear)
+        for each in stack.enter_context(closing(run_cases(cases.cases, make, min(jobs, total)))):
             tested.append(each)
+            if progress:
+                progress.clear()
             if format_name == "text":
-                bar.write(as_line(each))
+                print(as_line(each), flush=True)
+            if progress:
+                failed = sum(one.verdict != "passed" for one in tested)
+                counted = f"{len(tested)} of {total}" + (f", {failed} failed" if failed else "")
+                progress.report(100 * len(tested) / total, counted)
+                progress.draw()
     return tested
 
 
