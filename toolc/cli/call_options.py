@@ -1,4 +1,4 @@
-"""The options that every command with calls has, and the executors that they describe."""
+"""The options that every command with calls has, and what they mean for an executor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -17,9 +17,6 @@ from toolc.config.secret_sources import SecretStore, load_secrets
 from toolc.model.lock_file import Lock
 from toolc.model.names import LOCK_NAME
 from toolc.policy.policy import Policy
-
-if TYPE_CHECKING:
-    from toolc.client.executor import Executor
 
 T = TypeVar("T")
 
@@ -40,20 +37,18 @@ class CallOptions:
     lock: Lock | None
     policy: Policy | None
 
-    def executors(self, *, only_given_secrets: bool = False) -> partial[Executor]:
-        """Return ``Executor`` with these options and the user's configuration. Raises ``UsageError``.
+    def bound_to(self, executor: Callable[..., T], *, only_given_secrets: bool = False) -> partial[T]:
+        """Return the class ``Executor`` with these options and the user's configuration. Raises ``UsageError``.
 
-        Secrets are those of ``--secrets``, of the configuration and of the environment, in this order; with
-        ``only_given_secrets`` only the first.
+        Commands import the class themselves, when they need it. Secrets are those of ``--secrets``, of the
+        configuration and of the environment, in this order; with ``only_given_secrets`` only the first.
         """
-        from toolc.client.executor import Executor  # lazy: --help needs no runtime
-
         configuration = user_configuration()
         _leave_no_core()
         given = load_secrets(Path(self.secrets)) if self.secrets is not None else {}
         known = given if only_given_secrets else {**configuration.secrets, **given}
         return partial(
-            Executor, engine=self.engine, configuration=configuration, lock=self.lock, policy=self.policy,
+            executor, engine=self.engine, configuration=configuration, lock=self.lock, policy=self.policy,
             secrets=SecretStore(known, from_environment=not only_given_secrets),
         )  # fmt: skip
 

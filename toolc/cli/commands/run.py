@@ -68,6 +68,8 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     started = time.perf_counter()
     if as_json and as_events:
         raise UsageError("--json and --events cannot be combined; the last line of --events has the result")
+    from toolc.client.executor import Executor  # start-up time
+
     tools = find_registry(target, registry, builtin)
     (tool,) = tools
     arguments = _arguments(tool, args, pairs, as_json=as_json, as_events=as_events)
@@ -76,7 +78,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     show = None if as_json else prompts.delaying(_print_event if as_events else live.show)
     load_ms = (time.perf_counter() - started) * 1000
     commit_prompt = CommitPrompt(prompts, yes=yes)
-    executor = options.executors()(
+    executor = options.bound_to(Executor)(
         tools, workspace=workspace, timeout=timeout, approve_changes=commit_prompt.callback(),
         confirm=confirmation(prompts, yes=yes), pool=None,
     )  # fmt: skip

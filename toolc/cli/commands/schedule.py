@@ -132,14 +132,15 @@ def run(  # noqa: PLR0913, PLR0917  one parameter per option
     again. Missed runs of an entry are one run. Entries without a tool are only printed. Start this command every minute
     with cron or a systemd timer.
     """
-    from toolc.model.call import Allow  # start-up time
+    from toolc.client.executor import Executor  # start-up time
+    from toolc.model.call import Allow
 
     if program is not None and (target is not None or builtin is not None):
         raise UsageError("--exec runs every entry; remove TARGET and --builtin, or --exec")
     if program is not None:
         _run_all(_program(program), workspace, options.engine, limit, as_json=as_json)
         return
-    executor = options.executors()(
+    executor = options.bound_to(Executor)(
         open_tools(target, builtin), workspace=workspace, confirm=(lambda _: Allow()) if yes else None,
         approve_changes=(lambda _: True) if yes else None,
     )  # fmt: skip

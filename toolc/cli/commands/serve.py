@@ -55,7 +55,8 @@ def command(
     exits at the end of its input.
     """
     serve = _as_plugin if plugins else _mcp()
-    from toolc.runtime.output.truncation import READ_RESULT  # start-up time
+    from toolc.client.executor import Executor  # start-up time
+    from toolc.runtime.output.truncation import READ_RESULT
 
     registry = open_tools(target, builtin)
     if options.lock is not None:
@@ -71,7 +72,7 @@ def command(
     check_workspace(registry, folder)
     # A plugin host calls only the tools that it names.
     keep_results = not plugins and READ_RESULT not in registry
-    with options.executors()(registry, workspace=folder, keep_results=keep_results) as executor:
+    with options.bound_to(Executor)(registry, workspace=folder, keep_results=keep_results) as executor:
         serve(executor)
 
 

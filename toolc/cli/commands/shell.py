@@ -41,11 +41,12 @@ def command(
     The files of the tool are in /tool. Write options before TARGET. Exits with the exit code of the shell.
     """
     from toolc.cli.terminal import attach  # start-up time
+    from toolc.client.executor import Executor
 
     tools = find_registry(target, registry, builtin)
     (tool,) = tools
     confirm = confirmation(Prompts(lambda: None), yes=yes)
-    executor = options.executors()(tools, workspace=workspace, confirm=confirm, pool=None)
+    executor = options.bound_to(Executor)(tools, workspace=workspace, confirm=confirm, pool=None)
     with executor, executor.sandbox(tool.name) as sandbox:
         if sys.stdin.isatty() and not words:
             user, name = sandbox.details["user"], sandbox.details["engine"]

@@ -73,11 +73,15 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
 
 
 def _maker(options: CallOptions) -> ExecutorFactory:
-    from toolc.model.call import Allow  # start-up time
+    from toolc.client.executor import Executor  # start-up time
+    from toolc.model.call import Allow
 
     # No prompts: the workspace is temporary, and the author of the test requests the call.
     make = partial(
-        options.executors(only_given_secrets=True), pool=None, approve_changes=lambda _: True, confirm=lambda _: Allow()
+        options.bound_to(Executor, only_given_secrets=True),
+        pool=None,
+        approve_changes=lambda _: True,
+        confirm=lambda _: Allow(),
     )
     return lambda case, workspace: make(case.registry, workspace=workspace)
 
