@@ -13,6 +13,8 @@ Start reading in ``base``. One module per provider: the passes that lower a sche
 - ``content``: the content of results as text, Base64 and descriptions. Public: ``blocks``, ``describe_block``,
   ``to_base64``.
 - ``gemini``: Google Gemini: declarations, calls, results.
+- ``gemini_stream``: joins the chunks of a Gemini stream, also arguments that arrive in parts.
+  Public: ``join_gemini``.
 - ``limits``: limits that providers change without notice, from a data file. Public: ``Exceeded``, ``Limit``,
   ``exceeded_limits``, ``limits_of``, ``size_of``.
 - ``mcp``: the Model Context Protocol: ``Tool``, ``CallToolResult``. Public: ``call_result``.

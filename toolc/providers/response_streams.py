@@ -1,7 +1,7 @@
 """Join the chunks of a streamed response to the response that the API returns without streaming.
 
-Start reading in ``join_chunks``. Each wire format has one function. They keep what is sent back in the
-conversation (texts, reasoning with its signatures, calls), and ignore chunks that they do not know.
+Start reading in ``join_chunks``. Each wire format has one function here or in ``gemini_stream``. They keep what is sent
+back in the conversation (texts, reasoning with its signatures, calls), and ignore chunks that they do not know.
 
 A stream may end early. The response then has no reason why it ended, and arguments of its last call that are not JSON
 are kept as they are.
@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.providers.calls import INVALID_JSON, members, parse_arguments
+from toolc.providers.gemini_stream import join_gemini
 
 
 def join_chunks(provider: str, chunks: Iterable[JsonObject]) -> JsonObject:
@@ -225,39 +225,6 @@ def _with_reasoning(block: JsonObject, delta: JsonObject) -> JsonObject:
     return {"reasoningText": known | {key: _joined(known.get(key), value) for key, value in delta.items()}}
 
 
-def _join_gemini(chunks: Iterable[JsonObject]) -> JsonObject:
-    """Join the chunks of Gemini. Only the first candidate is read.
-
-    Texts are joined unless one of them has a signature, which belongs to its part. Raises ``UsageError`` for arguments
-    in parts, which Vertex AI sends only on request.
-    """
-    parts: list[JsonObject] = []
-    candidate: JsonObject = {}
-    for chunk in chunks:
-        for given in members(chunk, "candidates")[:1]:
-            candidate |= {key: value for key, value in given.items() if key != "content" and value is not None}
-            for part in members(given, "content", "parts"):
-                call = _object(part.get("functionCall"))
-                if call.get("willContinue") or "partialArgs" in call:
-                    raise UsageError(
-                        "Gemini sends the arguments of calls in parts, which collect_response does not join; "
-                        "remove streamFunctionCallArguments from the configuration of the request"
-                    )
-                if parts and _are_texts(parts[-1], part):
-                    parts[-1]["text"] = f"{parts[-1]['text']}{part['text']}"
-                elif part.get("text") != "" or "thoughtSignature" in part:  # the API rejects empty texts
-                    parts.append({**part})
-    return {"candidates": [{**candidate, "content": {"role": "model", "parts": [*parts]}}]}
-
-
-def _are_texts(first: JsonObject, second: JsonObject) -> bool:
-    """Return whether both parts are texts of the same kind, without a signature."""
-    are_texts = all(
-        isinstance(each.get("text"), str) and each.keys() <= {"text", "thought"} for each in (first, second)
-    )
-    return are_texts and first.get("thought") == second.get("thought")
-
-
 _RESPONSE_ENDS: Final = ("response.completed", "response.failed", "response.incomplete")
 
 
@@ -308,7 +275,7 @@ STREAMING: Final[dict[str, Callable[[Iterable[JsonObject]], JsonObject]]] = {
     "openai_chat": _join_chat,
     "openai_responses": _join_responses,
     "anthropic": _join_anthropic,
-    "gemini": _join_gemini,
+    "gemini": join_gemini,
     "bedrock": _join_bedrock,
     "mistral": _join_chat,
     "cohere": _join_cohere,

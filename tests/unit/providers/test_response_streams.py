@@ -251,12 +251,26 @@ def test_gemini_keeps_the_signature_of_each_part() -> None:
         assert collected["candidates"][0]["content"] == {"role": "model", "parts": joined}
 
 
-def test_gemini_arguments_in_parts_are_refused() -> None:
-    """Vertex AI sends them if ``streamFunctionCallArguments`` is on."""
-    call: JsonObject = {"partialArgs": [{"jsonPath": "$.room", "stringValue": "Blue "}], "willContinue": True}
-    stream = [{"candidates": [{"content": {"parts": [{"functionCall": call}]}}]}]
-    with pytest.raises(UsageError, match="remove streamFunctionCallArguments from the configuration of the request"):
-        collect_response("gemini", stream)
+def test_gemini_arguments_arrive_in_parts() -> None:
+    """Vertex AI sends them so if ``streamFunctionCallArguments`` is on."""
+    calls: list[Any] = [
+        {"id": "a", "name": "book", "willContinue": True},
+        {"partialArgs": [{"jsonPath": "$.room", "stringValue": "Blue ", "willContinue": True}], "willContinue": True},
+        {"partialArgs": [{"jsonPath": "$.room", "stringValue": "Room"}], "willContinue": True},
+        {"partialArgs": [{"jsonPath": "$.guests[0].name", "stringValue": "Ada"}], "willContinue": True},
+        {"partialArgs": [{"jsonPath": "$.guests[1]['first name']", "stringValue": "Bo"}], "willContinue": True},
+        {"partialArgs": [{"jsonPath": "$.size", "numberValue": 2}, {"jsonPath": "$.day", "nullValue": "NULL_VALUE"}]},
+        {"id": "b", "name": "list", "args": {}},
+    ]
+    stream = [{"candidates": [{"content": {"parts": [{"functionCall": call}]}}]} for call in calls]
+    first, second = tool_calls("gemini", collect_response("gemini", stream))
+    guests: list[Any] = [{"name": "Ada"}, {"first name": "Bo"}]
+    assert first == ToolCall(
+        name="book", arguments={"room": "Blue Room", "guests": guests, "size": 2, "day": None}, call_id="a"
+    )
+    assert simple(second) == ("list", {})
+    (cut_off,) = tool_calls("gemini", collect_response("gemini", stream[:3]))
+    assert cut_off.arguments == "the arguments are not complete"
 
 
 async def _slowly(parts: list[JsonObject]) -> Any:
