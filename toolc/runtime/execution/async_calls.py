@@ -9,6 +9,7 @@ import contextvars
 import math
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import Queue
 from threading import Thread
@@ -74,8 +75,7 @@ class AsyncCall(Generic[T]):
         self._room = threading.Semaphore(MAX_AHEAD)
         self._left = False
         self._over = asyncio.Event()
-        self._results: list[T] = []
-        self._failures: list[BaseException] = []
+        self._outcome: Future[T] = Future()
         self._cancellation = Cancellation()
         run = contextvars.copy_context().run
         # A daemon thread: if the program exits first, its sandbox ends too and there is nothing to wait for.
@@ -114,15 +114,13 @@ class AsyncCall(Generic[T]):
 
     def result(self) -> T:
         """Return the call's result, after its last event. Raises the call's exception."""
-        if self._failures:
-            raise self._failures[0]
-        return self._results[0]
+        return self._outcome.result()
 
     def _run(self) -> None:
         try:
-            self._results.append(self._call(self._on_event, self._cancellation))
+            self._outcome.set_result(self._call(self._on_event, self._cancellation))
         except BaseException as error:  # noqa: BLE001  raised again where it is awaited
-            self._failures.append(error)
+            self._outcome.set_exception(error)
         finally:
             # Close here, because an iterator that is dropped while its loop ends does not run any further.
             self._cancellation.close()
@@ -148,14 +146,13 @@ def stream_events(call: CallRunner[T]) -> Generator[Event, None, T]:
     Closing the iterator cancels the call and waits until its sandbox is closed.
     """
     queue: Queue[Event | None] = Queue(MAX_AHEAD)
-    returned: list[T] = []
-    failures: list[BaseException] = []
+    outcome: Future[T] = Future()
 
     def run() -> None:
         try:
-            returned.append(call(queue.put, cancellation))
+            outcome.set_result(call(queue.put, cancellation))
         except BaseException as error:  # noqa: BLE001  raised again where the iterator is read
-            failures.append(error)
+            outcome.set_exception(error)
         finally:
             queue.put(None)
 
@@ -173,9 +170,7 @@ def stream_events(call: CallRunner[T]) -> Generator[Event, None, T]:
                 while not queue.empty():
                     queue.get_nowait()
                 thread.join(POLL_SECONDS)
-    if failures:
-        raise failures[0]
-    return returned[0]
+    return outcome.result()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
