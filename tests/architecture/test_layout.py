@@ -28,6 +28,7 @@ SMALL_MODULES = {
     "toolc.runtime.execution.started_ahead",
     "toolc.guest.loader",  # runs as a process
     "toolc.sandbox.images.debian",
+    "toolc.validation.ecma_advice",
 }
 """Modules of fewer than 60 lines that have one importer: scripts, and subjects that readers search for by name."""
 
