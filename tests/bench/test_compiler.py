@@ -22,25 +22,16 @@ from targets import judged
 
 from toolc.client.build import write_build
 from toolc.compiler.build_output import write_output
-from toolc.compiler.cache import check_cache, validity
-from toolc.compiler.cache.build_cache import BuildCache
-from toolc.compiler.cache.changed_tools import build_changed
+from toolc.compiler.cache.answers import Inputs, check_specs
+from toolc.compiler.cache.build import store_build, unchanged_build
 from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS
+from toolc.compiler.pipeline.build import compile_and_render
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.settings import NO_SETTINGS
-from toolc.model.names import PROVIDER_NAMES
 
 COUNT = 2_000
 ROUNDS = 3
 NO_TARGETS: Mapping[str, float] = {}
-WITH_CACHE = """
-from toolc.cli.main import main
-from toolc.compiler.cache import validity as cache_answers
-cache_answers._RACY_NS = -(10 ** 18)
-main()
-"""
-"""The command, to which nothing counts as changed just now."""
-
 PEAK = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
@@ -50,11 +41,10 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
 
 @pytest.fixture
 def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder of specs in a separate repository, not changed recently."""
+    """Return a folder of specs in a separate repository."""
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(validity, "_RACY_NS", -(10**18))
     return Path("specs")
 
 
@@ -70,7 +60,7 @@ def read_and_hash(paths: list[Path]) -> None:
 
 def check_fresh(specs: Path) -> None:
     shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
-    check_cache.check_specs([specs], NO_SETTINGS)
+    check_specs([specs], NO_SETTINGS)
 
 
 def build(specs: Path) -> None:
@@ -83,12 +73,12 @@ def build_beside(specs: Path) -> None:
 
 
 def rebuild(specs: Path) -> None:
-    known = BuildCache.load([specs], NO_SETTINGS, None)
-    if not known.previous():
-        output = build_changed(known)
-        if not output.is_written:
-            write_output(output.tools, output.names, output.toolsets, output.out)
-        known.save(output, len(PROVIDER_NAMES))
+    inputs = Inputs.read(["build", None], [specs], NO_SETTINGS)
+    if not unchanged_build(inputs):
+        compilation, rendered = compile_and_render([specs], NO_SETTINGS, inputs.contents or {})
+        names = [tool.name for tool in compilation.tools]
+        built = write_output(rendered, names, compilation.toolsets, "build")
+        store_build(inputs, compilation, "build", built.losses)
 
 
 def best(subjects: dict[str, Callable[[], object]], clock: Callable[[], float]) -> dict[str, float]:
@@ -140,19 +130,10 @@ def test_check_and_build_on_all_processors_compared_with_libyaml(
 
 
 @pytest.mark.timeout(600)
-def test_nothing_changed_and_one_file_changed(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_changed(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = write_specs(specs, COUNT)
-
-    def edit(run: Callable[[], object]) -> None:
-        paths[0].write_text(f"{paths[0].read_text(encoding='utf-8')}# changed\n", encoding="utf-8")
-        run()
-
-    def substitute(old: str, new: str, run: Callable[[], object]) -> None:
-        paths[0].write_text(paths[0].read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
-        run()
-
     commands: dict[str, Callable[[], object]] = {
-        "check": partial(check_cache.check_specs, [specs], NO_SETTINGS),
+        "check": partial(check_specs, [specs], NO_SETTINGS),
         "build": partial(rebuild, specs),
     }
     read: dict[str, Callable[[], object]] = {"read and hash": partial(read_and_hash, paths)}
@@ -160,56 +141,6 @@ def test_nothing_changed_and_one_file_changed(specs: Path, capsys: pytest.Captur
         run()
         unchanged: dict[str, Callable[[], object]] = {f"{name}, nothing changed": run}
         show(capsys, best(read | unchanged, perf_counter), {f"{name}, nothing changed": 1.5})
-        one: dict[str, Callable[[], object]] = {
-            f"{name}, nothing changed": run,
-            f"{name}, a comment in one file changed": partial(edit, run),
-            f"{name}, one description changed": partial(substitute, "say what", "say what then", run),
-            f"{name}, one name changed": partial(substitute, "\nlabel:", "x\nlabel:", run),
-        }
-        show(capsys, best(one, perf_counter))
-
-
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("command", ["check", "build"])
-def test_one_changed_file_costs_one_file(specs: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """In processor time of processes: what an edit adds to a run, compared with what a cold run of that file adds.
-
-    The first is the run after an edit less one with nothing changed, of all files; the other is a run that knows
-    nothing less one that knows the answer, of the edited file alone, so that neither has the start of toolc in it.
-    """
-    paths = write_specs(specs, COUNT)
-    spec, text = paths[0], paths[0].read_text(encoding="utf-8")
-    numbers = iter(range(100))
-
-    def run(*arguments: str) -> None:
-        line = [sys.executable, "-c", WITH_CACHE, command, *arguments]
-        subprocess.run(line, capture_output=True, check=True)
-
-    def run_all(change: str) -> None:
-        new = text.replace("say what", f"say what {change} {next(numbers)}") if change == "then" else text
-        spec.write_text(f"{new}# {next(numbers)}\n" if change else spec.read_text(encoding="utf-8"), encoding="utf-8")
-        run(str(specs))
-
-    alone = (str(spec), "--out", "alone") if command == "build" else (str(spec),)
-
-    def run_known() -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("XDG_CACHE_HOME", f"{specs.parent}/cold")
-            run(*alone)
-
-    def run_cold() -> None:
-        shutil.rmtree(f"{specs.parent}/cold", ignore_errors=True)
-        run_known()
-
-    run_all("")
-    subjects = {"comment": partial(run_all, "#"), "words": partial(run_all, "then"), "nothing": partial(run_all, "")}
-    found = best(subjects | {"cold": run_cold, "known": run_known}, _time_of_children)
-    one = found["cold"] - found["known"]
-    with capsys.disabled():
-        print(f"\n  {command} of one file alone, cold, beyond its start: {one:.1f} ms")
-        for name in ("comment", "words"):
-            extra = found[name] - found["nothing"]
-            print(f"  {name} of one file edited, extra {extra:6.1f} ms {extra / one:7.2f} x{judged(extra / one, 1.5)}")
 
 
 @pytest.mark.timeout(600)

@@ -256,7 +256,7 @@ def compile_or_exit(
 
     ``baseline`` are settings of a project that those of the specs cannot relax.
     """
-    from toolc.compiler.cache.parallel import compile_many  # lazy: +24 ms; a registry file needs no compiler
+    from toolc.compiler.pipeline.processes import compile_many  # lazy: +24 ms; a registry file needs no compiler
 
     compilation = compile_many([Path(path) for path in paths], settings, baseline)
     print_findings(compilation.diagnostics, to, format_name)

@@ -1,23 +1,22 @@
 """Write the files of a build: ``registry.json``, one file per provider, ``loss.json`` and ``openapi.json``.
 
 Each file consists of lists of tools between fixed literals. Each tool has one text per list: its entries as
-canonical JSON. A build can therefore reuse the texts of tools that did not change.
+canonical JSON. Several processes can therefore render the tools.
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
-import hashlib
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -39,6 +38,8 @@ MANIFEST: Final = ".toolc-build"
 """The file in which a build lists the files it wrote, one path per line, sorted."""
 
 _HEADER: Final = "# Written by `toolc build`; the next build replaces this folder. These files are its own:\n"
+_FILE_MODE: Final = 0o644
+_FOLDER_MODE: Final = 0o755
 _AT_FDCWD: Final = -100
 _RENAME_EXCHANGE: Final = 2
 """From ``linux/fcntl.h`` and ``linux/fs.h``."""
@@ -61,17 +62,22 @@ _COUNTED: Final = ("/parameters", "/providers")
 def write_files(out: Path, artifacts: Mapping[str, bytes]) -> None:
     """Replace the contents of folder ``out`` with ``artifacts`` and a list of their paths.
 
-    ``artifacts`` maps paths relative to ``out`` to contents. Other files of an earlier build are removed. Raise
+    ``artifacts`` maps paths relative to ``out`` to contents. Other files of an earlier build are removed. If the folder
+    has this content already, it is not changed, so that programs that look at times notice nothing. Raise
     ``UsageError``, and leave ``out`` unchanged, if it holds files that no build wrote or cannot be written.
     """
     try:
         target = Path(os.path.realpath(out))
         target.parent.mkdir(parents=True, exist_ok=True)
+        listing = _HEADER + "".join(f"{path}\n" for path in sorted(artifacts))
+        files = {**artifacts, MANIFEST: listing.encode()}
         with _locked(target.parent):
             _check_owned(target, out)
+            if _is_written(target, files):
+                return
             temporary = _temporary_folder(target)
             try:
-                _fill(temporary, artifacts)
+                _fill(temporary, files)
                 _replace_folder(target, temporary)
             finally:
                 # Includes those of killed builds: this build holds the lock.
@@ -91,12 +97,11 @@ class RenderedTool:
     """One tool in the files of a build: one text per list.
 
     A text is a list of entries separated by commas, or empty. ``losses`` is the number of details that providers
-    cannot express. ``digest`` is the SHA-256 of all texts.
+    cannot express.
     """
 
-    texts: tuple[bytes | memoryview, ...]
+    texts: tuple[bytes, ...]
     losses: int
-    digest: str
 
 
 def render(tools: Sequence[LocatedTool], callable_tools: Sequence[ToolSpec]) -> list[RenderedTool]:
@@ -118,10 +123,7 @@ def render(tools: Sequence[LocatedTool], callable_tools: Sequence[ToolSpec]) -> 
             counts[index] += sum(map(is_counted, tool_losses))
     columns += [losses[name] for name in sorted(PROVIDER_NAMES)]
     columns += [[*column] for column in zip(*map(_operation_texts, specs), strict=True)]
-    return [
-        RenderedTool(texts, count, hashlib.sha256(b"\0".join(texts)).hexdigest())
-        for texts, count in zip(zip(*columns, strict=True), counts, strict=True)
-    ]
+    return [RenderedTool(texts, count) for texts, count in zip(zip(*columns, strict=True), counts, strict=True)]
 
 
 def _lower(name: str, tools: Sequence[ToolSpec], all_tools: Sequence[ToolSpec]) -> Lowering:
@@ -183,36 +185,12 @@ def join(tools: Iterable[RenderedTool], toolsets: Mapping[str, Sequence[str]]) -
     columns = zip(*(tool.texts for tool in tools), strict=True)
     files: dict[str, bytes] = {}
     for path, (first, *others) in _literals(toolsets).items():
-        parts: list[bytes | memoryview] = [first]
+        parts: list[bytes] = [first]
         for literal in others:
             entries = [part for text in next(columns, ()) if text for part in (b",", text)]
             parts += [*entries[1:], literal]
         files[path] = b"".join(parts)  # joined in one step because these are many megabytes
     return files
-
-
-def split(
-    folder: Path, toolsets: Mapping[str, Sequence[str]], sizes: Sequence[Sequence[int]]
-) -> list[tuple[memoryview, ...]]:
-    """Return the texts of each tool of the build in ``folder``; ``sizes`` are their lengths in bytes.
-
-    Raises ``OSError`` if a file cannot be read, and ``ValueError`` if a file has another length.
-    """
-    columns = zip(*sizes, strict=True)
-    lists: list[list[memoryview]] = []
-    for path, literals in _literals(toolsets).items():
-        data = memoryview((folder / path).read_bytes())
-        at = len(literals[0])
-        for literal, column in zip(literals[1:], islice(columns, len(literals) - 1), strict=True):
-            texts: list[memoryview] = []
-            for size in column:
-                texts.append(data[at : at + size])
-                at += size + (size > 0)
-            at += len(literal) - any(column)
-            lists.append(texts)
-        if at != len(data):
-            raise ValueError(f"{path} does not have the length that was written")
-    return [*zip(*lists, strict=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,16 +259,24 @@ def _contents(folder: Path) -> Iterator[str]:
             yield path.relative_to(folder).as_posix()
 
 
-def _fill(folder: Path, artifacts: Mapping[str, bytes]) -> None:
-    listing = _HEADER + "".join(f"{path}\n" for path in sorted(artifacts))
-    for name, data in {**artifacts, MANIFEST: listing.encode()}.items():
+def _is_written(folder: Path, files: Mapping[str, bytes]) -> bool:
+    """Return whether a folder is as a build of ``files`` leaves it."""
+    if not folder.exists() or {*_contents(folder)} != files.keys():
+        return False
+    modes = {path.lstat().st_mode for path in (folder, *folder.rglob("*"))}
+    has_modes = modes <= {stat.S_IFREG | _FILE_MODE, stat.S_IFDIR | _FOLDER_MODE}
+    return has_modes and all((folder / name).read_bytes() == data for name, data in files.items())
+
+
+def _fill(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, data in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-        path.chmod(0o644)
+        path.chmod(_FILE_MODE)
     for path in (folder, *folder.rglob("*")):
         if path.is_dir():
-            path.chmod(0o755)
+            path.chmod(_FOLDER_MODE)
 
 
 def _replace_folder(target: Path, new: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
@@ -87,20 +88,20 @@ class LocatedTool:
     """A tool and its position in a source file.
 
     - ``spec``: the decoded tool. A value that could not be read is replaced by its default.
-    - ``node``: the map of the tool, with defaults merged in.
+    - ``read_node``: returns ``node``.
     - ``path``, ``source``: the path of the file as used in findings, and its text.
     - ``damaged``: the top-level keys under which a value could not be read.
     - ``defaults``: the maps that were merged in, the project's before the file's.
     - ``hosts``: the hosts that the project allows in descriptions.
     - ``policies``: the policies of project files that apply to the tool.
-    - ``has_token_budget``: whether the project limits tokens, so that an outline of the tool needs its number.
-    - ``known_tokens``: the value of ``tokens``, if it is already known.
+    - ``has_token_budget``: whether the project limits tokens.
+    - ``known_tokens``: the value of ``tokens``, if another process computed it.
     - ``comes_with_toolc``: whether this is a built-in tool listed under a project's ``builtin``. Such a tool is
       not compared with other tools.
     """
 
     spec: ToolSpec
-    node: Mapping
+    read_node: Callable[[], Mapping]
     path: str
     source: SourceText
     damaged: frozenset[str]
@@ -110,6 +111,11 @@ class LocatedTool:
     has_token_budget: bool = False
     known_tokens: int | None = None
     comes_with_toolc: bool = False
+
+    @cached_property
+    def node(self) -> Mapping:
+        """The map of the tool, with defaults merged in."""
+        return self.read_node()
 
     @cached_property
     def tokens(self) -> int:

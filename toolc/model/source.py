@@ -56,6 +56,9 @@ class SourceText:
     path: str
     text: str
 
+    def __reduce__(self) -> tuple[type["SourceText"], tuple[str, str]]:
+        return SourceText, (self.path, self.text)  # without what is derived from the text
+
     @cached_property
     def lines(self) -> tuple[str, ...]:
         """The text split at line feeds (and carriage returns before them), at no other characters."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from paths import ROOT
 
-from toolc.compiler.build_output import depends_on_others, join, render, split
+from toolc.compiler.build_output import depends_on_others, join, render
 from toolc.compiler.pipeline.compile import Compilation, compile_specs
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.registry_io import canonical
@@ -98,25 +98,3 @@ def test_independent_tools_can_be_rendered_separately(compilation: Compilation) 
     tools, specs = compilation.located, compilation.tools
     assert not any(map(depends_on_others, specs))
     assert [each for tool in tools for each in render([tool], specs)] == render(tools, specs)
-
-
-def written(compilation: Compilation, folder: Path) -> list[list[int]]:
-    """Write the files of a build into ``folder`` and return the sizes of the texts of each tool."""
-    rendered = render(compilation.located, compilation.tools)
-    (folder / "providers").mkdir()
-    for path, data in join(rendered, compilation.toolsets).items():
-        (folder / path).write_bytes(data)
-    return [[*map(len, tool.texts)] for tool in rendered]
-
-
-def test_split_is_the_inverse_of_join(compilation: Compilation, tmp_path: Path) -> None:
-    sizes = written(compilation, tmp_path)
-    rendered = render(compilation.located, compilation.tools)
-    assert split(tmp_path, compilation.toolsets, sizes) == [tool.texts for tool in rendered]
-
-
-def test_files_of_another_length_are_rejected(compilation: Compilation, tmp_path: Path) -> None:
-    sizes = written(compilation, tmp_path)
-    for other in (sizes[1:], [*sizes, sizes[0]], [[size + 1 for size in sizes[0]], *sizes[1:]], []):
-        with pytest.raises(ValueError, match=r"written|shorter"):
-            split(tmp_path, compilation.toolsets, other)

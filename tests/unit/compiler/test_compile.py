@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from paths import ROOT, TEST_SPECS
 
-from toolc.compiler.cache.build_cache import BuildCache
-from toolc.compiler.cache.changed_tools import build_changed
+from toolc.compiler.pipeline.build import compile_and_render
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.limits import MIN_TIMEOUT_MS
 from toolc.compiler.project.settings import NO_SETTINGS
@@ -292,9 +291,10 @@ def test_a_bug_names_its_file_and_hides_no_finding_of_other_files(
     for name, backend in (("bug", ECHO), ("other", "backend: {python: {code: ''}}\n")):
         Path("specs", f"{name}.yaml").write_text(f"{HEAD}{backend}".replace("hello", name), encoding="utf-8")
 
-    output = build_changed(BuildCache.load([Path("specs")], NO_SETTINGS, None))
+    compilation, rendered = compile_and_render([Path("specs")], NO_SETTINGS, {})
 
-    found = {(str(each.span), each.code.number) for each in output.diagnostics.sorted()}
+    assert rendered == []
+    found = {(str(each.span), each.code.number) for each in compilation.diagnostics.sorted()}
     assert {(path.split(":")[0], number) for path, number in found} == {
         ("specs/bug.yaml", "TC015"), ("specs/other.yaml", "TC108"),
     }  # fmt: skip

@@ -1,11 +1,10 @@
-"""Findings of policies are updated after each change, although only changed files are compiled."""
+"""Findings of policies are updated after each change, although answers are stored."""
 
 from pathlib import Path
 
 import pytest
 
-from toolc.compiler.cache import validity
-from toolc.compiler.cache.check_cache import check_specs
+from toolc.compiler.cache.answers import check_specs
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.policy import read_policy
 from toolc.compiler.project.settings import NO_SETTINGS, Settings
@@ -44,7 +43,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "r" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "r")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(validity, "_RACY_NS", -(10**18))
     write(FILES)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -81,7 +82,8 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
 
     If there are errors, nothing is written and the output folder does not change.
     """
-    from toolc.compiler.cache.build_cache import BuildCache  # start-up time
+    from toolc.compiler.cache.answers import Inputs  # start-up time
+    from toolc.compiler.cache.build import store_build, unchanged_build
 
     # A format for programs is alone on stdout; text for users then goes to stderr.
     findings, output_stream = (sys.stderr, sys.stdout) if format_name == "text" else (sys.stdout, sys.stderr)
@@ -99,32 +101,32 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
         report = _provider_report(providers, losses=losses, fail_on=fail_on)
         report.of_new_build(out, built.names, compiled.toolsets, output_stream)
         return
-    settings = lint_settings(select, ignore, central_policy(policy_file))
-    cache = BuildCache.load([Path(path) for path in paths], settings, out)
-    done = cache.previous()
+    settings, places = lint_settings(select, ignore, central_policy(policy_file)), [Path(path) for path in paths]
+    inputs = Inputs.read(["build", out], places, settings)
+    done = unchanged_build(inputs)
     if done is not None:
         print_findings(done.diagnostics, findings, format_name)
         _refuse_warnings(done.diagnostics, strict=strict)
         _write_clients(client_files, done.out)
-        _report(done.out, done.tools, done.providers, done.losses, output_stream)
+        _report(done.out, done.tools, len(PROVIDER_NAMES), done.losses, output_stream)
         if providers or losses or fail_on:
             _provider_report(providers, losses=losses, fail_on=fail_on).of_unchanged_build(done.out, output_stream)
         return
     from toolc.compiler.build_output import write_output  # start-up time
-    from toolc.compiler.cache.changed_tools import build_changed
+    from toolc.compiler.pipeline.build import compile_and_render
 
-    output = build_changed(cache)
-    print_findings(output.diagnostics, findings, format_name)
-    if output.diagnostics.has_errors:
+    compilation, rendered = compile_and_render(places, settings, inputs.contents or {})
+    print_findings(compilation.diagnostics, findings, format_name)
+    if compilation.diagnostics.has_errors:
         raise click.exceptions.Exit(FINDINGS)
-    _refuse_warnings(output.diagnostics, strict=strict)
-    if not output.is_written:
-        write_output(output.tools, output.names, output.toolsets, output.out)
-    cache.save(output, len(PROVIDER_NAMES))
-    _write_clients(client_files, output.out)
-    _report(output.out, len(output.names), len(PROVIDER_NAMES), output.losses, output_stream)
+    _refuse_warnings(compilation.diagnostics, strict=strict)
+    out = out or (os.path.relpath(compilation.out) if compilation.out else "build")
+    built = write_output(rendered, [tool.name for tool in compilation.tools], compilation.toolsets, out)
+    store_build(inputs, compilation, out, built.losses)
+    _write_clients(client_files, out)
+    _report(out, len(built.names), len(built.providers), built.losses, output_stream)
     report = _provider_report(providers, losses=losses, fail_on=fail_on)
-    report.of_new_build(output.out, output.names, output.toolsets, output_stream)
+    report.of_new_build(out, built.names, compilation.toolsets, output_stream)
 
 
 def _provider_report(providers: tuple[str, ...], *, losses: bool, fail_on: str | None) -> BuildReport:

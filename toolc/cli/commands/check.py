@@ -28,7 +28,7 @@ from toolc.model.text import count_noun
 from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
-    from toolc.compiler.cache.check_cache import Checked
+    from toolc.compiler.cache.answers import Answer
     from toolc.compiler.project.settings import Settings
     from toolc.policy.policy import Policy
 
@@ -117,17 +117,17 @@ def command(  # noqa: PLR0913  one parameter per option
         print(f"{count_noun(checked.count, 'tool')}: no errors")
 
 
-def _check(places: Sequence[Path], settings: Settings, base: str | None) -> Checked:
+def _check(places: Sequence[Path], settings: Settings, base: str | None) -> Answer:
     """Return the findings. The settings of ``base`` apply too, without the cache."""
-    from toolc.compiler.cache.check_cache import Checked, check_specs  # start-up time
+    from toolc.compiler.cache.answers import Answer, check_specs  # start-up time
 
     if base is None:
         return check_specs(places, settings)
-    from toolc.compiler.pipeline.compile import compile_specs
+    from toolc.compiler.pipeline.processes import compile_many
     from toolc.review.settings_source import baseline_of
 
-    compilation = compile_specs(places, settings, baseline=baseline_of(base, places))
-    return Checked(len(compilation.tools), compilation.diagnostics)
+    compilation = compile_many(places, settings, baseline_of(base, places))
+    return Answer(len(compilation.tools), compilation.diagnostics)
 
 
 def _note_any_base() -> None:

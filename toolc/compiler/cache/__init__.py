@@ -1,16 +1,12 @@
-"""Results of ``toolc check`` and ``toolc build`` that are reused while their inputs are unchanged.
+"""The last answers of ``toolc check`` and ``toolc build``, which are reused while everything is unchanged.
 
-Start reading in ``check_cache``.
+Start reading in ``answers``.
 
-- ``build_cache``: ``BuildCache``: skips a build whose inputs and output folder are unchanged.
-- ``changed_tools``: compiles and renders only the tools that changed since the last build. Public: ``build_changed``.
-- ``check_cache``: ``check_specs``: the findings of the last ``toolc check``, if they are valid. Public: ``Checked``.
-- ``file``: the file format, the cache folder and its limits; findings as JSON. Public: ``cache_folder``, ``digest``,
-  ``load``, ``save``.
-- ``file_results``: results of single files: after an edit only changed files are compiled.
-- ``parallel``: ``compile_many``: compiles files in several processes; outlines of tools for the checks of all tools.
-- ``validity``: whether a cached result is still valid: digests of everything that was read (``CacheKey``,
-  ``versions``).
+- ``answers``: ``check_specs``: the findings of a command, and whether they are still valid. Public: ``Answer``,
+  ``Inputs``.
+- ``build``: builds of an unchanged folder. Public: ``store_build``, ``unchanged_build``.
+- ``file``: the cache folder and the format of its files. Public: ``INVALID_CACHE``, ``cache_folder``, ``load``,
+  ``save``.
 
 May import: every package of ``compiler`` except ``fixes``, and what they may import.
 """

@@ -136,7 +136,7 @@ def decode_tool(
     source = findings.source
     tool = LocatedTool(
         spec=spec,
-        node=node,
+        read_node=lambda: node,
         path=source.path,
         source=source,
         damaged=frozenset(sections.damaged),

@@ -23,9 +23,8 @@ _MAX_NAMED: Final = 10
 
 
 class BuiltinTools(NamedTuple):
-    """The result of a project's ``builtin``: the compiled files, the tools, and the findings."""
+    """The result of a project's ``builtin``: the tools and the findings."""
 
-    pieces: tuple[Piece, ...]
     tools: tuple[LocatedTool, ...]
     findings: tuple[Diagnostic, ...]
 
@@ -33,12 +32,11 @@ class BuiltinTools(NamedTuple):
 def load_builtin_tools(members: Sequence[Member], local: Sequence[LocatedTool]) -> BuiltinTools:
     """Compile the built-in tools ``members``; ``local`` are the project's. Raises ``UsageError`` if one is missing."""
     taken = {name for tool in local for name in (tool.spec.name, *tool.spec.aliases)}
-    pieces = tuple(_pieces(sorted({member.name for member in members})))
+    pieces = _pieces(sorted({member.name for member in members}))
     known = {tool.spec.name: tool for piece in pieces for tool in piece.tools}
     tools = {member.name: known[member.name] for member in members if member.name in known}
     clear = [tool for tool in tools.values() if taken.isdisjoint((tool.spec.name, *tool.spec.aliases))]
     return BuiltinTools(
-        pieces=pieces,
         tools=tuple(replace(tool, comes_with_toolc=True) for tool in clear),
         findings=tuple(_findings(members, tools.keys(), {tool.spec.name for tool in clear})),
     )
@@ -54,9 +52,6 @@ def _pieces(names: Sequence[str]) -> Iterator[Piece]:
             # Reviews show this path, so it must not depend on where toolc is installed.
             display_path = f"toolc:{folder.name}/{file.path.relative_to(folder).as_posix()}"
             piece = compiler.compile(replace(file, display_path=display_path), data)
-            # Records the file in the folder's log, so that a cached result is valid only while the file is
-            # unchanged.
-            piece.folder.read(file.path.name)
             yield piece
 
 

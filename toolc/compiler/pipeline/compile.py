@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -38,10 +38,7 @@ _TOOL_SET_NUMBERS: Final = frozenset(check.number for check in TOOL_SET_CHECKS)
 """Findings that need all files: their suppressions are reported as unused only if every file is compiled."""
 
 Gather: TypeAlias = Callable[[Sequence[SpecFile], FileCompiler], Sequence[Piece]]
-"""Compiles each file alone, or returns the cached result."""
-
-Together: TypeAlias = Callable[[Sequence[LocatedTool]], Iterable[Diagnostic]]
-"""Checks all tools together, or returns the cached findings."""
+"""Compiles each file alone, in one or in several processes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +50,9 @@ class Compilation:
     - ``located``: the tools with their positions.
     - ``projects``: the project files that apply to them.
     - ``folders``: the folders of the specs, with a log of the files that the tools requested.
-    - ``searched``: the folders in which a project file was searched for.
-    - ``below``: the value of ``Projects.below``.
+    - ``files``: the files that may be specs, as they were named.
+    - ``project_folders``: the value of ``Projects.searched``.
+    - ``reads_other_specs``: the value of ``Projects.reads_other_specs``.
     """
 
     tools: tuple[ToolSpec, ...]
@@ -63,8 +61,9 @@ class Compilation:
     located: tuple[LocatedTool, ...]
     projects: tuple[Project, ...]
     folders: tuple[SpecFolder, ...]
-    searched: tuple[Path, ...]
-    below: Mapping[Path, str]
+    files: tuple[str, ...]
+    project_folders: Mapping[Path, str]
+    reads_other_specs: bool
 
     @property
     def out(self) -> Path | None:
@@ -127,7 +126,6 @@ def compile_specs(
     paths: Sequence[Path],
     settings: Settings = NO_SETTINGS,
     gather: Gather = gather,
-    together: Together = check_all_tools,
     allow_empty: frozenset[Path] = frozenset(),
     baseline: Baseline | None = None,
 ) -> Compilation:
@@ -147,11 +145,11 @@ def compile_specs(
         _check_not_empty(required, [piece.file.real for piece in specs], projects)
     local = [tool for piece in pieces for tool in piece.tools]
     members = [member for project in projects.loaded for member in project.builtin]
-    builtin = load_builtin_tools(members, local) if members else BuiltinTools((), (), ())
+    builtin = load_builtin_tools(members, local) if members else BuiltinTools((), ())
     located = [*local, *builtin.tools]
     of_several = [
         *_case_conflicts(local, diagnostics),
-        *together(located),
+        *check_all_tools(located),
         *builtin.findings,
         *check_toolsets(paths, projects, located),
         *check_token_budgets(projects, located),
@@ -168,9 +166,10 @@ def compile_specs(
         paths={tool.spec.name: tool.path for tool in good},
         located=tuple(good),
         projects=projects.loaded,
-        folders=tuple(piece.folder for piece in (*specs, *builtin.pieces)),
-        searched=projects.searched_folders,
-        below=projects.below,
+        folders=tuple(piece.folder for piece in specs),
+        files=tuple(str(piece.file.path) for piece in pieces),
+        project_folders=projects.searched,
+        reads_other_specs=projects.reads_other_specs,
     )
 
 

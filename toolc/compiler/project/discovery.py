@@ -6,13 +6,12 @@ A project file applies to the specs in its folder and below, up to the next proj
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolc.compiler.project.files import ACCEPTED, PROJECT_FILES, walk
+from toolc.compiler.project.files import ACCEPTED, PROJECT_FILES, is_shared, project_state, walk
 from toolc.compiler.project.project import NO_PROJECT, Project, decode_project, decode_project_policy
 from toolc.compiler.project.variables import ProjectVariables
 from toolc.compiler.project.work_limits import time_limit, unfinished_work
@@ -61,14 +60,16 @@ def find(paths: Sequence[Path]) -> tuple[SpecFile, ...]:
 class Projects:
     """The projects of one compilation. Each is read once, and its problems are added to ``diagnostics``.
 
-    ``sources`` are the texts of the project files that parsed. ``below`` maps the folder of each project whose
-    files were all searched for tool names to a digest of those files. ``baseline`` has stricter settings, if any.
+    ``sources`` are the texts of the project files that parsed. ``searched`` maps each folder in which a project file
+    was searched for to its ``project_state``. ``reads_other_specs`` is true if specs that are not compiled were
+    searched for the names of tools. ``baseline`` has stricter settings, if any.
     """
 
     diagnostics: Diagnostics
     baseline: Baseline | None = None
     sources: list[SourceText] = field(default_factory=list)
-    below: dict[Path, str] = field(default_factory=dict)
+    searched: dict[Path, str] = field(default_factory=dict)
+    reads_other_specs: bool = False
     _by_folder: dict[Path, Project] = field(default_factory=dict)
     _by_path: dict[Path, Project] = field(default_factory=dict)
     _of_files: dict[str, Project] = field(default_factory=dict)
@@ -98,11 +99,6 @@ class Projects:
         projects = {project.folder: project for project in self._by_folder.values() if project is not NO_PROJECT}
         return tuple(projects[folder] for folder in sorted(projects))
 
-    @property
-    def searched_folders(self) -> tuple[Path, ...]:
-        """Every folder in which a project file was searched for so far, sorted."""
-        return tuple(sorted({*self._by_folder, *self._policies}))
-
     def _of_folder(self, folder: Path) -> Project:
         if folder not in self._by_folder:
             present = self._present(folder)
@@ -120,15 +116,16 @@ class Projects:
         Symlinks are ignored because their target is not reviewed. Files in a folder that every user may write to
         are ignored because any user may have created them. Both are reported.
         """
+        self.searched[folder] = project_state(folder)
         paths = [folder / name for name in PROJECT_FILES]
-        is_shared = _is_shared(folder)
+        has_no_effect = is_shared(folder)
         for path in paths:
-            if is_shared and path.exists():
+            if has_no_effect and path.exists():
                 hint = "keep the project file and its specs in a folder that only you can write to"
                 self._has_no_effect(path, "it is in a folder that every user may write to", hint)
             elif path.is_symlink():
                 self._has_no_effect(path, "it is a link", "put the file itself here")
-        return [path for path in paths if path.is_file() and not path.is_symlink() and not is_shared]
+        return [path for path in paths if path.is_file() and not path.is_symlink() and not has_no_effect]
 
     def _has_no_effect(self, path: Path, why: str, hint: str) -> None:
         text = SourceText(_display_path(path), "")
@@ -197,13 +194,3 @@ def _under(path: Path) -> Iterator[SpecFile]:
 
 def _display_path(path: Path) -> str:
     return Path(os.path.relpath(path)).as_posix()
-
-
-def _is_shared(folder: Path) -> bool:
-    """Return whether every user may create files in ``folder``, like in /tmp; project files there are ignored.
-
-    This requires the sticky bit. A folder that all users may write to without it protects neither the specs nor the
-    project file, and on some file systems (Windows drives in WSL) every folder has this mode.
-    """
-    shared = stat.S_IWOTH | stat.S_ISVTX
-    return folder.stat().st_mode & shared == shared

@@ -11,7 +11,7 @@ import hashlib
 import os
 import stat
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -227,6 +227,34 @@ def read_or_report(folder: SpecFolder, name: str, span: Span, findings: Findings
         return None
 
 
+def is_shared(folder: Path) -> bool:
+    """Return whether every user may create files in ``folder``, like in /tmp; project files there are ignored.
+
+    This requires the sticky bit. A folder that all users may write to without it protects neither the specs nor the
+    project file, and on some file systems (Windows drives in WSL) every folder has this mode.
+    """
+    shared = stat.S_IWOTH | stat.S_ISVTX
+    return folder.stat().st_mode & shared == shared
+
+
+def project_state(folder: Path) -> str:
+    """Return a digest of everything in ``folder`` that decides about its project file. Raises ``OSError``."""
+    state: list[object] = [is_shared(folder), (folder / ".git").exists()]
+    for name in PROJECT_FILES:
+        path = folder / name
+        state += [path.exists(), path.is_symlink(), _start_of(path) if path.is_file() else None]
+    return digest_of_bytes(repr(state).encode())
+
+
+def _start_of(path: Path) -> bytes | None:
+    """Return a file up to the size at which it is refused; None if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_FILE_BYTES + 1)
+    except OSError:
+        return None
+
+
 def _is_pattern(part: str) -> bool:
     return any(character in part for character in "*?[")
 
@@ -251,9 +279,3 @@ def report_carriage_returns(text: str, path: str, span: Span, findings: Findings
 def digest_of_bytes(data: bytes) -> str:
     """Return the SHA-256 of ``data`` as hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
-
-
-def digest_of_files(digests: Mapping[str, str]) -> str:
-    """Return one digest of the names and digests of several files."""
-    listed = "".join([f"{name}\0{digest}" for name, digest in digests.items()])
-    return digest_of_bytes(listed.encode("utf-8", "surrogateescape"))

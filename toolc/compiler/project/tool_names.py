@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import cache
 
 from toolc.compiler.project.discovery import Projects, SpecFile, find
-from toolc.compiler.project.files import digest_of_bytes, digest_of_files
 from toolc.compiler.project.project import Project
 from toolc.data.paths import packaged_path
 from toolc.document.loader import load_data, read
@@ -29,15 +28,10 @@ def builtin_names() -> tuple[str, ...]:
 
 
 def names_below(project: Project, projects: Projects) -> Iterator[str]:
-    """Yield the names and aliases of all tools of a project. ``projects.below`` receives a digest of its files."""
-    read_files = {file: read(file.path, file.display_path, Diagnostics()) or b"" for file in find([project.folder])}
-    projects.below[project.folder] = digest_of_files(
-        {
-            name: digest_of_bytes(data)
-            for name, data in sorted((str(each.path), data) for each, data in read_files.items())
-        }
-    )
-    for file, data in read_files.items():
+    """Yield the names and aliases of all tools of a project."""
+    projects.reads_other_specs = True
+    for file in find([project.folder]):
+        data = read(file.path, file.display_path, Diagnostics()) or b""
         if projects.of(file.path).folder == project.folder and not project.excludes(file.path):
             yield from _names(file, data, "name", "aliases")
 

@@ -2,7 +2,7 @@
 
 - ``change``: ``ToolChange``: kind, grade, side, fingerprint.
 - ``comments``: suppression comments by what they suppress.
-- ``links``: tools that are copied from another one or similar to it. Public: ``SearchWords``, ``search_words``.
+- ``links``: tools that are copied from another one or similar to it.
 - ``pairing``: matches tools of two states; renamed tools.
 - ``schema_node``: a schema at one place of both states, its references resolved.
 - ``state``: ``State``: tools, projects and findings of one side. Start reading here.

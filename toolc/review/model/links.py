@@ -5,7 +5,6 @@ A model chooses between tools by their descriptions, so a copy can take the call
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,11 +15,10 @@ from toolc.model.spec.tool import EFFECT, SURFACE
 from toolc.review.model.change import ToolChange
 from toolc.review.model.pairing import MIN_SIMILARITY, ToolPair, WordIndex, backend_ratio, description_ratio, effect_of
 from toolc.review.model.state import Reviewed, State
-from toolc.review.model.text_diff import changed_parts, format_route, texts
+from toolc.review.model.text_diff import changed_parts, format_route
 
 RULE: Final = "SUR02"
 
-_WORD: Final = re.compile(r"\w+")
 _MAX_SAME: Final = 20
 """The maximum number of tools with the same effect that are compared with a tool.
 
@@ -37,27 +35,6 @@ _MAX_FIELDS: Final = 8
 """The maximum number of fields that a message names, so that it stays on a few lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchWords:
-    """The words by which similar tools are found: of a new description, and of a new effect; empty if not new."""
-
-    description: frozenset[str]
-    effect: frozenset[str]
-
-
-def search_words(old: State, new: State) -> frozenset[SearchWords]:
-    """Return the words of each tool that may have a new link."""
-    return frozenset(_search_words(old.tools.get(name), tool) for name, tool in new.tools.items())
-
-
-def _search_words(before: Reviewed | None, after: Reviewed) -> SearchWords:
-    has_new_text = before is None or before.spec.description != after.spec.description
-    has_new_effect = before is None or before.spec.backend != after.spec.backend
-    runs = texts(after, ("backend",)).values() if has_new_effect else ()
-    description = _WORD.findall(after.spec.description.lower()) if has_new_text else ()
-    return SearchWords(frozenset(description), frozenset(word for text in runs for word in _WORD.findall(text.lower())))
-
-
 @dataclass(frozen=True)
 class Links:
     """The tools of both states, prepared to find similar ones. ``renamed`` are the old tools by their new names."""
@@ -67,21 +44,13 @@ class Links:
     renamed: Mapping[str, Reviewed] = field(default_factory=dict)
 
     @cached_property
-    def _after(self) -> Mapping[str, Reviewed]:
-        return {**self.new.unchanged, **self.new.tools}
-
-    @cached_property
-    def _before(self) -> Mapping[str, Reviewed]:
-        return {**self.new.unchanged, **self.old.tools}
-
-    @cached_property
     def _index(self) -> WordIndex:
-        return WordIndex(self._after)
+        return WordIndex(self.new.tools)
 
     @cached_property
     def _by_effect(self) -> Mapping[str, list[str]]:
         found: defaultdict[str, list[str]] = defaultdict(list)
-        for name, tool in self._after.items():
+        for name, tool in self.new.tools.items():
             found[effect_of(self.new, name, tool.spec)].append(name)
         return found
 
@@ -91,7 +60,7 @@ class Links:
         if tool is None:
             return
         same = self._same_effect(pair, tool)
-        ratios = {each: description_ratio(self._after[each], tool) for each in self._candidates(pair, tool, same)}
+        ratios = {each: description_ratio(self.new.tools[each], tool) for each in self._candidates(pair, tool, same)}
         found = [
             (each in same, ratio, each)
             for each, ratio in ratios.items()
@@ -116,24 +85,24 @@ class Links:
 
     def _is_new(self, pair: ToolPair, other: str) -> bool:
         """Return whether the two tools were not similar before, and the link is not reported for the other one."""
-        mine, theirs = pair.old, self._before.get(other) or self.renamed.get(other)
+        mine, theirs = pair.old, self.old.tools.get(other) or self.renamed.get(other)
         if theirs is None:  # both are new, or the other one is: the link is reported once
             return mine is None and pair.name > other
         if mine is None:
             return True
-        if self.old.tools.get(other) and theirs.spec != self._after[other].spec and other > pair.name:
+        if self.old.tools.get(other) and theirs.spec != self.new.tools[other].spec and other > pair.name:
             return False
         had_same_effect = effect_of(self.old, mine.spec.name) == effect_of(self.old, theirs.spec.name, theirs.spec)
         return not had_same_effect and description_ratio(theirs, mine) < MIN_SIMILARITY
 
     def _same_runs(self, tool: Reviewed, other: str) -> tuple[float, str]:
         """Return a rank of equally similar tools: by what they run, then by name."""
-        return backend_ratio(self._after[other], tool), other
+        return backend_ratio(self.new.tools[other], tool), other
 
     def _change(self, pair: ToolPair, tool: Reviewed, other: str, *, is_same: bool, ratio: float) -> ToolChange:
-        original = self._after[other]
+        original = self.new.tools[other]
         verb = "the tool is now similar to" if pair.old else "the tool is similar to"
-        if pair.old is None and (is_same or ratio >= _COPY) and other in self._before:
+        if pair.old is None and (is_same or ratio >= _COPY) and other in self.old.tools:
             verb = "the tool is a copy of"
         reasons = ["calls have the same effect"] * is_same + [f"the descriptions are {ratio:.0%} alike"] * (
             ratio >= MIN_SIMILARITY

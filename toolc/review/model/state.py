@@ -70,11 +70,8 @@ class State:
     """All tools of one state, by name. ``label`` is what the user called the state.
 
     ``diagnostics`` are the findings about its specs; if there are errors, ``tools`` are those that could be read.
-    ``projects`` are the project files that apply. ``names`` are the names of all tools, including those that were
-    not read because they are the same in both states. ``top`` is the folder that both states have in common.
-    ``compiled`` are the compiled files of a narrowed state, with the names and aliases of their tools.
+    ``projects`` are the project files that apply. ``top`` is the folder that both states have in common.
     ``unused_projects`` are the project files in the compared folders that no compiled spec belongs to.
-    ``unchanged`` are tools outside of ``tools`` that are the same in both states and may be similar to one of them.
     ``built_toolsets`` are the toolsets of a registry file, which has no project files.
     """
 
@@ -83,12 +80,9 @@ class State:
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     projects: tuple[Project, ...] = ()
     prefix: str = ""
-    names: frozenset[str] = frozenset()
     top: Path = Path()
-    compiled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unused_projects: tuple[Project, ...] = ()
     built_toolsets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    unchanged: Mapping[str, Reviewed] = field(default_factory=dict)
 
     @cached_property
     def projects_by_place(self) -> Mapping[str, Project]:

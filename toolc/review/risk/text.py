@@ -59,7 +59,7 @@ def check_model_text(sides: Sides) -> Iterator[ToolChange]:
 
     Of a new tool, of keys and of the template of results only high grades are reported. Other rules report the rest.
     """
-    others = (sides.state_after.names | sides.state_after.tools.keys()) - {sides.after.name}
+    others = sides.state_after.tools.keys() - {sides.after.name}
     for find in (texts, _keys_and_template):
         old_texts = find(sides.old) if sides.old else {}
         for route, after in find(sides.new).items():

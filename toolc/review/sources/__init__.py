@@ -6,7 +6,6 @@
 - ``reviewed_files``: files other than specs on both sides, such as accepted changes. Public: ``ReviewedFiles``.
 - ``states``: ``two_states``: what a name refers to, its specs, compiled. Start reading here. Public:
   ``baseline_here``, ``state_of``.
-- ``unchanged_specs``: which specs need not be compiled, because nothing that they use differs.
 
 May import: ``review.model``, ``compiler`` and ``model``.
 """

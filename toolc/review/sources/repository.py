@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Final, Literal
+from typing import Final
 
 from toolc.model.errors import UsageError
 
@@ -22,9 +22,6 @@ _TIMEOUT_SECONDS: Final = 120.0
 
 After this time Git probably waits for a lock.
 """
-
-_SHA256_DIGITS: Final = 64
-"""The hexadecimal digits of a hash in a repository with SHA-256."""
 
 LINK: Final = "120000"
 """The mode that Git uses for a symbolic link."""
@@ -69,11 +66,6 @@ class Commit:
         """Return the files at ``paths`` themselves, without the files below them."""
         listing = self.repository.git("ls-tree", "-t", "-z", "--full-tree", self.identity, "--", *paths)
         return tuple(each for each in _entries(listing) if each.mode != _SUBMODULE)
-
-    @property
-    def algorithm(self) -> Literal["sha1", "sha256"]:
-        """The hash algorithm of the repository."""
-        return "sha256" if len(self.identity) == _SHA256_DIGITS else "sha1"
 
     def sizes(self, blobs: Sequence[Blob]) -> list[int]:
         """Return the size of each blob in bytes. Raises ``UsageError`` if one is missing (in a partial clone)."""

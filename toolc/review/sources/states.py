@@ -13,36 +13,25 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from toolc.compiler.located_tool import LocatedTool
-from toolc.compiler.pipeline.compile import compile_specs, gather
-from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
+from toolc.compiler.pipeline.processes import compile_many
 from toolc.compiler.project.baseline import Baseline
-from toolc.compiler.project.discovery import Projects, SpecFile
-from toolc.compiler.project.files import MAX_FILE_BYTES, SUFFIXES, walk
+from toolc.compiler.project.discovery import Projects
+from toolc.compiler.project.files import MAX_FILE_BYTES, PROJECT_FILES, SUFFIXES, walk
 from toolc.compiler.project.project import Project
-from toolc.compiler.project.settings import NO_SETTINGS
 from toolc.compiler.project.suppressions import Suppression
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.registry_io import read_registry
 from toolc.model.source import Span
 from toolc.review.model.comments import comments_of, suppressed_by
-from toolc.review.model.links import search_words
 from toolc.review.model.state import Reviewed, State, inside
-from toolc.review.sources import unchanged_specs
 from toolc.review.sources.repository import LINK, Blob, Commit, Repository, in_commit
-from toolc.review.sources.unchanged_specs import (
-    ChangedSpecs,
-    above,
-    is_project,
-    mentions_files,
-    of_commit,
-    of_working_tree,
-    projects,
-    select_changed,
-)
 
 _LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
 """The beginning of a Git LFS pointer, which is committed instead of the file."""
+
+_NAMES_FILES: Final = (b"file", b"build", b"\\")
+"""Parts of the keys ``file``, ``files`` and ``build``, or of an escape in a key: a spec without them names no file."""
 
 WORKING_TREE: Final = "the working tree"
 
@@ -54,7 +43,7 @@ def state_of(name: str | None, paths: Sequence[Path]) -> Iterator[State]:
     ``paths`` select specs of a commit or of the working tree. The state is valid inside the ``with`` block. Raises
     ``UsageError`` and ``RegistryError``.
     """
-    with _open_state(name, resolve(name, Repository.of(Path())), paths, None) as state:
+    with _open_state(name, resolve(name, Repository.of(Path())), paths) as state:
         yield state
 
 
@@ -62,35 +51,20 @@ def state_of(name: str | None, paths: Sequence[Path]) -> Iterator[State]:
 def two_states(
     base: str, head: str | None, paths: Sequence[Path], head_decides: Callable[[State], bool] = lambda _: True
 ) -> Iterator[tuple[State, State]]:
-    """Yield both states, without the specs that are the same in both, but with all errors of the head.
+    """Yield both states.
 
     The head cannot relax the settings of the base unless ``head_decides``, which is called with the base.
     """
     repository = Repository.of(Path())
     before, after = resolve(base, repository), resolve(head, repository)
-    if repository is None or not isinstance(before, Commit) or isinstance(after, Path):
-        with (
-            _open_state(base, before, paths, None) as old,
-            _open_state(head, after, paths, None, None if head_decides(old) else old) as new,
-        ):
-            yield old, new
-        return
-    _require_merge_base(repository, base, head or "HEAD")
-    old_texts = of_commit(before, in_commit(before, paths))
-    if after:
-        path_in_repository = in_commit(after, paths)
-        new_texts = of_commit(after, path_in_repository)
-    else:
-        path_in_repository = [repository.inside(path) for path in paths]
-        new_texts = of_working_tree(repository, path_in_repository, before.algorithm)
-    place = unchanged_specs.cache_path(repository.top, path_in_repository, projects(new_texts))
-    only = select_changed(old_texts, new_texts, repository.top, unchanged_specs.load_known(place))
+    if repository is not None and isinstance(before, Commit) and not isinstance(after, Path):
+        _require_merge_base(repository, base, head or "HEAD")
+        for path in paths if after is None else ():
+            repository.inside(path)  # refuses a link that leads out of the repository
     with (
-        _open_state(base, before, paths, only and only.for_base()) as old,
-        _open_head(head, after, paths, only, None if head_decides(old) else old, old) as new,
+        _open_state(base, before, paths) as old,
+        _open_state(head, after, paths, None if head_decides(old) else old) as new,
     ):
-        if place and only and not new.diagnostics.has_errors:
-            _save_known(place, only, new)
         yield old, new
 
 
@@ -103,18 +77,14 @@ def _require_merge_base(repository: Repository, base: str, head: str) -> None:
         )
 
 
-def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: ChangedSpecs | None = None) -> None:
+def write_specs(commit: Commit, paths: Sequence[str], top: Path) -> None:
     """Write the specs at and under ``paths``, the files next to them, and the project files above into ``top``.
 
-    Only the specs that ``only`` lists are written. Raises ``UsageError`` for one that the commit does not have.
+    Raises ``UsageError`` for a spec that the commit does not have.
     """
-
-    def is_selected(path: str) -> bool:
-        return only is None or path in only.paths or path in only.unproved or is_project(path)
-
-    everything = "" in paths
-    blobs = {blob.path: blob for blob in commit.blobs([] if everything else [*paths, *above(paths)])}
-    texts = [blob for blob in blobs.values() if blob.path in paths or (_may_be_spec(blob) and is_selected(blob.path))]
+    above = [str(folder / name) for path in paths for folder in PurePosixPath(path).parents for name in PROJECT_FILES]
+    blobs = {blob.path: blob for blob in commit.blobs([] if "" in paths else [*paths, *above])}
+    texts = [blob for blob in blobs.values() if blob.path in paths or _may_be_spec(blob)]
     folders: set[str] = set()
     for path, data in _write_blobs(commit, texts, top):
         if data.startswith(_LFS_POINTER):
@@ -122,7 +92,7 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: ChangedSp
                 f"{commit.name}: {path} is stored in Git LFS and not in the commit; compare folders that "
                 "contain the file: git worktree add FOLDER COMMIT"
             )
-        if mentions_files(data):
+        if any(word in data for word in _NAMES_FILES):
             folders.add(str(PurePosixPath(path).parent))
     written = {blob.path for blob in texts}
     siblings = [
@@ -131,40 +101,6 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: ChangedSp
     # Links last, so that no file is written through one, even for a manipulated tree.
     for _ in _write_blobs(commit, sorted(siblings, key=lambda blob: blob.mode == LINK), top):
         pass
-
-
-@contextmanager
-def _open_head(
-    name: str | None,
-    source: Commit | None,
-    paths: Sequence[Path],
-    only: ChangedSpecs | None,
-    base: State | None,
-    old: State,
-) -> Iterator[State]:
-    """Yield the head; ``old`` is the base, whether its settings apply or not.
-
-    The head includes known specs with a tool that has the name of one that changed, or may be similar to it.
-    """
-    with _open_state(name, source, paths, only, base) as state:
-        needed = frozenset[str]()
-        if only:
-            needed = only.same_names(each for names in state.compiled.values() for each in names)
-            needed |= only.similar(search_words(old, state))
-        if not only or not needed:
-            yield state
-            return
-    with _open_state(name, source, paths, replace(only, unproved=only.unproved | needed), base) as state:
-        yield state
-
-
-def _save_known(place: Path, only: ChangedSpecs, head: State) -> None:
-    """Store which specs of the head have no errors."""
-    plain = {path: each for path, each in only.plain.items() if path in head.compiled}
-    if plain:
-        unchanged_specs.save_known(
-            place, {**only.known, **{path: replace(each, tools=head.compiled[path]) for path, each in plain.items()}}
-        )
 
 
 def resolve(name: str | None, repository: Repository | None) -> Commit | Path | None:
@@ -204,25 +140,21 @@ def _hint(name: str, repository: Repository) -> str:
 
 @contextmanager
 def _open_state(
-    name: str | None,
-    source: Commit | Path | None,
-    paths: Sequence[Path],
-    only: ChangedSpecs | None,
-    base: State | None = None,
+    name: str | None, source: Commit | Path | None, paths: Sequence[Path], base: State | None = None
 ) -> Iterator[State]:
     """Yield a state. With ``base``, its settings apply where they are stricter."""
     if name is None or source is None:
         repository = Repository.of(Path())
-        yield _compile(WORKING_TREE, paths, "", repository.top if repository else Path(), only, base)
+        yield _compile(WORKING_TREE, paths, "", repository.top if repository else Path(), base)
     elif isinstance(source, Commit):
         with tempfile.TemporaryDirectory(prefix="toolc-review-") as folder:
-            yield _compile_commit(source, paths, Path(folder).resolve(), only, base)
+            yield _compile_commit(source, paths, Path(folder).resolve(), base)
     elif source.suffix == ".json" and source.is_file():
         file = read_registry(source)
         tools = {tool.spec.name: Reviewed(tool.spec) for tool in file.tools}
         yield State(name, tools, built_toolsets=file.toolsets)
     else:
-        yield _compile(name, [source], "", _top_of(source, base), None, base)
+        yield _compile(name, [source], "", _top_of(source, base), base)
 
 
 def _top_of(path: Path, base: State | None) -> Path:
@@ -232,45 +164,19 @@ def _top_of(path: Path, base: State | None) -> Path:
     return repository.top if repository else folder
 
 
-def _compile(
-    label: str, paths: Sequence[Path], prefix: str, top: Path, only: ChangedSpecs | None, base: State | None
-) -> State:
+def _compile(label: str, paths: Sequence[Path], prefix: str, top: Path, base: State | None) -> State:
     """Compile the specs at ``paths``. The state has no tools if there are no specs, as in a new repository."""
-
-    chosen: list[Piece] = []
-    real = f"{str(top.resolve()).rstrip(os.sep)}{os.sep}"
-
-    def gather_chosen(files: Sequence[SpecFile], compiler: FileCompiler) -> Sequence[Piece]:
-        if only is None:
-            return gather(files, compiler)
-        selected = only.paths | only.unproved
-        inside = [(each.real.removeprefix(real), each) for each in files]
-        chosen.extend(compiler.compile(each, only.texts.get(path)) for path, each in inside if path in selected)
-        return chosen
-
-    baseline = _baseline(base, top, only) if base else None
-    compilation = compile_specs(paths, NO_SETTINGS, gather_chosen, allow_empty=frozenset(paths), baseline=baseline)
-    compiled = {each.file.real.removeprefix(real): each for each in chosen}
-    unchanged = {each.file.display_path for path, each in compiled.items() if only and path not in only.paths}
-    located = [each for each in compilation.located if each.path not in unchanged]
+    baseline = _baseline(base, top) if base else None
+    compilation = compile_many(paths, baseline=baseline, allow_empty=frozenset(paths))
+    diagnostics = compilation.diagnostics
     return State(
         label,
-        {tool.spec.name: Reviewed(tool.spec, tool, prefix) for tool in located},
-        compilation.diagnostics.map(partial(_with_repository_paths, prefix=prefix))
-        if prefix
-        else compilation.diagnostics,
+        {tool.spec.name: Reviewed(tool.spec, tool, prefix) for tool in compilation.located},
+        diagnostics.map(partial(_with_repository_paths, prefix=prefix)) if prefix else diagnostics,
         compilation.projects,
         prefix,
-        only.names if only else frozenset(tool.spec.name for tool in located),
         top,
-        {
-            path: tuple(name for tool in each.tools for name in (tool.spec.name, *tool.spec.aliases))
-            for path, each in compiled.items()
-        },
-        unused_projects=_unused_projects([top] if prefix else paths, compilation.projects),
-        unchanged={
-            tool.spec.name: Reviewed(tool.spec, tool, prefix) for tool in compilation.located if tool.path in unchanged
-        },
+        _unused_projects([top] if prefix else paths, compilation.projects),
     )
 
 
@@ -279,7 +185,7 @@ def _unused_projects(folders: Sequence[Path], used: Sequence[Project]) -> tuple[
     projects, known = Projects(Diagnostics()), {project.folder for project in used}
     for folder in folders:
         for name in walk(str(folder)) if folder.is_dir() else ():
-            if is_project(name):
+            if Path(name).name in PROJECT_FILES:
                 projects.of(Path(name))
     return tuple(each for each in projects.loaded if each.folder not in known)
 
@@ -296,14 +202,11 @@ def _with_repository_paths(found: Diagnostic, prefix: str) -> Diagnostic:
 def baseline_here(base: State) -> Baseline:
     """Return the settings of the base for specs in the current folder's repository, or in the current folder."""
     repository = Repository.of(Path())
-    return _baseline(base, repository.top if repository else Path(), None)
+    return _baseline(base, repository.top if repository else Path())
 
 
-def _baseline(base: State, top: Path, only: ChangedSpecs | None) -> Baseline:
-    """Return the settings of the base for specs in ``top``. Policies get the names that they would have there.
-
-    ``only`` are the specs that may differ; the base does not contain the others.
-    """
+def _baseline(base: State, top: Path) -> Baseline:
+    """Return the settings of the base for specs in ``top``. Policies get the names that they would have there."""
     old_top, projects = base.top.resolve(), dict[str, Project]()
     for place, project in base.projects_by_place.items():
         named = [os.path.relpath(Path(each.path).resolve(), old_top) for each in project.policies]
@@ -313,28 +216,23 @@ def _baseline(base: State, top: Path, only: ChangedSpecs | None) -> Baseline:
         ]
         projects[place] = replace(project, folder=top / place, policies=tuple(policies))
     places = {place for _, place in comments_of(base)}
-    real = f"{os.path.realpath(top).rstrip(os.sep)}{os.sep}"
 
     def has_comment(comment: Suppression, tools: Sequence[LocatedTool]) -> bool:
-        path = os.path.realpath(comment.span.path).removeprefix(real)
-        is_unchanged = only is not None and path.lower().endswith(SUFFIXES) and path not in only.paths
-        return is_unchanged or suppressed_by(comment, tools) in places
+        return suppressed_by(comment, tools) in places
 
     return Baseline(projects, top, has_comment)
 
 
-def _compile_commit(
-    commit: Commit, paths: Sequence[Path], folder: Path, only: ChangedSpecs | None, base: State | None
-) -> State:
+def _compile_commit(commit: Commit, paths: Sequence[Path], folder: Path, base: State | None) -> State:
     paths_in_commit = in_commit(commit, paths)
     top = folder / "tree"
     top.mkdir()
     (top / ".git").mkdir()  # the search for project files ends here, as in the repository
-    write_specs(commit, paths_in_commit, top, only)
+    write_specs(commit, paths_in_commit, top)
     present = [top / path for path in paths_in_commit if (top / path).exists()]
     if not present:
         return State(commit.name, {}, prefix=f"{top}/", top=top, unused_projects=_unused_projects([top], ()))
-    return _compile(commit.name, present, f"{top}/", top, only, base)
+    return _compile(commit.name, present, f"{top}/", top, base)
 
 
 def _write_blobs(commit: Commit, blobs: Sequence[Blob], top: Path) -> Iterator[tuple[str, bytes]]:

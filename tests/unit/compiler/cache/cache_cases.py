@@ -5,24 +5,13 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from toolc.compiler.cache.check_cache import check_specs
+from toolc.compiler.cache.answers import check_specs
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.settings import NO_SETTINGS, Settings
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Report
-
-CALLER_WITHOUT_STEPS = """\
-toolc: 1
-name: caller
-description: Count the words of one file and then those of another one.
-parameters: {}
-backend:
-  composite:
-    strategy: sequential
-"""
-"""A tool that calls others, up to its steps."""
 
 
 def write(path: str | Path, text: str | None) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from toolc import Registry, build
 from toolc.cli.main import main
-from toolc.compiler.cache import validity
+from toolc.compiler.cache import answers
 from toolc.compiler.pipeline import builtin_tools
 from toolc.compiler.pipeline.compile import Compilation, compile_specs
 from toolc.compiler.project import tool_names
@@ -33,7 +33,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(validity, "_RACY_NS", -(10**18))
     return tmp_path
 
 
@@ -160,6 +159,7 @@ def test_cached_build_equals_a_new_one(
 def test_changed_builtin_tool_is_built_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = project / "ours" / "specs"
     shutil.copytree(packaged_path("specs"), ours, ignore=shutil.ignore_patterns("plugins"))
+    monkeypatch.setattr(answers, "packaged_path", lambda _: ours)
     monkeypatch.setattr(builtin_tools, "packaged_path", lambda _: ours)
     monkeypatch.setattr(tool_names, "packaged_path", lambda _: ours)
     write_project("builtin: [calculator]\n")

@@ -60,6 +60,36 @@ def test_changed_file_is_reported_for_its_tool(
     assert found == expected
 
 
+SPELLINGS: Final = {
+    "in quotes": "'python': {\"file\": 'look.py'}",
+    "a letter as a number": 'python: {"fi\\x6ce": look.py}',
+    "a letter as a longer number": 'python: {"fil\\u0065": look.py}',
+    "a question mark": "python:\n    ? file\n    : look.py",
+    "the key is an alias": "python: {*key : look.py}",
+    "the value is an alias": "python: {file: *place}",
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS)
+def test_changed_file_is_reported_in_any_syntax(repository: Repository, spelling: str) -> None:
+    anchors = "owner: &key file\ntags: [&place look.py]\n" * ("*" in spelling)
+    repository.commit({"specs/python.yaml": anchors + PLAIN.replace(SHELL, spelling)})
+    repository.commit({"specs/look.py": "def look(name):\n    return open(name)\n"})
+    with two_states("HEAD~1", "HEAD", [Path()]) as (old, new):
+        found = [line for tool in compare(old, new).tools for line in change_lines(tool.changes)]
+    assert found == ["RSK07 high: the program look.py changed"]
+
+
+def test_changed_file_of_project_defaults_is_reported(repository: Repository) -> None:
+    bare = "\n".join(PLAIN.replace("name: look", "name: bare").splitlines()[:6]) + "\n"
+    defaults = "defaults: {backend: {python: {file: look.py, function: look}}}\n"
+    repository.commit({"more/toolc.yaml": defaults, "more/bare.yaml": bare, "more/look.py": CODE})
+    repository.commit({"more/look.py": "def look(name):\n    return open(name)\n"})
+    with two_states("HEAD~1", "HEAD", [Path()]) as (old, new):
+        found = [f"{tool.name}: {line}" for tool in compare(old, new).tools for line in change_lines(tool.changes)]
+    assert found == ["bare: RSK07 high: the program look.py changed"]
+
+
 LINKS: Final[dict[str, Callable[[Path], str]]] = {
     "an absolute path": str,
     "a way out": lambda secret: "../../../../../../../.." + str(secret),

@@ -23,8 +23,8 @@ def lines(base: str, head: str | None = None, *paths: str) -> list[str]:
         return [line for tool in compare(old, new).tools for line in change_lines(tool.changes)]
 
 
-def narrowed_lines(base: str, head: str | None = None, *paths: str) -> list[str]:
-    """Return the same as ``lines``, with only the specs that ``toolc diff`` compiles."""
+def diff_lines(base: str, head: str | None = None, *paths: str) -> list[str]:
+    """Return the same as ``lines``, as ``toolc diff`` does."""
     with two_states(base, head, [Path(path) for path in paths or (".",)]) as (old, new):
         assert not new.diagnostics.has_errors
         return [line for tool in compare(old, new).tools for line in change_lines(tool.changes)]
@@ -131,10 +131,26 @@ def test_folder_replaced_by_a_link(repository: Repository) -> None:
     (repository.top / "specs").symlink_to("real")
     repository.commit({"real/a.yaml": wider})
     expected = ["RSK01 high: a call may now reach evil.example.com:443"]
-    assert narrowed_lines("HEAD~1", "HEAD", "specs") == expected
-    assert narrowed_lines("HEAD~1", None, "specs") == expected
-    assert narrowed_lines("HEAD~1", "HEAD", "specs/../specs/a.yaml") == expected
-    assert narrowed_lines("HEAD", None, "specs") == []
+    assert diff_lines("HEAD~1", "HEAD", "specs") == expected
+    assert diff_lines("HEAD~1", None, "specs") == expected
+    assert diff_lines("HEAD~1", "HEAD", "specs/../specs/a.yaml") == expected
+    assert diff_lines("HEAD", None, "specs") == []
+
+
+def test_an_unchanged_broken_spec_of_the_head_is_reported(repository: Repository) -> None:
+    repository.commit({"a.yaml": PLAIN, "b.yaml": PLAIN.replace("name: look", "name: b") + "nonsense: 1\n"})
+    repository.write({"a.yaml": OTHER})
+    with two_states("HEAD", None, [Path()]) as (_, new):
+        found = [(str(each.span), each.code.number) for each in new.diagnostics.sorted() if each.is_error]
+    assert found == [("b.yaml:10:1", "TC101")]
+
+
+@pytest.mark.parametrize("changed", [PLAIN, PLAIN.replace("name: look", "name: other\naliases: [look]")])
+def test_a_name_of_an_unchanged_spec_is_taken(repository: Repository, changed: str) -> None:
+    repository.commit({"a.yaml": PLAIN})
+    repository.write({"b.yaml": changed})
+    with two_states("HEAD", None, [Path()]) as (_, new):
+        assert [each.code.number for each in new.diagnostics.sorted() if each.is_error] == ["TC203"]
 
 
 @pytest.mark.slow
@@ -149,7 +165,7 @@ def test_dangling_link_in_a_commit(repository: Repository, target: str, part: st
     (repository.top / "specs").symlink_to(target)
     repository.commit({})
     with pytest.raises(UsageError) as raised:
-        narrowed_lines("HEAD", "HEAD", "specs")
+        diff_lines("HEAD", "HEAD", "specs")
     assert str(raised.value) == part
 
 
@@ -158,7 +174,7 @@ def test_a_link_loop_in_the_working_tree_is_reported(repository: Repository) -> 
     (repository.top / "loop").symlink_to("loop")
     for path in ("loop", "loop/specs"):
         with pytest.raises(UsageError, match=f"^{path} is part of a loop of symbolic links$"):
-            narrowed_lines("HEAD", None, path)
+            diff_lines("HEAD", None, path)
 
 
 def test_sha256_repositories_are_supported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,19 +183,16 @@ def test_sha256_repositories_are_supported(tmp_path: Path, monkeypatch: pytest.M
     repository = Repository(top)
     repository.git("init", "--quiet", "--object-format=sha256")
     monkeypatch.chdir(top)
-    other = PLAIN.replace("name: look", "name: other").replace("Look a thing up", "Put one down")
-    repository.commit({"a.yaml": PLAIN, "b.yaml": other})
+    repository.commit({"a.yaml": PLAIN})
     repository.write({"a.yaml": OTHER})
-    assert narrowed_lines("HEAD") == CHANGED
-    with two_states("HEAD", None, [Path()]) as (old, new):
-        assert ([*old.tools], [*new.tools]) == (["look"], ["look"])
+    assert diff_lines("HEAD") == CHANGED
 
 
 def test_spec_in_git_lfs(repository: Repository) -> None:
     repository.commit({"a.yaml": PLAIN})
     repository.commit({"a.yaml": "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n"})
     with pytest.raises(UsageError, match=r"HEAD: a\.yaml is stored in Git LFS and not in the commit"):
-        narrowed_lines("HEAD~1", "HEAD")
+        diff_lines("HEAD~1", "HEAD")
 
 
 def test_a_manipulated_tree_writes_only_its_specs(repository: Repository, tmp_path: Path) -> None:
@@ -317,8 +330,8 @@ def test_a_shallow_clone_without_the_merge_base_is_an_error(
     monkeypatch.chdir(clone)
     message = "lacks the merge base of origin/main and HEAD; fetch it: git fetch --unshallow"
     with pytest.raises(UsageError, match=message):
-        narrowed_lines("origin/main")
+        diff_lines("origin/main")
     with pytest.raises(UsageError, match="fetch-depth: 0"):
-        narrowed_lines("origin/main", "origin/topic")
+        diff_lines("origin/main", "origin/topic")
     Repository(clone).git("fetch", "--quiet", "--unshallow")
-    assert narrowed_lines("origin/main")
+    assert diff_lines("origin/main")

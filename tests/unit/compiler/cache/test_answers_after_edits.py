@@ -77,38 +77,6 @@ EDITS = (
 """Pairs of a text in a file and its replacement."""
 
 
-NAMES = (
-    "read_files", "readfiles", "read_file", "read_filse", "Read_Files", "list_labels", "list_branches", "caller", "9",
-)  # fmt: skip
-WORDS = ("labels", "branches", "file", "files", "team's own", "repository")
-TEXT = "Show the {0} of one {1} as a table, newest first, with who made each of them and when that was in {2}."
-PATHS = ("a.yaml", "b.yaml", "c.yaml", "d.yaml", "e.yaml")
-LABELS_CALLER = """\
-toolc: 1
-name: caller
-description: Show the labels of one file as a table, newest first, with who made each of them and when that was.
-backend: {composite: {strategy: sequential, steps: [{id: one, tool: list_labels, args: {}}]}}
-"""
-
-tools = st.builds(
-    """\
-  - name: {}
-    aliases: [{}]
-    description: {}
-    {}: {{shell: {{argv: [git, show]}}}}
-""".format,
-    st.sampled_from(NAMES),
-    st.sampled_from(["", "", "", *NAMES]),
-    st.builds(TEXT.format, *[st.sampled_from(WORDS)] * 3) | st.just("Short."),
-    st.sampled_from(["backend"] * 9 + ["backed"]),
-)
-similar_files = st.builds(
-    lambda comment, some: f"toolc: 1\n{comment}tools:\n{''.join(some)}",
-    st.sampled_from(["", "", "# toolc: ignore[TC203] as it is\n"]),
-    st.lists(tools, min_size=1, max_size=2),
-)
-
-
 @contextmanager
 def project(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Work in a new folder with an empty cache; hypothesis runs many examples in one test."""
@@ -131,22 +99,4 @@ def test_any_edits_give_the_same_findings(monkeypatch: pytest.MonkeyPatch, edits
         assert_same_as_without_cache(SETTINGS)
         for path, changed in edits:
             write(path, changed)
-            assert_same_as_without_cache(SETTINGS)
-
-
-@pytest.mark.slow
-@settings(max_examples=20, deadline=None, suppress_health_check=SLOW)
-@given(
-    st.fixed_dictionaries(dict.fromkeys(PATHS, similar_files)),
-    st.lists(st.dictionaries(st.sampled_from(PATHS), similar_files, min_size=1, max_size=2), min_size=1, max_size=5),
-)
-def test_edits_of_similar_names_and_descriptions(
-    monkeypatch: pytest.MonkeyPatch, first: dict[str, str], edits: list[dict[str, str]]
-) -> None:
-    with project(monkeypatch):
-        write("toolc.yaml", "toolsets: {all: [read_file]}\n")
-        write("specs/caller.yaml", LABELS_CALLER)
-        for texts in (first, *edits):
-            for path, text in texts.items():
-                write(f"specs/{path}", text)
             assert_same_as_without_cache(SETTINGS)

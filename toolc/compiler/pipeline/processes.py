@@ -1,0 +1,229 @@
+"""Compile many files in several processes, in the order and with the results of one process."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping as AnyMapping
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
+
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.pipeline.compile import Compilation, compile_specs
+from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
+from toolc.compiler.project.discovery import SpecFile
+from toolc.compiler.project.settings import NO_SETTINGS
+from toolc.document.nodes import Mapping
+from toolc.model.diagnostics import Diagnostics
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+    from multiprocessing.process import BaseProcess
+
+    from toolc.compiler.project.baseline import Baseline
+    from toolc.compiler.project.settings import Settings
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_MAX_PROCESSES: Final = 8
+
+FEW: Final = 200
+"""Up to this number of files, starting processes takes longer than they save."""
+
+CHUNK: Final = 10
+"""The number of files that a process takes at a time."""
+
+_AHEAD: Final = 3
+"""The number of chunks that each process of the pool has in advance: one in work and two waiting."""
+
+_JOIN_SECONDS: Final = 1.0
+"""How long the threads of an earlier pool may take to end."""
+
+_work: ContextVar[Callable[[int], object]] = ContextVar("the work of this process")
+
+
+def compile_many(
+    paths: Sequence[Path],
+    settings: Settings | None = None,
+    baseline: Baseline | None = None,
+    allow_empty: frozenset[Path] = frozenset(),
+    contents: AnyMapping[str, bytes] | None = None,
+) -> Compilation:
+    """Return what ``compile_specs`` returns, using several processes if there are many files. Raises ``UsageError``.
+
+    ``contents`` are the bytes of the files that have been read already, by name.
+    """
+
+    def gather(files: Sequence[SpecFile], compiler: FileCompiler) -> list[Piece]:
+        return [piece for piece, _ in compile_each(files, compiler, contents or {}, lambda _: None)]
+
+    return compile_specs(paths, settings or NO_SETTINGS, gather, allow_empty, baseline)
+
+
+def compile_each(
+    files: Sequence[SpecFile], compiler: FileCompiler, contents: AnyMapping[str, bytes], use: Callable[[Piece], Result]
+) -> list[tuple[Piece, Result]]:
+    """Compile each file, and call ``use`` in the process that compiled it. Return what both return.
+
+    ``contents`` is as in ``compile_many``.
+    """
+    for file in files:
+        compiler.projects.of_file(file.path)  # reads the project files here, where their findings are collected
+
+    def compiled(file: SpecFile) -> tuple[Piece, Result]:
+        piece = compiler.compile(file, contents.get(str(file.path)))
+        return piece, use(piece)
+
+    if len(files) <= FEW:
+        return [compiled(file) for file in files]
+
+    def without_nodes(file: SpecFile) -> tuple[Piece, Result]:
+        piece, result = compiled(file)
+        return replace(piece, tools=tuple(map(_without_nodes, piece.tools))), result
+
+    return [(_with_nodes(piece, compiler), result) for piece, result in parallel_map(without_nodes, files)]
+
+
+def _without_nodes(tool: LocatedTool) -> LocatedTool:
+    """Return a tool without its nodes, which would take longer to send than everything else together."""
+    tokens = tool.tokens if tool.has_token_budget and not tool.damaged else None
+    return replace(tool, read_node=_not_sent, known_tokens=tokens)
+
+
+def _not_sent() -> NoReturn:
+    raise AssertionError("another process has the nodes of this tool")
+
+
+def _with_nodes(piece: Piece, compiler: FileCompiler) -> Piece:
+    """Return a piece whose tools compile their file again if their nodes are used, as those of findings are."""
+    again = _CompiledAgain(piece, compiler)
+    tools = [replace(tool, read_node=partial(again.node, index)) for index, tool in enumerate(piece.tools)]
+    return replace(piece, tools=tuple(tools))
+
+
+@dataclass(frozen=True)
+class _CompiledAgain:
+    """A file that another process has compiled."""
+
+    piece: Piece
+    compiler: FileCompiler
+
+    @cached_property
+    def _tools(self) -> tuple[LocatedTool, ...]:
+        data = self.piece.source.text.encode() if self.piece.source else None
+        return self.compiler.compile_bytes(self.piece.file, data, Diagnostics())[1].tools
+
+    def node(self, index: int) -> Mapping:
+        """Return the map of a tool."""
+        return self._tools[index].node
+
+
+def parallel_map(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Return ``work`` of each item, in order, using all processors. Results of other processes are pickled.
+
+    If processes cannot be started, or if one is killed, this process does all the work.
+    """
+
+    def chunk(start: int) -> list[Result]:
+        return [work(item) for item in items[start : start + CHUNK]]
+
+    starts = range(0, len(items), CHUNK)
+    others = min(_processors(), len(starts), _MAX_PROCESSES) - 1
+    chunks = _in_processes(chunk, starts, others) if others > 0 and _has_one_thread() else None
+    return [*chain.from_iterable(map(chunk, starts) if chunks is None else chunks)]
+
+
+def _in_processes(work: Callable[[int], Result], items: Sequence[int], others: int) -> list[Result] | None:
+    """Return ``work`` of each item, or None if one of the ``others`` could not be started or was killed.
+
+    The processes are forked: other start methods would import the compiler again, which takes as long as two hundred
+    files, and could not send ``work``. The pool forks all of them before it starts its own threads.
+    """
+    import multiprocessing  # lazy: +20 ms; few files need no processes
+    from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor  # lazy: as above
+
+    # Until a process has reset the signal handler, Ctrl-C would print a traceback in it.
+    signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        start = work, signals, multiprocessing.parent_process
+        with ProcessPoolExecutor(others, multiprocessing.get_context("fork"), _start, start) as pool:
+            pool.submit(int)  # forks
+            signal.pthread_sigmask(signal.SIG_SETMASK, signals)
+            return _share(pool, work, items, _AHEAD * others)
+    except (OSError, NotImplementedError, BrokenProcessPool):  # no processes, no semaphores, or a killed process
+        for process in multiprocessing.active_children():
+            process.kill()
+        return None
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, signals)
+
+
+def _share(pool: Executor, work: Callable[[int], Result], items: Iterable[int], ahead: int) -> list[Result]:
+    """Return ``work`` of each item: the pool begins with the first, this process with the last, until they meet.
+
+    The pool has up to ``ahead`` items at a time. Cancelling items that it has not begun would be simpler, but if a
+    process is killed meanwhile, Python 3.11 prints an error (python/cpython issue 107219).
+    """
+    left, own = deque(items), list[Result]()
+    futures: list[Future[bytes]] = []
+    waiting: list[Future[bytes]] = []
+    while left:
+        waiting = [each for each in waiting if not each.done()]
+        while left and len(waiting) < ahead:
+            waiting.append(pool.submit(_run, left.popleft()))
+            futures.append(waiting[-1])
+        if left:
+            own.append(work(left.pop()))
+    return [*(pickle.loads(each.result()) for each in futures), *reversed(own)]  # noqa: S301  from a fork
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+
+
+def _has_one_thread() -> bool:
+    """Return whether this process can fork: a lock that another thread holds would never be released in the copy.
+
+    The threads of an earlier pool may still be about to end, although the pool has joined them.
+    """
+    deadline = time.monotonic() + _JOIN_SECONDS
+    while threading.active_count() == 1 and time.monotonic() < deadline:
+        try:
+            threads = os.listdir("/proc/self/task")  # noqa: PTH208  only their number is needed
+        except OSError:  # this system does not say how many there are
+            return False
+        if len(threads) == 1:
+            return True
+        time.sleep(0.001)
+    return False
+
+
+def _start(
+    work: Callable[[int], object], signals: set[int | signal.Signals], parent: Callable[[], BaseProcess | None]
+) -> None:
+    """Prepare a process of the pool: end silently when this or the parent process is ended."""
+    _work.set(work)
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, signals)
+    threading.Thread(target=_end_with, args=(parent(),), daemon=True).start()
+
+
+def _end_with(parent: BaseProcess) -> None:
+    """End this process if its parent was killed: the pool would wait for work forever."""
+    parent.join()
+    os._exit(1)
+
+
+def _run(item: int) -> bytes:
+    return pickle.dumps(_work.get()(item))  # faster than the pickler of the pool
