@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from toolc import Registry, SpecError
 from toolc.cli.main import cli
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.compiler.text_analysis.credentials import credential_name, is_exempt
 
 HEAD = "toolc: 1\nname: hello\ndescription: Say hello to the whole world, in a friendly way.\nparameters: {}\n"
 VALUE = "Zq7vK-hunter2x"
@@ -249,27 +248,6 @@ def test_a_credential_that_was_removed_is_not_printed(tmp_path: Path) -> None:
         )
         assert "bearer" in output or style in {"sarif", "github"}
         assert VALUE not in output
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("X-API-Key", "certain"), ("apikey", "certain"), ("xApiKey", "certain"), ("AWS_SECRET_ACCESS_KEY", "certain"),
-        ("PGPASSWORD", "certain"), ("Ocp-Apim-Subscription-Key", "certain"), ("DB_PASS", "certain"),
-        ("key", "possible"), ("sig", "possible"), ("AWS_ACCESS_KEY_ID", "possible"), ("next_page_token", None),
-        ("nextPageToken", None), ("token_url", None), ("Idempotency-Key", None), ("monkey", None), ("compass", None),
-        ("PWD", None), ("password_length", None), ("max_tokens", None), ("client_id", None), ("sort_key", None),
-    ],
-)  # fmt: skip
-def test_credentials_are_recognized_by_name(name: str, expected: str | None) -> None:
-    assert credential_name(name) == expected
-
-
-@pytest.mark.parametrize(
-    "value", ["1.5", "true", "None", "/run/secrets/x", "./key.pem", "~/x", "file:///x", "a-EXAMPLE"]
-)
-def test_numbers_paths_and_examples_are_exempt(value: str) -> None:
-    assert is_exempt(value)
 
 
 def test_a_credential_that_is_a_word_hides_the_word_only_in_its_place(tmp_path: Path) -> None:
