@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from toolc.backends.content import MalformedError, read_content
 from toolc.guest import frames
+from toolc.guest.frames import ProtocolError
 from toolc.model.json_schema import JsonObject, parse_json
 from toolc.model.plan import Exec, Plan, PluginCall
 from toolc.model.result import Capture
@@ -25,12 +26,69 @@ A traceback has at most 16 KiB, which JSON escapes can make several times as lon
 """
 
 
+class Input:
+    """A stream for the guest: data that waits until its window allows to send it."""
+
+    def __init__(self, stream: int, data: bytes = b"", *, is_complete: bool = False) -> None:
+        self._stream = stream
+        self._unsent = bytearray(data)
+        self._window = frames.WINDOW_BYTES
+        self._is_complete = is_complete
+        self._ended = False
+
+    @property
+    def unsent_bytes(self) -> int:
+        """The size of the data that waits."""
+        return len(self._unsent)
+
+    def add(self, data: bytes, *, is_last: bool = False) -> None:
+        """Add data."""
+        self._unsent += data
+        self._is_complete = self._is_complete or is_last
+
+    def next_frame(self) -> bytes:
+        """Return the next frame for the guest: data, or the end. Return nothing if it must wait for its window."""
+        if piece := bytes(self._unsent[: min(frames.MAX_PAYLOAD, self._window)]):
+            del self._unsent[: len(piece)]
+            self._window -= len(piece)
+            return frames.encode(frames.DATA, self._stream, piece)
+        if self._is_complete and not self._unsent and not self._ended:
+            self._ended = True
+            return frames.encode(frames.END, self._stream)
+        return b""
+
+    def widen(self, payload: bytes) -> None:
+        """Process a WINDOW frame. Raises ``ProtocolError``."""
+        granted = payload.decode("ascii", "replace")
+        outstanding = frames.WINDOW_BYTES - self._window
+        if not (granted.isascii() and granted.isdigit() and len(granted) <= 10 and 0 < int(granted) <= outstanding):
+            raise ProtocolError("it acknowledged stdin that was not sent")
+        self._window += int(granted)
+
+
 class Output(ABC):
     """One stream of the guest. ``window`` is how many more bytes it may send; ``ended`` is whether it has ended."""
 
     def __init__(self) -> None:
         self.window = frames.WINDOW_BYTES
         self.ended = False
+
+    def receive(self, stream: int, payload: bytes) -> bytes:
+        """Do the same as ``add``. Raises ``ProtocolError`` for more than the window."""
+        self.window -= len(payload)
+        if self.window < 0:
+            raise ProtocolError(f"it sent more on stream {stream} than its window allows")
+        return self.add(payload)
+
+    def grant(self, stream: int) -> bytes:
+        """Return a frame that widens the window again, or nothing.
+
+        Half a window is granted at a time: the sender does not have to wait, and there are few acknowledgements.
+        """
+        if self.ended or self.window > frames.WINDOW_BYTES // 2:
+            return b""
+        granted, self.window = frames.WINDOW_BYTES - self.window, frames.WINDOW_BYTES
+        return frames.encode(frames.WINDOW, stream, b"%d" % granted)
 
     @abstractmethod
     def add(self, payload: bytes) -> bytes:

@@ -8,18 +8,18 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Final, Literal, TypeAlias, get_args
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
 
 from toolc.guest import frames
 from toolc.guest.frames import FrameReader, ProtocolError
 from toolc.model.events import Stream
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import Capture
-from toolc.runtime.output.guest_streams import ByteOutput
+from toolc.runtime.output.guest_streams import ByteOutput, Input
 from toolc.runtime.output.progress import ProgressLines
 from toolc.runtime.secrets.redaction import Redactor
-from toolc.runtime.wire.protocol import json_object
+from toolc.runtime.wire.protocol import json_object, read_report
 
 MAX_CONTROL: Final = 64 * 1024
 """The longest report about a program that a guest may send, in bytes. A report has some numbers and a reason."""
@@ -103,17 +103,13 @@ class ProgramState:
     """
 
     stream: int
+    stdin: Input
     outputs: dict[int, ByteOutput]
     buffers_output: bool
     notify: Callable[[], None]
     on_output: OnOutput | None = None
     unread: deque[tuple[Stream, bytes]] = field(default_factory=deque)
     end: ProgramEnd | None = None
-    stdin: bytearray = field(default_factory=bytearray)
-    stdin_window: int = frames.WINDOW_BYTES
-    stdin_is_complete: bool = False
-    stdin_ended: bool = False
-    consumed: dict[int, int] = field(default_factory=dict)
 
     def captures(self) -> tuple[Capture, Capture]:
         """Return what was captured of stdout and stderr."""
@@ -159,7 +155,12 @@ class ProgramTable:
             stream + 2: ByteOutput(request.output_bytes, self._redactor, progress),
         }
         state = ProgramState(
-            stream=stream, outputs=outputs, buffers_output=buffers_output, notify=notify, on_output=on_output
+            stream=stream,
+            stdin=Input(stream),
+            outputs=outputs,
+            buffers_output=buffers_output,
+            notify=notify,
+            on_output=on_output,
         )
         self._running[stream] = state
         self._send(frames.encode(frames.CALL, 0, json.dumps(message).encode("ascii")))
@@ -167,8 +168,7 @@ class ProgramTable:
 
     def write(self, state: ProgramState, data: bytes, *, is_last: bool) -> None:
         """Send more of a program's stdin, as far as its window allows."""
-        state.stdin += data
-        state.stdin_is_complete = state.stdin_is_complete or is_last
+        state.stdin.add(data, is_last=is_last)
         self._pump_stdin(state)
 
     def resize(self, state: ProgramState, size: TerminalSize) -> None:
@@ -186,8 +186,7 @@ class ProgramTable:
         """Return the output that has arrived since the last call, and let the program write more."""
         pieces = [*state.unread]
         state.unread.clear()
-        for stream in [*state.consumed]:
-            self._grant(state, stream)
+        self._grant(state)
         return pieces
 
     def receive(self, data: bytes) -> None:
@@ -200,7 +199,9 @@ class ProgramTable:
                 if stream in state.outputs and kind == frames.DATA:
                     self._receive_output(state, stream, payload)
                 elif (kind, stream) == (frames.WINDOW, state.stream):
-                    self._widen(state, payload)
+                    state.stdin.widen(payload)
+                    self._pump_stdin(state)
+                    state.notify()
                 elif (kind, stream) == (frames.CLOSE, state.stream):
                     del self._running[state.stream]
                     state.end = self._end(state, payload)
@@ -217,35 +218,14 @@ class ProgramTable:
 
     def _pump_stdin(self, state: ProgramState) -> None:
         if state.end is not None:
-            state.stdin.clear()
-            return
-        while state.stdin and state.stdin_window:
-            piece = bytes(state.stdin[: min(frames.MAX_PAYLOAD, state.stdin_window)])
-            del state.stdin[: len(piece)]
-            state.stdin_window -= len(piece)
-            self._send(frames.encode(frames.DATA, state.stream, piece))
-        if not state.stdin and state.stdin_is_complete and not state.stdin_ended:
-            state.stdin_ended = True
-            self._send(frames.encode(frames.END, state.stream))
-
-    def _widen(self, state: ProgramState, payload: bytes) -> None:
-        granted = payload.decode("ascii", "replace")
-        outstanding = frames.WINDOW_BYTES - state.stdin_window
-        if not (granted.isascii() and granted.isdigit() and len(granted) <= 10 and int(granted) <= outstanding):
-            raise ProtocolError("it acknowledged stdin that was not sent")
-        state.stdin_window += int(granted)
-        self._pump_stdin(state)
-        state.notify()
+            state.stdin = Input(state.stream)
+        while frame := state.stdin.next_frame():
+            self._send(frame)
 
     def _receive_output(self, state: ProgramState, stream: int, payload: bytes) -> None:
-        output = state.outputs[stream]
-        output.window -= len(payload)
-        if output.window < 0:
-            raise ProtocolError(f"it sent more on stream {stream} than its window allows")
-        state.consumed[stream] = state.consumed.get(stream, 0) + len(payload)
-        self._buffer(state, stream, output.add(payload))
+        self._buffer(state, stream, state.outputs[stream].receive(stream, payload))
         if not state.buffers_output:
-            self._grant(state, stream)
+            self._grant(state)
 
     def _buffer(self, state: ProgramState, stream: int, data: bytes) -> None:
         name: Stream = "stdout" if stream == state.stream + 1 else "stderr"
@@ -256,35 +236,31 @@ class ProgramTable:
                 state.unread.append((name, data))
             state.notify()
 
-    def _grant(self, state: ProgramState, stream: int) -> None:
-        """Acknowledge half a window at a time, so that there are few acknowledgements."""
-        consumed = state.consumed[stream]
-        if consumed >= frames.WINDOW_BYTES // 2 and state.end is None:
-            state.consumed[stream] = 0
-            state.outputs[stream].window += consumed
-            self._send(frames.encode(frames.WINDOW, stream, b"%d" % consumed))
+    def _grant(self, state: ProgramState) -> None:
+        for stream, output in state.outputs.items():
+            if state.end is None and (frame := output.grant(stream)):
+                self._send(frame)
 
     def _end(self, state: ProgramState, payload: bytes) -> ProgramEnd:
-        end = _parse_end(payload)
+        message = json_object(payload, "the report about a program")
+        report = read_report(message, self._redactor)
+        match report.ending:
+            case "exited" | "signaled" | "not_started" as ending:
+                pass
+            case _:
+                raise ProtocolError("its report about a program is invalid")
         for stream, output in state.outputs.items():
             self._buffer(state, stream, output.finish())
         stdout, stderr = state.captures()
-        return replace(end, stdout=stdout, stderr=stderr, reason=self._redactor.text(end.reason))
-
-
-def _parse_end(payload: bytes) -> ProgramEnd:
-    report = json_object(payload, "the report about a program")
-    ending = next((each for each in get_args(ProgramEnding) if each == report.get("ending")), None)
-    status, reason = report.get("status"), report.get("reason")
-    if ending is None or not isinstance(status, int) or not 0 <= status <= 255 or not isinstance(reason, str):
-        raise ProtocolError("its report about a program is invalid")
-    number, cpu_ms, kills = report.get("errno"), report.get("cpu_ms"), report.get("oom_kills")
-    return ProgramEnd(
-        ending=ending,
-        status=status,
-        timed_out=report.get("timed_out") is True,
-        reason=reason[:1000],
-        errno=number if isinstance(number, int) else None,
-        out_of_memory=kills > 0 if isinstance(kills, int) else None,
-        cpu_ms=cpu_ms if isinstance(cpu_ms, int | float) else None,
-    )
+        number = message.get("errno")
+        return ProgramEnd(
+            ending=ending,
+            status=report.status,
+            timed_out=message.get("timed_out") is True,
+            reason=report.reason,
+            errno=number if isinstance(number, int) else None,
+            out_of_memory=None if report.oom_kills is None else report.oom_kills > 0,
+            cpu_ms=report.cpu_ms,
+            stdout=stdout,
+            stderr=stderr,
+        )

@@ -33,15 +33,7 @@ from toolc.runtime.sessions.programs import (
     TerminalSize,
 )
 from toolc.runtime.sessions.server import Start
-from toolc.runtime.wire.call_loop import (
-    START_SECONDS,
-    ListenerTime,
-    StreamEndError,
-    WireLoop,
-    ignore_progress,
-    sandbox_died,
-    verify_workspace_mount,
-)
+from toolc.runtime.wire.call_loop import ListenerTime, StreamEndError, WireLoop, ignore_progress, sandbox_died
 from toolc.runtime.wire.protocol import CallTooLargeError, Conversation, ExitReport
 from toolc.runtime.wire.session import LIFE_MS
 from toolc.runtime.workspace.busy import NOT_ENDED
@@ -190,15 +182,8 @@ class SandboxSession:
 
     def _call(self, plan: Plan) -> None:
         """Wait until the sandbox is ready, and start the server of its programs."""
-        conversation = self._conversation
         try:
-            if not self._loop.run_until(monotonic() + START_SECONDS, lambda: conversation.is_ready):
-                raise self.died(f"the sandbox was not ready after {START_SECONDS:g} seconds")
-            verify_workspace_mount(plan.profile.workspace, conversation.ready)
-            if self._loop.growth is not None:
-                self._loop.growth.watch_processes(conversation.ready)
-            conversation.call()
-            self._loop.send()
+            self._loop.start(plan.profile.workspace)
         except CallTooLargeError as error:
             raise UsageError(str(error)) from None
         except (ProtocolError, StreamEndError) as error:
@@ -265,12 +250,7 @@ class SandboxSession:
         return self.died(f"the sandbox ended: {report.reason or 'a program killed all processes'}; open another one")
 
     def _death(self, error: ProtocolError | StreamEndError) -> InfrastructureError:
-        if isinstance(error, ProtocolError):
-            return self.died(f"the sandbox violated the wire protocol: {error}")
-        self._sandbox.close()
-        if self._sandbox.out_of_memory():
-            return SandboxDiedError(OUT_OF_MEMORY)
-        return self.died("the sandbox ended before it was closed; open another one")
+        return self._loop.death(error, "it was closed; open another one") or SandboxDiedError(OUT_OF_MEMORY)
 
 
 class Program:
@@ -302,7 +282,7 @@ class Program:
     @property
     def unsent_bytes(self) -> int:
         """The size of the stdin that waits until the program reads more."""
-        return len(self.state.stdin)
+        return self.state.stdin.unsent_bytes
 
     def resize(self, size: TerminalSize) -> None:
         """Set the size of the program's terminal."""

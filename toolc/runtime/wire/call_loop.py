@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 from collections.abc import Callable
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 from typing import Final, ParamSpec
@@ -159,7 +159,7 @@ class ListenerTime:
 class WireLoop:
     """The polling loop: moves bytes between a sandbox and a conversation until a condition is met.
 
-    ``waited`` is how long it has waited since the call was sent, in seconds.
+    ``started`` is when the call was sent, and ``waited`` how long the loop has waited since then, in seconds.
     """
 
     sandbox: EngineSandbox
@@ -170,6 +170,7 @@ class WireLoop:
     growth: WorkspaceGrowth | None = None
     stops: bool = False
     cancelled: bool = False
+    started: float = field(default_factory=monotonic)
     waited: float = 0.0
 
     def run(self, workspace: Mount | None, timeout_ms: int) -> Outcome:
@@ -186,38 +187,53 @@ class WireLoop:
             outcome = replace(outcome, reason=render_size(self.growth.limit_bytes))
         return replace(outcome, usage=replace(outcome.usage, workspace_growth_bytes=self.growth.bytes()))
 
+    def start(self, workspace: Mount | None) -> bool:
+        """Wait until the guest is ready, and send the call. Return False if it was cancelled before.
+
+        Raises ``InfrastructureError``, ``CallTooLargeError``, ``ProtocolError`` and ``StreamEndError``.
+        """
+        conversation, deadline = self.conversation, monotonic() + START_SECONDS
+        self.send()
+        conversation.prepare()
+        # A call that was cancelled before the guest is ready must not send its request.
+        if not self.run_until(deadline, lambda: conversation.is_ready) or self.has_ended(deadline):
+            if self.cancelled:
+                return False
+            raise sandbox_died(self.sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
+        verify_workspace_mount(workspace, conversation.ready)
+        if self.growth is not None:
+            self.growth.watch_processes(conversation.ready)
+        self.started, self.waited = monotonic(), 0.0
+        conversation.call()
+        self.send()
+        return True
+
+    def death(self, error: ProtocolError | StreamEndError, before: str = "its call did") -> SandboxDiedError | None:
+        """Close the sandbox, which ended or broke the protocol. Return the error; None if memory ran out."""
+        if isinstance(error, ProtocolError):
+            return sandbox_died(self.sandbox, f"the sandbox violated the wire protocol: {error}")
+        self.sandbox.close()
+        return (
+            None if self.sandbox.out_of_memory() else sandbox_died(self.sandbox, f"the sandbox ended before {before}")
+        )
+
     def _run(self, workspace: Mount | None, timeout_ms: int) -> Outcome:
-        conversation, sandbox, started = self.conversation, self.sandbox, monotonic()
+        conversation = self.conversation
         try:
-            start_deadline = started + START_SECONDS
-            self.send()
-            conversation.prepare()
-            # A call that was cancelled before the guest is ready must not send its request.
-            if not self.run_until(start_deadline, lambda: conversation.is_ready) or self.has_ended(start_deadline):
-                if self.cancelled:
-                    return conversation.outcome("cancelled")
-                raise sandbox_died(sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
-            verify_workspace_mount(workspace, conversation.ready)
-            if self.growth is not None:
-                self.growth.watch_processes(conversation.ready)
-            started, self.waited = monotonic(), 0.0
-            conversation.call()
-            self.send()
+            if not self.start(workspace):
+                return conversation.outcome("cancelled")
             if self.broker is not None and conversation.sends_request_first:
                 self.broker.send_first_request()
-            deadline = started + timeout_ms / 1000 + GRACE_SECONDS
+            deadline = self.started + timeout_ms / 1000 + GRACE_SECONDS
             ended = self.run_until(deadline, lambda: conversation.exit_report is not None)
-            duration_ms = (monotonic() - started) * 1000
+            duration_ms = (monotonic() - self.started) * 1000
         except CallTooLargeError as error:
             return replace(conversation.outcome("not_started"), reason=str(error))
-        except ProtocolError as error:
-            raise sandbox_died(sandbox, f"the sandbox violated the wire protocol: {error}") from None
-        except StreamEndError:
-            duration_ms = (monotonic() - started) * 1000
-            sandbox.close()
-            if sandbox.out_of_memory():
-                return conversation.outcome("out_of_memory", duration_ms)
-            raise sandbox_died(sandbox, "the sandbox ended before its call did") from None
+        except (ProtocolError, StreamEndError) as error:
+            duration_ms = (monotonic() - self.started) * 1000
+            if died := self.death(error):
+                raise died from None
+            return conversation.outcome("out_of_memory", duration_ms)
         if not ended:
             # Before the processes end: the kernel then frees files that they have deleted.
             outcome = self.with_growth(conversation.outcome(self.interruption(), duration_ms))

@@ -25,6 +25,7 @@ from toolc.model.spec.code_backends import File
 from toolc.runtime.http.message import ADDRESS, http_message, interim_details
 from toolc.runtime.output.guest_streams import (
     DelimitedOutput,
+    Input,
     LineOutput,
     Output,
     TextSink,
@@ -130,10 +131,7 @@ class Conversation:
         self.is_called = False
         self._is_stopped = False
         self._call = b""
-        self._stdin = memoryview(plan.stdin)
-        self._stdin_window = frames.WINDOW_BYTES
-        self._stdin_sent = 0
-        self._stdin_ended = False
+        self._stdin = Input(frames.STDIN, plan.stdin, is_complete=not session)
         self._reports = 0
         self._max_reports = 0 if isinstance(plan.invocation, Exec) else max_reports(timeout_ms / 1000)
 
@@ -189,8 +187,7 @@ class Conversation:
 
     def send(self, data: bytes) -> None:
         """Add to stdin, in a session. ``refill`` sends it."""
-        self._stdin = memoryview(bytes(self._stdin[self._stdin_sent :]) + data)
-        self._stdin_sent = 0
+        self._stdin.add(data)
 
     @property
     def sends_request_first(self) -> bool:
@@ -209,18 +206,8 @@ class Conversation:
 
     def refill(self) -> None:
         """Move more of stdin to ``outgoing``, within the guest's window and ``STDIN_AHEAD``."""
-        while self.is_called and self._stdin_window and len(self.outgoing) < STDIN_AHEAD:
-            size = min(frames.MAX_PAYLOAD, self._stdin_window)
-            piece = bytes(self._stdin[self._stdin_sent : self._stdin_sent + size])
-            if not piece:
-                break
-            self.outgoing += frames.encode(frames.DATA, frames.STDIN, piece)
-            self._stdin_sent += len(piece)
-            self._stdin_window -= len(piece)
-        is_whole = self._stdin_sent == len(self._stdin) and not self._session
-        if self.is_called and not self._stdin_ended and is_whole:
-            self.outgoing += frames.encode(frames.END, frames.STDIN)
-            self._stdin_ended = True
+        while self.is_called and len(self.outgoing) < STDIN_AHEAD and (frame := self._stdin.next_frame()):
+            self.outgoing += frame
 
     def receive(self, data: bytes) -> None:
         """Process received bytes up to EXIT; later ones are ignored. Raises ``ProtocolError``."""
@@ -236,11 +223,12 @@ class Conversation:
                 elif kind in (frames.DATA, frames.END):
                     self._receive_output(kind, stream, payload)
                 elif (kind, stream) == (frames.WINDOW, frames.STDIN):
-                    self._widen(payload)
+                    self._stdin.widen(payload)
+                    self.refill()
                 elif (kind, stream) == (frames.PROGRESS, 0) and self._max_reports:
                     self._receive_progress(payload)
                 elif (kind, stream) == (frames.EXIT, 0):
-                    self.exit_report = _exit_report(payload, self._redactor)
+                    self.exit_report = read_report(json_object(payload, "the exit report"), self._redactor)
                 else:
                     raise ProtocolError(f"it sent a frame of type {kind} on stream {stream}, which it must not send")
                 if self.exit_report is not None:
@@ -301,15 +289,8 @@ class Conversation:
         elif not payload:
             raise ProtocolError(f"it sent an empty frame on stream {stream}")
         else:
-            output.window -= len(payload)
-            if output.window < 0:
-                raise ProtocolError(f"it sent more on stream {stream} than its window allows")
-            data = output.add(payload)
-        # Grant half a window at a time: the sender does not have to wait, and there are few acknowledgements.
-        if not output.ended and output.window <= frames.WINDOW_BYTES // 2:
-            granted = frames.WINDOW_BYTES - output.window
-            self.outgoing += frames.encode(frames.WINDOW, stream, b"%d" % granted)
-            output.window += granted
+            data = output.receive(stream, payload)
+        self.outgoing += output.grant(stream)
         if self._live and stream in _LIVE_STREAMS:
             self._live.add(_LIVE_STREAMS[stream], data)
             if output.ended:
@@ -322,14 +303,6 @@ class Conversation:
 
     def _show_text(self, data: bytes) -> None:
         self.show("content", data)
-
-    def _widen(self, payload: bytes) -> None:
-        granted = payload.decode("ascii", "replace")
-        outstanding = frames.WINDOW_BYTES - self._stdin_window
-        if not (granted.isascii() and granted.isdigit() and len(granted) <= 10 and 0 < int(granted) <= outstanding):
-            raise ProtocolError("it acknowledged stdin that was not sent")
-        self._stdin_window += int(granted)
-        self.refill()
 
     def _receive_progress(self, payload: bytes) -> None:
         self._reports += 1
@@ -390,12 +363,12 @@ def _file(file: File, *, executable: bool) -> JsonValue:
     return {"path": file.path, **content} | ({"executable": True} if executable else {})
 
 
-def _exit_report(payload: bytes, redactor: Redactor) -> ExitReport:
-    message = json_object(payload, "the exit report")
+def read_report(message: JsonObject, redactor: Redactor) -> ExitReport:
+    """Return a report about the end of a call or of a program. Raises ``ProtocolError``."""
     ending, status, reason = message.get("ending"), message.get("status"), message.get("reason")
     known: GuestEnding | None = next((each for each in get_args(GuestEnding) if each == ending), None)
     if known is None or not _is_count(status) or status > 255 or not isinstance(reason, str):
-        raise ProtocolError("its exit report is invalid")
+        raise ProtocolError("its report about the end is invalid")
     oom_kills, cpu, peak = message.get("oom_kills"), message.get("cpu_ms"), message.get("peak_memory_bytes")
     about = message.get("about")
     return ExitReport(

@@ -15,6 +15,7 @@ from time import monotonic
 from typing import Final
 
 from toolc.guest.frames import ProtocolError
+from toolc.model.errors import SandboxDiedError
 from toolc.model.events import Stream
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan
@@ -23,16 +24,7 @@ from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress.broker import Broker, Egress
 from toolc.runtime.output.guest_streams import TextSink
 from toolc.runtime.output.progress import OutputSink, ProgressReporter, UpdateSink
-from toolc.runtime.wire.call_loop import (
-    DELIVERY_SECONDS,
-    START_SECONDS,
-    ListenerTime,
-    StreamEndError,
-    WireLoop,
-    ignore_progress,
-    sandbox_died,
-    verify_workspace_mount,
-)
+from toolc.runtime.wire.call_loop import DELIVERY_SECONDS, ListenerTime, StreamEndError, WireLoop, ignore_progress
 from toolc.runtime.wire.protocol import CallTooLargeError, Conversation
 from toolc.runtime.workspace.growth import WorkspaceGrowth
 from toolc.sandbox.base import EngineSandbox
@@ -94,7 +86,7 @@ class SessionWire:
         self._call = replace(call, on_attempt=listener_time.measure(call.on_attempt))
         self._end_growth()
         self._growth = WorkspaceGrowth.begin(self._plan.profile.workspace, self._plan.growth_bytes)
-        if self._growth is not None:
+        if self._growth is not None and self._conversation.is_ready:
             self._growth.watch_processes(self._conversation.ready)
         self._loop = WireLoop(
             self._sandbox, self._conversation, call.cancellation, listener_time, self._broker, self._growth
@@ -105,10 +97,9 @@ class SessionWire:
         self._conversation.begin(delimiter, call.timeout_ms, listener_time.measure(call.on_progress), on_output)
         if self._broker:
             self._broker.reset()
-        self._started = monotonic()
         if not self._conversation.is_called:
             self._start()
-        self._deadline = self._started + call.timeout_ms / 1000
+        self._deadline = self._loop.started + call.timeout_ms / 1000
 
     def serve_programs(self, on_data: TextSink) -> None:
         """Let the process be the server of programs, whose frames ``on_data`` receives."""
@@ -175,7 +166,8 @@ class SessionWire:
 
     def wait(self, done: Callable[[], bool]) -> None:
         """Move bytes until ``done``. Raises ``EndedError`` if the process or the call's time ends first."""
-        self._run_until(self._deadline, done)
+        if not self._run_until_exit(self._deadline, done):
+            raise EndedError(self.outcome(self._loop.interruption()))
         if not done() and self._conversation.exit_report is not None:
             raise EndedError(self._final_outcome())
 
@@ -187,7 +179,7 @@ class SessionWire:
 
     def outcome(self, ending: Ending) -> Outcome:
         """Return an outcome of the call with the captured output."""
-        outcome = self._conversation.outcome(ending, (monotonic() - self._started) * 1000)
+        outcome = self._conversation.outcome(ending, (monotonic() - self._loop.started) * 1000)
         outcome = self._loop.with_growth(outcome)
         if self._broker is None:
             return outcome
@@ -210,41 +202,30 @@ class SessionWire:
         self._call.on_attempt(attempt)
 
     def _start(self) -> None:
-        """Wait until the sandbox is ready, and start its process."""
-        conversation = self._conversation
-        self._run_until(monotonic() + START_SECONDS, lambda: conversation.is_ready)
-        verify_workspace_mount(self._plan.profile.workspace, conversation.ready)
-        if self._growth is not None:
-            self._growth.watch_processes(conversation.ready)
-        self._started = monotonic()
+        """Wait until the sandbox is ready, and start its process. Raises ``EndedError``."""
         try:
-            conversation.call()
+            is_started = self._loop.start(self._plan.profile.workspace)
         except CallTooLargeError as error:
             raise EndedError(replace(self.outcome("not_started"), reason=str(error))) from None
+        except (ProtocolError, StreamEndError) as error:
+            raise self._death(error) from None
+        if not is_started:
+            raise EndedError(self.outcome("cancelled"))
+
+    def _death(self, error: ProtocolError | StreamEndError) -> EndedError | SandboxDiedError:
+        return self._loop.death(error) or EndedError(self.outcome("out_of_memory"))
 
     def _end_soon(self) -> None:
         """Raise ``EndedError`` if the process exits, which is the most common reason for the end of a stream."""
         if self._run_until_exit(min(self._deadline, monotonic() + END_SECONDS), lambda: False):
             raise EndedError(self._final_outcome())
 
-    def _run_until(self, deadline: float, done: Callable[[], bool]) -> None:
-        if self._run_until_exit(deadline, done):
-            return
-        if not self._loop.cancelled and not self._conversation.is_ready:
-            raise sandbox_died(self._sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
-        raise EndedError(self.outcome(self._loop.interruption()))
-
     def _run_until_exit(self, deadline: float, done: Callable[[], bool]) -> bool:
         """Move bytes until ``done`` or the process has ended. Return False if the time ended first."""
         try:
             return self._loop.run_until(deadline, lambda: done() or self._conversation.exit_report is not None)
-        except ProtocolError as error:
-            raise sandbox_died(self._sandbox, f"the sandbox violated the wire protocol: {error}") from None
-        except StreamEndError:
-            self._sandbox.close()
-            if self._sandbox.out_of_memory():
-                raise EndedError(self.outcome("out_of_memory")) from None
-            raise sandbox_died(self._sandbox, "the sandbox ended before its call did") from None
+        except (ProtocolError, StreamEndError) as error:
+            raise self._death(error) from None
 
     def _final_outcome(self) -> Outcome:
         final = self._loop.final_outcome(0)

@@ -130,7 +130,7 @@ def test_a_missing_delimiter_is_a_timeout() -> None:
         (encode(frames.DATA, frames.STDOUT), "it sent an empty frame on stream 2"),
         (encode(frames.READY, 0, b"{}"), "it sent a frame of type 1 on stream 0, which it must not send"),
         (encode(frames.WINDOW, frames.STDIN, b"9999999"), "it acknowledged stdin that was not sent"),
-        (encode(frames.EXIT, 0, b"{}"), "its exit report is invalid"),
+        (encode(frames.EXIT, 0, b"{}"), "its report about the end is invalid"),
         (b"\xff" * 9, "it sent an invalid frame"),
     ],
 )
