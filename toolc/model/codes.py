@@ -67,7 +67,6 @@ DESCRIPTION: Final = _warning("TC204", "short-description")
 LONG_DESCRIPTION: Final = _selectable("TC204", "long-description")
 UNINFORMATIVE: Final = _warning("TC204", "uninformative-description")
 LABEL: Final = _selectable("TC208", "missing-label")
-# TC209 was a check of similar descriptions. Its number is not used again.
 HIDDEN_TEXT: Final = _error("TC210", "invisible-character")
 LOOKALIKE: Final = _warning("TC210", "mixed-scripts")
 SUSPICIOUS_WORDS: Final = _warning("TC211", "instructions-to-model")
@@ -157,3 +156,6 @@ POLICY_ISOLATION: Final = _error("TC908", "policy-isolation")
 POLICY_LIFETIME: Final = _error("TC909", "policy-lifetime")
 
 ALL: Final[tuple[Code, ...]] = tuple(value for value in dict(globals()).values() if isinstance(value, Code))
+
+RETIRED: Final = frozenset({"TC209"})
+"""Numbers of checks that no longer exist. They are not used again. TC209 was about similar descriptions."""
