@@ -182,11 +182,11 @@ def foreign_format(node: Mapping) -> str:
     keys = {entry.key for entry in node.entries}
     if keys & {"openapi", "swagger"}:
         return "this is an OpenAPI document, not a spec; a spec starts with 'toolc: 1' and declares tools"
-    if keys & {"jsonrpc", "mcpServers", "inputSchema"} or _lists_mcp_tools(node):
+    if keys & {"jsonrpc", "mcpServers", "inputSchema"} or _lists(node, "inputSchema"):
         return (
             "this is an MCP file, not a spec; a spec starts with 'toolc: 1' and has parameters instead of inputSchema"
         )
-    if {"type", "function"} <= keys or _lists_functions(node):
+    if {"type", "function"} <= keys or _lists(node, "type", "function"):
         return OPENAI
     if {"services"} <= keys and keys & {"version", "networks", "volumes"}:
         return "this is a Compose file, not a spec; a spec starts with 'toolc: 1' and declares tools"
@@ -220,17 +220,11 @@ def _is_mcp_tool(node: Mapping) -> bool:
     return keys >= {"name", "description"} and not keys.isdisjoint({"inputSchema", "input_schema"})
 
 
-def _lists_functions(node: Mapping) -> bool:
-    """Return whether ``tools`` lists definitions in the form of OpenAI's API."""
+def _lists(node: Mapping, *keys: str) -> bool:
+    """Return whether a tool in the list ``tools`` has all of these keys."""
     tools = node.get("tools")
     items = tools.items if isinstance(tools, Sequence) else ()
-    return any(isinstance(item, Mapping) and item.by_key.keys() >= {"type", "function"} for item in items)
-
-
-def _lists_mcp_tools(node: Mapping) -> bool:
-    tools = node.get("tools")
-    items = tools.items if isinstance(tools, Sequence) else ()
-    return any(isinstance(item, Mapping) and item.entry("inputSchema") for item in items)
+    return any(isinstance(item, Mapping) and item.by_key.keys() >= {*keys} for item in items)
 
 
 def suggestion(name: str, known: Collection[str], listed_as: str = "", otherwise: str = "") -> str:

@@ -9,16 +9,8 @@ from itertools import chain
 from typing import Final
 
 from toolc.compiler.checks.credentials import literal_credentials
-from toolc.compiler.text_analysis.credentials import (
-    Concealer,
-    conceal_text,
-    credential_header,
-    credential_name,
-    is_exempt,
-    masked,
-    secret_ranges,
-    without_scheme,
-)
+from toolc.compiler.text_analysis import credentials
+from toolc.compiler.text_analysis.credentials import Concealer
 from toolc.model.json_schema import JsonObject, JsonValue, value_at, values_within
 from toolc.review.model.change import Counterexample, ToolChange
 from toolc.review.model.state import Reviewed
@@ -52,7 +44,7 @@ class Hidden:
                 named = chain(named, _named(stored["backend"]), _named(value_at(stored, ("sandbox", "env"))))
             placed += _assigned(named)
             texts = [tool.source.text] if tool.source else [*_strings(tool.stored)]
-            found += [text[start:end] for text in texts for start, end in secret_ranges(text)]
+            found += [text[start:end] for text in texts for start, end in credentials.secret_ranges(text)]
             found += [match[0] for text in texts for match in _PRIVATE_KEY.finditer(text)]
         words = [word for value in [*placed, *found] for word in value.split() if word not in _PEM]
         parts = (word[at : at + _PART] for word in words for at in range(len(word) - _PART + 1))
@@ -60,9 +52,9 @@ class Hidden:
 
     def text(self, text: str) -> str:
         """Return ``text`` with each character of a credential replaced."""
-        shown = conceal_text(self.words.text(text))
+        shown = credentials.conceal_text(self.words.text(text))
         starts = range(len(shown) - _PART + 1 if self.parts else 0)
-        return masked(shown, ((at, at + _PART) for at in starts if shown[at : at + _PART] in self.parts))
+        return credentials.masked(shown, ((at, at + _PART) for at in starts if shown[at : at + _PART] in self.parts))
 
     def value(self, value: JsonValue) -> JsonValue:
         """Return a JSON value with all its strings and keys without credentials."""
@@ -97,9 +89,9 @@ def _strings(value: JsonValue) -> Iterator[str]:
 def _assigned(named: Iterable[tuple[str, JsonValue]]) -> Iterator[str]:
     """Yield the literal values among ``named`` whose name is that of a credential."""
     for name, value in named:
-        if credential_name(name) or credential_header(name):
-            words = [without_scheme(text) for text in _literals(value)]
-            yield from (word for word in words if len(word) >= _PART // 2 and not is_exempt(word))
+        if credentials.credential_name(name) or credentials.credential_header(name):
+            words = [credentials.without_scheme(text) for text in _literals(value)]
+            yield from (word for word in words if len(word) >= _PART // 2 and not credentials.is_exempt(word))
 
 
 def _named(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
