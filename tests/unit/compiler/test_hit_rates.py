@@ -16,6 +16,7 @@ from paths import CORPUS, DOCS
 
 from toolc.compiler.pipeline.compile import Compilation, compile_specs
 from toolc.compiler.project.settings import Settings
+from toolc.data.rule_pages import rule_pages
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Severity
 
@@ -82,9 +83,10 @@ def test_enabled_warning_is_rare(code: Code) -> None:
 
 def test_table_is_up_to_date(golden: bool) -> None:
     count = len(corpus().tools)
+    titles = {(page.number, each.slug): each.name for page in rule_pages().values() for each in page.codes}
     rows = (
-        f"| {code.number} | {code.name} | {'on' if code.enabled else 'off'} | {hits().get(code, 0)} "
-        f"| {100 * hits().get(code, 0) / count:.1f} % | {_percent(outside(code))} |\n"
+        f"| {code.number} | {titles[code.number, code.slug]} | {'on' if code.enabled else 'off'} "
+        f"| {hits().get(code, 0)} | {100 * hits().get(code, 0) / count:.1f} % | {_percent(outside(code))} |\n"
         for code in WARNINGS
     )
     text = HEAD.format(count=count, outside=OUTSIDE["tools"]) + "".join(rows)
