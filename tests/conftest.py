@@ -170,6 +170,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.fixture
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, which is the current one and the top of a repository for the search of project files."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
 def anyio_backend() -> str:
     """The event loop of the tests marked ``anyio``."""
     return "asyncio"

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+from command_line import run
 from image_cases import usable
 from paths import SPECS
 
-from toolc.cli.main import main
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.compiler.pipeline.compile import compile_specs
@@ -30,9 +30,9 @@ def test_builtin_specs_have_no_findings() -> None:
 
 
 def run_tests_of_specs(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as end:
-        main(["test", str(SPECS), str(SPECS / "schedule_runner.yaml"), "--engine", engine, "-j", "2"])
-    assert end.value.code == 0, capsys.readouterr()
+    assert run("test", str(SPECS), str(SPECS / "schedule_runner.yaml"), "--engine", engine, "-j", "2") == 0, (
+        capsys.readouterr()
+    )
 
 
 @pytest.mark.timeout(600)
@@ -48,12 +48,10 @@ def test_tests_of_the_builtin_specs_pass_with_docker(capsys: pytest.CaptureFixtu
 
 
 def test_builtin_tools_are_tested_by_toolset(engine: OciEngine, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as end:
-        main(["test", "--builtin", "readonly", "--tool", "word_count", "--engine", "oci"])
-    assert (end.value.code, "4 passed" in capsys.readouterr().out) == (0, True)
-    with pytest.raises(SystemExit) as end:
-        main(["test", "--builtin", "readonly", "--update"])
-    assert (end.value.code, "cannot change built-in tools" in capsys.readouterr().err) == (2, True)
+    code = run("test", "--builtin", "readonly", "--tool", "word_count", "--engine", "oci")
+    assert (code, "4 passed" in capsys.readouterr().out) == (0, True)
+    code = run("test", "--builtin", "readonly", "--update")
+    assert (code, "cannot change built-in tools" in capsys.readouterr().err) == (2, True)
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 import pytest
 from cli_engines import engines
+from command_line import run
 from postgres_server import PASSWORD, PostgresServer, postgres_server, programs
 from scripted_server import certificate
 from tcp_server import tcp
 
-from toolc.cli.main import main
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.config.secret_sources import LiteralSource, SecretStore
@@ -41,9 +41,7 @@ def server() -> Iterator[PostgresServer]:
 
 def write_template(folder: Path, port: int, user: str = "toolc") -> Path:
     """Write the template with the address of the server; return its spec."""
-    with pytest.raises(SystemExit) as end:
-        main(["init", str(folder), "--tool", "postgres"])
-    assert not end.value.code
+    assert run("init", str(folder), "--tool", "postgres") == 0
     project = folder / "toolc.yaml"
     text = project.read_text(encoding="utf-8").replace("verify-full", "disable").replace("5432", str(port))
     project.write_text(text.replace("postgres_user: postgres", f"postgres_user: {user}"), encoding="utf-8")
@@ -83,9 +81,7 @@ def test_tests_of_the_template_pass(
     secrets = tmp_path / "secrets.yaml"
     secrets.write_text(f"PGPASSWORD: {PASSWORD}\n", encoding="utf-8")
     secrets.chmod(0o600)
-    with pytest.raises(SystemExit) as end:
-        main(["test", str(spec), "--secrets", str(secrets), "--engine", engine, "-j", "2"])
-    assert not end.value.code, capsys.readouterr()
+    assert run("test", str(spec), "--secrets", str(secrets), "--engine", engine, "-j", "2") == 0, capsys.readouterr()
 
 
 def test_a_review_sees_the_host_and_the_secret(tmp_path: Path) -> None:

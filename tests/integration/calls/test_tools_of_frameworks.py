@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
+from command_line import run
 from image_cases import usable
 from paths import DOCS, SPECS
 from postgres_server import PASSWORD, postgres_server, programs
@@ -24,7 +25,6 @@ from scripted_model import OpenAISpeech, ScriptedModel
 from scripted_server import Request, ScriptedServer, json_reply, reply
 
 from toolc import Executor, Registry, ToolCall, ToolResult, define, step
-from toolc.cli.main import main
 from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.sandbox.oci.engine import OciEngine
@@ -243,8 +243,7 @@ def test_the_data_of_a_search_has_titles_and_addresses(executor: Executor, serve
 def test_the_query_of_a_database_is_the_same_on_postgresql(engine: OciEngine, tmp_path: Path) -> None:
     if programs() is None:
         pytest.skip("this needs Debian's package postgresql")
-    with pytest.raises(SystemExit):
-        main(["init", str(tmp_path), "--tool", "postgres"])
+    run("init", str(tmp_path), "--tool", "postgres")
     store = SecretStore({"PGPASSWORD": LiteralSource(PASSWORD)}, {})
     with postgres_server() as server:
         server.query(USERS)
@@ -364,9 +363,9 @@ def test_a_plugin_that_speaks_the_protocol_is_imported_and_called(
 ) -> None:
     (tmp_path / "plugin.py").write_text(PLUGIN, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as end:
-        main(["import", "plugin", "--engine", "oci", "--out", "plugin.yaml", "--", "python3", "plugin.py", *options])
-    assert not end.value.code
+    assert (
+        run("import", "plugin", "--engine", "oci", "--out", "plugin.yaml", "--", "python3", "plugin.py", *options) == 0
+    )
     registry = Registry.load("plugin.yaml")
     assert registry.names == (("my_tool", "tool_b") if options else ("my_tool",))
     with Executor(registry, engine=engine) as executor:

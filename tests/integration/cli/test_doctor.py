@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 from cli_engines import engines
+from command_line import run
 
 from toolc.cli.commands import doctor
-from toolc.cli.main import main
 from toolc.doctor.advisories import Advisory, AdvisoryMatch, Component
 from toolc.doctor.diagnosis import Diagnosis, Probed, Trial, to_json
 from toolc.doctor.host_report import EngineReport, HostReport, Recommendation
@@ -263,25 +263,20 @@ def test_exit_codes_depend_on_the_report(
     diagnosis: Diagnosis, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(doctor, "diagnose", lambda *_, **__: diagnosis)
-    with pytest.raises(SystemExit) as ended:
-        main(["doctor"])
-    assert ended.value.code == code
+    assert run("doctor") == code
     assert capsys.readouterr().out == to_text(diagnosis)
 
 
 def test_unknown_engine_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["doctor", "--engine", "chroot"])
-    assert ended.value.code == 2
+    assert run("doctor", "--engine", "chroot") == 2
     assert "'chroot' is not one of" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("engine", engines())
 def test_a_real_engine_makes_a_call(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["doctor", "--engine", engine, "--json"])
+    code = run("doctor", "--engine", engine, "--json")
     value = json.loads(capsys.readouterr().out)
-    assert (ended.value.code, value["works"]) == (0, True)
+    assert (code, value["works"]) == (0, True)
     (found,) = value["engines"]
     assert found["name"] == engine
     assert found["isolation"][0]["call"]["works"]

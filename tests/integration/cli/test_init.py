@@ -5,17 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 from cli_engines import engines
+from command_line import run
 
 from toolc.cli.commands.init import ci_files, files
-from toolc.cli.main import main
 from toolc.cli.tool_templates import TOOLS
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as raised:
-        main(arguments)
-    assert isinstance(raised.value.code, int)
-    return raised.value.code
 
 
 @pytest.mark.parametrize("engine", engines())

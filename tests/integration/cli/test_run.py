@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from cli_engines import engines
+from command_line import run as run_command
 
-from toolc.cli.main import main
 from toolc.model.errors import NoEngineError
 from toolc.model.names import engine_names
 from toolc.model.plan import Profile
@@ -79,10 +79,7 @@ def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as raised:
-        main(("run", *arguments))
-    assert isinstance(raised.value.code, int)
-    return raised.value.code
+    return run_command("run", *arguments)
 
 
 @pytest.mark.parametrize("engine", engines())
@@ -177,8 +174,7 @@ def wait_for(path: Path) -> None:
 
 @pytest.mark.needs_engine
 def test_a_tool_of_a_registry_is_run(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    with pytest.raises(SystemExit):
-        main(("build", "tools.yaml"))
+    run_command("build", "tools.yaml")
     Path("tools.yaml").unlink()
     capfdbinary.readouterr()
     assert run("hello", "--registry", "build/registry.json", "--arg", "name=Ada") == 0

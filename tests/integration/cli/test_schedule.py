@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from cli_engines import engines
+from command_line import run
 from paths import SPECS
 
-from toolc.cli.main import main
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.model.json_schema import JsonValue
@@ -60,9 +60,7 @@ def plan(engine: OciEngine | str, folder: Path, *entries: dict[str, JsonValue]) 
 
 
 def schedule(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as end:
-        main(["schedule", *arguments])
-    return int(end.value.code or 0)
+    return run("schedule", *arguments)
 
 
 @pytest.mark.parametrize("engine", engines())
@@ -123,8 +121,7 @@ def test_the_tool_of_an_entry_is_called_under_its_gates(
 
 
 def test_only_approved_tools_are_called(engine: OciEngine, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["lock", "tools.yaml"])
+    run("lock", "tools.yaml")
     (folder / "tools.yaml").write_text(TOOLS.replace("hello", "bye"), encoding="utf-8")
     plan(engine, folder, {"tool": "greet", "arguments": {"name": "Ada"}})
     capsys.readouterr()

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli_engines import engines
-
-from toolc.cli.main import main
+from command_line import run as run_command
 
 SPEC = """\
 toolc: 1
@@ -35,9 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    return int(ended.value.code or 0)
+    return run_command(*arguments)
 
 
 @pytest.mark.usefixtures("folder")

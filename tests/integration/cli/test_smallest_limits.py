@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from cli_engines import engines
+from command_line import run
 
-from toolc.cli.main import main
 from toolc.compiler.project.limits import MIN_FILES, MIN_PIDS
 
 PIPE = "shell: {script: printf fine | cat}"
@@ -24,7 +24,6 @@ def test_a_tool_runs_within_the_smallest_limits(
         f"sandbox: {{limits: {{pids: {MIN_PIDS}, files: {MIN_FILES}, memory: 17MiB, tmp: 1KiB, output: 1KiB}}}}\n",
         encoding="utf-8",
     )
-    with pytest.raises(SystemExit) as raised:
-        main(["run", str(spec), "--engine", engine])
+    code = run("run", str(spec), "--engine", engine)
     assert capfdbinary.readouterr() == (b"fine\n", b"")
-    assert raised.value.code == 0
+    assert code == 0

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from cli_engines import engines
+from command_line import run as run_command
 
 from toolc.cli.main import main
 from toolc.client.build import build
@@ -32,18 +33,12 @@ backend:
 sandbox: {workspace: rw}
 """
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 
 def run(tests: str, *options: str) -> int:
     Path("t.yaml").write_text(HEAD + tests, encoding="utf-8")
-    with pytest.raises(SystemExit) as raised:
-        main(("test", "t.yaml", *options))
-    assert isinstance(raised.value.code, int)
-    return raised.value.code
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+    return run_command("test", "t.yaml", *options)
 
 
 @pytest.mark.parametrize("engine", engines())
@@ -147,9 +142,7 @@ def test_valid_targets_are_tested(targets: tuple[str, ...], ran: list[str], caps
     Path("s.yaml").write_text(SEVERAL, encoding="utf-8")
     if targets[0].startswith("build"):
         build("s.yaml", "build")
-    with pytest.raises(SystemExit) as raised:
-        main(("test", *targets))
-    assert raised.value.code == 0
+    assert run_command("test", *targets) == 0
     out = capsys.readouterr().out
     assert re.findall(r"^ok   (\S+)", out, re.MULTILINE) == ran
 
@@ -158,9 +151,7 @@ def test_valid_targets_are_tested(targets: tuple[str, ...], ran: list[str], caps
 def test_an_unknown_tool_is_reported(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("s.yaml").write_text(SEVERAL, encoding="utf-8")
     build("s.yaml", "build")
-    with pytest.raises(SystemExit) as raised:
-        main(("test", target))
-    assert raised.value.code == 2
+    assert run_command("test", target) == 2
     assert capsys.readouterr().err == "toolc: there is no tool 'tow'; did you mean 'two'?\n"
 
 
@@ -177,9 +168,7 @@ tools:
 
 def run_choices(*options: str) -> object:
     Path("c.yaml").write_text(CHOICES, encoding="utf-8")
-    with pytest.raises(SystemExit) as raised:
-        main(("test", "c.yaml", *options))
-    return raised.value.code
+    return run_command("test", "c.yaml", *options)
 
 
 @pytest.mark.needs_engine
@@ -302,10 +291,9 @@ tools:
 """,
         encoding="utf-8",
     )
-    with pytest.raises(SystemExit) as raised:
-        main(("test", "s.yaml"))
+    code = run_command("test", "s.yaml")
     out = re.sub(r"\d+ ms", "N ms", capsys.readouterr().out)
-    assert raised.value.code == 2
+    assert code == 2
     assert out.startswith("ERR  needs[1] (N ms) s.yaml:7:13\n     ")
     assert "TOKEN" in out
     assert out.endswith("ok   plain[1] (N ms)\n1 passed, 0 failed, 1 could not run\n")
@@ -332,17 +320,14 @@ def test_the_changes_of_a_workspace_are_compared(workspace: str, capsys: pytest.
     is_made = "never" not in workspace
     files = ('"true\\n"', "null") if is_made else ("null", "x")
     Path("w.yaml").write_text(WRITER % (workspace, *files), encoding="utf-8")
-    with pytest.raises(SystemExit) as raised:
-        main(("test", "w.yaml"))
-    assert raised.value.code == 0, capsys.readouterr().out
+    assert run_command("test", "w.yaml") == 0, capsys.readouterr().out
 
 
 @pytest.mark.needs_engine
 def test_different_changes_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     text = (WRITER % ("rw", "null", "null")).replace("[new.txt]", "[]").replace("deleted: [gone", "deleted: [same")
     Path("w.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(SystemExit):
-        main(("test", "w.yaml"))
+    run_command("test", "w.yaml")
     assert (
         re.sub(r"\d+ ms", "N ms", capsys.readouterr().out)
         == """\
@@ -392,17 +377,14 @@ tests:
 """
     )
     capsys.readouterr()
-    with pytest.raises(SystemExit):
-        main(("test", "t.yaml"))
+    run_command("test", "t.yaml")
     assert capsys.readouterr().out.endswith("2 passed, 1 failed\n")
 
 
 def test_tests_of_a_registry_are_not_updated(capsys: pytest.CaptureFixture[str]) -> None:
     Path("s.yaml").write_text(SEVERAL, encoding="utf-8")
     build("s.yaml", "build")
-    with pytest.raises(SystemExit) as raised:
-        main(("test", "build/registry.json", "--update"))
-    assert raised.value.code == 2
+    assert run_command("test", "build/registry.json", "--update") == 2
     assert "pass the specs it was built from" in capsys.readouterr().err
 
 

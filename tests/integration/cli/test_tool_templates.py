@@ -10,11 +10,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from command_line import run as run_command
 from image_cases import usable
 from postgres_server import PASSWORD, postgres_server, programs
 from scripted_server import Answer, Request, ScriptedServer, json_reply
 
-from toolc.cli.main import main
 from toolc.cli.tool_templates import TOOLS
 from toolc.model.json_schema import JsonObject, JsonValue
 
@@ -54,9 +54,7 @@ def port() -> Iterator[Callable[[str], int]]:
 
 
 def run(command: str) -> None:
-    with pytest.raises(SystemExit) as end:
-        main(shlex.split(command)[1:])
-    assert end.value.code == 0, command
+    assert run_command(*shlex.split(command)[1:]) == 0, command
 
 
 @pytest.mark.parametrize("engine", ["oci", pytest.param("docker", marks=pytest.mark.integrations)])

@@ -50,7 +50,7 @@ print(os.statvfs(folder).f_flag & os.ST_RDONLY, len(os.listdir("/proc/self/fd"))
 """
 
 
-def output_of(sandbox: DockerSandbox, program: bytes) -> str:
+def toolc(sandbox: DockerSandbox, program: bytes) -> str:
     """Return the output of a program that is sent instead of the guest's."""
     content = LENGTH.pack(len(program)) + program
     rest = LENGTH.pack(len(content)) + content
@@ -77,14 +77,14 @@ def behind(client: Client, tmp_path: Path) -> Iterator[tuple[SilentDaemon, Docke
 
 def test_a_guest_uses_a_hidden_socket(engine: DockerEngine) -> None:
     with closing(engine.start(Profile(), BOOTSTRAP_ARGUMENTS)) as sandbox:
-        assert output_of(sandbox, WHERE) == "a socket []\n"
+        assert toolc(sandbox, WHERE) == "a socket []\n"
         assert sockets() == []
 
 
 def test_the_folder_of_the_socket_is_removed_but_mounted(engine: DockerEngine) -> None:
     with closing(engine.start(Profile(), BOOTSTRAP_ARGUMENTS)) as sandbox:
         # Read-only; stdin, stdout, stderr and the listing's own.
-        assert re.fullmatch(r"1 4 \S+/start-\d+/\d+//deleted\n", output_of(sandbox, WHAT))
+        assert re.fullmatch(r"1 4 \S+/start-\d+/\d+//deleted\n", toolc(sandbox, WHAT))
 
 
 def test_other_programs_use_the_daemons_stream(engine: DockerEngine) -> None:
@@ -93,13 +93,13 @@ def test_other_programs_use_the_daemons_stream(engine: DockerEngine) -> None:
 
 def test_a_guest_without_the_module_for_sockets_uses_the_daemons_stream(engine: DockerEngine) -> None:
     with closing(before_it_comes(engine, "import sys; sys.modules['_socket'] = None")) as sandbox:
-        assert output_of(sandbox, WHERE) == "the daemon's []\n"
+        assert toolc(sandbox, WHERE) == "the daemon's []\n"
 
 
 def test_concurrent_starts_have_separate_sockets(engine: DockerEngine) -> None:
     def tell(number: int) -> str:
         with closing(engine.start(Profile(), BOOTSTRAP_ARGUMENTS)) as sandbox:
-            return output_of(sandbox, b"print(%d)" % number)
+            return toolc(sandbox, b"print(%d)" % number)
 
     with ThreadPoolExecutor(8) as pool:
         assert [*pool.map(tell, range(12))] == [f"{number}\n" for number in range(12)]
@@ -108,7 +108,7 @@ def test_concurrent_starts_have_separate_sockets(engine: DockerEngine) -> None:
 
 def test_stderr_is_kept_when_the_guest_dies(engine: DockerEngine) -> None:
     sandbox = engine.start(Profile(), BOOTSTRAP_ARGUMENTS)
-    assert output_of(sandbox, b"raise SystemExit('that is ' + 'why ' * 2000)") == ""
+    assert toolc(sandbox, b"raise SystemExit('that is ' + 'why ' * 2000)") == ""
     sandbox.close()
     assert sandbox.error_output() == ("that is " + "why " * 2000)[:4096]
 
@@ -121,7 +121,7 @@ def before_it_comes(engine: DockerEngine, program: str) -> DockerSandbox:
 
 def test_a_guest_may_connect_late(engine: DockerEngine) -> None:
     with closing(before_it_comes(engine, "import time; time.sleep(0.5)")) as sandbox:
-        assert output_of(sandbox, WHERE) == "a socket []\n"
+        assert toolc(sandbox, WHERE) == "a socket []\n"
 
 
 @pytest.mark.timeout(20)
@@ -145,7 +145,7 @@ def test_stderr_is_kept_when_the_guest_dies_before_it_connects(engine: DockerEng
 def test_unread_stderr_does_not_block_close(engine: DockerEngine, client: Client) -> None:
     flood = "import os\nif os.fork() == 0:\n    while True: os.write(2, b'F' * 65536)"
     with closing(before_it_comes(engine, flood)) as sandbox:
-        assert output_of(sandbox, b"import time; time.sleep(0.3); os.close(0); os.close(1)") == ""
+        assert toolc(sandbox, b"import time; time.sleep(0.3); os.close(0); os.close(1)") == ""
     assert own_containers(client) == []
     assert sandbox.error_output().startswith("FFFF")
 
@@ -169,7 +169,7 @@ def test_a_daemon_with_other_files_uses_no_socket(behind: tuple[SilentDaemon, Do
     try:
         for _ in range(2):
             with closing(engine.start(Profile(), BOOTSTRAP_ARGUMENTS)) as sandbox:
-                assert output_of(sandbox, WHERE) == ("the daemon's []\n" if exists else "the daemon's nothing\n")
+                assert toolc(sandbox, WHERE) == ("the daemon's []\n" if exists else "the daemon's nothing\n")
     finally:
         if exists:
             shutil.rmtree(folders[0].parent.parent)

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from command_line import run
 from configurations import configured
 from http_tools import failed, server
 from interrupted_stores import interrupt
 from paths import SPECS
 from scripted_server import Request, ScriptedServer, json_reply
 
-from toolc.cli.main import main
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.config.secret_sources import LiteralSource, SecretStore
@@ -54,8 +54,7 @@ def answer(request: Request, connection: socket.socket) -> None:
 def project(server: ScriptedServer, tmp_path: Path) -> Path:
     """Return the folder of the template; its address is the server's."""
     folder = tmp_path / "project"
-    with pytest.raises(SystemExit):
-        main(["init", str(folder), "--tool", "embeddings"])
+    run("init", str(folder), "--tool", "embeddings")
     file = folder / "toolc.yaml"
     text = file.read_text(encoding="utf-8").replace("localhost", "127.0.0.1").replace("11434", str(server.port))
     file.write_text(text, encoding="utf-8")

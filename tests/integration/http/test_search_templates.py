@@ -7,12 +7,12 @@ from typing import TypeAlias
 from urllib.parse import parse_qs
 
 import pytest
+from command_line import run
 from configurations import configured
 from http_tools import failed, server
 from paths import SPECS
 from scripted_server import ScriptedServer, json_reply, reply
 
-from toolc.cli.main import main
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.config.secret_sources import LiteralSource, SecretStore
@@ -49,8 +49,7 @@ def search(request: pytest.FixtureRequest, server: ScriptedServer, tmp_path: Pat
     engine = configured(getattr(request, "param", "oci root"))
 
     def search(name: str, **arguments: JsonValue) -> ToolResult:
-        with pytest.raises(SystemExit):
-            main(["init", str(tmp_path), "--tool", name])
+        run("init", str(tmp_path), "--tool", name)
         project, spec = tmp_path / "toolc.yaml", tmp_path / "specs" / f"{name}.yaml"
         addresses = {"localhost": "127.0.0.1", "8080": str(server.port), "api.tavily.com": f"127.0.0.1:{server.port}"}
         text = project.read_text(encoding="utf-8")

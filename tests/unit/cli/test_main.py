@@ -11,20 +11,14 @@ from pathlib import Path
 
 import click
 import pytest
+from command_line import run
 from paths import ROOT
 
-from toolc.cli.main import COMMANDS, main
+from toolc.cli.main import COMMANDS
 from toolc.cli.output.failure import exit_code
 from toolc.model.errors import InfrastructureError, UsageError
 
 TOOLC = (sys.executable, "-m", "toolc")
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as raised:
-        main(arguments)
-    assert isinstance(raised.value.code, int)
-    return raised.value.code
 
 
 def test_future_warnings_of_patterns_are_not_printed(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+from command_line import run
 
-from toolc.cli.main import main
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.compiler.project.policy import read_policy
@@ -44,10 +44,7 @@ def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def toolc(capsys: pytest.CaptureFixture[str]) -> Toolc:
     def call(*message: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as raised:
-            main(message)
-        assert isinstance(raised.value.code, int)
-        return raised.value.code, *capsys.readouterr()
+        return run(*message), *capsys.readouterr()
 
     return call
 

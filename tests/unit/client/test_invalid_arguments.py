@@ -3,7 +3,6 @@ import inspect
 import math
 from collections.abc import AsyncIterator, Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,7 +33,7 @@ from toolc.functions.tool import Traits
 from toolc.model.names import PROVIDER_NAMES
 from toolc.providers.response_streams import STREAMING
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_folder")]
 
 PLAIN = [None, True, 0, -1, 1.5, 2.0**53, math.nan, math.inf, "", "x", "\ud800", "a\0b", b"x", object(), {1}, int]
 JUNK = st.recursive(
@@ -223,11 +222,6 @@ USES: dict[str, Use] = {
     "ToolResult.failure(kind)": lambda junk: ToolResult.failure("x", kind=junk),
     "ToolResult.success": ToolResult.success, "Cancellation.wait": wait,
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def is_accepted_or_described(name: str, junk: object) -> bool:

@@ -13,10 +13,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 FORMAT = "format 1 default"
 
 
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".git").mkdir()
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 def test_every_value_has_an_origin() -> None:

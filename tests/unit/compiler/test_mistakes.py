@@ -20,9 +20,7 @@ FILES = files()
 HEADLINE = re.compile(r"[^\n:]+:(\d+):(\d+): (?:error|warning) (TC\d+): (.*)")
 
 
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 def found_in(name: str) -> Diagnostics:

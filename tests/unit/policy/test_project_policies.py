@@ -30,10 +30,7 @@ backend:
 """
 
 
-@pytest.fixture(autouse=True)
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".git").mkdir()
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 def write(**files: str) -> None:

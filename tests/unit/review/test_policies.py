@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+from command_line import run
 from repositories import Repository
 from reviewing import PLAIN, change_lines, difference
 
-from toolc.cli.main import main
 from toolc.review.reports import machine, markdown, text
 
 STRICT = "policy: {hosts: ['*.example.com:443'], limits: {timeout: 1m}}\n"
@@ -117,10 +117,7 @@ def test_central_policy_applies_to_changed_tools(repository: Repository, capsys:
     repository.write({"specs/a.yaml": REACHING, "../central.yml": "policy: {hosts: []}\n"})
 
     def diff(*part: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as raised:
-            main(["diff", "HEAD", *part])
-        assert isinstance(raised.value.code, int)
-        return raised.value.code, *capsys.readouterr()
+        return run("diff", "HEAD", *part), *capsys.readouterr()
 
     code, out, err = diff("--policy", "../central.yml")
     assert (code, out) == (1, "")

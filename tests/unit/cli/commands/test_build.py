@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from command_line import run
 
-from toolc.cli.main import main
 from toolc.client.registry import Registry
 from toolc.model.registry_io import surfaces_digest
 from toolc.providers.limits import limits_of
@@ -34,13 +34,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def write(name: str, text: str) -> None:
     Path("specs", name).write_text(text, encoding="utf-8")
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as raised:
-        main(arguments)
-    assert isinstance(raised.value.code, int)
-    return raised.value.code
 
 
 def test_builtin_tools_are_built_by_toolset(capsys: pytest.CaptureFixture[str]) -> None:

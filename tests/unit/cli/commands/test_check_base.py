@@ -1,7 +1,7 @@
 """``toolc check --base``: the lint settings, exclusions and comments of a pull request do not hide its findings."""
 
 import pytest
-from diff_command import Result, toolc
+from command_line import Result, toolc
 from repositories import Repository
 from reviewing import PLAIN
 

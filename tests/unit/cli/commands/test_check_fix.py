@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-from toolc.cli.main import main
+from command_line import run
 
 BEFORE = """\
 toolc: 1
@@ -25,13 +24,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     SPEC.parent.mkdir()
     SPEC.write_text(BEFORE, encoding="utf-8")
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as raised:
-        main(arguments)
-    assert isinstance(raised.value.code, int)
-    return raised.value.code
 
 
 def text() -> str:

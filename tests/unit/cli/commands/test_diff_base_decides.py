@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from diff_command import Result, diff
+from command_line import Result
+from diff_command import diff
 from repositories import Repository
 from reviewing import PLAIN
 

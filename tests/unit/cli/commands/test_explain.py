@@ -1,9 +1,9 @@
 """``toolc explain``: one page, the list, and all pages as in the docs."""
 
 import pytest
+from command_line import run as run_command
 from paths import DOCS
 
-from toolc.cli.main import main
 from toolc.data.rule_pages import RulePage, rule_pages
 from toolc.model import codes
 from toolc.model.diagnostics import Code
@@ -12,10 +12,7 @@ CHECKS = DOCS / "reference" / "checks.md"
 
 
 def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as raised:
-        main(["explain", *arguments])
-    assert isinstance(raised.value.code, int)
-    return raised.value.code
+    return run_command("explain", *arguments)
 
 
 @pytest.mark.parametrize("code", ["TC007", "tc007"])

@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
+from command_line import run
 
 from toolc.cli.common import wants_color
-from toolc.cli.main import main
 from toolc.reporters import FORMATS
 
 GOOD = """\
@@ -24,13 +24,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "good.yaml").write_text(GOOD, encoding="utf-8")
     (tmp_path / "bad.yaml").write_text(GOOD.replace("name:", "nam:"), encoding="utf-8")
     return tmp_path
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as raised:
-        main(arguments)
-    assert isinstance(raised.value.code, int)
-    return raised.value.code
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-from toolc.cli.main import main
+from command_line import run
 
 SHORT = """\
 toolc: 1
@@ -21,13 +20,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (".git", "specs"):
         (tmp_path / name).mkdir()
     Path("specs/hello.yaml").write_text(SHORT, encoding="utf-8")
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as raised:
-        main(arguments)
-    assert isinstance(raised.value.code, int)
-    return raised.value.code
 
 
 def numbers(output: str) -> list[str]:

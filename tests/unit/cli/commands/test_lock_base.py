@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 import pytest
-from diff_command import Result, toolc
+from command_line import Result, toolc
 from repositories import Repository
 from reviewing import PLAIN
 

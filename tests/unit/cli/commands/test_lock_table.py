@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from diff_command import Result, toolc
+from command_line import Result, toolc
 from repositories import Repository
 from reviewing import PLAIN
 

@@ -4,16 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from command_line import run
 from jsonschema import Draft202012Validator
-
-from toolc.cli.main import main
-
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as raised:
-        main(arguments)
-    assert isinstance(raised.value.code, int)
-    return raised.value.code
 
 
 def test_it_prints_the_schema_of_specs(capsys: pytest.CaptureFixture[str]) -> None:

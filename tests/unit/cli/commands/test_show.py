@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from command_line import run
 from project_cases import expected
 
-from toolc.cli.main import main
 from toolc.client.build import build
 from toolc.model.json_schema import JsonObject
 from toolc.model.names import PROVIDER_NAMES
@@ -48,9 +48,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def show(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    with pytest.raises(SystemExit) as raised:
-        main(("show", *arguments))
-    assert raised.value.code == 0
+    assert run("show", *arguments) == 0
     return capsys.readouterr().out
 
 
@@ -112,19 +110,16 @@ def test_a_definition_is_the_entry_of_a_build(provider: str, capsys: pytest.Capt
 def test_other_files_do_not_matter_for_a_tool_that_is_named(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("workflow.yml").write_text("on: push\n", "utf-8")
     Path("broken.yaml").write_text("toolc: 1\nname: broken\nextra: 1\n", "utf-8")
-    with pytest.raises(SystemExit):
-        main(["show", "fetch", option])
+    run("show", "fetch", option)
     printed = capsys.readouterr()
     assert ("fetch" in printed.out, printed.err) == (True, "")
-    with pytest.raises(SystemExit):
-        main(["show", "broken", option])
+    run("show", "broken", option)
     assert {line.split(":")[0] for line in capsys.readouterr().err.splitlines() if " error " in line} == {"broken.yaml"}
 
 
 def test_a_name_of_two_tools_needs_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     Path("z.yaml").write_text(Path("s.yaml").read_text("utf-8"), "utf-8")
-    with pytest.raises(SystemExit):
-        main(["show", "fetch", "--as", "mcp"])
+    run("show", "fetch", "--as", "mcp")
     message = "toolc: 2 tools in . are called 'fetch': in s.yaml, z.yaml; name the file: s.yaml#fetch\n"
     assert capsys.readouterr().err == message
 
@@ -156,18 +151,14 @@ def test_characters_that_cannot_be_seen_are_escaped(capsys: pytest.CaptureFixtur
 
 @pytest.mark.parametrize("option", ["--json", "--effective"])
 def test_a_definition_excludes_other_forms(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as raised:
-        main(("show", "fetch", "--as", "mcp", option))
-    assert raised.value.code == 2
+    assert run("show", "fetch", "--as", "mcp", option) == 2
     assert "--as prints a definition; remove" in capsys.readouterr().err
 
 
 @pytest.mark.slow
 def test_a_builtin_tool_is_shown_by_its_name_or_alias(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("bash", "shell_exec"):
-        with pytest.raises(SystemExit) as end:
-            main(["show", name, "--builtin", "coding"])
-        assert not end.value.code
+        assert run("show", name, "--builtin", "coding") == 0
         assert capsys.readouterr().out.startswith("bash (shell): Run a command\n")
 
 
@@ -184,16 +175,13 @@ def test_a_builtin_tool_is_shown_by_its_name_or_alias(capsys: pytest.CaptureFixt
 def test_wrong_uses_of_builtin_toolsets_are_refused(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as end:
-        main(arguments)
-    assert end.value.code
+    code = run(*arguments)
+    assert code
     assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", ["--effective", "--as=mcp", "--json"])
 def test_warnings_are_for_check_and_build(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("toolc.yaml").write_text("lint: {max_tokens: {tool: 10}}\n", encoding="utf-8")
-    with pytest.raises(SystemExit) as raised:
-        main(["show", "s.yaml#fetch", option])
-    assert raised.value.code == 0
+    assert run("show", "s.yaml#fetch", option) == 0
     assert capsys.readouterr().err == ""

@@ -9,10 +9,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from cache_cases import file_edits, write
+from command_line import run
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from toolc.cli.main import main
 from toolc.client.build import write_build
 from toolc.compiler import build_output
 from toolc.compiler.build_output import Built, RenderedTool
@@ -46,9 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def build(*options: str) -> object:
     """Build the specs and return the exit code."""
-    with pytest.raises(SystemExit) as end:
-        main(["build", "specs", *options])
-    return end.value.code
+    return run("build", "specs", *options)
 
 
 @pytest.fixture

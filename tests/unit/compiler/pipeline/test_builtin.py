@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from command_line import run
 
 from toolc import Registry, build
-from toolc.cli.main import main
 from toolc.compiler.cache import answers
 from toolc.compiler.pipeline import builtin_tools
 from toolc.compiler.pipeline.compile import Compilation, compile_specs
@@ -119,9 +119,7 @@ def test_description_is_not_compared_with_others(project: Path) -> None:
 
 
 def built() -> dict[str, bytes]:
-    with pytest.raises(SystemExit) as end:
-        main(["build", "specs"])
-    if end.value.code:
+    if run("build", "specs"):
         return {}
     return {str(path.relative_to("build")): path.read_bytes() for path in Path("build").rglob("*") if path.is_file()}
 
@@ -179,12 +177,9 @@ def test_paths_do_not_depend_on_the_machine(project: Path) -> None:
 
 def test_tests_of_builtin_tools_are_not_run(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_project("builtin: [calculator]\n")
-    with pytest.raises(SystemExit) as end:
-        main(["test", "specs"])
-    assert end.value.code == 2
+    assert run("test", "specs") == 2
     assert "there is nothing to test: none of the 1 tools has the key `tests`" in capsys.readouterr().err
-    with pytest.raises(SystemExit) as end:
-        main(["test", "specs#calculator", "--update"])
+    run("test", "specs#calculator", "--update")
     assert "--update changes specs and cannot change a registry" in capsys.readouterr().err
 
 
@@ -194,7 +189,5 @@ def test_file_of_one_tool_needs_no_name(
 ) -> None:
     write_project("builtin: [calculator]\n")
     for target, heading in (("double.yaml", "double"), ("double.yaml#calculator", "calculator")):
-        with pytest.raises(SystemExit) as end:
-            main(["show", f"specs/{target}", *option])
-        assert not end.value.code
+        assert run("show", f"specs/{target}", *option) == 0
         assert heading in capsys.readouterr().out.splitlines()[0]

@@ -11,11 +11,7 @@ from toolc.model.errors import UsageError
 from toolc.model.spec.code_backends import ShellBackend
 from toolc.model.spec.sandbox import Limits
 
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".git").mkdir()
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 def test_tool_defaults_override_file_and_project_defaults() -> None:

@@ -84,13 +84,7 @@ SHORT = TOOL.replace("Say hello to the whole world.", "Say hello.")
 FOUND = "specs/hello.yaml:3:14 {} TC204 a description of 10 characters is too short for a model"
 
 
-@pytest.fixture
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".git").mkdir()
-
-
-@pytest.mark.usefixtures("in_a_folder_of_its_own")
+@pytest.mark.usefixtures("own_folder")
 def test_a_warning_raised_to_an_error_prevents_compilation() -> None:
     compilation = compiled("lint: {severity: {TC204: error}}\n", SHORT)
     assert lines(compilation) == [FOUND.format("error")]
@@ -98,14 +92,14 @@ def test_a_warning_raised_to_an_error_prevents_compilation() -> None:
     assert compilation.diagnostics.source("specs/hello.yaml")
 
 
-@pytest.mark.usefixtures("in_a_folder_of_its_own")
+@pytest.mark.usefixtures("own_folder")
 def test_settings_of_the_caller_override_the_project() -> None:
     project = "lint: {ignore: [TC204]}\n"
     assert lines(compiled(project, SHORT)) == []
     assert lines(compiled(project, SHORT, select("TC204"))) == [FOUND.format("warning")]
 
 
-@pytest.mark.usefixtures("in_a_folder_of_its_own")
+@pytest.mark.usefixtures("own_folder")
 def test_findings_about_a_python_file_have_the_settings_of_its_project() -> None:
     tool = TOOL.replace("{shell: {argv: [echo, hello]}}", "{python: {file: a.py}}")
     write(toolc="lint: {ignore: [TC4]}\n", specs__a=tool)

@@ -14,10 +14,7 @@ from toolc.model.template import Placeholder, Template
 VARS = "vars: {url: 'https://api.example.com', port: 8080, big: true, brace: 'a{', empty: ''}\n"
 
 
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".git").mkdir()
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 def test_variables_are_replaced_in_all_strings() -> None:
