@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 _FORMAT: Final = 8
+"""The version of the format. A cache file of another version is not read."""
+
 _PACKAGES: Final = frozenset({"jinja2", "jmespath", "jsonschema", "pyyaml", "referencing", "tomli", "toolc"})
 """The packages whose version can change the findings."""
 

@@ -19,6 +19,11 @@ from toolc.model.files import replace_file
 _MAX_BYTES: Final = 64 * 1024 * 1024
 
 _MAX_AGE_DAYS: Final = 30
+"""The largest cache file, in bytes, and how long an unused one is kept, in days.
+
+An answer with a hundred findings of each of a thousand files fits, and a folder that is not checked for a month is
+probably gone.
+"""
 
 INVALID_CACHE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """The errors that reading a value can raise if toolc did not write it."""

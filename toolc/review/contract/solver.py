@@ -58,7 +58,10 @@ class _OutOfStepsError(Exception):
 
 @dataclass(slots=True)
 class Solver:
-    """Searches values for the schemas of one joined root. ``left`` is the budget of all its searches together."""
+    """Searches values for the schemas of one joined root.
+
+    ``left`` is the budget of all its searches together, three full ones. Schemas in use need far less.
+    """
 
     joined: Joined
     left: int = 120_000

@@ -28,7 +28,10 @@ _TOOLC_FILES: Final = frozenset({*PROJECT_FILES, LOCK_NAME, ACCEPTED})
 """Files that show that a repository already uses toolc."""
 
 _CHUNK: Final = 50
-"""The number of files of a commit that are read together, so that the search for a spec ends early."""
+"""The number of files of a commit that are read together, so that the search for a spec ends early.
+
+Each read starts Git, which takes as long as reading some dozens of files.
+"""
 
 _MAX_LINKS: Final = 40
 """The maximum number of links that are followed for one path, as on Linux (path_resolution(7))."""
