@@ -23,7 +23,7 @@ from toolc.model.plan import Plan
 from toolc.model.text import render_size
 from toolc.runtime.call_details import Timing, sandbox_details
 from toolc.runtime.cancellation import Cancellation, poll_ms
-from toolc.runtime.egress.broker import EXPIRY_SECONDS, Broker, Egress
+from toolc.runtime.egress.broker import Broker, Egress
 from toolc.runtime.sessions.programs import (
     OnOutput,
     ProgramEnd,
@@ -37,7 +37,7 @@ from toolc.runtime.wire.call_loop import ListenerTime, StreamEndError, WireLoop,
 from toolc.runtime.wire.protocol import CallTooLargeError, Conversation, ExitReport
 from toolc.runtime.wire.session import LIFE_MS
 from toolc.runtime.workspace.busy import NOT_ENDED
-from toolc.runtime.workspace.growth import INTERVAL_SECONDS, WorkspaceGrowth
+from toolc.runtime.workspace.growth import WorkspaceGrowth
 from toolc.sandbox.selection import in_use
 
 GRACE_SECONDS: Final = 5.0
@@ -45,6 +45,9 @@ GRACE_SECONDS: Final = 5.0
 
 The guest needs up to three seconds for processes that make new ones.
 """
+
+WAIT_SECONDS: Final = 3600.0
+"""How long the thread waits for data without looking at anything else: poll(2) refuses more than 23 days."""
 
 OUT_OF_MEMORY: Final = "the sandbox exceeded its memory limit and ended; open another one"
 
@@ -81,7 +84,16 @@ class SandboxSession:
                 broker = Broker(plan.allow, self._conversation.outgoing, egress)
                 self._cleanup.callback(broker.close)
                 self._conversation.connections = broker
-            self._loop = WireLoop(self._sandbox, self._conversation, None, ListenerTime(), broker, growth)
+            self._loop = WireLoop(
+                self._sandbox,
+                self._conversation,
+                None,
+                ListenerTime(),
+                broker,
+                growth,
+                lock=self._lock,
+                wake=self._wake,
+            )
             self._programs = ProgramTable(self._conversation.send, egress.redactor)
             self._conversation.begin_programs(self._programs.receive)
             self._call(plan)
@@ -191,8 +203,12 @@ class SandboxSession:
 
     def _run(self) -> None:
         try:
-            while not self._closing:
-                self._serve()
+            while not self._loop.run_until(monotonic() + WAIT_SECONDS, self._is_over):
+                if self._loop.growth is not None and self._loop.growth.exceeded:
+                    limit = render_size(self._loop.growth.limit_bytes)
+                    raise self.died(f"the sandbox was ended: its programs wrote more than {limit} to the workspace")
+            if not self._closing and (report := self._conversation.exit_report) is not None:
+                raise self._ended(report)
         except (ProtocolError, StreamEndError) as error:
             if not self._closing:
                 self.fail(self._death(error))
@@ -201,41 +217,8 @@ class SandboxSession:
         except Exception as error:  # noqa: BLE001  callers wait for this thread
             self.fail(InfrastructureError(f"the connection to the sandbox failed: {type(error).__name__}: {error}"))
 
-    def _serve(self) -> None:
-        """Move the bytes that are ready, and wait for more."""
-        loop = self._loop
-        with self._lock:
-            loop.send()
-            data = self._sandbox.read()
-            if data == b"":
-                raise StreamEndError
-            if data is not None:
-                self._conversation.receive(data)
-            if (report := self._conversation.exit_report) is not None:
-                raise self._ended(report)
-            if loop.broker is not None:
-                loop.broker.serve()
-            loop.send()
-        if loop.growth is not None and loop.growth.is_exceeded():
-            limit = render_size(loop.growth.limit_bytes)
-            raise self.died(f"the sandbox was ended: its programs wrote more than {limit} to the workspace")
-        if data is None:
-            self._wait()
-
-    def _wait(self) -> None:
-        poll = select.poll()
-        poll.register(self._wake, select.POLLIN)
-        poll.register(self._sandbox.fileno(), select.POLLIN | (select.POLLOUT if self._conversation.outgoing else 0))
-        seconds = 3600.0  # without a reason to look earlier, an hour: poll(2) refuses more than 23 days
-        if self._loop.broker is not None:
-            if self._loop.broker.has_room:
-                poll.register(self._loop.broker.fileno(), select.POLLIN)
-            seconds = EXPIRY_SECONDS
-        if self._loop.growth is not None:
-            seconds = min(seconds, INTERVAL_SECONDS)
-        poll.poll(poll_ms(seconds))
-        with suppress(BlockingIOError):
-            os.eventfd_read(self._wake)
+    def _is_over(self) -> bool:
+        return self._closing or self._conversation.exit_report is not None
 
     def _ended(self, report: ExitReport) -> InfrastructureError:
         """Return the error for the end of the guest's server, which a program may have killed."""

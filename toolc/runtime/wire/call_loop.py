@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import select
 from collections.abc import Callable
-from contextlib import closing, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
@@ -159,6 +160,7 @@ class ListenerTime:
 class WireLoop:
     """The polling loop: moves bytes between a sandbox and a conversation until a condition is met.
 
+    Other threads may add to the conversation while they hold ``lock``, and then write to the eventfd ``wake``.
     ``started`` is when the call was sent, and ``waited`` how long the loop has waited since then, in seconds.
     """
 
@@ -169,6 +171,8 @@ class WireLoop:
     broker: Broker | None = None
     growth: WorkspaceGrowth | None = None
     stops: bool = False
+    lock: AbstractContextManager[object] = field(default_factory=nullcontext)
+    wake: int | None = None
     cancelled: bool = False
     started: float = field(default_factory=monotonic)
     waited: float = 0.0
@@ -261,23 +265,25 @@ class WireLoop:
 
         ``deadline`` is a time of the monotonic clock. Raises ``ProtocolError`` and ``StreamEndError``.
         """
-        while not done():
-            self.send()
-            data = self.sandbox.read()
-            if data == b"":
-                raise StreamEndError
-            if data is not None:
-                self.conversation.receive(data)
+        while True:
+            with self.lock:
                 if done():
-                    break
-            if self.broker is not None:
-                self.broker.serve()
+                    return True
                 self.send()
+                data = self.sandbox.read()
+                if data == b"":
+                    raise StreamEndError
+                if data is not None:
+                    self.conversation.receive(data)
+                    if done():
+                        return True
+                if self.broker is not None:
+                    self.broker.serve()
+                    self.send()
             if self.has_ended(deadline):
                 return False
             if data is None:
                 self._wait(deadline + self.listener_time.seconds - monotonic())
-        return True
 
     def has_ended(self, deadline: float) -> bool:
         """Return whether ``deadline`` has passed, the call was cancelled, or its workspace has grown too much."""
@@ -343,9 +349,13 @@ class WireLoop:
             seconds = min(seconds, EXPIRY_SECONDS)
         if self.growth is not None:
             seconds = min(seconds, INTERVAL_SECONDS)
+        if self.wake is not None:
+            poll.register(self.wake, select.POLLIN)
         started = monotonic()
-        poll.poll(poll_ms(seconds))
+        ready = poll.poll(poll_ms(seconds))
         self.waited += monotonic() - started
+        if self.wake is not None and (self.wake, select.POLLIN) in ready:
+            os.eventfd_read(self.wake)
 
 
 def sandbox_died(sandbox: EngineSandbox, message: str) -> SandboxDiedError:
