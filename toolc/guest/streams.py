@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 from time import monotonic
 
 from toolc.guest.flow_control import RateLimiter
@@ -70,9 +71,13 @@ class OutputPipe:
 
     def end(self, out: bytearray) -> None:
         """Close the pipe and send END."""
-        os.close(self.fd)
-        self.is_open = False
+        os.close(self.leave())
         out += encode(END, self.stream)
+
+    def leave(self) -> int:
+        """Return the descriptor of the pipe, which stays open and is no longer read."""
+        self.is_open = False
+        return self.fd
 
 
 class InputPipe:
@@ -127,6 +132,46 @@ class InputPipe:
         if self.is_open:
             os.close(self.fd)
             self.is_open = False
+
+
+class ProcessStreams:
+    """The stdin and the outputs of a process, with the frames of the host for them."""
+
+    def __init__(self, stdin: InputPipe, outputs: list[OutputPipe]) -> None:
+        self.stdin = stdin
+        self.outputs = {output.stream: output for output in outputs}
+
+    @property
+    def are_open(self) -> bool:
+        """Whether an output has not ended."""
+        return any(output.is_open for output in self.outputs.values())
+
+    def register(self, poll: select.poll, *, has_room: bool) -> None:
+        """Register what can be moved. Without ``has_room`` no output is read."""
+        if self.stdin.has_pending:
+            poll.register(self.stdin.fd, select.POLLOUT)
+        for output in self.outputs.values():
+            if output.may_send and has_room:
+                poll.register(output.fd, select.POLLIN)
+
+    def pump(self, ready: set[int], out: bytearray, limit: int) -> None:
+        """Move what is ready, while ``out`` is shorter than ``limit``."""
+        self.stdin.pump(out)
+        for output in self.outputs.values():
+            if output.may_send and output.fd in ready and len(out) < limit:
+                output.pump(out)
+
+    def receive(self, kind: int, stream: int, payload: Payload) -> bool:
+        """Process a frame of the host. Return whether it was for these streams."""
+        if kind == WINDOW and stream in self.outputs:
+            self.outputs[stream].grant(int(payload))
+        elif kind == DATA and stream == self.stdin.stream:
+            self.stdin.receive(payload)
+        elif kind == END and stream == self.stdin.stream:
+            self.stdin.finish()
+        else:
+            return False
+        return True
 
 
 class ControlPipe:

@@ -42,7 +42,7 @@ from toolc.guest.processes import (
     wakeup_on_exit,
     write_available,
 )
-from toolc.guest.streams import ControlPipe, InputPipe, OutputPipe
+from toolc.guest.streams import ControlPipe, InputPipe, OutputPipe, ProcessStreams
 from toolc.guest.worker import IDLE_MS, fork
 
 TYPE_CHECKING = False
@@ -101,13 +101,9 @@ class Supervisor:
         self._out = bytearray()
         self._call_fd = pipes.call[1]
         self._call = b""
-        self._stdin = InputPipe(frames.STDIN, pipes.stdin[1])
-        self._outputs = {
-            frames.STDOUT: OutputPipe(frames.STDOUT, pipes.stdout[0]),
-            frames.STDERR: OutputPipe(frames.STDERR, pipes.stderr[0]),
-            frames.REPLY: OutputPipe(frames.REPLY, pipes.reply[0]),
-            frames.YIELDED: OutputPipe(frames.YIELDED, pipes.yielded[0]),
-        }
+        ends = ((frames.STDOUT, pipes.stdout), (frames.STDERR, pipes.stderr), (frames.REPLY, pipes.reply))
+        outputs = [OutputPipe(stream, pipe[0]) for stream, pipe in (*ends, (frames.YIELDED, pipes.yielded))]
+        self._streams = ProcessStreams(InputPipe(frames.STDIN, pipes.stdin[1]), outputs)
         self._identity = launch_args.process_identity()
         self._control = ControlPipe(pipes.control[0], is_loaded=preloaded_modules() is None)
         self._load_deadline: float | None = monotonic() + LOAD_SECONDS
@@ -163,13 +159,11 @@ class Supervisor:
             poll.register(self._wire_out, select.POLLOUT)
         if self._call:
             poll.register(self._call_fd, select.POLLOUT)
-        if self._stdin.has_pending:
-            poll.register(self._stdin.fd, select.POLLOUT)
+        # Output before the call belongs to it too.
+        self._streams.register(
+            poll, has_room=len(self._out) < MAX_OUT and not self._stopped and self._deadline is not None
+        )
         if len(self._out) < MAX_OUT and not self._stopped:
-            for output in self._outputs.values():
-                # Output before the call belongs to it too.
-                if output.may_send and self._deadline is not None:
-                    poll.register(output.fd, select.POLLIN)
             if self._control.is_open:
                 poll.register(self._control.fd, select.POLLIN)
             if self._network is not None:
@@ -223,22 +217,14 @@ class Supervisor:
             if job.network is not None:
                 self._connect(job.network, is_begun=job.is_begun)
             for unused in _unused_streams(job):
-                os.close(self._outputs.pop(unused).fd)
+                os.close(self._streams.outputs.pop(unused).fd)
         elif kind == frames.READY and self._deadline is None:
             self._report_ready()
         elif kind == frames.STOP and self._deadline is not None:
             self._stopped, self._deadline = True, 0.0
-        elif kind == frames.DATA and stream == frames.STDIN:
-            self._stdin.receive(payload)
-            self._stdin.pump(self._out)
-        elif kind == frames.END and stream == frames.STDIN:
-            self._stdin.finish()
-            self._stdin.pump(self._out)
-        elif kind == frames.WINDOW and stream in self._outputs:
-            self._outputs[stream].grant(int(payload))
         elif stream >= frames.FIRST_CONNECTION and self._network is not None:
             self._network.receive(kind, stream, payload, self._out)
-        else:
+        elif not self._streams.receive(kind, stream, payload):
             raise FrameError("unexpected frame of type %d on stream %d" % (kind, stream))
 
     def _connect(self, setting: dict[str, list[list[object]]], *, is_begun: bool) -> None:
@@ -270,11 +256,7 @@ class Supervisor:
             return
         if self._call:
             self._pass_call()
-        if self._stdin.has_pending and self._stdin.fd in ready:
-            self._stdin.pump(self._out)
-        for output in self._outputs.values():
-            if output.may_send and output.fd in ready:
-                output.pump(self._out)
+        self._streams.pump(ready, self._out, MAX_OUT)
         if self._control.is_open and self._control.fd in ready:
             # A module of preload may report progress before there is a call.
             self._control.pump(self._out if self._deadline is not None else bytearray())
@@ -323,13 +305,13 @@ class Supervisor:
     def _has_replied(self) -> bool:
         """Whether an HTTP call's worker has sent everything. It runs no tool code, so its exit does not matter."""
         done = self._control.done if self._is_http else None
-        return done is not None and self._outputs[frames.REPLY].sent == done.get("reply_bytes")
+        return done is not None and self._streams.outputs[frames.REPLY].sent == done.get("reply_bytes")
 
     def _finish(self) -> None:
         """Send what is left in the pipes, then EXIT. All writers have exited."""
         if not (self._stopped or self._is_forwarded()):
             return
-        self._stdin.close()
+        self._streams.stdin.close()
         self._out += encode(frames.EXIT, 0, encode_json(self._exit_report()))
         self._exited = True
 
@@ -337,11 +319,11 @@ class Supervisor:
         """Send what is left in the pipes and connections. Return whether all was sent."""
         while self._control.is_open and self._control.pump(self._out):
             pass
-        for output in self._outputs.values():
+        for output in self._streams.outputs.values():
             while output.may_send and len(self._out) < MAX_OUT:
                 if not output.pump(self._out):
                     output.end(self._out)
-        return not any(output.is_open for output in self._outputs.values()) and self._is_drained()
+        return not self._streams.are_open and self._is_drained()
 
     def _is_drained(self) -> bool:
         """Return whether all data that the tool sent on its connections was forwarded."""

@@ -22,7 +22,7 @@ from toolc.guest import frames
 from toolc.guest.job import Job
 from toolc.guest.processes import oom_kills
 from toolc.guest.programs.process import ChildProcess, Request, SupervisedProcess
-from toolc.guest.streams import InputPipe, OutputPipe
+from toolc.guest.streams import InputPipe, OutputPipe, ProcessStreams
 
 F_GETPIPE_SZ = 1032
 """From ``linux/fcntl.h``."""
@@ -49,11 +49,6 @@ class ProgramOutput(OutputPipe):
     def end(self, out: bytearray) -> None:
         """Close the pipe."""
         os.close(self.leave())
-
-    def leave(self) -> int:
-        """Return the descriptor of the pipe, which stays open."""
-        self.is_open = False
-        return self.fd
 
 
 class TerminalOutput(ProgramOutput):
@@ -102,11 +97,11 @@ class Program:
             for fd in opened:
                 os.close(fd)
             raise
-        self.stdin = (TerminalInput if self._has_terminal else InputPipe)(request.stream, ends[0])
         kind = TerminalOutput if self._has_terminal else ProgramOutput
-        self._outputs = {
-            request.stream + number: kind(request.stream + number, fd) for number, fd in enumerate(ends[1:], 1)
-        }
+        self.streams = ProcessStreams(
+            (TerminalInput if self._has_terminal else InputPipe)(self.stream, ends[0]),
+            [kind(self.stream + number, fd) for number, fd in enumerate(ends[1:], 1)],
+        )
         for fd in ends:
             os.set_blocking(fd, False)
         # Kept open, so that this process need not wake up when the program closes them, usually just before its end.
@@ -116,20 +111,13 @@ class Program:
 
     def register(self, poll: select.poll, *, has_room: bool) -> None:
         """Register what this program waits for. Without ``has_room`` no output is read."""
-        if self.stdin.has_pending:
-            poll.register(self.stdin.fd, select.POLLOUT)
-        for output in self._outputs.values():
-            if output.may_send and has_room:
-                poll.register(output.fd, select.POLLIN)
+        self.streams.register(poll, has_room=has_room)
         if self._report is None:
             poll.register(self._process.fd, select.POLLIN)
 
     def serve(self, ready: set[int], out: bytearray, limit: int, now: float) -> None:
         """Forward what is ready. End the program at its deadline. Send the report after all output."""
-        self.stdin.pump(out)
-        for output in self._outputs.values():
-            if output.may_send and output.fd in ready and len(out) < limit:
-                output.pump(out)
+        self.streams.pump(ready, out, limit)
         if self._report is None and self._process.fd in ready:
             self._read_report()
         if self.deadline is not None and now >= self.deadline:
@@ -138,15 +126,10 @@ class Program:
         if self._report is not None:
             self._finish(self._report, out, limit)
 
-    def grant(self, stream: int, size: int) -> None:
-        """Increase the host's window of an output by ``size`` bytes."""
-        if stream in self._outputs:
-            self._outputs[stream].grant(size)
-
     def resize(self, rows: int, columns: int) -> None:
         """Set the size of the terminal."""
-        if self._has_terminal and self.stdin.is_open:
-            _set_size(self.stdin.fd, rows, columns)
+        if self._has_terminal and self.streams.stdin.is_open:
+            _set_size(self.streams.stdin.fd, rows, columns)
 
     def kill(self) -> None:
         """Kill the program and all its descendants."""
@@ -160,19 +143,19 @@ class Program:
         self.deadline = None
         for fd in self._theirs:
             os.close(fd)
-        self._sent = {stream: output.sent for stream, output in self._outputs.items()}
+        self._sent = {stream: output.sent for stream, output in self.streams.outputs.items()}
 
     def _finish(self, report: dict[str, object], out: bytearray, limit: int) -> None:
         """Send what is left in the pipes, and then the report."""
-        for stream, output in self._outputs.items():
+        for stream, output in self.streams.outputs.items():
             while output.may_send and len(out) < limit:
                 has_more = output.pump(out)
                 # What processes that it left running write from now on is not its output.
                 if output.is_open and (not has_more or output.sent >= self._sent[stream] + _capacity(output.fd)):
                     self.left.append(output.leave())
-        if any(output.is_open for output in self._outputs.values()):
+        if self.streams.are_open:
             return
-        self.stdin.close()
+        self.streams.stdin.close()
         before, kills = self._oom_kills, oom_kills()
         # A program that ended just before it was killed has ended in time, and what it left is still running.
         is_killed = report.pop("killed", False)

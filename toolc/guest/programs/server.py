@@ -141,18 +141,12 @@ class ProgramServer:
         program = self._programs.get(stream - stream % 4)
         if program is None:
             return  # it has ended; the host did not know yet
-        if stream != program.stream:
-            if kind != frames.WINDOW:
-                raise FrameError("unexpected frame of type %d on stream %d" % (kind, stream))
-            program.grant(stream, int(payload))
-        elif kind == frames.DATA:
-            program.stdin.receive(payload)
-        elif kind == frames.END:
-            program.stdin.finish()
-        elif kind == frames.REQUEST:
+        if program.streams.receive(kind, stream, payload):
+            return
+        if (kind, stream) == (frames.REQUEST, program.stream):
             size = json.loads(payload)
             program.resize(size["rows"], size["columns"])
-        elif kind == frames.CLOSE:
+        elif (kind, stream) == (frames.CLOSE, program.stream):
             program.kill()
         else:
             raise FrameError("unexpected frame of type %d on stream %d" % (kind, stream))

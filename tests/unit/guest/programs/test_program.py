@@ -12,7 +12,7 @@ from toolc.guest.job import Job
 from toolc.guest.processes import NotStartedError
 from toolc.guest.programs.process import Request
 from toolc.guest.programs.program import Program, ProgramOutput
-from toolc.guest.streams import InputPipe
+from toolc.guest.streams import InputPipe, ProcessStreams
 from toolc.guest.warmup import CALL
 
 
@@ -55,8 +55,8 @@ def test_output_after_the_end_of_a_program_is_not_waited_for() -> None:
     reader, writer = os.pipe()
     fcntl.fcntl(reader, 1031, 4096)  # F_SETPIPE_SZ
     program, output, out = Program.__new__(Program), EndlessOutput(17, reader), bytearray()
-    program.stream, program.stdin = 16, InputPipe(16, os.open(os.devnull, os.O_WRONLY))
-    program._outputs, program._sent, program.left = {17: output}, {17: 1000}, []
+    program.stream, program._sent, program.left = 16, {17: 1000}, []
+    program.streams = ProcessStreams(InputPipe(16, os.open(os.devnull, os.O_WRONLY)), [output])
     program._timed_out, program._oom_kills, program.has_ended = False, None, False
     program._finish({"ending": "exited"}, out, limit=100_000)
     assert (program.has_ended, output.sent, program.left) == (True, 5100, [reader])
