@@ -4,20 +4,15 @@ Half of them are cancelled by a token, half by a task of ``asyncio``. The output
 """
 
 import asyncio
-import json
 import random
-import sys
-from pathlib import Path
 
-from many_calls import SPEC, final_resources, growth
+from many_calls import Arguments, growth, report
 
 from toolc.client.executor import Executor
-from toolc.client.registry import Registry
 from toolc.model.call import ToolCall
 from toolc.model.events import Event
 from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
-from toolc.sandbox.host.owner import Owner
 
 BATCH = 100
 """The maximum number of calls of a batch."""
@@ -56,12 +51,10 @@ def by_task(executor: Executor, calls: list[ToolCall], size: int, seconds: float
 
 
 def main() -> None:
-    engine, isolation = sys.argv[1:3]
-    count, threads = map(int, sys.argv[3:5])
-    spec = Path(sys.argv[5])
-    spec.write_text(SPEC % isolation, encoding="utf-8")
+    given = Arguments.parse()
+    count, threads = given.calls, given.threads
     chance = random.Random(count)
-    with Executor(Registry.load(spec), engine=engine) as executor:
+    with given.executor() as executor:
         first = [ToolCall(name="hello", arguments={})] * threads
         found = [each.text == "hello\n" for each in executor.run_batch(first, size=threads)]
         found.append(by_task(executor, first, threads, 60))
@@ -76,8 +69,7 @@ def main() -> None:
                 found.append(by_task(executor, batch[half:], threads, chance.uniform(0.05, 2)))
 
         grown = growth(executor, batches)
-    output = {"label": Owner.current().label(), "right": all(found), "calls": count}
-    print(json.dumps(output | grown | {"after": final_resources()}))
+    report(grown, right=all(found), calls=count)
 
 
 if __name__ == "__main__":

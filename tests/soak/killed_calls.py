@@ -9,7 +9,6 @@ import json
 import os
 import random
 import signal
-import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -19,10 +18,9 @@ from typing import Final
 from urllib.parse import quote
 
 from daemon_places import SECONDS
-from many_calls import SPEC, final_resources, growth
+from many_calls import Arguments, growth, report
 
 from toolc.client.executor import Executor
-from toolc.client.registry import Registry
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.docker.api_client import ApiError, find_socket
 from toolc.sandbox.docker.daemon import OWNER_LABEL, connect
@@ -109,19 +107,15 @@ class KilledCalls:
 
 
 def main() -> None:
-    engine, isolation = sys.argv[1:3]
-    count, threads = map(int, sys.argv[3:5])
-    spec = Path(sys.argv[5])
-    spec.write_text(SPEC % isolation, encoding="utf-8")
-    killer = Killer(engine)
-    with Executor(Registry.load(spec), engine=engine) as executor:
+    given = Arguments.parse()
+    killer = Killer(given.engine)
+    with given.executor() as executor:
         made = KilledCalls(executor, killer)
-        made.calls(count * 3 // 4, threads)
-        grown = growth(executor, lambda: made.calls(count // 4, threads))
+        made.calls(given.calls * 3 // 4, given.threads)
+        grown = growth(executor, lambda: made.calls(given.calls // 4, given.threads))
     # Each kill ends at most one sandbox, and so at most one call.
-    output = {"label": Owner.current().label(), "right": len(made.failures) <= killer.kills}
-    details = {"calls": count, "kills": killer.kills, "failures": made.failures[:20]}
-    print(json.dumps(output | details | grown | {"after": final_resources()}))
+    is_right = len(made.failures) <= killer.kills
+    report(grown, right=is_right, calls=given.calls, kills=killer.kills, failures=made.failures[:20])
 
 
 if __name__ == "__main__":

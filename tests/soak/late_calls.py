@@ -3,35 +3,30 @@
 The files are written to the folder of FILE. The output is that of ``many_calls.py``.
 """
 
-import json
-import sys
 import tempfile
 from pathlib import Path
 
 from late_writers import LateWriters, write_specs
-from many_calls import final_resources, growth
+from many_calls import Arguments, growth, report
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.sandbox.host.owner import Owner
 
 
 def main() -> None:
-    engine, isolation = sys.argv[1:3]
-    count, threads = map(int, sys.argv[3:5])
-    workspace = Path(sys.argv[5]).parent
+    given = Arguments.parse()
+    count, threads, workspace = given.calls, given.threads, given.file.parent
     with tempfile.TemporaryDirectory() as specs:
-        write_specs(Path(specs), isolation)  # type: ignore[arg-type]
+        write_specs(Path(specs), given.isolation)  # type: ignore[arg-type]
         registry = Registry.load(specs)
-    with Executor(registry, engine=engine, workspace=workspace) as executor:
+    with Executor(registry, engine=given.engine, workspace=workspace) as executor:
         writers = LateWriters(executor=executor, workspace=workspace)
         writers.calls(count * 3 // 4, threads)
         grown = growth(executor, lambda: writers.calls(count // 4, threads))
         writers.check()
     is_right = not writers.wrong and writers.written >= count // 2 and writers.left <= max(1, count // 100)
-    output = {"label": Owner.current().label(), "right": is_right}
-    details = {"calls": count, "written": writers.written, "left": writers.left, "wrong": writers.wrong[:20]}
-    print(json.dumps(output | details | grown | {"after": final_resources()}))
+    details = {"written": writers.written, "left": writers.left, "wrong": writers.wrong[:20]}
+    report(grown, right=is_right, calls=count, **details)
 
 
 if __name__ == "__main__":

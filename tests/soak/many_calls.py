@@ -3,6 +3,8 @@
 Print the used resources and the owner's label as JSON.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import sys
@@ -10,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -82,11 +85,37 @@ def final_resources() -> dict[str, int]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of each program that makes many calls."""
+
+    engine: str
+    isolation: str
+    calls: int
+    threads: int
+    file: Path
+
+    @staticmethod
+    def parse() -> Arguments:
+        """Return the arguments of this process."""
+        engine, isolation, calls, threads, file = sys.argv[1:]
+        return Arguments(engine, isolation, int(calls), int(threads), Path(file))
+
+    def executor(self) -> Executor:
+        """Return an executor with the tool ``hello``, whose spec is written to the file."""
+        self.file.write_text(SPEC % self.isolation, encoding="utf-8")
+        return Executor(Registry.load(self.file), engine=self.engine)
+
+
+def report(grown: dict[str, dict[str, int]], *, right: bool, **details: object) -> None:
+    """Print the result of a program, when everything is closed."""
+    found = {"label": Owner.current().label(), "right": right} | details | grown
+    print(json.dumps(found | {"after": final_resources()}))
+
+
 def main() -> None:
-    engine, isolation = sys.argv[1:3]
-    calls, threads = map(int, sys.argv[3:5])
-    spec = Path(sys.argv[5])
-    spec.write_text(SPEC % isolation, encoding="utf-8")
+    given = Arguments.parse()
+    calls, threads = given.calls, given.threads
 
     def one(_: int) -> bool:
         return executor.run("hello", {}).content[0].text == "hello\n"  # type: ignore[union-attr]
@@ -98,13 +127,12 @@ def main() -> None:
         meeting.wait()
         return one(number)
 
-    with Executor(Registry.load(spec), engine=engine) as executor, ThreadPoolExecutor(threads) as pool:
+    with given.executor() as executor, ThreadPoolExecutor(threads) as pool:
         right = list(pool.map(first, range(threads)))
         # After two rounds an allocator usually needs no more memory.
         right += list(pool.map(one, range(2 * calls)))
         grown = growth(executor, lambda: right.extend(pool.map(one, range(calls))))
-    found = {"label": Owner.current().label(), "right": all(right), "calls": len(right)}
-    print(json.dumps(found | grown | {"after": final_resources()}))
+    report(grown, right=all(right), calls=len(right))
 
 
 if __name__ == "__main__":

@@ -51,25 +51,15 @@ class Soak:
     def many_calls(self) -> None:
         """Make a thousand concurrent calls twice, and a thousand in batches that are cancelled at random."""
         for name in self.names:
-            for row, work in (
-                ((name, MANY, ""), partial(seconds_for, name, 1000, 1000)),
-                ((name, CANCELLED, ""), partial(seconds_for, name, 1000, 12, "cancelled_calls.py")),
-            ):
-                if not self.records.of(row):
-                    self._do(row, work)
-                    self._report(row)
+            self._once((name, MANY, ""), partial(seconds_for, name, 1000, 1000))
+            self._once((name, CANCELLED, ""), partial(seconds_for, name, 1000, 12, "cancelled_calls.py"))
 
     def long_runs(self, calls: int) -> None:
         """Make many calls by three processes that are killed at random, and many that try to write after their end."""
         for name in self.names:
             count = calls if name in FAST else calls // 10
-            for row, work in (
-                ((name, KILLED, ""), partial(seconds_for, name, count, 4, "killed_calls.py", owners=3)),
-                ((name, LATE, ""), partial(seconds_for, name, count, 4, "late_calls.py")),
-            ):
-                if not self.records.of(row):
-                    self._do(row, work)
-                    self._report(row)
+            self._once((name, KILLED, ""), partial(seconds_for, name, count, 4, "killed_calls.py", owners=3))
+            self._once((name, LATE, ""), partial(seconds_for, name, count, 4, "late_calls.py"))
 
     def walk(self, times: int, death: Death) -> None:
         """Kill at every step this many times."""
@@ -95,6 +85,11 @@ class Soak:
                 say(f"{spent / 60:.1f} of {minutes:.0f} minutes at random")
                 for each, dead in rows:
                     self._report((each, RANDOM, dead))
+
+    def _once(self, row: Row, work: Callable[[], float]) -> None:
+        if not self.records.of(row):
+            self._do(row, work)
+            self._report(row)
 
     def _do(self, row: Row, measure: Callable[[], float]) -> Record:
         name, step, death = row

@@ -6,23 +6,18 @@ from configurations import CONFIGURATIONS
 from killing import lacks
 
 
+@pytest.mark.parametrize(
+    ("program", "calls", "threads", "owners"),
+    [
+        ("many_calls.py", 12, 12, 1),
+        ("cancelled_calls.py", 12, 6, 1),
+        ("killed_calls.py", 60, 4, 3),
+        ("late_calls.py", 60, 4, 3),
+    ],
+    ids=["concurrent", "cancelled", "killed", "late"],
+)
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_concurrent_calls_leak_nothing(name: str) -> None:
+def test_calls_leak_nothing(name: str, program: str, calls: int, threads: int, owners: int) -> None:
     if reason := lacks(name):
         pytest.skip(reason)
-    assert seconds_for(name, 12, 12) > 0
-
-
-@pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_cancelled_batches_leak_nothing(name: str) -> None:
-    if reason := lacks(name):
-        pytest.skip(reason)
-    assert seconds_for(name, 12, 6, "cancelled_calls.py") > 0
-
-
-@pytest.mark.parametrize("program", ["killed_calls.py", "late_calls.py"])
-@pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_killed_calls_and_late_writers_leak_nothing(name: str, program: str) -> None:
-    if reason := lacks(name):
-        pytest.skip(reason)
-    assert seconds_for(name, 60, 4, program, owners=3) > 0
+    assert seconds_for(name, calls, threads, program, owners) > 0

@@ -13,6 +13,7 @@ from scripted_tools import captured
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.config.secret_sources import LiteralSource, SecretStore
+from toolc.model.call import Confirm
 from toolc.model.events import Listener
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Exec, Plan
@@ -83,6 +84,8 @@ def ask_helper(
     tools: tuple[JsonObject, ...] = (SAY,),
     on_event: Listener | None = None,
     cancellation: Cancellation | None = None,
+    confirm: Confirm | None = None,
+    arguments: JsonObject | None = None,
     script: Callable[[Plan], Outcome] = echoing,
     timeout: float | None = None,
     engine: Engine | str | None = None,
@@ -90,7 +93,8 @@ def ask_helper(
 ) -> ToolResult:
     registry = registry_of(folder, agent_tool(model, agent, **keys), *tools)
     with executor_of(registry, engine, script, timeout) as executor:
-        return executor.run("helper", {"question": "why?"}, call_id="c", on_event=on_event, cancellation=cancellation)
+        given: JsonObject = {"question": "why?"} if arguments is None else arguments
+        return executor.run("helper", given, call_id="c", on_event=on_event, cancellation=cancellation, confirm=confirm)
 
 
 def converse(

@@ -1,11 +1,10 @@
 """A small base image for tests, and a program in place of mmdebstrap that creates it."""
 
-import io
 import os
-import tarfile
 from pathlib import Path
 
 import pytest
+from tar_files import packed_files
 
 from toolc.sandbox.host import store
 
@@ -23,13 +22,7 @@ cp "{folder}/layer.tar" "$last"
 
 def layer(**files: str) -> bytes:
     """Return a layer with these files, by path (a double underscore is a slash)."""
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w") as tar:
-        for name, text in files.items():
-            info = tarfile.TarInfo(name.replace("__", "/"))
-            info.size, info.mode = len(text), 0o644
-            tar.addfile(info, io.BytesIO(text.encode()))
-    return data.getvalue()
+    return packed_files({name.replace("__", "/"): text.encode() for name, text in files.items()})
 
 
 def fake_mmdebstrap(folder: Path, content: bytes, before: str = "") -> Path:

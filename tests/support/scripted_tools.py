@@ -1,8 +1,8 @@
 """Tools on the fake engine, whose calls have scripted outcomes."""
 
 import threading
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from toolc.model.call import ToolCall
@@ -75,6 +75,21 @@ def finding(*specs: ToolSpec) -> Find:
 
 def error_kind(result: ToolResult) -> str | None:
     return result.error.kind if result.error else None
+
+
+@contextmanager
+def cancelled_after(begun: threading.Event) -> Iterator[Cancellation]:
+    """Yield a cancellation that is cancelled once ``begun`` is set."""
+
+    def cancel() -> None:
+        begun.wait(60)
+        cancellation.cancel()
+
+    with Cancellation() as cancellation:
+        canceller = threading.Thread(target=cancel)
+        canceller.start()
+        yield cancellation
+        canceller.join()
 
 
 def execute(

@@ -13,13 +13,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from agent_tools import SAY, agent_tool, executor_of, registry_of
+from agent_tools import SAY, agent_tool, converse, executor_of, registry_of
 from scripted_model import OpenAISpeech, ScriptedModel
-from scripted_tools import error_kind
+from scripted_tools import cancelled_after, error_kind
 
 from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject
-from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.composed_backends import MODEL_APIS
 
 MODULE = MODEL_APIS["openai"][0]
@@ -102,15 +101,7 @@ def test_a_batch_ends_at_its_deadline_while_the_import_continues(slow: SlowImpor
 
 
 def test_a_cancelled_call_does_not_wait_for_the_import(slow: SlowImport, tmp_path: Path) -> None:
-    with ScriptedModel(speech=OpenAISpeech()) as model, Cancellation() as cancellation:
-        registry = registry_of(tmp_path, agent_tool(model), SAY)
-
-        def cancel() -> None:
-            slow.begun.wait(60)
-            cancellation.cancel()
-
-        threading.Thread(target=cancel).start()
-        with executor_of(registry) as executor:
-            result = executor.run("helper", {"question": "why?"}, cancellation=cancellation)
+    with cancelled_after(slow.begun) as cancellation:
+        result, _ = converse(tmp_path, cancellation=cancellation)
     assert not slow.released.is_set()
     assert error_kind(result) == "cancelled"

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_tools import error_kind
+from scripted_tools import cancelled_after, error_kind
 
 from toolc import (
     Allow,
     Audio,
-    Cancellation,
     Event,
     Executor,
     Image,
@@ -32,6 +31,7 @@ from toolc import (
 from toolc.functions.tool import FunctionTool
 from toolc.guest.flow_control import FREE_REPORTS
 from toolc.model.errors import RegistryError
+from toolc.model.events import Listener
 from toolc.model.registry import registry_from_json, tool_to_json
 from toolc.model.result import ToolFailure
 from toolc.model.spec.code_backends import ErrorKind
@@ -51,17 +51,16 @@ class Reading:
     unit: Unit
 
 
-def run(made: FunctionTool, **arguments: Any) -> ToolResult:
+def run(made: FunctionTool, on_event: Listener | None = None, **arguments: Any) -> ToolResult:
     registry = Registry()
     registry.add(made)
     with Executor(registry) as executor:
-        return executor.run(made.name, arguments, call_id="c1")
+        return executor.run(made.name, arguments, call_id="c1", on_event=on_event)
 
 
 def updates_of(made: FunctionTool, **arguments: Any) -> tuple[ToolResult, list[ToolUpdate]]:
-    registry, events = Registry(), list[Event]()
-    registry.add(made)
-    result = Executor(registry).run(made.name, arguments, on_event=events.append)
+    events = list[Event]()
+    result = run(made, events.append, **arguments)
     return result, [each for each in events if isinstance(each, ToolUpdate)]
 
 
@@ -229,21 +228,15 @@ def test_progress_is_reported_on_the_thread_of_the_call() -> None:
         ctx.progress(None, "there")
         return "done"
 
-    registry, events, threads = Registry(), list[Event](), set[int]()
-    registry.add(work)
-
-    def listen(event: Event) -> None:
-        events.append(event)
-        threads.add(threading.get_ident())
-
-    Executor(registry).run("work", {}, on_event=listen)
-    start, first, second, end = events
-    assert isinstance(start, ToolStart)
-    assert isinstance(first, ToolUpdate)
-    assert isinstance(second, ToolUpdate)
-    assert isinstance(end, ToolEnd)
-    assert [(each.percent, each.message) for each in (first, second)] == [(40, "nearly"), (None, "there")]
-    assert threads == {threading.get_ident()}
+    events = list[tuple[Event, int]]()
+    result = run(work, lambda event: events.append((event, threading.get_ident())))
+    made = (
+        ToolStart(name="work", call_id="c1"),
+        ToolUpdate(name="work", call_id="c1", percent=40, message="nearly"),
+        ToolUpdate(name="work", call_id="c1", message="there"),
+        ToolEnd(name="work", call_id="c1", result=result),
+    )
+    assert events == [(each, threading.get_ident()) for each in made]
 
 
 def test_reported_images_are_limited() -> None:
@@ -340,9 +333,8 @@ def test_a_function_can_see_that_its_call_ended() -> None:
         seen.set()
         return "too late"
 
-    registry, events = Registry(), list[Event]()
-    registry.add(stubborn)
-    result = Executor(registry).run("stubborn", {}, on_event=events.append)
+    events = list[Event]()
+    result = run(stubborn, events.append)
     assert error_kind(result) == "timeout"
     assert "still_running" in result.details
     assert seen.wait(60)
@@ -401,13 +393,7 @@ def test_a_call_can_be_cancelled() -> None:
 
     registry = Registry()
     registry.add(sit)
-    with Cancellation() as cancellation:
-
-        def cancel() -> None:
-            started.wait(60)
-            cancellation.cancel()
-
-        threading.Thread(target=cancel).start()
+    with cancelled_after(started) as cancellation:
         result = Executor(registry).run("sit", {}, cancellation=cancellation)
     assert result.error == ToolFailure("cancelled", "the call was cancelled before it finished")
 

@@ -1,10 +1,10 @@
 """Selecting the engine of a call."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
+from forked_child import in_child
 
 from toolc.model import names
 from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
@@ -72,18 +72,13 @@ def test_auto_selects_the_first_engine(engines: dict[str, Stub]) -> None:
     assert selection.select("auto", Profile()) == selection.EngineSelection(engines["docker"])
 
 
-def test_auto_skips_an_unavailable_engine(engines: dict[str, Stub]) -> None:
+def test_auto_skips_an_unavailable_or_unsuitable_engine(engines: dict[str, Stub]) -> None:
     engines["docker"].status = absent("no daemon was found", "Install one.")
-    assert selection.select("auto", Profile()) == selection.EngineSelection(
-        engines["oci"], ("docker: no daemon was found",)
-    )
-
-
-def test_auto_skips_an_unsuitable_engine(engines: dict[str, Stub]) -> None:
-    engines["docker"].reason = "the base image is not built"
-    assert selection.select("auto", Profile()) == selection.EngineSelection(
-        engines["oci"], ("docker: the base image is not built",)
-    )
+    expected = selection.EngineSelection(engines["oci"], ("docker: no daemon was found",))
+    assert selection.select("auto", Profile()) == expected
+    engines["docker"].status, engines["docker"].reason = WORKS, "the base image is not built"
+    expected = selection.EngineSelection(engines["oci"], ("docker: the base image is not built",))
+    assert selection.select("auto", Profile()) == expected
 
 
 def test_a_named_engine_is_never_replaced(engines: dict[str, Stub]) -> None:
@@ -107,10 +102,7 @@ def test_the_message_if_no_engine_is_suitable(engines: dict[str, Stub]) -> None:
 
 def test_a_forked_child_loads_new_engines() -> None:
     ours = selection.load("oci")
-    child = os.fork()
-    if child == 0:
-        os._exit(1 if selection.load("oci") is ours else 0)
-    assert os.waitpid(child, 0)[1] == 0
+    assert in_child(lambda: selection.load("oci") is not ours)
     assert selection.load("oci") is ours
 
 

@@ -8,6 +8,7 @@ import json
 import socket
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from agent_tools import KEY, SAY, agent_details, agent_tool, ask_helper, converse, echoing, executor_of, registry_of
@@ -247,10 +248,8 @@ def test_a_denied_tool_is_not_offered_and_a_call_gets_an_error(speech: Speech, t
 def test_the_arguments_are_the_users_message_to_the_model(
     parameters: JsonObject, arguments: JsonObject, message: str, tmp_path: Path
 ) -> None:
-    with ScriptedModel(script=[OPENAI.text("ok")]) as model:
-        registry = registry_of(tmp_path, agent_tool(model, {"tools": []}, parameters=parameters))
-        with executor_of(registry) as executor:
-            executor.run("helper", arguments)
+    given: dict[str, Any] = {"agent": {"tools": []}, "tools": (), "parameters": parameters, "arguments": arguments}
+    _, model = converse(tmp_path, OPENAI.text("ok"), **given)
     assert messages(model.requests[0])[-1] == question(message)
     assert "tools" not in model.requests[0]
 
@@ -484,10 +483,7 @@ def test_a_tool_with_confirm_is_confirmed_for_each_call(tmp_path: Path) -> None:
         return Allow() if len(confirmed) == 1 else Deny("not twice")
 
     script = [OPENAI.calls(saying("one")), OPENAI.calls(saying("two")), OPENAI.text("ok")]
-    with ScriptedModel(script=[*script]) as model:
-        registry = registry_of(tmp_path, agent_tool(model), SAY | {"confirm": True})
-        with executor_of(registry) as executor:
-            executor.run("helper", {"question": "why?"}, call_id="c", confirm=confirm)
+    _, model = converse(tmp_path, *script, tools=(SAY | {"confirm": True},), confirm=confirm)
     assert confirmed == [("c.1.1", {"words": "one"}), ("c.2.1", {"words": "two"})]
     assert OPENAI.results(model.requests[1]) == [("id_1", "one")]
     assert "not twice" in OPENAI.results(model.requests[2])[0][1]
@@ -501,10 +497,7 @@ def test_confirmations_are_sequential_and_on_the_thread_of_the_call(tmp_path: Pa
         return Allow()
 
     calls = OPENAI.calls(saying("one"), saying("two"), saying("three"))
-    with ScriptedModel(script=[calls, OPENAI.text("ok")]) as model:
-        registry = registry_of(tmp_path, agent_tool(model), SAY | {"confirm": True})
-        with executor_of(registry) as executor:
-            executor.run("helper", {"question": "why?"}, confirm=confirm)
+    converse(tmp_path, calls, OPENAI.text("ok"), tools=(SAY | {"confirm": True},), confirm=confirm)
     assert threads == [threading.current_thread().name] * 3
 
 

@@ -13,7 +13,7 @@ import pytest
 from agent_tools import KEY, SAY, agent_details, agent_tool, ask_helper, converse, executor_of, registry_of
 from scripted_model import SPEECHES, Answer, OpenAISpeech, ScriptedModel, Speech
 from scripted_server import Request, certificate, json_reply, reply
-from scripted_tools import error_kind
+from scripted_tools import cancelled_after, error_kind
 
 from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.errors import MissingExtraError, UsageError
@@ -214,16 +214,8 @@ def stalling(started: threading.Event, beginning: bytes) -> Callable[[Request, s
 @pytest.mark.parametrize("beginning", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"], ids=["nothing", "half"])
 def test_a_request_in_flight_ends_with_the_call(speech: Speech, beginning: bytes, tmp_path: Path) -> None:
     started = threading.Event()
-    with ScriptedModel(speech=speech, script=[stalling(started, beginning)]) as model, Cancellation() as cancellation:
-
-        def cancel() -> None:
-            started.wait(60)
-            cancellation.cancel()
-
-        canceller = threading.Thread(target=cancel)
-        canceller.start()
-        result = ask_helper(model, tmp_path, cancellation=cancellation)
-        canceller.join()
+    with cancelled_after(started) as cancellation:
+        result, _ = converse(tmp_path, stalling(started, beginning), speech=speech, cancellation=cancellation)
     assert result.error == ToolFailure("cancelled", "the call was cancelled before it finished")
     assert agent_details(result)["turns"] == 0
 

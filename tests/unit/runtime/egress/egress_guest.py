@@ -1,12 +1,16 @@
 """A guest that sends single frames to a broker, and servers that it can reach."""
 
+import contextlib
 import json
 import select
 import socket
-from collections.abc import Callable
+import ssl
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import monotonic
 from typing import Self
+
+from tcp_server import tcp
 
 from toolc.guest import frames
 from toolc.guest.frames import FrameReader, encode
@@ -98,6 +102,17 @@ class ScriptedGuest:
         self.broker.close()
 
 
+def openssl_hello(name: str | None) -> bytes:
+    """Return the first message of a TLS client that wants the server ``name``."""
+    context = ssl.create_default_context()
+    context.check_hostname = name is not None
+    outgoing = ssl.MemoryBIO()
+    tls = context.wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname=name)
+    with contextlib.suppress(ssl.SSLWantReadError):
+        tls.do_handshake()
+    return outgoing.read()
+
+
 def echo(connection: socket.socket) -> None:
     while data := connection.recv(65536):
         connection.sendall(data)
@@ -106,6 +121,13 @@ def echo(connection: socket.socket) -> None:
 def flood(connection: socket.socket) -> None:
     while True:
         connection.sendall(bytes(65536))
+
+
+@contextlib.contextmanager
+def connected(serve: Callable[[socket.socket], None]) -> Iterator[tuple[ScriptedGuest, int]]:
+    """Yield a guest and the stream of a connection that it has requested to a server that may be reached."""
+    with tcp(serve) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
+        yield guest, guest.open("127.0.0.1", port)
 
 
 def requests_to(port: int, head: bytes) -> RequestHandler:

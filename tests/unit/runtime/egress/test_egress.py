@@ -1,12 +1,11 @@
 import json
 import select
 import socket
-import ssl
 import threading
 import tracemalloc
 
 import pytest
-from egress_guest import ScriptedGuest, echo, flood, requests_to
+from egress_guest import ScriptedGuest, connected, echo, flood, openssl_hello, requests_to
 from tcp_server import tcp
 
 from toolc.guest import frames
@@ -151,17 +150,17 @@ def test_tls_must_name_the_requested_server(monkeypatch: pytest.MonkeyPatch) -> 
         ScriptedGuest(f"api.example.com:{port}", f"127.0.0.1:{port}") as guest,
     ):
         refused = guest.connect("api.example.com", port)
-        guest.send(frames.DATA, refused, _client_hello("evil.example.com"))
+        guest.send(frames.DATA, refused, openssl_hello("evil.example.com"))
         assert guest.closed(refused) == {
             "reason": "the client's TLS names evil.example.com, but the connection is to api.example.com",
             "kind": "denied",
         }
         # The server name is not checked for an address.
         literal = guest.open("127.0.0.1", port)
-        guest.send(frames.DATA, literal, _client_hello("evil.example.com"))
+        guest.send(frames.DATA, literal, openssl_hello("evil.example.com"))
         guest.until(lambda: frames.END in guest.kinds(literal))
         passed = guest.open("api.example.com", port)
-        guest.send(frames.DATA, passed, _client_hello("api.example.com"))
+        guest.send(frames.DATA, passed, openssl_hello("api.example.com"))
         guest.until(lambda: frames.END in guest.kinds(passed))
         denied, *_ = guest.broker.attempts()
     assert [b"evil" in each for each in received] == [True, False]
@@ -176,19 +175,9 @@ def test_tls_need_not_name_localhost() -> None:
         ScriptedGuest(f"localhost:{port}") as guest,
     ):
         stream = guest.connect("localhost", port)
-        guest.send(frames.DATA, stream, hello := _client_hello(None))
+        guest.send(frames.DATA, stream, hello := openssl_hello(None))
         guest.until(lambda: bool(received))
     assert received == [hello]
-
-
-def _client_hello(name: str | None) -> bytes:
-    outgoing = ssl.MemoryBIO()
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    tls = context.wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname=name)
-    with pytest.raises(ssl.SSLWantReadError):
-        tls.do_handshake()
-    return outgoing.read()
 
 
 def test_a_stream_cannot_starve_another() -> None:
@@ -207,11 +196,10 @@ def test_data_for_a_slow_server_is_limited_to_the_window() -> None:
     def read_byte(connection: socket.socket) -> None:
         connection.recv(1)
 
-    with tcp(read_byte) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
-        stream = guest.open("127.0.0.1", port)
-        with pytest.raises(ProtocolError, match="more data on a connection than its window allows"):  # noqa: PT012
-            for _ in range(1000):
-                guest.send(frames.DATA, stream, bytes(frames.MAX_PAYLOAD))
+    window = "more data on a connection than its window allows"
+    with connected(read_byte) as (guest, stream), pytest.raises(ProtocolError, match=window):  # noqa: PT012
+        for _ in range(1000):
+            guest.send(frames.DATA, stream, bytes(frames.MAX_PAYLOAD))
 
 
 def test_data_for_a_slow_guest_is_limited() -> None:
@@ -241,8 +229,7 @@ def test_an_abandoned_upload_ends_with_a_reset() -> None:
         except ConnectionResetError:
             ends.append("reset")
 
-    with tcp(receive) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
-        cut = guest.open("127.0.0.1", port)
+    with connected(receive) as (guest, cut):
         guest.send(frames.DATA, cut, b"half of")
         guest.until(begun.is_set)
         guest.send(frames.CLOSE, cut, b"{}")
@@ -255,8 +242,7 @@ def test_a_reset_by_the_server_is_reported() -> None:
         connection.recv(1)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
 
-    with tcp(reset) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
-        stream = guest.open("127.0.0.1", port)
+    with connected(reset) as (guest, stream):
         guest.send(frames.DATA, stream, b"x")
         assert guest.closed(stream) == {
             "reason": "the connection to 127.0.0.1 failed: Connection reset by peer",
@@ -277,8 +263,6 @@ FORGED = {
     "invalid JSON": [(frames.OPEN, 16, b"\xff")],
     "JSON that is not an object": [(frames.OPEN, 16, b"[]")],
     "a host that is a number": [(frames.OPEN, 16, b'{"host": 1, "port": 1}')],
-    "a port that is a string": [(frames.OPEN, 16, b'{"host": "x", "port": "1"}')],
-    "a port that is true": [(frames.OPEN, 16, b'{"host": "x", "port": true}')],
     "deep JSON": [(frames.OPEN, 16, b"[" * 60_000)],
     "a request": [(frames.REQUEST, 16, b"{}")],
 }
@@ -292,27 +276,21 @@ def test_forged_frames_end_the_call(forged: list[tuple[int, int, bytes]]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("kind", "payload"),
+    ("kind", "payload", "is_ended"),
     [
-        *((frames.WINDOW, payload) for payload in (b"-1", b"0", b"1e3", b"", b"99999999999")),
-        (frames.WINDOW, b"%d" % (frames.WINDOW_BYTES - frames.FIRST_WINDOW + 1)),
-        (frames.DATA, b""),
+        *((frames.WINDOW, payload, False) for payload in (b"-1", b"0", b"1e3", b"", b"99999999999")),
+        (frames.WINDOW, b"%d" % (frames.WINDOW_BYTES - frames.FIRST_WINDOW + 1), False),
+        (frames.DATA, b"", False),
+        (frames.DATA, b"x", True),
+        (frames.END, b"", True),
     ],
 )
-def test_an_invalid_frame_on_an_open_connection_ends_the_call(kind: int, payload: bytes) -> None:
-    with tcp(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
-        stream = guest.open("127.0.0.1", port)
+def test_an_invalid_frame_on_an_open_connection_ends_the_call(kind: int, payload: bytes, is_ended: bool) -> None:
+    with connected(echo) as (guest, stream):
+        if is_ended:
+            guest.send(frames.END, stream)
         with pytest.raises(ProtocolError):
             guest.send(kind, stream, payload)
-
-
-@pytest.mark.parametrize("again", [frames.DATA, frames.END])
-def test_frames_after_an_end_are_invalid(again: int) -> None:
-    with tcp(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
-        stream = guest.open("127.0.0.1", port)
-        guest.send(frames.END, stream)
-        with pytest.raises(ProtocolError):
-            guest.send(again, stream, b"x" if again == frames.DATA else b"")
 
 
 def test_the_number_of_half_open_connections_is_limited() -> None:
@@ -359,8 +337,7 @@ def test_the_number_of_connections_of_a_call_is_limited(monkeypatch: pytest.Monk
 
 def test_the_amount_of_data_of_a_call_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker, "MAX_BYTES", 100_000)
-    with tcp(flood) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
-        stream = guest.open("127.0.0.1", port)
+    with connected(flood) as (guest, stream):
         guest.until(lambda: len(guest.data(stream)) == frames.FIRST_WINDOW)
         guest.send(frames.WINDOW, stream, b"60000")
         assert guest.closed(stream) == {"reason": "a call can send and receive at most 100000 bytes", "kind": "denied"}
@@ -417,8 +394,7 @@ def test_data_is_delivered_after_the_guest_has_closed() -> None:
         connection.shutdown(socket.SHUT_WR)
         received.append(sum(len(data) for data in iter(lambda: connection.recv(1000), b"")))
 
-    with tcp(slow) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
-        stream = guest.open("127.0.0.1", port)
+    with connected(slow) as (guest, stream):
         guest.send(frames.DATA, stream, bytes(60_000))
         guest.send(frames.END, stream)
         guest.until(lambda: frames.END in guest.kinds(stream))

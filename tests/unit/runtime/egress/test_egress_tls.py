@@ -4,6 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from egress_guest import openssl_hello
 from hypothesis import given
 from hypothesis import strategies as st
 from scripted_server import certificate
@@ -13,16 +14,6 @@ from toolc.runtime.egress.tls_sni import MAX_BYTES, ClientHelloFilter
 from toolc.runtime.egress.transport import RefusedError
 
 HOST = "api.example.com"
-
-
-def openssl_hello(name: str | None) -> bytes:
-    context = ssl.create_default_context()
-    context.check_hostname = name is not None
-    outgoing = ssl.MemoryBIO()
-    tls = context.wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname=name)
-    with pytest.raises(ssl.SSLWantReadError):
-        tls.do_handshake()
-    return outgoing.read()
 
 
 def vector(size: int, body: bytes) -> bytes:

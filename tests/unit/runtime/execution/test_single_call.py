@@ -1,4 +1,5 @@
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -66,11 +67,8 @@ class TestDenied:
 
     def test_a_deny_list_can_be_changed_from_many_threads(self) -> None:
         denials = DenyList()
-        threads = [threading.Thread(target=denials.deny, args=([f"t{n}"], [])) for n in range(50)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(50) as pool:
+            list(pool.map(lambda n: denials.deny([f"t{n}"], []), range(50)))
         assert all(denials.reason(tool(f"t{n}")) for n in range(50))
 
 

@@ -41,42 +41,38 @@ def test_an_unsupported_feature_is_named() -> None:
     assert unsupported_features(HTTP_SESSION) == f"tool 'ls': {reason}"
 
 
-def test_all_other_features_are_supported() -> None:
-    assert unsupported_features(TOOL) is None
-    assert unsupported_features(replace(TOOL, retry=Retry(), confirm=True)) is None
-    assert (
-        unsupported_features(replace(TOOL, result=ResultSpec(select="a", template="b", files=(Template(("a",)),))))
-        is None
-    )
-    assert unsupported_features(in_sandbox(SandboxSpec(workspace="rw", image="debian:bookworm"))) is None
-    public = Destination(kind="public", host="", port=443)
-    assert unsupported_features(in_sandbox(SandboxSpec(network=NetworkSpec(allow=(public,))))) is None
-    assert (
-        unsupported_features(
-            in_sandbox(SandboxSpec(build=Build(folder="a", files=(File(path="a/Dockerfile", text=""),))))
-        )
-        is None
-    )
-    secret = SecretSpec(name="A", hosts=("example.com",))
-    assert unsupported_features(in_sandbox(SandboxSpec(secrets=(secret, SecretSpec(name="B", expose="env"))))) is None
-    assert unsupported_features(replace(TOOL, result_schema=Schema({}))) is None
-    assert unsupported_features(replace(TOOL, result=ResultSpec(files=(Template(("a",)),)))) is None
-    assert unsupported_features(replace(TOOL, backend=HTTP, result=ResultSpec(select="a", template="b"))) is None
-    packages = PythonBackend(entry="a.py", function="a", files=(), requirements=("a==1",))
-    assert unsupported_features(replace(TOOL, backend=packages)) is None
-    assert unsupported_features(in_sandbox(SandboxSpec(lifetime="session"))) is None
-    variable = SecretEnvVar(name="A", value=Template(()))
-    plugin = PluginBackend(command=("x",))
-    assert unsupported_features(replace(TOOL, backend=plugin, sandbox=SandboxSpec(secret_env=(variable,)))) is None
-    assert unsupported_features(in_sandbox(SandboxSpec(workspace="transaction", transaction=TransactionSpec()))) is None
+PUBLIC = NetworkSpec(allow=(Destination(kind="public", host="", port=443),))
+SECRETS = (SecretSpec(name="A", hosts=("example.com",)), SecretSpec(name="B", expose="env"))
+VARIABLE = SandboxSpec(secret_env=(SecretEnvVar(name="A", value=Template(())),))
+PACKAGES = PythonBackend(entry="a.py", function="a", files=(), requirements=("a==1",))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        TOOL,
+        replace(TOOL, retry=Retry(), confirm=True),
+        replace(TOOL, result=ResultSpec(select="a", template="b", files=(Template(("a",)),))),
+        replace(TOOL, result_schema=Schema({})),
+        replace(TOOL, backend=HTTP, result=ResultSpec(select="a", template="b")),
+        replace(TOOL, backend=PACKAGES),
+        replace(TOOL, backend=PluginBackend(command=("x",)), sandbox=VARIABLE),
+        in_sandbox(SandboxSpec(workspace="rw", image="debian:bookworm")),
+        in_sandbox(SandboxSpec(network=PUBLIC)),
+        in_sandbox(SandboxSpec(build=Build(folder="a", files=(File(path="a/Dockerfile", text=""),)))),
+        in_sandbox(SandboxSpec(secrets=SECRETS)),
+        in_sandbox(SandboxSpec(lifetime="session")),
+        in_sandbox(SandboxSpec(workspace="transaction", transaction=TransactionSpec())),
+    ],
+)
+def test_all_other_features_are_supported(spec: ToolSpec) -> None:
+    assert unsupported_features(spec) is None
 
 
 def test_a_call_is_refused_before_an_engine_is_chosen() -> None:
-    tool = replace(TOOL, backend=HTTP, sandbox=SandboxSpec(lifetime="session"))
-
     def select_engine(_: object) -> object:
         raise AssertionError("nothing may start")
 
     options = CallOptions(select_engine=select_engine)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="does not run it yet"):
-        execute(registered(tool), ToolCall(name="ls", arguments={}, call_id="c"), options)
+        execute(registered(HTTP_SESSION), ToolCall(name="ls", arguments={}, call_id="c"), options)

@@ -6,13 +6,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 from fake_tools import registry, tool
+from forked_child import in_child
 
 from toolc.client.executor import Executor
 from toolc.config.user_config import Configuration
@@ -93,13 +95,20 @@ class AheadEngine(FakeEngine):
         self.closings += 1
 
 
-@pytest.fixture
-def engine() -> Iterator[AheadEngine]:
-    made = AheadEngine()
+Made = TypeVar("Made", bound=AheadEngine)
+
+
+def ended(made: Made) -> Iterator[Made]:
+    """Yield an engine, and then check that nothing of it is left."""
     yield made
     keeper.KEEPER.close()
     assert [each.name for each in threading.enumerate() if each.name == "toolc pool"] == []
     assert all(each.fileno() == -1 for each in made.sandboxes), "a sandbox was not closed"
+
+
+@pytest.fixture
+def engine() -> Iterator[AheadEngine]:
+    yield from ended(AheadEngine())
 
 
 def opened(
@@ -138,6 +147,34 @@ def until_waiting(executor: Executor, number: int = 1) -> None:
     until(lambda: counts(executor) == (number, 0))
 
 
+@contextmanager
+def warmed(engine: AheadEngine, name: str = "word", pool: Pool | None = None, **options: Any) -> Iterator[Executor]:
+    """Open an executor that has made a call of the tool, and for which one sandbox waits."""
+    with opened(engine, pool, **options) as executor:
+        assert not was_leased(executor.run(name, {}))
+        until_waiting(executor)
+        yield executor
+
+
+@contextmanager
+def starting(engine: AheadEngine, executor: Executor) -> Iterator[None]:
+    """Make a first call. The sandbox for the next one is being started until the end of the block."""
+    with held(engine):
+        executor.run("word", {})
+        until(lambda: counts(executor) == (0, 1))
+        yield
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def leave_process(executor: Executor, name: str = "reader") -> None:
+    """Make a call that fails because one of its processes has not ended."""
+    with pytest.raises(InfrastructureError, match="was killed but has not ended"):
+        executor.run(name, {})
+
+
 def was_leased(result: ToolResult) -> bool:
     measured = result.details["timing_ms"]
     assert isinstance(measured, dict)
@@ -172,18 +209,14 @@ def test_no_sandbox_serves_two_calls(engine: AheadEngine) -> None:
 
 
 def test_tools_with_equal_sandboxes_share_them(engine: AheadEngine) -> None:
-    with opened(engine) as executor:
-        executor.run("word", {})
-        until_waiting(executor)
+    with warmed(engine) as executor:
         assert was_leased(executor.run("other", {}))
 
 
 def test_a_sandbox_of_another_profile_is_not_used(engine: AheadEngine, tmp_path: Path) -> None:
     folder = tmp_path / "a"
     folder.mkdir()
-    with opened(engine, workspace=folder) as executor, opened(engine, workspace=folder) as another:
-        executor.run("word", {})
-        until_waiting(executor)
+    with warmed(engine, workspace=folder) as executor, opened(engine, workspace=folder) as another:
         assert not was_leased(executor.run("reader", {}))
         until_waiting(executor, 2)
         assert not was_leased(another.run("reader", {}))
@@ -215,10 +248,7 @@ class LateEngine(AheadEngine):
 
 @pytest.fixture
 def late_engine() -> Iterator[LateEngine]:
-    made = LateEngine()
-    yield made
-    keeper.KEEPER.close()
-    assert all(each.fileno() == -1 for each in made.sandboxes), "a sandbox was not closed"
+    yield from ended(LateEngine())
 
 
 def replaced(folder: Path, owner: int | None = None) -> None:
@@ -232,9 +262,7 @@ def replaced(folder: Path, owner: int | None = None) -> None:
 def test_a_sandbox_without_a_workspace_gets_that_of_its_call(late_engine: LateEngine, tmp_path: Path) -> None:
     folder = tmp_path / "workspace"
     folder.mkdir()
-    with opened(late_engine, workspace=folder) as executor:
-        assert not was_leased(executor.run("reader", {}))
-        until_waiting(executor)
+    with warmed(late_engine, "reader", workspace=folder) as executor:
         sources = [each.workspace.source for each in late_engine.profiles if each.workspace]
         assert sources == [str(folder), ""]
         replaced(folder)
@@ -251,9 +279,7 @@ def test_a_sandbox_without_a_workspace_gets_that_of_its_call(late_engine: LateEn
 
 
 def test_a_sandbox_whose_workspace_cannot_be_mounted_is_replaced(late_engine: LateEngine, tmp_path: Path) -> None:
-    with opened(late_engine, workspace=tmp_path) as executor:
-        executor.run("reader", {})
-        until_waiting(executor)
+    with warmed(late_engine, "reader", workspace=tmp_path) as executor:
         late_engine.mount_failure = "move_mount: Invalid argument"
         assert not was_leased(executor.run("reader", {}))
         until(lambda: late_engine.sandboxes[1].fileno() == -1)
@@ -263,9 +289,7 @@ def test_a_sandbox_whose_workspace_cannot_be_mounted_is_replaced(late_engine: La
 def test_a_sandbox_with_another_folder_than_the_call_is_replaced(
     late_engine: LateEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(late_engine, workspace=tmp_path) as executor:
-        executor.run("reader", {})
-        until_waiting(executor)
+    with warmed(late_engine, "reader", workspace=tmp_path) as executor:
         monkeypatch.setattr(LateEngine, "mount_workspace", lambda *_: None)
         assert not was_leased(executor.run("reader", {}))
 
@@ -278,9 +302,7 @@ def test_a_view_of_a_workspace_is_not_started_ahead(engine: AheadEngine, tmp_pat
 
 
 def test_nothing_is_started_ahead_in_an_engine_that_was_closed_first(engine: AheadEngine) -> None:
-    with opened(engine) as executor:
-        executor.run("word", {})
-        until_waiting(executor)
+    with warmed(engine) as executor:
         engine.close()
         engine.sandboxes[-1].close()
         until(lambda: counts(executor) == (0, 0))
@@ -294,9 +316,7 @@ def test_a_sandbox_that_ended_while_it_waited_is_replaced_and_not_used(
     engine: AheadEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(entry, "RETRY_SECONDS", (0.02, 0.1))
-    with opened(engine) as executor:
-        executor.run("word", {})
-        until_waiting(executor)
+    with warmed(engine) as executor:
         engine.sandboxes[1]._guest._wire.shutdown(socket.SHUT_RDWR)
         until(lambda: len(engine.sandboxes) == 3)
         until_waiting(executor)
@@ -306,9 +326,7 @@ def test_a_sandbox_that_ended_while_it_waited_is_replaced_and_not_used(
 
 @pytest.mark.parametrize("cause", ["dead", "replaced", "slept", "set back"])
 def test_an_unusable_sandbox_is_never_leased(engine: AheadEngine, cause: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with opened(engine) as executor:
-        executor.run("word", {})
-        until_waiting(executor)
+    with warmed(engine) as executor:
         match cause:
             case "dead":
                 # It still has an open stream, but does not answer.
@@ -326,9 +344,7 @@ def test_an_unusable_sandbox_is_never_leased(engine: AheadEngine, cause: str, mo
 
 
 def test_unused_sandboxes_are_stopped(engine: AheadEngine) -> None:
-    with opened(engine, Pool(idle=0.2)) as executor:
-        executor.run("word", {})
-        until_waiting(executor)
+    with warmed(engine, pool=Pool(idle=0.2)) as executor:
         until(lambda: counts(executor) == (0, 0))
         until(lambda: engine.sandboxes[1].fileno() == -1)
         assert not was_leased(executor.run("word", {}))
@@ -371,9 +387,7 @@ def test_ceilings_hold_for_the_whole_process(engine: AheadEngine) -> None:
 
 def test_a_call_waits_for_a_sandbox_that_is_being_started(engine: AheadEngine) -> None:
     with opened(engine) as executor, ThreadPoolExecutor(1) as threads:
-        with held(engine):
-            executor.run("word", {})
-            until(lambda: counts(executor) == (0, 1))
+        with starting(engine, executor):
             call = threads.submit(executor.run, "word", {}, call_id="b")
             time.sleep(0.02)
             assert not call.done()
@@ -382,9 +396,7 @@ def test_a_call_waits_for_a_sandbox_that_is_being_started(engine: AheadEngine) -
 
 def test_a_cancelled_call_does_not_wait_for_a_sandbox_that_is_being_started(engine: AheadEngine) -> None:
     with opened(engine) as executor, ThreadPoolExecutor(1) as threads, Cancellation() as cancellation:
-        with held(engine):
-            executor.run("word", {})
-            until(lambda: counts(executor) == (0, 1))
+        with starting(engine, executor):
             call = threads.submit(executor.run, "word", {}, call_id="b", cancellation=cancellation)
             time.sleep(0.02)
             cancellation.cancel()
@@ -397,9 +409,7 @@ def test_a_cancelled_call_does_not_wait_for_a_sandbox_that_is_being_started(engi
 def test_a_failed_start_does_not_fail_the_call_that_waits_for_it(engine: AheadEngine) -> None:
     engine.failures = 1
     with opened(engine) as executor, ThreadPoolExecutor(1) as threads:
-        with held(engine):
-            executor.run("word", {})
-            until(lambda: counts(executor) == (0, 1))
+        with starting(engine, executor):
             call = threads.submit(executor.run, "word", {}, call_id="b")
             time.sleep(0.02)
         assert not call.result().is_error
@@ -421,14 +431,11 @@ def test_sandboxes_that_end_while_they_wait_are_replaced_ever_more_rarely(
     engine: AheadEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(entry, "RETRY_SECONDS", (0.02, 0.1))
-    with opened(engine) as executor:
-        executor.run("word", {})
-        until_waiting(executor)
+    with warmed(engine) as executor:
         begun = time.monotonic()
         for number in (1, 2, 3):
             engine.sandboxes[number]._guest._wire.shutdown(socket.SHUT_RDWR)
-            while len(engine.sandboxes) < number + 2:
-                time.sleep(0.001)
+            until(lambda number=number: len(engine.sandboxes) == number + 2)  # type: ignore[misc]
             until_waiting(executor)
         assert time.monotonic() - begun >= 0.02 + 0.04 + 0.08
 
@@ -464,17 +471,13 @@ def test_an_executor_can_be_used_again_after_close(engine: AheadEngine) -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_child_has_no_sandboxes_and_leaves_those_of_its_parent_alone(engine: AheadEngine) -> None:
-    with opened(engine) as executor:
-        executor.run("word", {})
-        until_waiting(executor)
-        child = os.fork()
-        if child == 0:
-            with suppress(BaseException):
-                assert counts(executor) == (0, 0)
-                executor.close()
-                os._exit(0)
-            os._exit(1)
-        assert os.waitpid(child, 0)[1] == 0
+    with warmed(engine) as executor:
+
+        def has_none() -> bool:
+            with executor:
+                return counts(executor) == (0, 0)
+
+        assert in_child(has_none)
         assert was_leased(executor.run("word", {}))
 
 
@@ -535,8 +538,7 @@ def leaves_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_workspace_is_busy_until_the_last_process_of_a_call_has_ended(engine: AheadEngine, tmp_path: Path) -> None:
     with opened(engine, workspace=tmp_path) as executor, opened(engine, workspace=tmp_path) as another:
         engine.may_close.clear()
-        with pytest.raises(InfrastructureError, match="was killed but has not ended"):
-            executor.run("reader", {})
+        leave_process(executor)
         assert engine.sandboxes[0].fileno() >= 0
         for each in (executor, another):
             with pytest.raises(InfrastructureError, match=r"is busy.*still being removed"):
@@ -545,11 +547,9 @@ def test_a_workspace_is_busy_until_the_last_process_of_a_call_has_ended(engine: 
         engine.may_close.set()
         until(lambda: engine.sandboxes[0].fileno() == -1)
         until(lambda: not busy._MARKS.removals)
-        with pytest.raises(InfrastructureError, match="was killed but has not ended"):
-            another.run("reader", {})
+        leave_process(another)
         # Only a workspace can be busy.
-        with pytest.raises(InfrastructureError, match="was killed but has not ended"):
-            executor.run("word", {})
+        leave_process(executor, "word")
     assert busy._MARKS.removals == []
 
 
@@ -560,8 +560,7 @@ def test_folders_above_and_below_a_busy_workspace_are_busy_too(engine: AheadEngi
         each.mkdir()
     with opened(engine, workspace=folders[1]) as executor:
         engine.may_close.clear()
-        with pytest.raises(InfrastructureError, match="was killed but has not ended"):
-            executor.run("reader", {})
+        leave_process(executor)
         for each in folders[:3]:
             with pytest.raises(InfrastructureError, match=f"the workspace {each} is busy"):
                 busy.require_free(mount(each, "ro"))
@@ -575,17 +574,8 @@ def test_no_workspace_is_busy_in_a_forked_child(engine: AheadEngine, tmp_path: P
     """The child has no thread that could end the removal."""
     with opened(engine, workspace=tmp_path) as executor:
         engine.may_close.clear()
-        with pytest.raises(InfrastructureError, match="was killed but has not ended"):
-            executor.run("reader", {})
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                busy.require_free(mount(tmp_path, "ro"))
-                status = 0
-            finally:
-                os._exit(status)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        leave_process(executor)
+        assert in_child(lambda: busy.require_free(mount(tmp_path, "ro")) is None)  # type: ignore[func-returns-value]
         engine.may_close.set()
 
 
@@ -595,27 +585,22 @@ def test_a_removal_that_failed_is_tried_again_by_the_next_call(
 ) -> None:
     with opened(engine, workspace=tmp_path) as executor:
         engine.may_close.clear()
-        with pytest.raises(InfrastructureError, match="was killed but has not ended"):
-            executor.run("reader", {})
+        leave_process(executor)
         engine.sandboxes[0].failure = InfrastructureError("they hang in the kernel")
         engine.may_close.set()
         until(lambda: caplog.messages)
         with pytest.raises(InfrastructureError, match=r"is busy.*they hang in the kernel"):
             executor.run("reader", {})
         engine.sandboxes[0].failure = None
-        with pytest.raises(InfrastructureError, match="was killed but has not ended"):
-            executor.run("reader", {})
+        leave_process(executor)
         assert len(engine.sandboxes) >= 2
     assert caplog.messages == ["they hang in the kernel"]
 
 
 @pytest.mark.usefixtures("leaves_a_process")
 def test_a_transaction_with_a_process_that_is_left_commits_nothing(engine: AheadEngine, tmp_path: Path) -> None:
-    with (
-        opened(engine, workspace=tmp_path) as executor,
-        pytest.raises(InfrastructureError, match="was killed but has not ended"),
-    ):
-        executor.run("change", {})
+    with opened(engine, workspace=tmp_path) as executor:
+        leave_process(executor, "change")
     assert engine.sandboxes[0].fileno() == -1
     assert busy._MARKS.removals == []
 
@@ -657,12 +642,7 @@ def test_an_executor_that_is_closed_after_its_call_starts_no_other_sandbox(
 
 
 def test_an_interrupted_lease_leaves_no_sandbox(engine: AheadEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with opened(engine) as executor:
-        executor.run("word", {})
-        until_waiting(executor)
+    with warmed(engine) as executor:
         with monkeypatch.context() as patch:
             patch.setattr(PoolSandbox, "confirm", interrupt)
             with pytest.raises(KeyboardInterrupt):
@@ -676,13 +656,8 @@ def test_an_interrupted_lease_leaves_no_sandbox(engine: AheadEngine, monkeypatch
 def test_an_interrupted_wait_gives_its_sandbox_to_the_next_call(
     engine: AheadEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
     with opened(engine) as executor:
-        with held(engine):
-            executor.run("word", {})
-            until(lambda: counts(executor) == (0, 1))
+        with starting(engine, executor):
             with monkeypatch.context() as patch:
                 patch.setattr(entry.Claim, "wait", interrupt)
                 with pytest.raises(KeyboardInterrupt):

@@ -3,11 +3,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from scripted_tools import captured, execute
+from scripted_tools import cancelled_after, captured, execute
 
 from toolc.model.call import ToolCall
 from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError
@@ -247,16 +248,8 @@ def test_a_timeout_lowers_the_limit_of_the_spec_only() -> None:
 
 def test_a_cancelled_call_is_an_error_and_its_sandbox_is_closed() -> None:
     engine = StuckEngine()
-    with Cancellation() as cancellation:
-
-        def cancel() -> None:
-            engine.running.wait(60)
-            cancellation.cancel()
-
-        canceller = threading.Thread(target=cancel)
-        canceller.start()
+    with cancelled_after(engine.running) as cancellation:
         result = run(engine, cancellation=cancellation)
-        canceller.join()
     assert result.error == ToolFailure("cancelled", "the call was cancelled before it finished")
     assert engine.closed
 
@@ -310,14 +303,6 @@ def test_calls_in_several_threads_are_independent() -> None:
         return Outcome(ending="exited", stdout=captured(plan.invocation.argv[1].upper().encode()))
 
     engine = FakeEngine(shout)
-    results: dict[str, str] = {}
-
-    def call(word: str) -> None:
-        results[word] = run(engine, {"word": word}).text
-
-    threads = [threading.Thread(target=call, args=(f"w{number}",)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == {f"w{number}": f"W{number}" for number in range(8)}
+    with ThreadPoolExecutor(8) as pool:
+        texts = [*pool.map(lambda number: run(engine, {"word": f"w{number}"}).text, range(8))]
+    assert texts == [f"W{number}" for number in range(8)]

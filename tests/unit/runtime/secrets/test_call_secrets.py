@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,13 @@ SHAPED: JsonObject = {
     "result": {"select": "a"},
     "sandbox": {"secrets": {"KEY": {"expose": "env"}}},
 }
+
+
+def spilled(folder: Path, spec: JsonObject, script: Callable[[Plan], Outcome]) -> ToolResult:
+    (folder / "spill.yaml").write_text(json.dumps(spec))
+    store = SecretStore({"KEY": LiteralSource(KEY)}, {})
+    with Executor(Registry.load(folder / "spill.yaml"), engine=FakeEngine(script), secrets=store) as executor:
+        return executor.run("spill", {})
 
 
 def test_a_secret_is_redacted_in_every_part_of_a_result() -> None:
@@ -70,11 +78,7 @@ def test_a_result_is_redacted_before_another_sandbox_shapes_it(tmp_path: Path) -
         reply = json.dumps({"content": [{"type": "text", "text": KEY}], "structured": [{"a": KEY}]}).encode()
         return Outcome(ending="exited", reply=captured(reply))
 
-    path = tmp_path / "spill.yaml"
-    path.write_text(json.dumps(SHAPED))
-    store = SecretStore({"KEY": LiteralSource(KEY)}, {})
-    with Executor(Registry.load(path), engine=FakeEngine(script), secrets=store) as executor:
-        result = executor.run("spill", {})
+    result = spilled(tmp_path, SHAPED, script)
     assert (arguments[1]["text"], arguments[1]["data"]) == ("[secret KEY]", [{"a": "[secret KEY]"}])
     assert KEY not in str(result)
 
@@ -89,8 +93,5 @@ def test_an_exposed_secret_reaches_the_tool_and_not_its_result(expose: str, tmp_
         content: JsonObject = {"content": [{"type": "text", "text": f"<{values[0]}>"}]}
         return Outcome(ending="exited", reply=captured(json.dumps(content).encode()))
 
-    path = tmp_path / "spill.yaml"
-    path.write_text(json.dumps({**SHAPED, "result": {}, "sandbox": {"secrets": {"KEY": {"expose": expose}}}}))
-    store = SecretStore({"KEY": LiteralSource(KEY)}, {})
-    with Executor(Registry.load(path), engine=FakeEngine(script), secrets=store) as executor:
-        assert executor.run("spill", {}).text == "<[secret KEY]>"
+    spec = SHAPED | {"result": {}, "sandbox": {"secrets": {"KEY": {"expose": expose}}}}
+    assert spilled(tmp_path, spec, script).text == "<[secret KEY]>"

@@ -195,13 +195,18 @@ def stopped_by_the_host(*answers: bytes) -> tuple[Outcome, bytes]:
     return outcome, bytes(sent[-frames.HEADER.size :])
 
 
+def exit_frame(**changes: object) -> bytes:
+    report = {"ending": "exited", "status": 0, "reason": "", "oom_kills": 0}
+    return frames.encode(frames.EXIT, 0, json.dumps(report | changes).encode())
+
+
+READY = frames.encode(frames.READY, 0, b"{}")
 LATER = frames.encode(frames.DATA, frames.STDOUT, b"and ended\n")
 
 
 @pytest.mark.parametrize("ended", [True, False])
 def test_a_guest_ends_a_call_that_the_host_stops(ended: bool) -> None:
-    exit_ = json.dumps({"ending": "timed_out", "status": 0, "reason": "", "processes_ended": ended}).encode()
-    outcome, last = stopped_by_the_host(LATER, frames.encode(frames.EXIT, 0, exit_), LATER)
+    outcome, last = stopped_by_the_host(LATER, exit_frame(ending="timed_out", processes_ended=ended), LATER)
     assert last == frames.encode(frames.STOP)
     assert outcome.processes_ended is ended
 
@@ -243,9 +248,6 @@ class Rogue(FakeSandbox):
         return int(self.out_of_memory())
 
 
-READY = frames.encode(frames.READY, 0, b"{}")
-
-
 def outcome_of(rogue: Rogue, timeout_ms: int = 100_000) -> Outcome:
     try:
         return converse(rogue, PLAN, timeout_ms=timeout_ms, cancellation=None, on_progress=lambda *_: None)
@@ -253,40 +255,34 @@ def outcome_of(rogue: Rogue, timeout_ms: int = 100_000) -> Outcome:
         rogue.close()
 
 
-@pytest.mark.parametrize("reads", [(b"",), (READY, b"")], ids=["before ready", "in the call"])
-def test_a_sandbox_out_of_memory_is_an_outcome(reads: tuple[bytes, ...]) -> None:
-    outcome = outcome_of(Rogue(*reads, out_of_memory=True))
-    assert outcome.ending == "out_of_memory"
+FAILED = exit_frame(ending="failed", status=127, reason="no \x1b room")
+
+
+@pytest.mark.parametrize(
+    ("reads", "out_of_memory", "ending"),
+    [
+        ((b"",), True, "out_of_memory"),
+        ((READY, b""), True, "out_of_memory"),
+        ((READY, exit_frame(oom_kills=None)), True, "out_of_memory"),
+        ((READY, exit_frame(oom_kills=2)), False, "out_of_memory"),
+        ((READY, FAILED), True, "out_of_memory"),
+        ((READY, exit_frame(ending="timed_out", oom_kills=2)), False, "timed_out"),
+        ((READY, exit_frame(ending="not_started", oom_kills=2)), False, "not_started"),
+    ],
+    ids=["before ready", "in the call", "engine's counter", "guest's counter", "failed start", "timeout", "no start"],
+)
+def test_running_out_of_memory_overrides_every_ending_but_a_timeout_and_a_missing_start(
+    reads: tuple[bytes, ...], out_of_memory: bool, ending: str
+) -> None:
+    outcome = outcome_of(Rogue(*reads, out_of_memory=out_of_memory))
+    assert outcome.ending == ending
     assert outcome.usage.duration_ms > 0
-
-
-def test_the_engines_counter_overrides_success() -> None:
-    exit_ = b'{"ending": "exited", "status": 0, "reason": "", "oom_kills": null}'
-    assert outcome_of(Rogue(READY, frames.encode(frames.EXIT, 0, exit_), out_of_memory=True)).ending == "out_of_memory"
-
-
-def test_the_guests_counter_overrides_success_without_an_engine_counter() -> None:
-    exit_ = b'{"ending": "exited", "status": 0, "reason": "", "oom_kills": 2}'
-    assert outcome_of(Rogue(READY, frames.encode(frames.EXIT, 0, exit_))).ending == "out_of_memory"
-
-
-FAILED = b'{"ending": "failed", "status": 127, "reason": "no \\u001b room", "oom_kills": 0}'
 
 
 def test_a_call_that_failed_to_start_raises_with_the_reason() -> None:
     expected = "^the sandbox could not start the call: no \N{REPLACEMENT CHARACTER} room"
     with pytest.raises(SandboxDiedError, match=expected):
-        outcome_of(Rogue(READY, frames.encode(frames.EXIT, 0, FAILED)))
-
-
-def test_a_call_that_failed_to_start_due_to_memory_ran_out_of_memory() -> None:
-    assert outcome_of(Rogue(READY, frames.encode(frames.EXIT, 0, FAILED), out_of_memory=True)).ending == "out_of_memory"
-
-
-@pytest.mark.parametrize("ending", ["timed_out", "not_started"])
-def test_a_timeout_or_a_missing_start_is_reported_even_after_an_out_of_memory_kill(ending: str) -> None:
-    exit_ = b'{"ending": "%s", "status": 0, "reason": "", "oom_kills": 2}' % ending.encode()
-    assert outcome_of(Rogue(READY, frames.encode(frames.EXIT, 0, exit_))).ending == ending
+        outcome_of(Rogue(READY, FAILED))
 
 
 def test_a_broken_protocol_is_explained() -> None:
@@ -335,8 +331,7 @@ def test_a_slow_listener_does_not_use_the_tools_time(held: str, monkeypatch: pyt
 
     # The exit comes with the next read, when the deadline is long past.
     expected = frames.encode(frames.DATA, frames.STDERR, b"::progress 1 x\n")
-    exit_ = b'{"ending": "exited", "status": 0, "reason": "", "oom_kills": 0}'
-    rogue = Rogue(READY, expected, frames.encode(frames.EXIT, 0, exit_))
+    rogue = Rogue(READY, expected, exit_frame())
     outcome = converse(rogue, plan, timeout_ms=100, cancellation=None, on_progress=listen, on_output=listen)
     rogue.close()
     assert (len(reports), outcome.ending) == (1, "exited")

@@ -66,6 +66,12 @@ def started(plan: Plan = EXEC, reports: list[object] | None = None) -> Conversat
     return conversation
 
 
+def captured(conversation: Conversation, stream: int) -> bytes:
+    capture = conversation.capture(stream)
+    assert capture is not None
+    return capture.data()
+
+
 def exit_frame(**changes: object) -> bytes:
     return encode(EXIT, 0, json.dumps(GOOD_EXIT | changes).encode())
 
@@ -133,8 +139,7 @@ def test_output_is_collected_by_stream() -> None:
     for stream, data in ((STDOUT, b"o"), (STDERR, b"e"), (REPLY, b"r"), (STDOUT, b"ut")):
         conversation.receive(encode(DATA, stream, data))
     conversation.receive(encode(END, STDOUT) + exit_frame())
-    captures = [conversation.capture(stream) for stream in (STDOUT, STDERR, REPLY)]
-    assert [capture and capture.data() for capture in captures] == [b"out", b"e", b"r"]
+    assert [captured(conversation, stream) for stream in (STDOUT, STDERR, REPLY)] == [b"out", b"e", b"r"]
 
 
 def test_a_reply_has_its_own_limit() -> None:
@@ -314,8 +319,8 @@ def test_progress_lines_are_removed_from_stderr_if_enabled() -> None:
     conversation = reporting(reports)
     conversation.receive(encode(DATA, STDOUT, b"out\n::progress 1 x\n") + encode(DATA, STDERR, b"a\n::progr"))
     conversation.receive(encode(DATA, STDERR, b"ess 40 text\nb\n"))
-    captures = [conversation.capture(stream) for stream in (STDOUT, STDERR)]
-    assert [capture and capture.data() for capture in captures] == [b"out\n::progress 1 x\n", b"a\nb\n"]
+    assert captured(conversation, STDOUT) == b"out\n::progress 1 x\n"
+    assert captured(conversation, STDERR) == b"a\nb\n"
     assert reports == [("stdout", "out\n::progress 1 x\n"), ("stderr", "a\n"), (40.0, "text"), ("stderr", "b\n")]
 
 
@@ -323,17 +328,13 @@ def test_a_buffered_line_is_not_lost() -> None:
     for end in (b"", encode(END, STDERR)):
         conversation = reporting([])
         conversation.receive(encode(DATA, STDERR, b"::progress soon") + end)
-        capture = conversation.capture(STDERR)
-        assert capture is not None
-        assert capture.data() == b"::progress soon"
+        assert captured(conversation, STDERR) == b"::progress soon"
 
 
 def test_without_progress_in_the_plan_such_lines_are_stderr() -> None:
     conversation = started()
     conversation.receive(encode(DATA, STDERR, b"::progress 40 text\n"))
-    capture = conversation.capture(STDERR)
-    assert capture is not None
-    assert capture.data() == b"::progress 40 text\n"
+    assert captured(conversation, STDERR) == b"::progress 40 text\n"
 
 
 def test_data_after_the_exit_report_is_ignored() -> None:

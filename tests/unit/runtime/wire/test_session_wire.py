@@ -14,6 +14,7 @@ from toolc.model.result import Capture
 from toolc.runtime.egress.broker import Egress
 from toolc.runtime.sessions.server import call_function
 from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
+from toolc.sandbox.base import SocketStream
 
 CALL = PythonCall(entry="tool.py", function="run", arguments={}, files=())
 PLAN = Plan(profile=Profile(), invocation=CALL, call_id="c")
@@ -22,16 +23,16 @@ Answer = Callable[[str], list[bytes]]
 """From a call's mark to the frames that the guest sends."""
 
 
-class ScriptedSandbox:
-    """Implements ``toolc.sandbox.base.EngineSandbox``; its guest answers each call with frames."""
+class ScriptedSandbox(SocketStream):
+    """A sandbox whose guest answers each call with frames."""
 
     user = "scripted"
     image = None
     created = 0.0
 
     def __init__(self, answer: Answer) -> None:
-        self._socket, self._theirs = socket.socketpair()
-        self._socket.settimeout(0)
+        ours, self._theirs = socket.socketpair()
+        super().__init__(ours)
         self._answer = answer
         threading.Thread(target=self._serve, daemon=True).start()
 
@@ -48,21 +49,6 @@ class ScriptedSandbox:
                         for each in self._answer(json.loads(payload)["mark"]):
                             wire.sendall(each)
 
-    def fileno(self) -> int:
-        return self._socket.fileno()
-
-    def read(self) -> bytes | None:
-        try:
-            return self._socket.recv(65536)
-        except BlockingIOError:
-            return None
-
-    def write(self, data: bytes | memoryview) -> int:
-        try:
-            return self._socket.send(data)
-        except BlockingIOError:
-            return 0
-
     def out_of_memory(self) -> bool:
         return False
 
@@ -71,9 +57,6 @@ class ScriptedSandbox:
 
     def error_output(self) -> str:
         return ""
-
-    def close(self) -> None:
-        self._socket.close()
 
 
 @contextmanager

@@ -126,19 +126,14 @@ def test_the_caller_needs_access_to_the_workspace() -> None:
             os.seteuid(0)
 
 
-def test_a_user_without_a_home_directory_has_workspaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_home_directory_has_workspaces_but_no_place_for_transactions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An arbitrary uid in a container."""
     for name in ("HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
     for name in ("getuid", "geteuid"):
         monkeypatch.setattr(os, name, lambda: 54321)
     assert mount(tmp_path, "ro").source == str(tmp_path)
-
-
-def test_a_user_without_a_home_directory_must_choose_a_folder_for_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HOME", "XDG_STATE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("getuid", "geteuid"):
-        monkeypatch.setattr(os, name, lambda: 54321)
     with pytest.raises(InfrastructureError, match="this user has no home directory; set XDG_STATE_HOME"):
         scratch_location()

@@ -189,13 +189,14 @@ def test_remove_tree_keeps_mounts_and_targets_of_links(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-def test_remove_tree_keeps_bind_mounts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["janitor_process.remove_tree", "store_sweep.remove"])
+def test_bind_mounts_in_a_removed_folder_are_kept(tmp_path: Path, name: str) -> None:
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "file").touch()
     (tmp_path / "our s" / "point").mkdir(parents=True)
     program = (
-        "import sys; from pathlib import Path; from toolc.sandbox.host.janitor_process import remove_tree;"
-        "sys.exit(remove_tree(Path(sys.argv[1])))"
+        "import sys; from pathlib import Path; from toolc.sandbox.host import janitor_process, store_sweep;"
+        f"sys.exit({name}(Path(sys.argv[1])))"
     )
     script = 'mount --bind "$1/precious" "$1/our s/point" && exec "$2" -c "$3" "$1/our s"'
     argv = ["unshare", "--mount", "sh", "-c", script, "sh", str(tmp_path), sys.executable, program]

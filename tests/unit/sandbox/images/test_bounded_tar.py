@@ -2,7 +2,6 @@
 
 import bz2
 import gzip
-import io
 import lzma
 import tarfile
 import tracemalloc
@@ -10,17 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tar_files import packed
 
 from toolc.sandbox.images import archive
 from toolc.sandbox.images.archive import open_tar
 
 
 def members(*infos: tarfile.TarInfo, pax_headers: dict[str, str] | None = None) -> bytes:
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT, pax_headers=pax_headers or {}) as tar:
-        for info in infos:
-            tar.addfile(info, io.BytesIO(bytes(info.size)))
-    return data.getvalue()
+    return packed(*((info, bytes(info.size)) for info in infos), pax_headers=pax_headers)
 
 
 def one(name: str = "a", size: int = 0) -> tarfile.TarInfo:
@@ -67,21 +63,20 @@ def test_a_huge_header_is_not_read(tmp_path: Path, first: bytes) -> None:
     assert peak < 8 * 1024 * 1024
 
 
-@pytest.mark.parametrize("infos", [[one("n" * 5000)], [one("a"), one("n" * 5000)]], ids=["the first", "a later one"])
-def test_the_length_of_names_is_limited(tmp_path: Path, infos: list[tarfile.TarInfo]) -> None:
-    (tmp_path / "x").write_bytes(members(*infos))
-    with pytest.raises(tarfile.ReadError, match="a header that is too long"), open_tar(tmp_path / "x"):
-        pass
-
-
-def test_the_number_of_global_header_records_is_limited(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(members(one(), pax_headers={f"key{number}": "x" for number in range(2000)}))
-    with pytest.raises(tarfile.ReadError, match="a header that is too long"), open_tar(tmp_path / "x"):
-        pass
-
-
-def test_the_number_of_files_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (members(one("n" * 5000)), "a header that is too long"),
+        (members(one("a"), one("n" * 5000)), "a header that is too long"),
+        (members(one(), pax_headers={f"key{number}": "x" for number in range(2000)}), "a header that is too long"),
+        (members(one("a"), one("b"), one("c")), "it contains more than 2 files"),
+    ],
+    ids=["the first name", "a later name", "records of a global header", "files"],
+)
+def test_names_records_and_files_are_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, reason: str
+) -> None:
     monkeypatch.setattr(archive, "MAX_FILES", 2)
-    (tmp_path / "x").write_bytes(members(one("a"), one("b"), one("c")))
-    with pytest.raises(tarfile.ReadError, match="it contains more than 2 files"), open_tar(tmp_path / "x"):
+    (tmp_path / "x").write_bytes(data)
+    with pytest.raises(tarfile.ReadError, match=reason), open_tar(tmp_path / "x"):
         pass

@@ -5,12 +5,12 @@ import hashlib
 import io
 import json
 import sys
-import tarfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO
 
 import pytest
+from tar_files import packed_files
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
@@ -18,15 +18,6 @@ from toolc.sandbox.images import archive as images_archive
 from toolc.sandbox.images.archive import ZSTD, open_archive
 
 MACHINE = images_archive._machine()
-
-
-def layer(name: str, content: bytes = b"text") -> bytes:
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w") as tar:
-        info = tarfile.TarInfo(name)
-        info.size = len(content)
-        tar.addfile(info, io.BytesIO(content))
-    return data.getvalue()
 
 
 def digest(data: bytes) -> str:
@@ -65,11 +56,7 @@ def layout(*entries: tuple[str | None, str, bytes, list[bytes]]) -> dict[str, by
 
 
 def as_tar(path: Path, files: dict[str, bytes]) -> Path:
-    with tarfile.open(path, "w") as tar:
-        for name, content in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            tar.addfile(info, io.BytesIO(content))
+    path.write_bytes(packed_files(files))
     return path
 
 
@@ -88,7 +75,13 @@ def unpacked(archive: Path, root: Path, name: str | None = None) -> tuple[str, l
     return image.digest, sorted(path.name for path in root.iterdir())
 
 
-ONE, TWO = layer("one"), layer("two")
+def refusal(archive: Path, root: Path) -> str:
+    with pytest.raises(InfrastructureError) as caught:
+        unpacked(archive, root)
+    return str(caught.value)
+
+
+ONE, TWO = packed_files({"one": b"text"}), packed_files({"two": b"text"})
 CONFIG = configuration(ONE, TWO)
 
 
@@ -127,9 +120,7 @@ def test_several_images_need_a_name(tmp_path: Path) -> None:
 
 def test_an_image_for_another_machine_is_refused(tmp_path: Path) -> None:
     archive = as_tar(tmp_path / "image.tar", saved(("a:1", configuration(ONE, architecture="s390x"), [ONE])))
-    with pytest.raises(InfrastructureError) as caught:
-        unpacked(archive, tmp_path / "root")
-    assert str(caught.value) == (
+    assert refusal(archive, tmp_path / "root") == (
         f"the image in {archive} is for linux/s390x, but this machine is linux/{MACHINE}; "
         "use an image for this platform"
     )
@@ -155,10 +146,9 @@ def test_an_image_for_another_machine_is_refused(tmp_path: Path) -> None:
 )
 def test_damaged_archives_are_refused(tmp_path: Path, files: dict[str, bytes], words: str) -> None:
     archive = as_tar(tmp_path / "image.tar", files)
-    with pytest.raises(InfrastructureError) as caught:
-        unpacked(archive, tmp_path / "root")
-    assert words in str(caught.value)
-    assert "\n" not in str(caught.value)
+    message = refusal(archive, tmp_path / "root")
+    assert words in message
+    assert "\n" not in message
 
 
 class Packed(io.BytesIO):
@@ -185,9 +175,7 @@ def test_zstd_layers_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_zstd_layers_without_support_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "compression.zstd", None)
     archive = as_tar(tmp_path / "image.tar", saved(("a:1", CONFIG, [ONE, ZSTD + TWO])))
-    with pytest.raises(InfrastructureError) as caught:
-        unpacked(archive, tmp_path / "root")
-    assert str(caught.value) == (
+    assert refusal(archive, tmp_path / "root") == (
         f"a layer of the image is compressed with zstd, which Python {sys.version_info[0]}.{sys.version_info[1]} "
         "cannot decompress; run toolc with Python 3.14 or later, or use gzip: skopeo copy "
         "--dest-compress-format gzip --dest-force-compress-format SOURCE oci-archive:FILE"
@@ -204,8 +192,6 @@ def test_paths_outside_of_the_folder_are_refused(tmp_path: Path) -> None:
 def test_a_file_that_is_not_an_archive(tmp_path: Path) -> None:
     archive = tmp_path / "file"
     archive.write_text("hello", encoding="utf-8")
-    with pytest.raises(InfrastructureError) as caught:
-        unpacked(archive, tmp_path / "root")
-    assert str(caught.value) == (
+    assert refusal(archive, tmp_path / "root") == (
         f"{archive} is not an image archive: it is not a tar file; create one with: docker save --output FILE IMAGE"
     )

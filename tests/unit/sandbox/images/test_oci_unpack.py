@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tar_files import packed
 
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.images.unpack import MAX_BYTES, MAX_METADATA, LayerReader, UnpackBudget, resolve, unpack
@@ -37,14 +38,6 @@ def link(name: str, target: str) -> Entry:
 
 def hard(name: str, target: str) -> Entry:
     return entry(name, tarfile.LNKTYPE, link=target)
-
-
-def packed(*entries: Entry) -> bytes:
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w") as tar:
-        for info, content in entries:
-            tar.addfile(info, io.BytesIO(content))
-    return data.getvalue()
 
 
 Apply = Callable[..., None]
@@ -185,14 +178,11 @@ def test_a_negative_size_does_not_increase_the_budget(root: Path, kind: bytes) -
 @pytest.mark.slow
 def test_headers_do_not_accumulate_in_memory(root: Path) -> None:
     """Each header has a copy of the global one before it."""
-    data = io.BytesIO()
     pax_headers = {f"key{number}": "value" for number in range(10_000)}
-    with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT, pax_headers=pax_headers) as tar:
-        for number in range(200):
-            tar.addfile(tarfile.TarInfo(str(number)))
+    data = packed(*(entry(str(number)) for number in range(200)), pax_headers=pax_headers)
     tracemalloc.start()
     try:
-        unpack(LayerReader(io.BytesIO(data.getvalue()), data.tell()), str(root), UnpackBudget())
+        unpack(LayerReader(io.BytesIO(data), len(data)), str(root), UnpackBudget())
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -7,6 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from tar_files import packed as layer
 
 from toolc.sandbox.images.tree import Tree
 from toolc.sandbox.images.unpack import LayerReader, UnpackBudget, unpack
@@ -23,14 +24,6 @@ def entry(name: str, content: str = "", **fields: object) -> tuple[tarfile.TarIn
 FOLDER = entry("d", type=tarfile.DIRTYPE, mode=0o755)
 FILE = entry("d/file", "text", mode=0o644, uid=1, gid=2)
 LINK = entry("d/link", type=tarfile.SYMTYPE, linkname="file")
-
-
-def layer(*entries: tuple[tarfile.TarInfo, bytes]) -> bytes:
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w") as tar:
-        for info, content in entries:
-            tar.addfile(info, io.BytesIO(content))
-    return data.getvalue()
 
 
 def tree_of(root: Path, *layers: bytes) -> Tree:

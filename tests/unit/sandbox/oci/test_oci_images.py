@@ -1,24 +1,21 @@
 """Preparing an unpacked image as the root of sandboxes."""
 
-import io
 import tarfile
 from pathlib import Path
 
 import pytest
 from image_cases import archive
+from tar_files import packed
 
 from toolc.sandbox.images import unpacked
 
 
 def layer_of_links(links: dict[str, str]) -> bytes:
     """Return a layer with these links."""
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w") as tar:
-        for name, target in links.items():
-            info = tarfile.TarInfo(name)
-            info.type, info.linkname = tarfile.SYMTYPE, target
-            tar.addfile(info)
-    return data.getvalue()
+    entries = [tarfile.TarInfo(name) for name in links]
+    for info in entries:
+        info.type, info.linkname = tarfile.SYMTYPE, links[info.name]
+    return packed(*((info, b"") for info in entries))
 
 
 @pytest.mark.parametrize("name", unpacked.MOUNT_POINTS)

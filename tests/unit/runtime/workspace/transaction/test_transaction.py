@@ -166,44 +166,6 @@ def test_paths_that_no_pattern_of_writes_matches_are_refused(workspace: Path) ->
     assert tree(workspace) == BEFORE
 
 
-@pytest.mark.parametrize(
-    ("change", "path"),
-    [
-        (lambda real: (real / "a").write_text("theirs\n"), "a"),
-        (lambda real: (real / "a").chmod(0o600), "a"),
-        (lambda real: (real / "a").unlink(), "a"),
-        (lambda real: (real / "b").write_text("theirs\n"), "b"),
-        (lambda real: (real / "c").write_text("theirs\n"), "c"),
-        (lambda real: (real / "d" / "sub" / "y").write_text("theirs\n"), "d/sub/y"),
-        (lambda real: (real / "d" / "sub").chmod(0o700), "d/sub"),
-        (lambda real: (real / "link").mkdir(), "link"),
-    ],
-    ids=["written", "chmod", "deleted", "written, deleted by the tool", "added by both", "in a deleted folder",
-         "chmod of a deleted folder", "a folder in a link's place"],
-)  # fmt: skip
-def test_concurrent_changes_of_the_same_files_are_not_overwritten(workspace: Path, change, path: str) -> None:  # type: ignore[no-untyped-def]
-    seen: dict[str, str] = {}
-
-    def act(view: Path) -> None:
-        edit(view)
-        change(workspace)
-        seen.update(tree(workspace))
-
-    result = call(doing(act), tool(), workspace)
-    assert tree(workspace) == seen
-    assert f"- {path}: it was changed by another process while the tool ran" in result.text
-
-
-def test_concurrent_changes_of_other_files_are_kept(workspace: Path) -> None:
-    def act(view: Path) -> None:
-        edit(view)
-        (workspace / "theirs").write_text("theirs\n")
-        (workspace / "d" / "x").write_text("theirs\n")
-
-    assert not call(doing(act), tool(), workspace).is_error
-    assert tree(workspace) == AFTER | {"theirs": "theirs\n", "d/x": "theirs\n"}
-
-
 def test_files_folders_and_links_replace_each_other(workspace: Path) -> None:
     def act(view: Path) -> None:
         (view / "a").unlink()

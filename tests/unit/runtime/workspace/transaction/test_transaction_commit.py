@@ -4,7 +4,6 @@ import signal
 import struct
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -14,13 +13,11 @@ from paths import SUPPORT
 from transaction_cases import call, changes_of, doing, tool, tree
 
 from toolc.model.errors import InfrastructureError
-from toolc.model.result import ToolResult
 from toolc.runtime.workspace import scratch_sweep
 from toolc.runtime.workspace.dir_handle import RENAME_EXCHANGE
 from toolc.runtime.workspace.dir_handle import rename as real_rename
 from toolc.runtime.workspace.transaction import commit
 from toolc.runtime.workspace.transaction.journal import PLAN, STAGED, CommitPlan, StagingArea
-from toolc.runtime.workspace.transaction.lock import locked_workspace
 
 __all__ = ["workspace"]
 
@@ -185,19 +182,3 @@ def test_a_failed_rollback_names_the_old_files(workspace: Path, monkeypatch: pyt
     assert sorted(path.read_text() for path in staging.iterdir() if path.name in {"new.0", "old.1"}) == ["a\n", "b\n"]
     shutil.rmtree(staging)
     scratch_sweep.discard(mine)
-
-
-def test_commits_in_the_same_workspace_wait_for_each_other(workspace: Path) -> None:
-    results: list[ToolResult] = []
-    another = threading.Thread(target=lambda: results.append(call(doing(edit), tool(), workspace)))
-    folder = os.open(workspace, os.O_RDONLY)
-    try:
-        with locked_workspace(folder):
-            another.start()
-            another.join(0.5)
-            assert tree(workspace) == BEFORE
-    finally:
-        os.close(folder)
-    another.join()
-    assert changes_of(results[0])["committed"]
-    assert tree(workspace) == AFTER

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -240,18 +241,13 @@ def test_a_replaced_staging_folder_is_not_read(workspace: Path, interrupted: Int
 def test_concurrent_recoveries_roll_back_once(workspace: Path, interrupted: Interrupt) -> None:
     scratch_folder = interrupted()
     ready = threading.Barrier(4)
-    results: list[object] = []
 
-    def one() -> None:
+    def one(_: int) -> object:
         ready.wait()
-        results.append(scratch_sweep.discard(scratch_folder))
+        return scratch_sweep.discard(scratch_folder)
 
-    threads = [threading.Thread(target=one) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [None] * 4
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(one, range(4))] == [None] * 4
     assert tree(workspace) == BEFORE
 
 

@@ -5,6 +5,7 @@ import random
 import shutil
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,7 @@ CONFLICTS = {
     "added to a folder that the tool removed": (remove("d/sub"), write("d/sub/n", "n"), ["d/sub"]),
     "written in a folder that the tool removed": (remove("d/sub"), write("d/sub/y", "theirs"), ["d/sub/y"]),
     "mode of a folder that the tool removed": (remove("d/sub"), chmod("d/sub", 0o700), ["d/sub"]),
+    "a folder in the place of a new link": (lambda top: (top / "link").symlink_to("b"), make("link"), ["link"]),
     "one of many": (both(write("a", "mine"), write("b", "mine"), make("e")), write("b", "theirs"), ["b"]),
 }  # fmt: skip
 """The acts of the tool and of the other, and the paths in conflict."""
@@ -332,26 +334,22 @@ def test_a_replaced_folder_of_a_large_workspace_is_noticed(
 @VIEWS
 def test_of_two_concurrent_calls_that_change_a_file_one_commits(workspace: Path, engine: Engines) -> None:
     ready = threading.Barrier(2, timeout=30)
-    results: list[ToolResult] = []
+    kinds: list[str] = []
 
-    def one(name: str) -> None:
+    def one(name: str) -> ToolResult:
         def act(view: Path) -> None:
             (view / "a").write_text(name)
             (view / f"{name}.txt").write_text(name)
             ready.wait()
 
-        results.append(call(engine(act), tool(), workspace))
+        return call(engine(act), tool(), workspace)
 
     for turn in range(5):
         names = [f"{turn}.{number}" for number in range(2)]
-        threads = [threading.Thread(target=one, args=(name,)) for name in names]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(2) as pool:
+            kinds += [result.error.kind if result.error else "" for result in pool.map(one, names)]
         found = tree(workspace)
         assert [name for name in names if f"{name}.txt" in found] == [found["a"]]
-    kinds = [result.error.kind if result.error else "" for result in results]
     assert sorted(kinds) == [""] * 5 + ["conflict"] * 5
 
 
@@ -368,10 +366,7 @@ def test_no_update_of_concurrent_callers_is_lost(workspace: Path, engine: Engine
             assert result.error is not None
             assert result.error.kind == "conflict", result.text
 
-    threads = [threading.Thread(target=one, args=(f"line {number}",)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(one, [f"line {number}" for number in range(8)]))
     lines = [line for name in "ab" for line in (workspace / name).read_text().splitlines()]
     assert sorted(lines) == ["a", "b", *(f"line {number}" for number in range(8))]

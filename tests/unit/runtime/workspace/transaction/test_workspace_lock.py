@@ -3,9 +3,9 @@ import fcntl
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,6 @@ import pytest
 from edited_workspace import AFTER, edit, workspace
 from transaction_cases import call, changes_of, doing, tool, tree
 
-from toolc.model.result import ToolResult
 from toolc.runtime.workspace.transaction import lock
 from toolc.runtime.workspace.transaction.lock import locked_workspace
 
@@ -61,14 +60,12 @@ def test_the_lock_is_in_the_runtime_folder(workspace: Path, locks: Path) -> None
 
 def test_commits_in_the_same_workspace_wait_for_each_other(workspace: Path) -> None:
     before = tree(workspace)
-    results: list[ToolResult] = []
-    another = threading.Thread(target=lambda: results.append(call(doing(edit), tool(), workspace)))
-    with locked(workspace):
-        another.start()
-        another.join(0.5)
-        assert tree(workspace) == before
-    another.join()
-    assert changes_of(results[0])["committed"]
+    with ThreadPoolExecutor(1) as pool:
+        with locked(workspace):
+            another = pool.submit(call, doing(edit), tool(), workspace)
+            time.sleep(0.5)
+            assert tree(workspace) == before
+        assert changes_of(another.result())["committed"]
     assert tree(workspace) == AFTER
 
 
@@ -86,11 +83,8 @@ def test_many_threads_hold_the_lock_one_after_the_other(workspace: Path) -> None
                 time.sleep(0.0005)
                 holders.remove(number)
 
-    threads = [threading.Thread(target=hold, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(hold, range(4)))
     assert most == 1
 
 
