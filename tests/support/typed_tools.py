@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
 
 import fake_tools
 from random_schemas import RandomSchemas
 
+from toolc.client.typed.generate import client_text
 from toolc.model.json_schema import JsonObject, JsonValue, Schema, map_subschemas
 from toolc.model.registry import RegisteredTool
 from toolc.model.spec.tool import ToolSpec
@@ -145,3 +150,16 @@ def _without_references_in_place(schema: JsonObject) -> JsonObject:
         [changed] = map_subschemas({key: value}, lambda inner, key=key: change(key, inner)).values()  # type: ignore[misc]
         result[key] = changed
     return result
+
+
+def imported(folder: Path, tools: Sequence[ToolSpec], language: str) -> ModuleType:
+    """Return the Python client for these tools, imported."""
+    path = folder / f"{language}_of_{len(tools)}.py"
+    path.write_text(client_text(registered(tools), language), encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -58,24 +59,6 @@ def test_one_tool_is_described_directly_and_several_as_a_list() -> None:
     assert read_offer(line({"tools": [TOOL, {**TOOL, "name": "c"}]})) == Offer((described, other), has_several=True)
 
 
-@pytest.mark.parametrize(
-    ("value", "reason"),
-    [
-        ({"name": "a", "description": "b"}, "its description has no object 'parameters'"),
-        ({**TOOL, "name": 3}, "its description has no text 'name'"),
-        ({**TOOL, "description": ""}, "its description has no text 'description'"),
-        ({"tools": []}, "the 'tools' in its description are not a list of tools"),
-        ({"tools": [TOOL, 1]}, "tools[1] is not an object"),
-        ({"tools": [TOOL, TOOL]}, "it describes the tool 'a' twice"),
-        ([], f"this line is not a JSON object: '[]'; {RULE}"),
-    ],
-)
-def test_invalid_descriptions_are_rejected(value: object, reason: str) -> None:
-    with pytest.raises(LineError) as raised:
-        read_offer(line(value))
-    assert str(raised.value) == reason
-
-
 def test_consecutive_texts_are_joined() -> None:
     content = [
         {"type": "text", "text": "a"},
@@ -99,46 +82,6 @@ def test_the_media_type_has_several_accepted_keys(key: str | None, block: Image 
     assert read_response(line({"content": [value | ({key: block.mime_type} if key else {})]})).content == (block,)
 
 
-@pytest.mark.parametrize(
-    ("value", "reason"),
-    [
-        ({"result": 1}, "its response has no list 'content': '{\"result\": 1}'"),
-        ({"content": "text"}, "its response has no list 'content': '{\"content\": \"text\"}'"),
-        ({"content": [], "error": "no"}, "its response has an 'error' that is neither true nor false"),
-        ({"content": [], "details": 1}, "its response has 'details' that are not an object"),
-        ({"content": [], "call_id": 3}, "its answer has a 'call_id' that is not a string"),
-        ({"content": [1]}, "content[0] of its answer is not an object"),
-        ({"content": [{"type": "text"}]}, "content[0] of its answer has no 'text'"),
-        (
-            {"content": [{"type": "video"}]},
-            "content[0] of its answer has the type 'video'; the types are 'text', 'image' and 'audio'",
-        ),
-        ({"content": [{"type": "audio"}]}, "content[0] of its answer is a recording whose 'data' is not base64"),
-        (
-            {"content": [{"type": "audio", "data": ENCODED}]},
-            f"content[0] of its answer is a recording of an unsupported type; use one of {AUDIO_TYPES}",
-        ),
-        (
-            {"content": [{"type": "image", "data": "%"}]},
-            "content[0] of its answer is an image whose 'data' is not base64",
-        ),
-        (
-            {"content": [{"type": "image", "data": "YQ=="}]},
-            f"content[0] of its answer is an image of an unsupported type; use one of {IMAGE_TYPES}",
-        ),
-        (
-            {"content": [{"type": "image", "data": ENCODED, "mimeType": "image/gif"}]},
-            "content[0] of its answer declares the type 'image/gif', but its data is image/png",
-        ),
-        ({"content": [{}] * 101}, "its answer has 101 content blocks; the maximum is 100"),
-    ],
-)
-def test_invalid_responses_are_rejected(value: object, reason: str) -> None:
-    with pytest.raises(LineError) as raised:
-        read_response(line(value))
-    assert str(raised.value) == reason
-
-
 def test_responses_and_updates_can_have_a_call_id() -> None:
     assert read_message(line({"content": [], "call_id": "c1"})) == PluginResponse((), call_id="c1")
     assert read_message(line({"type": "update", "call_id": "c1"})) == ProgressUpdate(call_id="c1")
@@ -153,21 +96,65 @@ def test_an_update_is_not_a_response() -> None:
     assert read_message(line({"type": "result", "content": []})) == PluginResponse(())
 
 
+DESCRIPTIONS: list[tuple[object, str]] = [
+    ({"name": "a", "description": "b"}, "its description has no object 'parameters'"),
+    ({**TOOL, "name": 3}, "its description has no text 'name'"),
+    ({**TOOL, "description": ""}, "its description has no text 'description'"),
+    ({"tools": []}, "the 'tools' in its description are not a list of tools"),
+    ({"tools": [TOOL, 1]}, "tools[1] is not an object"),
+    ({"tools": [TOOL, TOOL]}, "it describes the tool 'a' twice"),
+    ([], f"this line is not a JSON object: '[]'; {RULE}"),
+]
+RESPONSES: list[tuple[object, str]] = [
+    ({"result": 1}, "its response has no list 'content': '{\"result\": 1}'"),
+    ({"content": "text"}, "its response has no list 'content': '{\"content\": \"text\"}'"),
+    ({"content": [], "error": "no"}, "its response has an 'error' that is neither true nor false"),
+    ({"content": [], "details": 1}, "its response has 'details' that are not an object"),
+    ({"content": [], "call_id": 3}, "its answer has a 'call_id' that is not a string"),
+    ({"content": [1]}, "content[0] of its answer is not an object"),
+    ({"content": [{"type": "text"}]}, "content[0] of its answer has no 'text'"),
+    (
+        {"content": [{"type": "video"}]},
+        "content[0] of its answer has the type 'video'; the types are 'text', 'image' and 'audio'",
+    ),
+    ({"content": [{"type": "audio"}]}, "content[0] of its answer is a recording whose 'data' is not base64"),
+    (
+        {"content": [{"type": "audio", "data": ENCODED}]},
+        f"content[0] of its answer is a recording of an unsupported type; use one of {AUDIO_TYPES}",
+    ),
+    ({"content": [{"type": "image", "data": "%"}]}, "content[0] of its answer is an image whose 'data' is not base64"),
+    (
+        {"content": [{"type": "image", "data": "YQ=="}]},
+        f"content[0] of its answer is an image of an unsupported type; use one of {IMAGE_TYPES}",
+    ),
+    (
+        {"content": [{"type": "image", "data": ENCODED, "mimeType": "image/gif"}]},
+        "content[0] of its answer declares the type 'image/gif', but its data is image/png",
+    ),
+    ({"content": [{}] * 101}, "its answer has 101 content blocks; the maximum is 100"),
+]
+UPDATES: list[tuple[dict[str, JsonValue], str]] = [
+    ({"percent": 101}, "its update has a 'percent' of 101, which is not a number from 0 to 100"),
+    ({"percent": True}, "its update has a 'percent' of True, which is not a number from 0 to 100"),
+    ({"message": 1}, "its update has a 'message' that is not a string"),
+    ({"content": "a"}, "its update has a 'content' that is not a list"),
+    ({"call_id": 3}, "its update has a 'call_id' that is not a string"),
+    ({"content": [{}] * 101}, "its update has 101 content blocks; the maximum is 100"),
+    ({"content": [{"type": "text"}]}, "content[0] of its update has no 'text'"),
+]
+
+
 @pytest.mark.parametrize(
-    ("value", "reason"),
+    ("read", "value", "reason"),
     [
-        ({"percent": 101}, "its update has a 'percent' of 101, which is not a number from 0 to 100"),
-        ({"percent": True}, "its update has a 'percent' of True, which is not a number from 0 to 100"),
-        ({"message": 1}, "its update has a 'message' that is not a string"),
-        ({"content": "a"}, "its update has a 'content' that is not a list"),
-        ({"call_id": 3}, "its update has a 'call_id' that is not a string"),
-        ({"content": [{}] * 101}, "its update has 101 content blocks; the maximum is 100"),
-        ({"content": [{"type": "text"}]}, "content[0] of its update has no 'text'"),
+        *((read_offer, *each) for each in DESCRIPTIONS),
+        *((read_response, *each) for each in RESPONSES),
+        *((read_message, {"type": "update", **value}, reason) for value, reason in UPDATES),
     ],
 )
-def test_invalid_updates_are_rejected(value: dict[str, JsonValue], reason: str) -> None:
+def test_invalid_messages_are_rejected(read: Callable[[bytes], object], value: object, reason: str) -> None:
     with pytest.raises(LineError) as raised:
-        read_message(line({"type": "update", **value}))
+        read(line(value))
     assert str(raised.value) == reason
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 import pytest
-from command_line import run
+from command_line import toolc
 from paths import ROOT
 
 from toolc.cli.main import COMMANDS
@@ -34,9 +34,9 @@ def test_future_warnings_of_patterns_are_not_printed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["show", "run", "diff"])
-def test_a_name_that_is_too_long_for_a_file_is_not_a_bug(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(command, "a" * 3000) == 2
-    assert capsys.readouterr().err == f"toolc: there is no file '{'a' * 80}'...: the name is too long\n"
+def test_a_name_that_is_too_long_for_a_file_is_not_a_bug(command: str) -> None:
+    message = f"toolc: there is no file '{'a' * 80}'...: the name is too long\n"
+    assert toolc(command, "a" * 3000) == (2, "", message)
 
 
 def test_version_is_that_of_the_package() -> None:
@@ -47,10 +47,9 @@ def test_version_is_that_of_the_package() -> None:
     assert out == f"toolc {version[1]}\n"
 
 
-def test_every_command_in_the_table_has_its_module(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_in_the_table_has_its_module() -> None:
     for name in COMMANDS:
-        assert run(name, "--help") == 0
-        assert capsys.readouterr().out.startswith(f"Usage: toolc {name} ")
+        assert toolc(name, "--help").stdout.startswith(f"Usage: toolc {name} ")
 
 
 IMAGE = ["build", "export", "import", "list", "prune"]
@@ -58,12 +57,9 @@ EMPTY = "the path is empty; write . for the current folder"
 
 
 @pytest.mark.parametrize(("group", "commands"), [((), COMMANDS), (("image",), IMAGE), (("import",), ["plugin"])])
-def test_group_without_a_command_prints_help(
-    group: Sequence[str], commands: Sequence[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(*group) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
+def test_group_without_a_command_prints_help(group: Sequence[str], commands: Sequence[str]) -> None:
+    status, out, err = toolc(*group)
+    assert (status, out) == (2, "")
     assert err.startswith(f"Usage: {' '.join(('toolc', *group))} [OPTIONS] COMMAND [ARGS]...\n")
     assert re.findall(r"^  ([a-z]+) .+\.$", err.partition("\nCommands:\n")[2], re.MULTILINE) == [*commands]
 
@@ -87,11 +83,8 @@ def test_group_without_a_command_prints_help(
         (["build", "nope"], "toolc: nope: no such file or folder; name a spec file or a folder of specs\n"),
     ],
 )
-def test_wrong_usage_is_one_line_and_exit_code_2(
-    arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(*arguments) == 2
-    assert capsys.readouterr() == ("", expected)
+def test_wrong_usage_is_one_line_and_exit_code_2(arguments: list[str], expected: str) -> None:
+    assert toolc(*arguments) == (2, "", expected)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,9 @@
 """Policies in commands that check, build, call and serve tools."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
-from command_line import run
+from command_line import toolc
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -14,7 +12,6 @@ from toolc.model.result import Capture, Outcome
 from toolc.policy.policy import PolicyError
 from toolc.testing.fake_engine import FakeEngine
 
-Toolc: TypeAlias = Callable[..., tuple[int, str, str]]
 SPEC = """\
 toolc: 1
 name: hello
@@ -41,32 +38,19 @@ def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def toolc(capsys: pytest.CaptureFixture[str]) -> Toolc:
-    def call(*message: str) -> tuple[int, str, str]:
-        return run(*message), *capsys.readouterr()
-
-    return call
-
-
-def test_project_policy_applies_to_every_command(specs: Path, toolc: Toolc) -> None:
+def test_project_policy_applies_to_every_command(specs: Path) -> None:
     (specs / "toolc.yaml").write_text("policy: {limits: {timeout: 5s}}\n", encoding="utf-8")
     finding = FINDING.format("toolc.yaml")
-    for message, code in (
-        (("check", "specs"), 1),
-        (("build", "specs"), 1),
-        (("run", "specs/hello.yaml"), 2),
-        (("serve", "specs"), 2),
-        (("test", "specs"), 1),
-    ):
-        status, out, err = toolc(*message)
+    codes = {"check specs": 1, "build specs": 1, "run specs/hello.yaml": 2, "serve specs": 2, "test specs": 1}
+    for message, code in codes.items():
+        status, out, err = toolc(*message.split())
         assert (status, finding in out + err) == (code, True), message
     assert not (specs / "build").exists()
     (specs / "toolc.yaml").write_text("policy: {limits: {timeout: 10s}}\n", encoding="utf-8")
     assert toolc("check", "specs")[0] == 0
 
 
-def test_central_policy_applies_to_specs_and_registries(toolc: Toolc) -> None:
+def test_central_policy_applies_to_specs_and_registries() -> None:
     for message in (("check", "specs"), ("build", "specs")):
         assert toolc(*message)[0] == 0
         status, out, err = toolc(*message, "--policy", "central.yml")
@@ -79,7 +63,7 @@ def test_central_policy_applies_to_specs_and_registries(toolc: Toolc) -> None:
     assert "timeout: 10s is more than central.yml allows" in out
 
 
-def test_unreadable_policy_is_an_error(specs: Path, toolc: Toolc) -> None:
+def test_unreadable_policy_is_an_error(specs: Path) -> None:
     (specs / "central.yml").write_text("policy: {limit: {}}\n", encoding="utf-8")
     for message in (("check", "specs"), ("build", "specs"), ("run", "specs/hello.yaml"), ("serve", "specs")):
         status, out, err = toolc(*message, "--policy", "central.yml")

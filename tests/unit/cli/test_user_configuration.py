@@ -40,19 +40,12 @@ def toolc(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_configured_engine_is_the_default(spec: str, configure: Path) -> None:
+@pytest.mark.parametrize(("options", "engine"), [((), "oci"), (("--engine", "docker"), "docker")])
+def test_configured_engine_is_the_default(spec: str, configure: Path, options: tuple[str, ...], engine: str) -> None:
     configure.write_text("engine: oci\n", encoding="utf-8")
-    done = toolc("run", "--json", spec)
+    done = toolc("run", "--json", *options, spec)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["details"]["engine"] == "oci"
-
-
-@pytest.mark.slow
-def test_option_overrides_the_configuration(spec: str, configure: Path) -> None:
-    configure.write_text("engine: oci\n", encoding="utf-8")
-    done = toolc("run", "--json", "--engine", "docker", spec)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["details"]["engine"] == "docker"
+    assert json.loads(done.stdout)["details"]["engine"] == engine
 
 
 @pytest.mark.slow

@@ -93,6 +93,11 @@ def threads_before() -> list[threading.Thread]:
     return threading.enumerate()
 
 
+def new_threads(before: list[threading.Thread]) -> list[threading.Thread]:
+    """Return the threads of toolc that were started since."""
+    return [each for each in threading.enumerate() if each not in before and each.name.startswith("toolc")]
+
+
 @pytest.fixture
 def no_leaks() -> Iterator[None]:
     """Check that the test leaves no threads and descriptors. Those of an earlier test may end during this one."""
@@ -248,9 +253,7 @@ class TestBatches:
                 await task
 
         asyncio.run(main())
-        assert not [
-            each for each in threading.enumerate() if each not in threads_before and each.name.startswith("toolc")
-        ]
+        assert new_threads(threads_before) == []
 
 
 class TestStreamedBatches:
@@ -286,9 +289,7 @@ class TestStreamedBatches:
             assert isinstance(next(stream), ToolStart)
             assert words.hanging.wait(60)
         assert len(words.engine.profiles) == 1
-        assert not [
-            each for each in threading.enumerate() if each not in threads_before and each.name.startswith("toolc")
-        ]
+        assert new_threads(threads_before) == []
 
     def test_a_batch_error_is_raised_after_the_last_event(self, executor: Executor) -> None:
         events = []
@@ -324,9 +325,7 @@ class TestStreamedBatches:
                 await asyncio.to_thread(words.hanging.wait, 60)
 
         asyncio.run(main())
-        assert not [
-            each for each in threading.enumerate() if each not in threads_before and each.name.startswith("toolc")
-        ]
+        assert new_threads(threads_before) == []
 
     @pytest.mark.slow
     @pytest.mark.usefixtures("no_leaks")

@@ -115,6 +115,9 @@ def test_a_tool_is_called_by_name() -> None:
     registry = Registry()
     registry.add(ping)
     assert registry.execute("ping", {"host": "8.8.8.8"}).text == "8.8.8.8 is reachable"
+    registry.remove("ping")
+    with pytest.raises(UsageError, match="ping"):
+        registry.execute("ping", {"host": "8.8.8.8"})
 
 
 def test_definitions_are_the_same_whatever_runs_a_tool() -> None:

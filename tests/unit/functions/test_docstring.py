@@ -1,3 +1,5 @@
+import pytest
+
 from toolc.functions.type_hints import read_docstring
 
 GOOGLE = """Look for pages.
@@ -22,15 +24,12 @@ SPHINX = """Look for pages.
     """
 
 
-def test_google_style_is_parsed() -> None:
-    found = read_docstring(GOOGLE)
-    assert found.description == "Look for pages.\n\nUse it for news. Do not use it for arithmetic."
-    assert found.arguments == {"query": "What to look for, in plain words.", "limit": "How many pages."}
-
-
-def test_sphinx_style_is_parsed() -> None:
-    found = read_docstring(SPHINX)
-    assert found.description == "Look for pages."
+@pytest.mark.parametrize(
+    ("text", "more"), [(GOOGLE, "\n\nUse it for news. Do not use it for arithmetic."), (SPHINX, "")]
+)
+def test_google_and_sphinx_style_are_parsed(text: str, more: str) -> None:
+    found = read_docstring(text)
+    assert found.description == f"Look for pages.{more}"
     assert found.arguments == {"query": "What to look for, in plain words.", "limit": "How many pages."}
 
 

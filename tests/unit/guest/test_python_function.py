@@ -210,35 +210,30 @@ def test_more_yielded_text_than_a_window_arrives(guest: Guest) -> None:
     assert sum(len(piece) for _, piece in guest.output) == 256 * 1024
 
 
+def call_of(*files: tuple[str, str]) -> PythonCall:
+    """Return a call of the function ``run`` in the first file."""
+    made = tuple(File(path=path, text=code) for path, code in files)
+    return PythonCall(entry=made[0].path, function="run", arguments={}, files=made)
+
+
 def test_other_files_of_the_tool_can_be_imported(guest: Guest) -> None:
-    call = PythonCall(
-        entry="src/tool.py",
-        function="run",
-        arguments={},
-        files=(
-            File(path="src/tool.py", text="import near, lib.far\ndef run(): return near.x + lib.far.y"),
-            File(path="src/near.py", text="x = 'near '"),
-            File(path="lib/far.py", text="y = 'far'"),
-        ),
+    call = call_of(
+        ("src/tool.py", "import near, lib.far\ndef run(): return near.x + lib.far.y"),
+        ("src/near.py", "x = 'near '"),
+        ("lib/far.py", "y = 'far'"),
     )
     assert reply(guest.run(call))["content"] == [text("near far")]
 
 
 def test_a_tool_file_does_not_hide_a_standard_module(guest: Guest) -> None:
-    call = PythonCall(
-        entry="statistics.py",
-        function="run",
-        arguments={},
-        files=(File(path="statistics.py", text="import statistics\ndef run(): return statistics.mean([1, 2, 3])"),),
-    )
+    call = call_of(("statistics.py", "import statistics\ndef run(): return statistics.mean([1, 2, 3])"))
     assert reply(guest.run(call))["structured"] == [2]
 
 
 def test_the_environment_is_that_of_the_plan(guest: Guest) -> None:
     code = "import os, subprocess\ndef run(): return [dict(os.environ), subprocess.check_output(['env']).decode()]"
-    call = PythonCall(entry="tool.py", function="run", arguments={}, files=(File(path="tool.py", text=code),))
     env = (EnvVar(name="PATH", value="/usr/bin"), EnvVar(name="X", value="ü"))
-    answer = reply(guest.run(call, env=env))
+    answer = reply(guest.run(call_of(("tool.py", code)), env=env))
     assert answer["structured"] == [[{"PATH": "/usr/bin", "X": "ü"}, "PATH=/usr/bin\nX=ü\n"]]
 
 

@@ -48,9 +48,17 @@ def test_a_function_cannot_report_its_own_usage(guest: Guest) -> None:
     assert b"the answer" in outcome.reply.data()
 
 
-def test_a_signal_is_not_an_exit_status(guest: Guest) -> None:
-    outcome = guest.shell("kill -TERM $$")
-    assert (outcome.ending, outcome.status) == ("signaled", 15)
+@pytest.mark.parametrize(
+    ("script", "ending", "status"),
+    [
+        ("kill -TERM $$", "signaled", 15), ("exit 127", "exited", 127),
+        ("exec >&- 2>&-; sleep 0.1; exit 4", "exited", 4),
+    ],
+    ids=["a signal is not a status", "127 is an ordinary exit", "closing its output does not end a call"],
+)  # fmt: skip
+def test_the_ending_of_a_program(guest: Guest, script: str, ending: str, status: int) -> None:
+    outcome = guest.shell(script)
+    assert (outcome.ending, outcome.status) == (ending, status)
 
 
 @pytest.mark.parametrize("size", [0, 1, 65_536, 3_000_000])
@@ -152,11 +160,6 @@ def test_the_deadline_ends_a_function_that_never_returns(guest: Guest, body: str
 def test_a_call_ends_with_its_program_even_if_others_hold_its_stdout(guest: Guest, script: str) -> None:
     outcome = guest.shell(script)
     assert (outcome.ending, outcome.status, outcome.stdout.data()) == ("exited", 0, b"done\n")
-
-
-def test_closing_its_output_does_not_end_a_call(guest: Guest) -> None:
-    outcome = guest.shell("exec >&- 2>&-; sleep 0.1; exit 4")
-    assert (outcome.ending, outcome.status) == ("exited", 4)
 
 
 def test_output_of_a_killed_background_process_is_kept(guest: Guest) -> None:

@@ -139,11 +139,6 @@ def test_an_error_before_the_call_is_not_a_result_of_the_tool(
     assert str(raised.value) == f"the sandbox could not start the call: {reason}"
 
 
-def test_exit_status_127_of_a_program_is_an_ordinary_exit(guest: Guest) -> None:
-    outcome = guest.shell("exit 127")
-    assert (outcome.ending, outcome.status) == ("exited", 127)
-
-
 @pytest.mark.slow
 def test_a_call_beyond_the_limit_of_the_protocol_is_not_started(guest: Guest) -> None:
     outcome = guest.run(Exec(argv=("true",), files=(File(path="big", text="x" * (65 * 1024 * 1024)),)))

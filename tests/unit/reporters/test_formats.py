@@ -140,20 +140,11 @@ def test_the_json_format() -> None:
     )
     place = {"path": "b.yaml", "line": 3, "column": 3, "end_line": 3, "end_column": 8}
     other = {"path": "specs/a.yaml", "line": 2, "column": 1, "end_line": 2, "end_column": 4}
-    expected = {
-        "report": 1,
-        "findings": [
-            place | {"code": "TC204", "severity": "warning", "message": "é", "hint": "", "fix": None},
-            other
-            | {
-                "code": "TC101", "severity": "error", "message": "no key 'x'", "hint": "did you mean 'y'?",
-                "fix": None,
-            },
-        ],
-        "omitted": [],
-        "errors": 1,
-        "warnings": 1,
-    }  # fmt: skip
+    about = {"code": "TC101", "severity": "error", "message": "no key 'x'", "hint": "did you mean 'y'?", "fix": None}
+    findings = [
+        place | {"code": "TC204", "severity": "warning", "message": "é", "hint": "", "fix": None}, other | about,
+    ]  # fmt: skip
+    expected = {"report": 1, "findings": findings, "omitted": [], "errors": 1, "warnings": 1}
     assert render(found, "json") == json.dumps(expected, indent=2) + "\n"
 
 
@@ -170,26 +161,16 @@ def test_fixes_are_part_of_findings() -> None:
             {"line": 2, "column": 3, "end_line": 2, "end_column": 3, "text": "\n✓"},
         ],
     }
-    assert sarif_run(found)["results"][0]["fixes"] == [
+    replacements = [
         {
-            "description": {"text": "write 'y'"},
-            "artifactChanges": [
-                {
-                    "artifactLocation": {"uri": "specs/a.yaml"},
-                    "replacements": [
-                        {
-                            "deletedRegion": {"startLine": 2, "startColumn": 1, "endLine": 2, "endColumn": 2},
-                            "insertedContent": {"text": "y"},
-                        },
-                        {
-                            "deletedRegion": {"startLine": 2, "startColumn": 3, "endLine": 2, "endColumn": 3},
-                            "insertedContent": {"text": "\n✓"},
-                        },
-                    ],
-                }
-            ],
+            "deletedRegion": {"startLine": 2, "startColumn": column, "endLine": 2, "endColumn": end},
+            "insertedContent": {"text": text},
         }
+        for column, end, text in ((1, 2, "y"), (3, 3, "\n✓"))
     ]
+    changes = [{"artifactLocation": {"uri": "specs/a.yaml"}, "replacements": replacements}]
+    fixes = [{"description": {"text": "write 'y'"}, "artifactChanges": changes}]
+    assert sarif_run(found)["results"][0]["fixes"] == fixes
     hints = [line.strip() for line in render(found, "text").splitlines() if "help" in line]
     assert hints == ["= help: did you mean 'y'? [fixable with --unsafe-fixes]", "= help: [fixable with --fix]"]
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from command_line import run
+from diff_command import diff
 from repositories import Repository
 from reviewing import PLAIN, change_lines, difference
 
@@ -112,20 +112,16 @@ def test_removed_approval_rule_still_applies(tmp_path: Path) -> None:
     assert named == {"RSK01": ("@example/network", "@example/payments"), "RSK12": ("@example/platform",)}
 
 
-def test_central_policy_applies_to_changed_tools(repository: Repository, capsys: pytest.CaptureFixture[str]) -> None:
+def test_central_policy_applies_to_changed_tools(repository: Repository) -> None:
     repository.commit({"specs/a.yaml": PLAIN})
     repository.write({"specs/a.yaml": REACHING, "../central.yml": "policy: {hosts: []}\n"})
-
-    def diff(*part: str) -> tuple[int, str, str]:
-        return run("diff", "HEAD", *part), *capsys.readouterr()
-
-    code, out, err = diff("--policy", "../central.yml")
+    code, out, err = diff("HEAD", "--policy", "../central.yml")
     assert (code, out) == (1, "")
     assert err.startswith(
         "specs/a.yaml:11:28: error TC902: 'look': a call may reach a.example.com:443, which ../central.yml does not"
     )
-    assert diff("--policy", "../nowhere.yml")[0] == 2
+    assert diff("HEAD", "--policy", "../nowhere.yml")[0] == 2
     repository.write({"../central.yml": "policy: {approvals: [{by: ['@boss']}]}\n"})
-    code, out, _ = diff("--policy", "../central.yml")
+    code, out, _ = diff("HEAD", "--policy", "../central.yml")
     assert code == 0
     assert "to be approved by: @boss" in out

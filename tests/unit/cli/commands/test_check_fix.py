@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import run
+from command_line import toolc
 
 BEFORE = """\
 toolc: 1
@@ -30,16 +30,15 @@ def text() -> str:
     return SPEC.read_text(encoding="utf-8")
 
 
-def test_a_check_alone_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("check", "specs") == 1
-    assert text() == BEFORE
-    assert "[fixable with --fix]" in capsys.readouterr().out
+def test_a_check_alone_writes_nothing() -> None:
+    found = toolc("check", "specs")
+    assert (found.exit_code, text()) == (1, BEFORE)
+    assert "[fixable with --fix]" in found.stdout
 
 
-def test_fix_applies_safe_fixes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("check", "specs", "--fix") == 1
-    assert text() == SAFE
-    out, err = capsys.readouterr()
+def test_fix_applies_safe_fixes() -> None:
+    status, out, err = toolc("check", "specs", "--fix")
+    assert (status, text(), err) == (1, SAFE, "toolc: fixed 1 of 2 findings\n")
     assert out == (
         "specs/hello.yaml:5:10: error TC004: 'version' must be a string, "
         "but 1.10 without quotes is the number 1.1\n"
@@ -49,23 +48,20 @@ def test_fix_applies_safe_fixes(capsys: pytest.CaptureFixture[str]) -> None:
         "\n"
         "1 error\n"
     )
-    assert err == "toolc: fixed 1 of 2 findings\n"
 
 
 @pytest.mark.parametrize("options", [["--unsafe-fixes"], ["--fix", "--unsafe-fixes"]])
-def test_unsafe_fixes(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("check", "specs", *options) == 0
-    assert text() == UNSAFE
+def test_unsafe_fixes(options: list[str]) -> None:
     expected = "toolc: specs/hello.yaml:5:10: TC004: put it in quotes\ntoolc: fixed 2 of 2 findings\n"
-    assert capsys.readouterr() == ("1 tool: no errors\n", expected), "safe fixes are counted, others told"
-    assert run("check", "specs", *options) == 0
-    assert capsys.readouterr() == ("1 tool: no errors\n", "toolc: fixed 0 of 0 findings\n")
+    found = toolc("check", "specs", *options)
+    assert found == (0, "1 tool: no errors\n", expected), "safe fixes are counted, others told"
+    assert text() == UNSAFE
+    assert toolc("check", "specs", *options) == (0, "1 tool: no errors\n", "toolc: fixed 0 of 0 findings\n")
 
 
-def test_diff_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("check", "specs", "--diff") == 1
-    assert text() == BEFORE
-    out, err = capsys.readouterr()
+def test_diff_writes_nothing() -> None:
+    status, out, err = toolc("check", "specs", "--diff")
+    assert (status, text(), err) == (1, BEFORE, "toolc: would fix 1\n")
     assert out == (
         "--- a/specs/hello.yaml\n"
         "+++ b/specs/hello.yaml\n"
@@ -78,19 +74,16 @@ def test_diff_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
         " version: 1.10\n"
         " backend: {shell: {argv: [echo, hello]}}\n"
     )
-    assert err == "toolc: would fix 1\n"
     SPEC.write_text(UNSAFE, encoding="utf-8")
-    assert run("check", "specs", "--diff", "--unsafe-fixes") == 0
-    assert capsys.readouterr() == ("", "toolc: would fix 0\n")
+    assert toolc("check", "specs", "--diff", "--unsafe-fixes") == (0, "", "toolc: would fix 0\n")
 
 
-def test_machine_format_is_alone_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("check", "specs", "--fix", "--format", "json") == 1
-    out, err = capsys.readouterr()
+def test_machine_format_is_alone_on_stdout() -> None:
+    status, out, err = toolc("check", "specs", "--fix", "--format", "json")
+    assert (status, err) == (1, "toolc: fixed 1 of 2 findings\n")
     assert [each["code"] for each in json.loads(out)["findings"]] == ["TC004"]
-    assert err == "toolc: fixed 1 of 2 findings\n"
 
 
 def test_ignored_findings_are_not_fixed() -> None:
-    assert run("check", "specs", "--fix", "--ignore", "TC003") == 1
+    assert toolc("check", "specs", "--fix", "--ignore", "TC003").exit_code == 1
     assert text() == BEFORE

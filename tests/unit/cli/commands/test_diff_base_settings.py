@@ -28,24 +28,37 @@ def change(
     return diff(first, *([repository.commit({})] if commit else []), *arguments)
 
 
+PERMISSIVE: tuple[dict[str, str | None], ...] = (
+    {"toolc.yaml": ""},
+    {"toolc.yaml": None},
+    {"toolc.yaml": None, "toolc.toml": "policy.hosts = ['b.example.com:443']\n"},
+    {"specs/toolc.yaml": "policy: {hosts: ['*.example.com:443']}\n", "toolc.yaml": None},
+    {"toolc.yaml": "policy: {public_egress: false}\n"},
+)
+LENIENT: tuple[dict[str, str | None], ...] = (
+    {"toolc.yaml": ""},
+    {"toolc.yaml": None},
+    {"toolc.yaml": "lint: {ignore: [TC204]}\n"},
+    {"toolc.yaml": "lint: {select: [TC1]}\n"},
+    {"toolc.yaml": "lint: {severity: {TC2: 'off', TC20: warning}}\n"},
+    {"specs/toolc.yaml": "lint: {severity: {TC204: 'off'}}\n"},
+)
+
+
 @pytest.mark.parametrize("commit", [True, False])
 @pytest.mark.parametrize(
-    "head",
+    ("project", "spec", "finding", "head"),
     [
-        {"toolc.yaml": ""},
-        {"toolc.yaml": None},
-        {"toolc.yaml": None, "toolc.toml": "policy.hosts = ['b.example.com:443']\n"},
-        {"specs/toolc.yaml": "policy: {hosts: ['*.example.com:443']}\n", "toolc.yaml": None},
-        {"toolc.yaml": "policy: {public_egress: false}\n"},
+        *((POLICY, HOST, "TC902", head) for head in PERMISSIVE),
+        *((LINT, SHORT, "error TC204", head) for head in LENIENT),
     ],
 )
-def test_the_policy_of_the_base_applies(
-    repository: Repository, head: Mapping[str, str | None], *, commit: bool
+def test_the_policy_and_the_lint_settings_of_the_base_apply(
+    repository: Repository, project: str, spec: str, finding: str, head: Mapping[str, str | None], *, commit: bool
 ) -> None:
-    base = {"specs/a.yaml": PLAIN, "toolc.yaml": POLICY}
-    found = change(repository, base, {"specs/a.yaml": HOST, **head}, commit=commit)
-    assert found.exit_code == 1
-    assert "TC902" in found.stderr
+    base = {"specs/a.yaml": PLAIN, "toolc.yaml": project}
+    found = change(repository, base, {"specs/a.yaml": spec, **head}, commit=commit)
+    assert (found.exit_code, finding in found.stderr) == (1, True)
 
 
 def test_a_stricter_policy_of_the_head_applies(repository: Repository) -> None:
@@ -56,27 +69,6 @@ def test_a_stricter_policy_of_the_head_applies(repository: Repository) -> None:
 def test_a_violation_is_reported_once(repository: Repository) -> None:
     found = change(repository, {"a.yaml": PLAIN, "toolc.yaml": POLICY}, {"a.yaml": HOST}, commit=False)
     assert (found.exit_code, found.stderr.count("TC902")) == (1, 1)
-
-
-@pytest.mark.parametrize("commit", [True, False])
-@pytest.mark.parametrize(
-    "head",
-    [
-        {"toolc.yaml": ""},
-        {"toolc.yaml": None},
-        {"toolc.yaml": "lint: {ignore: [TC204]}\n"},
-        {"toolc.yaml": "lint: {select: [TC1]}\n"},
-        {"toolc.yaml": "lint: {severity: {TC2: 'off', TC20: warning}}\n"},
-        {"specs/toolc.yaml": "lint: {severity: {TC204: 'off'}}\n"},
-    ],
-)
-def test_the_lint_settings_of_the_base_apply(
-    repository: Repository, head: Mapping[str, str | None], *, commit: bool
-) -> None:
-    base = {"specs/a.yaml": PLAIN, "toolc.yaml": LINT}
-    found = change(repository, base, {"specs/a.yaml": SHORT, **head}, commit=commit)
-    assert found.exit_code == 1
-    assert "error TC204" in found.stderr
 
 
 @pytest.mark.parametrize("commit", [True, False])

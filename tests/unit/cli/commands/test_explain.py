@@ -1,7 +1,7 @@
 """``toolc explain``: one page, the list, and all pages as in the docs."""
 
 import pytest
-from command_line import run as run_command
+from command_line import toolc
 from paths import DOCS
 
 from toolc.data.rule_pages import RulePage, rule_pages
@@ -11,43 +11,37 @@ from toolc.model.diagnostics import Code
 CHECKS = DOCS / "reference" / "checks.md"
 
 
-def run(*arguments: str) -> int:
-    return run_command("explain", *arguments)
+def explained(*arguments: str) -> str:
+    found = toolc("explain", *arguments)
+    assert (found.exit_code, found.stderr) == (0, "")
+    return found.stdout
 
 
 @pytest.mark.parametrize("code", ["TC007", "tc007"])
-def test_a_page_is_the_section_of_the_docs(code: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(code) == 0
-    page = capsys.readouterr().out
+def test_a_page_is_the_section_of_the_docs(code: str) -> None:
+    page = explained(code)
     assert page.startswith("## TC007: key that is not a string\n\nError.\n")
     assert f"{page}\n## TC008: " in CHECKS.read_text(encoding="utf-8")
 
 
-def test_a_page_lists_the_codes_of_its_number(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("TC406") == 0
+def test_a_page_has_the_codes_of_its_number_and_the_files_of_its_example() -> None:
     assert (
         "\n- template or script that names an unknown parameter (error)\n"
         "- parameter that is not used (warning)\n"
         "- template that uses an optional parameter without a default (error)\n"
-    ) in capsys.readouterr().out
-
-
-def test_extra_files_of_an_example_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("TC111") == 0
-    assert "\nWith the file `hello.sh`:\n\n```\necho hello\n```\n" in capsys.readouterr().out
+    ) in explained("TC406")
+    assert "\nWith the file `hello.sh`:\n\n```\necho hello\n```\n" in explained("TC111")
 
 
 @pytest.mark.parametrize("code", [code for code in codes.ALL if not code.enabled], ids=lambda code: code.slug)
-def test_a_finding_that_is_off_by_default_is_shown(code: Code, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(code.number) == 0
-    page = capsys.readouterr().out
+def test_a_finding_that_is_off_by_default_is_shown(code: Code) -> None:
+    page = explained(code.number)
     assert "off by default" in page
     assert f" {code.number}: " in page.split("```text")[1]
 
 
-def test_the_list_has_one_line_for_each_code(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run() == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_the_list_has_one_line_for_each_code() -> None:
+    lines = explained().splitlines()
     assert len(lines) == sum(len(page.codes) for page in rule_pages().values())
     assert lines[0] == "TC001   error       on   invalid YAML or TOML syntax"
     assert "TC208   warning     off  tool without a label for users" in lines
@@ -55,15 +49,13 @@ def test_the_list_has_one_line_for_each_code(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize("rule", [page for page in rule_pages().values() if page.before], ids=lambda page: page.number)
-def test_every_rule_of_a_review_is_explained(rule: RulePage, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(rule.number) == 0
-    page = capsys.readouterr().out
+def test_every_rule_of_a_review_is_explained(rule: RulePage) -> None:
+    page = explained(rule.number)
     assert page.startswith(f"## {rule.number}: {rule.title}\n\nSeverity: at most {rule.codes[0].severity}.\n")
 
 
-def test_a_page_of_a_review_rule_shows_both_versions(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("rsk05") == 0
-    before, after = capsys.readouterr().out.split("Before:")[1].split("After:")
+def test_a_page_of_a_review_rule_shows_both_versions() -> None:
+    before, after = explained("rsk05").split("Before:")[1].split("After:")
     assert "memory: 128MiB" in before
     assert "memory: 2GiB" in after
 
@@ -84,15 +76,13 @@ def test_a_page_of_a_review_rule_shows_both_versions(capsys: pytest.CaptureFixtu
         (["TC401", "--all"], "pass either a code or --all, not both"),
     ],
 )
-def test_a_code_that_does_not_exist(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*arguments) == 2
-    assert capsys.readouterr() == ("", f"toolc: {message}\n")
+def test_a_code_that_does_not_exist(arguments: list[str], message: str) -> None:
+    assert toolc("explain", *arguments) == (2, "", f"toolc: {message}\n")
 
 
 @pytest.mark.slow
-def test_the_docs_are_these_pages(golden: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--all") == 0
-    pages = capsys.readouterr().out
+def test_the_docs_are_these_pages(golden: bool) -> None:
+    pages = explained("--all")
     if golden:
         CHECKS.write_text(pages, encoding="utf-8")
     assert CHECKS.read_text(encoding="utf-8") == pages, "make golden writes it anew"

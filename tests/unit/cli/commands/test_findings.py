@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import run
+from command_line import toolc
 
 from toolc.cli.common import wants_color
 from toolc.reporters import FORMATS
@@ -28,59 +28,51 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("command", ["check", "build"])
-def test_the_exit_code_does_not_depend_on_the_format(
-    command: str, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(command, "good.yaml", "--format", name) == 0
-    capsys.readouterr()
-    assert run(command, "bad.yaml", "--format", name) == 1
-    out, err = capsys.readouterr()
+def test_the_exit_code_does_not_depend_on_the_format(command: str, name: str) -> None:
+    assert toolc(command, "good.yaml", "--format", name).exit_code == 0
+    status, out, err = toolc(command, "bad.yaml", "--format", name)
     output, silent = (err, out) if (command, name) == ("build", "text") else (out, err)
-    assert "TC101" in output
-    assert silent == ""
+    assert (status, "TC101" in output, silent) == (1, True, "")
 
 
 @pytest.mark.parametrize("command", ["check", "build"])
-def test_machine_format_is_alone_on_stdout(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(command, "good.yaml", "--format", "json") == 0
-    out, err = capsys.readouterr()
+def test_machine_format_is_alone_on_stdout(command: str) -> None:
+    _, out, err = toolc(command, "good.yaml", "--format", "json")
     assert json.loads(out) == {"report": 1, "findings": [], "omitted": [], "errors": 0, "warnings": 0}
     assert err == ("built 1 tool for 9 providers into build\n" if command == "build" else "")
 
 
 @pytest.mark.parametrize("command", [("check", "bad.yaml"), ("build", "bad.yaml"), ("diff", ".", ".")])
-def test_json_is_short_for_its_format(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    code = run(*command, "--format", "json")
-    expected = capsys.readouterr()
-    for options in (("--json",), ("--json", "--format", "json")):
-        assert run(*command, *options) == code
-        assert capsys.readouterr() == expected
+def test_json_is_short_for_its_format(command: tuple[str, ...]) -> None:
+    expected = toolc(*command, "--format", "json")
+    assert toolc(*command, "--json") == toolc(*command, "--json", "--format", "json") == expected
 
 
-@pytest.mark.parametrize("options", [("--json", "--format", "text"), ("--format", "sarif", "--json")])
-def test_json_with_another_format_is_a_usage_error(
-    options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("check", "good.yaml", *options) == 2
-    assert "--json is short for --format json and cannot be used with --format" in capsys.readouterr().err
+SHORT = "--json is short for --format json and cannot be used with --format"
 
 
-def test_absolute_paths_are_reported_relative_to_the_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("check", str(folder / "bad.yaml"), "--format", "json") == 1
-    assert {each["path"] for each in json.loads(capsys.readouterr().out)["findings"]} == {"bad.yaml"}
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--json", "--format", "text"), SHORT), (("--format", "sarif", "--json"), SHORT),
+        (("--format", "xml"), "'xml' is not one of 'text', 'json', 'sarif', 'github', 'junit'"),
+    ],
+)  # fmt: skip
+def test_another_format_is_a_usage_error(options: tuple[str, ...], message: str) -> None:
+    found = toolc("check", "good.yaml", *options)
+    assert (found.exit_code, message in found.stderr) == (2, True)
 
 
-def test_sarif_has_the_page_of_each_rule(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("check", "bad.yaml", "--format", "sarif") == 1
-    (logged,) = json.loads(capsys.readouterr().out)["runs"]
+def test_absolute_paths_are_reported_relative_to_the_folder(folder: Path) -> None:
+    found = toolc("check", str(folder / "bad.yaml"), "--format", "json")
+    assert {each["path"] for each in json.loads(found.stdout)["findings"]} == {"bad.yaml"}
+
+
+def test_sarif_has_the_page_of_each_rule() -> None:
+    (logged,) = json.loads(toolc("check", "bad.yaml", "--format", "sarif").stdout)["runs"]
     rules = logged["tool"]["driver"]["rules"]
     assert [rule["id"] for rule in rules] == ["TC101", "TC102"]
     assert all(len(rule["help"]["markdown"]) > 40 for rule in rules)
-
-
-def test_an_unknown_format_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("check", "good.yaml", "--format", "xml") == 2
-    assert "'xml' is not one of 'text', 'json', 'sarif', 'github', 'junit'" in capsys.readouterr().err
 
 
 class Terminal(io.StringIO):

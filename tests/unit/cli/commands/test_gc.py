@@ -36,20 +36,16 @@ def gc(monkeypatch: pytest.MonkeyPatch, host: Host, *options: str) -> Result:
     return CliRunner().invoke(command, [*options])
 
 
-def test_leftovers_of_dead_owners_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("options", "word", "removed"), [((), "removed", ["/run/f"]), (("--dry-run",), "would remove", [])]
+)
+def test_leftovers_of_dead_owners_are_removed_except_in_a_dry_run(
+    monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], word: str, removed: list[str]
+) -> None:
     host = Host()
-    result = gc(monkeypatch, host)
-    assert result.exit_code == 0
-    assert result.stdout == "kept  container  c1  (its process 7 is alive)\nremoved  folder  /run/f\n"
-    assert host.removed == ["/run/f"]
-
-
-def test_a_dry_run_removes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    host = Host()
-    result = gc(monkeypatch, host, "--dry-run")
-    assert result.exit_code == 0
-    assert result.stdout == "kept  container  c1  (its process 7 is alive)\nwould remove  folder  /run/f\n"
-    assert host.removed == []
+    result = gc(monkeypatch, host, *options)
+    printed = f"kept  container  c1  (its process 7 is alive)\n{word}  folder  /run/f\n"
+    assert (result.exit_code, result.stdout, host.removed) == (0, printed, removed)
 
 
 def test_failed_removal_is_exit_code_3(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,14 +69,16 @@ def test_json_output_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (dry["removed"], dry["reason"]) == (False, "")
 
 
-def test_nothing_to_remove(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leftovers, "survey", lambda: Survey(()))
+@pytest.mark.parametrize(
+    ("unseen", "status", "message"),
+    [
+        ((), 0, "nothing to remove"),
+        (("the daemon does not answer",), 3, "some places could not be inspected: the daemon does not answer"),
+    ],
+)
+def test_nothing_to_remove_and_uninspected_places(
+    monkeypatch: pytest.MonkeyPatch, unseen: tuple[str, ...], status: int, message: str
+) -> None:
+    monkeypatch.setattr(leftovers, "survey", lambda: Survey((), unseen))
     result = CliRunner().invoke(command, [])
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "toolc: nothing to remove\n")
-
-
-def test_uninspected_places_are_exit_code_3(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leftovers, "survey", lambda: Survey((), ("the daemon does not answer",)))
-    result = CliRunner().invoke(command, [])
-    assert result.exit_code == 3
-    assert result.stderr == "toolc: some places could not be inspected: the daemon does not answer\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (status, "", f"toolc: {message}\n")

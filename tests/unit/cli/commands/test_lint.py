@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import run
+from command_line import toolc
 
 SHORT = """\
 toolc: 1
@@ -36,13 +36,10 @@ def numbers(output: str) -> list[str]:
         (["--select", "TC208", "--select", "TC204"], ["TC208", "TC204"]),
     ],
 )  # fmt: skip
-def test_codes_are_selected_and_ignored(
-    options: list[str], found: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("check", "specs", *options) == 0
-    assert numbers(capsys.readouterr().out) == found
-    assert run("build", "specs", *options) == 0
-    assert numbers(capsys.readouterr().err) == found
+def test_codes_are_selected_and_ignored(options: list[str], found: list[str]) -> None:
+    checked, built = toolc("check", "specs", *options), toolc("build", "specs", *options)
+    assert (checked.exit_code, numbers(checked.stdout)) == (0, found)
+    assert (built.exit_code, numbers(built.stderr)) == (0, found)
 
 
 @pytest.mark.parametrize(
@@ -55,33 +52,28 @@ def test_codes_are_selected_and_ignored(
         ),
     ],
 )
-def test_unknown_codes_are_a_usage_error(options: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("check", "specs", *options) == 2
-    assert capsys.readouterr() == ("", f"toolc: {expected}\n")
+def test_unknown_codes_are_a_usage_error(options: list[str], expected: str) -> None:
+    assert toolc("check", "specs", *options) == (2, "", f"toolc: {expected}\n")
 
 
 def test_strict_treats_warnings_as_errors() -> None:
-    assert run("check", "specs", "--strict") == 1
-    assert run("check", "specs", "--strict", "--ignore", "TC204") == 0
+    assert toolc("check", "specs", "--strict").exit_code == 1
+    assert toolc("check", "specs", "--strict", "--ignore", "TC204").exit_code == 0
 
 
-def test_build_uses_the_out_folder_of_the_project(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_build_uses_the_out_folder_of_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("toolc.yaml").write_text("out: made/tools\n", encoding="utf-8")
     monkeypatch.chdir("specs")
-    assert run("build", ".") == 0
-    assert capsys.readouterr().out == "built 1 tool for 9 providers into ../made/tools\n"
+    assert toolc("build", ".")[:2] == (0, "built 1 tool for 9 providers into ../made/tools\n")
     assert Path("../made/tools/registry.json").is_file()
-    assert run("build", ".", "--out", "../other") == 0
+    assert toolc("build", ".", "--out", "../other").exit_code == 0
     assert Path("../other/registry.json").is_file()
 
 
-def test_effective_values_have_an_origin(capsys: pytest.CaptureFixture[str]) -> None:
+def test_effective_values_have_an_origin() -> None:
     Path("toolc.yaml").write_text("defaults: {sandbox: {limits: {timeout: 5s}}}\n", encoding="utf-8")
     for target in (["hello"], ["hello", "specs"], ["specs"], ["specs/hello.yaml#hello"]):
-        assert run("show", *target, "--effective") == 0
-        lines = capsys.readouterr().out.splitlines()
+        lines = toolc("show", *target, "--effective").stdout.splitlines()
         assert lines[:4] == [
             'name                              "hello"            specs/hello.yaml:2:7',
             'description                       "Say hello."       specs/hello.yaml:3:14',
@@ -89,12 +81,8 @@ def test_effective_values_have_an_origin(capsys: pytest.CaptureFixture[str]) -> 
             'sandbox.limits.timeout            "5s"               toolc.yaml:1:40 (defaults)',
         ]
         assert 'sandbox.limits.memory             "256MiB"           format 1 default' in lines
-    assert run("show", "hello", "--effective", "--json") == 0
-    assert json.loads(capsys.readouterr().out)[3] == {
-        "key": "sandbox.limits.timeout",
-        "value": "5s",
-        "origin": "toolc.yaml:1:40 (defaults)",
-    }
+    timeout = json.loads(toolc("show", "hello", "--effective", "--json").stdout)[3]
+    assert timeout == {"key": "sandbox.limits.timeout", "value": "5s", "origin": "toolc.yaml:1:40 (defaults)"}
 
 
 @pytest.mark.parametrize(
@@ -112,12 +100,12 @@ def test_effective_values_have_an_origin(capsys: pytest.CaptureFixture[str]) -> 
         ),
     ],
 )
-def test_invalid_show_arguments(arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("show", *arguments) == 2
-    assert f"toolc: {expected}" in capsys.readouterr().err
+def test_invalid_show_arguments(arguments: list[str], expected: str) -> None:
+    found = toolc("show", *arguments)
+    assert (found.exit_code, f"toolc: {expected}" in found.stderr) == (2, True)
 
 
-def test_specs_with_errors_have_no_effective_values(capsys: pytest.CaptureFixture[str]) -> None:
+def test_specs_with_errors_have_no_effective_values() -> None:
     Path("specs/hello.yaml").write_text(SHORT + "extra: 1\n", encoding="utf-8")
-    assert run("show", "hello", "--effective") == 2
-    assert "specs/hello.yaml:5:1: error TC101" in capsys.readouterr().err
+    found = toolc("show", "hello", "--effective")
+    assert (found.exit_code, "specs/hello.yaml:5:1: error TC101" in found.stderr) == (2, True)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import run
+from command_line import toolc
 from project_cases import expected
 
 from toolc.client.build import build
@@ -47,22 +47,23 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("s.yaml").write_text(SPECS, encoding="utf-8")
 
 
-def show(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert run("show", *arguments) == 0
-    return capsys.readouterr().out
+def show(*arguments: str) -> str:
+    found = toolc("show", *arguments)
+    assert (found.exit_code, found.stderr) == (0, "")
+    return found.stdout
 
 
 @pytest.mark.parametrize("name", ["fetch", "mirror"])
-def test_page_shows_parameters_and_permissions(name: str, golden: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    page, _, digests = show(capsys, f"s.yaml#{name}").rpartition("\n\n")
+def test_page_shows_parameters_and_permissions(name: str, golden: bool) -> None:
+    page, _, digests = show(f"s.yaml#{name}").rpartition("\n\n")
     page += "\n"
     assert page == expected(f"cli/show-{name}", page, golden=golden)
     assert [line.split()[0] for line in digests.splitlines()] == ["surface", "effect"]
 
 
-def test_json_output_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_output_is_complete() -> None:
     build("s.yaml", "build")
-    tool = json.loads(show(capsys, "mirror", "--registry", "build/registry.json", "--json"))
+    tool = json.loads(show("mirror", "--registry", "build/registry.json", "--json"))
     stored = {tool["name"]: tool for tool in json.loads(Path("build/registry.json").read_bytes())["tools"]}
 
     granted = tool.pop("permissions")
@@ -72,10 +73,10 @@ def test_json_output_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
     assert granted["images"] == [{"value": None, "by": ["get", "put"]}]
 
 
-def test_changed_step_changes_the_effect_of_the_composite(capsys: pytest.CaptureFixture[str]) -> None:
-    was = json.loads(show(capsys, "s.yaml#mirror", "--json"))["digests"]
+def test_changed_step_changes_the_effect_of_the_composite() -> None:
+    was = json.loads(show("s.yaml#mirror", "--json"))["digests"]
     Path("s.yaml").write_text(SPECS.replace("writes: [a]", "writes: [a, b]"), encoding="utf-8")
-    now = json.loads(show(capsys, "s.yaml#mirror", "--json"))["digests"]
+    now = json.loads(show("s.yaml#mirror", "--json"))["digests"]
     assert (now["surface"], now["effect"] != was["effect"]) == (was["surface"], True)
 
 
@@ -96,36 +97,33 @@ def name_of(definition: JsonObject) -> str:
 
 
 @pytest.mark.parametrize("provider", PROVIDER_NAMES)
-def test_a_definition_is_the_entry_of_a_build(provider: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_definition_is_the_entry_of_a_build(provider: str) -> None:
     build("s.yaml", "build")
     expected = entries(provider)["fetch"]
     in_registry = ("fetch", "--registry", "build/registry.json")
     for arguments in (("s.yaml#fetch",), ("fetch", "s.yaml"), ("fetch",), in_registry):
-        shown = show(capsys, *arguments, "--as", provider)
+        shown = show(*arguments, "--as", provider)
         assert canonical(json.loads(shown)) == canonical(expected)
         assert shown == json.dumps(json.loads(shown), indent=2, ensure_ascii=False) + "\n"
 
 
 @pytest.mark.parametrize("option", ["--as=mcp", "--effective"])
-def test_other_files_do_not_matter_for_a_tool_that_is_named(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_files_do_not_matter_for_a_tool_that_is_named(option: str) -> None:
     Path("workflow.yml").write_text("on: push\n", "utf-8")
     Path("broken.yaml").write_text("toolc: 1\nname: broken\nextra: 1\n", "utf-8")
-    run("show", "fetch", option)
-    printed = capsys.readouterr()
-    assert ("fetch" in printed.out, printed.err) == (True, "")
-    run("show", "broken", option)
-    assert {line.split(":")[0] for line in capsys.readouterr().err.splitlines() if " error " in line} == {"broken.yaml"}
+    assert "fetch" in show("fetch", option)
+    lines = toolc("show", "broken", option).stderr.splitlines()
+    assert {line.split(":")[0] for line in lines if " error " in line} == {"broken.yaml"}
 
 
-def test_a_name_of_two_tools_needs_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_of_two_tools_needs_a_file() -> None:
     Path("z.yaml").write_text(Path("s.yaml").read_text("utf-8"), "utf-8")
-    run("show", "fetch", "--as", "mcp")
     message = "toolc: 2 tools in . are called 'fetch': in s.yaml, z.yaml; name the file: s.yaml#fetch\n"
-    assert capsys.readouterr().err == message
+    assert toolc("show", "fetch", "--as", "mcp").stderr == message
 
 
-def test_openapi_is_a_document_with_the_tool(capsys: pytest.CaptureFixture[str]) -> None:
-    document = json.loads(show(capsys, "fetch", "--as", "openapi"))
+def test_openapi_is_a_document_with_the_tool() -> None:
+    document = json.loads(show("fetch", "--as", "openapi"))
     build("s.yaml", "build")
     built = json.loads(Path("build/openapi.json").read_bytes())
     assert list(document["paths"]) == ["/tools/fetch"]
@@ -133,33 +131,26 @@ def test_openapi_is_a_document_with_the_tool(capsys: pytest.CaptureFixture[str])
     assert document["components"]["schemas"].items() <= built["components"]["schemas"].items()
 
 
-def test_a_definition_is_that_of_a_request_with_all_tools(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_definition_is_that_of_a_request_with_all_tools() -> None:
     names = [f"tool{at:02}" for at in range(21)]
     tool = "  - {name: NAME, description: Count the lines of a file., backend: {shell: {argv: [wc, -l]}}}\n"
     specs = "toolc: 1\ndefaults: {providers: {anthropic: {strict: true}}}\ntools:\n"
     Path("many.yaml").write_text(specs + "".join(tool.replace("NAME", name) for name in names), encoding="utf-8")
-    shown = [json.loads(show(capsys, f"many.yaml#{name}", "--as", "anthropic")) for name in names]
+    shown = [json.loads(show(f"many.yaml#{name}", "--as", "anthropic")) for name in names]
     assert ["strict" in each for each in shown] == [True] * 20 + [False]
 
 
-def test_characters_that_cannot_be_seen_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+def test_characters_that_cannot_be_seen_are_escaped() -> None:
     Path("a.yaml").write_text(
         'toolc: 1\nname: look\ndescription: "Größe of a\\u00a0file"\nbackend: {shell: {argv: [ls]}}\n', "utf-8"
     )
-    assert '"Größe of a\\u00a0file"' in show(capsys, "a.yaml", "--as", "mcp")
-
-
-@pytest.mark.parametrize("option", ["--json", "--effective"])
-def test_a_definition_excludes_other_forms(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("show", "fetch", "--as", "mcp", option) == 2
-    assert "--as prints a definition; remove" in capsys.readouterr().err
+    assert '"Größe of a\\u00a0file"' in show("a.yaml", "--as", "mcp")
 
 
 @pytest.mark.slow
-def test_a_builtin_tool_is_shown_by_its_name_or_alias(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_builtin_tool_is_shown_by_its_name_or_alias() -> None:
     for name in ("bash", "shell_exec"):
-        assert run("show", name, "--builtin", "coding") == 0
-        assert capsys.readouterr().out.startswith("bash (shell): Run a command\n")
+        assert show(name, "--builtin", "coding").startswith("bash (shell): Run a command\n")
 
 
 @pytest.mark.slow
@@ -170,18 +161,16 @@ def test_a_builtin_tool_is_shown_by_its_name_or_alias(capsys: pytest.CaptureFixt
         (["show", "bash", "--builtin", "all", "--registry", "a.json"], "--builtin and --registry cannot be combined"),
         (["run", "bash", "--builtin", "readonly"], "there is no tool 'bash'; the tools are: file_info"),
         (["run", "bash", "--builtin", "bash"], "'bash' is a tool, not a toolset"),
+        (["show", "fetch", "--as", "mcp", "--json"], "--as prints a definition; remove"),
+        (["show", "fetch", "--as", "mcp", "--effective"], "--as prints a definition; remove"),
     ],
 )
-def test_wrong_uses_of_builtin_toolsets_are_refused(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code = run(*arguments)
-    assert code
-    assert message in capsys.readouterr().err
+def test_options_that_cannot_be_combined_are_refused(arguments: list[str], message: str) -> None:
+    found = toolc(*arguments)
+    assert (found.exit_code > 0, message in found.stderr) == (True, True)
 
 
 @pytest.mark.parametrize("option", ["--effective", "--as=mcp", "--json"])
-def test_warnings_are_for_check_and_build(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_warnings_are_for_check_and_build(option: str) -> None:
     Path("toolc.yaml").write_text("lint: {max_tokens: {tool: 10}}\n", encoding="utf-8")
-    assert run("show", "s.yaml#fetch", option) == 0
-    assert capsys.readouterr().err == ""
+    assert show("s.yaml#fetch", option)

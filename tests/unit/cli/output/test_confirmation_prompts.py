@@ -1,6 +1,5 @@
 """``toolc run`` of tools with ``confirm: true`` or ``retry``: prompts and output."""
 
-import json
 import re
 from pathlib import Path
 
@@ -59,15 +58,10 @@ def test_without_a_terminal_the_call_is_denied() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_denied_call_as_json() -> None:
-    result = CliRunner().invoke(command, ["wipe.yaml", "--arg", "thing=a", "--json"])
-    assert (result.exit_code, json.loads(result.stdout)["error"]["kind"]) == (2, "denied")
-
-
-@pytest.mark.usefixtures("folder")
-def test_yes_skips_the_prompt() -> None:
-    result = CliRunner().invoke(command, ["wipe.yaml", "--arg", "thing=a", "--yes"])
-    assert (result.exit_code, result.stdout) == (0, "done\n")
+@pytest.mark.parametrize(("option", "status", "part"), [("--json", 2, '"kind": "denied"'), ("--yes", 0, "done\n")])
+def test_denied_call_as_json_and_a_confirmed_call(option: str, status: int, part: str) -> None:
+    result = CliRunner().invoke(command, ["wipe.yaml", "--arg", "thing=a", option])
+    assert (result.exit_code, part in result.stdout) == (status, True)
 
 
 ENGINE = """

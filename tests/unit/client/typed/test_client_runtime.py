@@ -1,8 +1,6 @@
 """Calls of generated Python clients, and the warning about another registry."""
 
 import asyncio
-import importlib.util
-import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +12,6 @@ from fake_tools import executor, registry, text
 
 from toolc.client.executor import Executor
 from toolc.client.typed import runtime
-from toolc.client.typed.generate import client_text
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.tool import ToolSpec
 
@@ -27,16 +24,7 @@ TOOLS = (SAVE, SAY)
 
 
 def client(folder: Path, language: str = "python", tools: tuple[ToolSpec, ...] = TOOLS) -> ModuleType:
-    """Return the client for these tools, imported."""
-    path = folder / f"{language}_of_{len(tools)}.py"
-    path.write_text(client_text(typed_tools.registered(tools), language), encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
+    return typed_tools.imported(folder, tools, language)
 
 
 def save(arguments: JsonObject) -> JsonObject:

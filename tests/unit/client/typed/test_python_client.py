@@ -1,13 +1,11 @@
 """Python clients: accepted by ``mypy --strict``, importable, and with types that accept all valid values."""
 
 import ast
-import importlib.util
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import jsonschema
 import pytest
@@ -18,7 +16,6 @@ from random_schemas import RandomSchemas
 
 from toolc.client.typed.generate import client_text
 from toolc.client.typed.python import docstring
-from toolc.model.spec.tool import ToolSpec
 
 
 @pytest.mark.parametrize("text", typed_tools.HOSTILE_TEXTS)
@@ -46,29 +43,16 @@ def test_the_client_of_each_construct_matches_the_golden_file(language: str, gol
     assert path.read_text(encoding="utf-8") == text
 
 
-def imported(folder: Path, tools: list[ToolSpec], language: str) -> ModuleType:
-    """Return the client for these tools, imported."""
-    path = folder / f"{language}_client.py"
-    path.write_text(client_text(typed_tools.registered(tools), language), encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize("language", ["python", "pydantic"])
 def test_hostile_clients_can_be_imported(language: str, tmp_path: Path) -> None:
-    module = imported(tmp_path, [*typed_tools.hostile(), *typed_tools.constructs()], language)
+    module = typed_tools.imported(tmp_path, [*typed_tools.hostile(), *typed_tools.constructs()], language)
     assert callable(module.Tools.tree)
 
 
 @pytest.mark.slow
 def test_types_accept_every_valid_value(tmp_path: Path) -> None:
     tools = [*typed_tools.constructs(), *typed_tools.random_tools(60)]
-    module, values = imported(tmp_path, tools, "pydantic"), RandomSchemas(0)
+    module, values = typed_tools.imported(tmp_path, tools, "pydantic"), RandomSchemas(0)
     compared = 0
     for tool in tools:
         assert tool.result_schema is not None
@@ -119,16 +103,8 @@ WRONG = {
 
 def mypy(folder: Path, *names: str) -> list[str]:
     """Return the line and the code of each error of ``mypy --strict``; those in the first file with its whole text."""
-    command = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--strict",
-        "--no-error-summary",
-        "--cache-dir",
-        str(folder / "cache"),
-        *names,
-    ]
+    options = ("--strict", "--no-error-summary", "--cache-dir", str(folder / "cache"))
+    command = [sys.executable, "-m", "mypy", *options, *names]
     env = {**os.environ, "MYPYPATH": str(folder)}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.stderr == ""

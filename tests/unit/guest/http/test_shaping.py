@@ -8,29 +8,22 @@ from toolc.guest.context import ToolError
 from toolc.guest.http.shaping import shape
 
 
-def test_a_selection_is_the_data_and_its_json_the_text() -> None:
-    found = shape("ignored", [{"a": [1, {"b": "ü"}]}], "a[1]", None, {}, 100)
-    assert (found.content, found.structured) == ('{"b":"ü"}', [{"b": "ü"}])
-
-
-def test_select_is_applied_to_json_text() -> None:
-    assert shape('{"a": 1}\n', None, "a", None, {}, 100).structured == [1]
-
-
-def test_a_selection_without_a_match_is_null() -> None:
-    found = shape("{}", None, "a", "{{ result is none }}", {}, 100)
-    assert (found.content, found.structured) == ("True", [None])
-
-
-def test_a_template_has_the_data_the_text_and_the_arguments() -> None:
-    template = "{{ result.n }} {{ text }} {{ args.who }}"
-    found = shape("words", [{"n": 2}], None, template, {"who": "you"}, 100)
-    assert (found.content, found.structured) == ("2 words you", [{"n": 2}])
-
-
-def test_without_data_the_result_is_the_text_and_stays_text() -> None:
-    found = shape("words\n", None, None, "<{{ result | trim }}>", {}, 100)
-    assert (found.content, found.structured) == ("<words>", None)
+@pytest.mark.parametrize(
+    ("text", "data", "select", "template", "content", "structured"),
+    [
+        ("ignored", [{"a": [1, {"b": "ü"}]}], "a[1]", None, '{"b":"ü"}', [{"b": "ü"}]),
+        ('{"a": 1}\n', None, "a", None, "1", [1]),
+        ("{}", None, "a", "{{ result is none }}", "True", [None]),
+        ("words", [{"n": 2}], None, "{{ result.n }} {{ text }} {{ args.who }}", "2 words you", [{"n": 2}]),
+        ("words\n", None, None, "<{{ result | trim }}>", "<words>", None),
+    ],
+    ids=["selection", "selection from text", "no match is null", "template", "no data"],
+)
+def test_a_selection_is_the_data_and_a_template_the_text(
+    text: str, data: list[object] | None, select: str | None, template: str | None, content: str, structured: object
+) -> None:
+    found = shape(text, data, select, template, {"who": "you"}, 100)
+    assert (found.content, found.structured) == (content, structured)
 
 
 @pytest.mark.parametrize(

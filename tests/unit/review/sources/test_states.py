@@ -290,17 +290,14 @@ def test_bare_repositories_and_git_dir_are_reported(
         lines("HEAD")
 
 
-def test_a_folder_outside_of_a_repository_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_outside_of_a_repository_and_a_missing_git_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    with pytest.raises(
-        UsageError, match="'main' is neither a file nor a folder, and the current folder is not in a Git repository"
-    ):
+    message = "'main' is neither a file nor a folder, and the current folder is not in a Git repository"
+    with pytest.raises(UsageError, match=message):
         lines("main")
-
-
-def test_a_missing_git_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match="Git is not installed"):
         lines("main")
