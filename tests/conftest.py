@@ -29,7 +29,7 @@ INTEGRATIONS: Final = ("docker+gvisor", "oci user", ", warm", ", fork", "tests/s
 """Parts of the IDs of tests that get the marker ``integrations``: second configurations of an engine, and folders."""
 
 LATER: Final = frozenset({
-    "test_docker_deadlines.py", "test_docker_restart.py", "test_plugin_examples.py", "test_provider_conformance.py",
+    "test_docker_deadlines.py", "test_docker_restart.py", "test_plugin_examples.py",
     "test_schemas_on_wire.py", "test_sdk_acceptance.py", "test_spec_schema.py",
 })  # fmt: skip
 """Files whose tests get this marker too, because they take long."""

@@ -3,12 +3,8 @@
 import copy
 from dataclasses import replace
 
-import jsonschema
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from provider_cases import TOOLS, compare, losses_as_text, tool
-from schema_strategies import arguments, schemas
 from sdk_checks import SDK_CHECKS
 
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
@@ -92,50 +88,6 @@ def _reversed(schema: JsonObject) -> JsonObject:
 def test_a_description_is_never_empty(provider: Provider) -> None:
     lowered = provider.lower([tool("look", description="")]).tools
     assert [each["description"] for each in _objects(lowered) if "description" in each] == ["look"]
-
-
-@pytest.mark.slow
-@each_provider
-@given(schema=schemas)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_the_sdk_accepts_every_lowered_schema(provider: Provider, schema: JsonObject) -> None:
-    SDK_CHECKS[provider.name](provider.lower([tool("look", schema, result_schema=Schema(schema))]).tools)
-
-
-@pytest.mark.slow
-@each_provider
-@given(schema=schemas, tried=st.lists(arguments, max_size=8))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_valid_arguments_are_valid_for_the_lowered_schema(
-    provider: Provider, schema: JsonObject, tried: list[JsonObject]
-) -> None:
-    lowered = jsonschema.Draft202012Validator(_parameters(provider.lower([tool("look", schema)]).tools))
-    original = jsonschema.Draft202012Validator(schema)
-    for each in tried:
-        if original.is_valid(each):
-            lowered.validate(each)
-
-
-@pytest.mark.slow
-@each_provider
-@given(schema=schemas)
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_a_schema_lowered_without_loss_is_equivalent(provider: Provider, schema: JsonObject) -> None:
-    lowering = provider.lower([tool("look", schema)])
-    if not lowering.losses:
-        lowered = jsonschema.Draft202012Validator(_parameters(lowering.tools))
-        original = jsonschema.Draft202012Validator(schema)
-        for value in ({}, {"a": 1}, {"a": "a", "b": None}, {"a": [], "b": {"a": True}, "c": 2.5}):
-            assert lowered.is_valid(value) == original.is_valid(value)
-
-
-def _parameters(tools: list[JsonValue]) -> JsonObject:
-    """Return the single schema in a provider's definitions; a tool without one has no parameters."""
-    for each in _objects(tools):
-        for key in SCHEMA_KEYS:
-            if isinstance(found := each.get(key), dict) and not _wraps_schema(found):
-                return found
-    return {"type": "object", "additionalProperties": False}
 
 
 def _objects(value: JsonValue) -> list[JsonObject]:

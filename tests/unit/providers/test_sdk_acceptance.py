@@ -1,6 +1,7 @@
 """The SDK of each provider accepts the definition of every schema, plain and in strict mode."""
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from provider_cases import tool
 from sdk_checks import SDK_CHECKS
 
 from toolc.compiler.decode.tool import STRICT
+from toolc.model.json_schema import Schema
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.spec.tool import ProviderChoice
 from toolc.providers import load_provider
@@ -18,7 +20,10 @@ def lowered(provider: str, *, strict: bool) -> dict[str, Any]:
     """Return the value of ``tools`` for each schema."""
     choices = (ProviderChoice(provider=provider, strict=True),) if strict else ()
     found = load_provider(provider)
-    return {name: found.lower([tool(name, schema, providers=choices)]).tools for name, schema in SCHEMAS.items()}
+    return {
+        name: found.lower([tool(name, schema, result_schema=Schema(schema), providers=choices)]).tools
+        for name, schema in SCHEMAS.items()
+    }
 
 
 def test_there_are_at_least_200_schemas() -> None:
@@ -40,22 +45,36 @@ def test_the_sdk_accepts_every_definition(provider: str, strict: bool) -> None:
     assert refused == {}
 
 
-@pytest.mark.slow
-def test_the_helper_of_anthropic_changes_no_strict_definition() -> None:
-    from anthropic import transform_schema
-
-    strict = [each for [each] in lowered("anthropic", strict=True).values() if each.get("strict")]
-    assert len(strict) >= 150
-    for schema in (each["input_schema"] for each in strict):
-        assert transform_schema(copy.deepcopy(schema)) == schema
-
-
-@pytest.mark.slow
-def test_the_helper_of_openai_changes_no_strict_definition() -> None:
+def helper_of_openai(schema: dict[str, Any]) -> object:
     from openai.lib._pydantic import _ensure_strict_json_schema
 
-    strict = [each for [each] in lowered("openai_responses", strict=True).values() if each["strict"]]
-    assert len(strict) >= 150
-    for schema in (each["parameters"] for each in strict):
-        copied = copy.deepcopy(schema)
-        assert _ensure_strict_json_schema(copied, path=(), root=copied) == schema
+    return _ensure_strict_json_schema(schema, path=(), root=schema)
+
+
+def helper_of_anthropic(schema: dict[str, Any]) -> object:
+    from anthropic import transform_schema
+
+    return transform_schema(schema)
+
+
+def helper_of_mistral(schema: dict[str, Any]) -> object:
+    from mistralai.extra.utils._pydantic_helper import rec_strict_json_schema
+
+    return rec_strict_json_schema(schema)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("provider", "helper"),
+    [
+        ("openai_responses", helper_of_openai), ("anthropic", helper_of_anthropic), ("mistral", helper_of_mistral),
+    ],
+)  # fmt: skip
+def test_the_helpers_of_the_sdks_change_no_strict_definition(
+    provider: str, helper: Callable[[dict[str, Any]], object]
+) -> None:
+    definitions = [each.get("function", each) for [each] in lowered(provider, strict=True).values()]
+    schemas = [each.get("parameters", each.get("input_schema")) for each in definitions if each.get("strict")]
+    assert len(schemas) >= 150
+    for schema in schemas:
+        assert helper(copy.deepcopy(schema)) == schema
