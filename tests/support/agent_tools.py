@@ -52,6 +52,16 @@ def agent_tool(model: ScriptedModel, agent: JsonObject | None = None, **keys: Js
     return tool | keys
 
 
+def composite_tool(name: str, *steps: JsonObject, parameters: JsonValue = None) -> JsonObject:
+    """Return a tool that calls these steps one after the other."""
+    return {
+        "name": name,
+        "description": "Call the other tools in their order. Use it where one is not enough.",
+        "parameters": parameters or {},
+        "backend": {"composite": {"strategy": "sequential", "steps": [*steps]}},
+    }
+
+
 def registry_of(folder: Path, *tools: JsonObject) -> Registry:
     path = folder / "tools.yaml"
     path.write_text(json.dumps({"toolc": 1, "tools": [*tools]}))

@@ -8,7 +8,7 @@ from scripted_tools import Scripted, exited, finding, registered, tool
 
 from toolc.model.call import BoundCall
 from toolc.model.call_graph import MAX_DEPTH
-from toolc.model.events import Event, ToolEnd, ToolStart
+from toolc.model.events import Event, ToolEnd
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import Outcome, ToolFailure, ToolResult
 from toolc.model.spec.tool import Retry
@@ -148,9 +148,3 @@ def test_deny_lists_confirmation_and_retries_apply_to_a_part(outer: CallContext)
 
 def test_a_call_without_a_listener_emits_nothing(outer: CallContext) -> None:
     assert calls(Scripted()).call("echo", WORD, outer, step="x").text == "echo -- a"
-
-
-def test_the_first_event_of_a_part_is_its_start(outer: CallContext) -> None:
-    scripted = Scripted()
-    calls(scripted).call("echo", WORD, replace(outer, on_event=scripted.events.append), step="x")
-    assert scripted.events[0] == ToolStart(name="echo", call_id="outer.x", parent_call_id="outer")

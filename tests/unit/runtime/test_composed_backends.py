@@ -13,26 +13,15 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from agent_tools import SAY, agent_tool, converse, executor_of, registry_of
+from agent_tools import SAY, agent_tool, composite_tool, converse, executor_of, registry_of
 from scripted_model import OpenAISpeech, ScriptedModel
 from scripted_tools import cancelled_after, error_kind
 
 from toolc.model.call import ToolCall
-from toolc.model.json_schema import JsonObject
 from toolc.runtime.composed_backends import MODEL_APIS
 
 MODULE = MODEL_APIS["openai"][0]
-COMPOSITE: JsonObject = {
-    "name": "outer",
-    "description": "Ask the helper. Use it for a question that takes some thought.",
-    "parameters": {},
-    "backend": {
-        "composite": {
-            "strategy": "sequential",
-            "steps": [{"id": "ask", "tool": "helper", "args": {"question": "why?"}}],
-        }
-    },
-}
+COMPOSITE = composite_tool("outer", {"id": "ask", "tool": "helper", "args": {"question": "why?"}})
 
 
 class SlowImport(MetaPathFinder):

@@ -11,7 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_tools import KEY, SAY, agent_details, agent_tool, ask_helper, converse, echoing, executor_of, registry_of
+from agent_tools import (
+    KEY,
+    SAY,
+    agent_details,
+    agent_tool,
+    ask_helper,
+    composite_tool,
+    converse,
+    echoing,
+    executor_of,
+    registry_of,
+)
 from scripted_model import SPEECHES, OpenAISpeech, ResponsesSpeech, ScriptedModel, Speech, inner, messages, objects
 from scripted_server import Request, json_reply
 from scripted_tools import error_kind
@@ -441,26 +452,10 @@ def test_the_key_is_only_in_the_request_even_if_the_model_repeats_it(tmp_path: P
 
 def test_composites_call_sub_agents_and_sub_agents_call_composites(tmp_path: Path) -> None:
     events: list[Event] = []
-    twice: JsonObject = {
-        "name": "twice",
-        "description": "Say these words two times. Use it where once is not enough.",
-        "parameters": {"words": {"type": "string", "description": "The words"}},
-        "backend": {
-            "composite": {
-                "strategy": "sequential",
-                "steps": [{"id": id_, "tool": "say", "args": {"words": "{{ words }}"}} for id_ in ("one", "two")],
-            }
-        },
-    }
-    outer = twice | {
-        "name": "outer",
-        "backend": {
-            "composite": {
-                "strategy": "sequential",
-                "steps": [{"id": "help", "tool": "helper", "args": {"question": "{{ words }}"}}],
-            }
-        },
-    }
+    says: list[JsonObject] = [{"id": id_, "tool": "say", "args": {"words": "{{ words }}"}} for id_ in ("one", "two")]
+    twice = composite_tool("twice", *says, parameters=SAY["parameters"])
+    asks: JsonObject = {"id": "help", "tool": "helper", "args": {"question": "{{ words }}"}}
+    outer = composite_tool("outer", asks, parameters=SAY["parameters"])
     with ScriptedModel(script=[OPENAI.calls(("twice", {"words": "hi"})), OPENAI.text("said")]) as model:
         registry = registry_of(tmp_path, agent_tool(model, {"tools": ["twice"]}), twice, outer, SAY)
         with executor_of(registry) as executor:

@@ -165,6 +165,14 @@ def starting(engine: AheadEngine, executor: Executor) -> Iterator[None]:
         yield
 
 
+def close_before(executor: Executor, event: threading.Event) -> None:
+    """Close the executor; the event is set a little later."""
+    timer = threading.Timer(0.02, event.set)
+    timer.start()
+    executor.close()
+    timer.join()
+
+
 def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
@@ -445,11 +453,8 @@ def test_close_stops_what_is_being_started(engine: AheadEngine) -> None:
     executor = opened(engine)
     executor.run("word", {})
     until(lambda: counts(executor) == (0, 1))
-    timer = threading.Timer(0.02, engine.started.set)
-    timer.start()
-    executor.close()
+    close_before(executor, engine.started)
     assert [each.fileno() for each in engine.sandboxes] == [-1, -1]
-    timer.join()
 
 
 def test_a_dropped_executor_leaves_no_sandbox(engine: AheadEngine) -> None:
@@ -510,11 +515,8 @@ def test_closing_an_executor_waits_for_its_used_sandboxes(engine: AheadEngine) -
     engine.may_close.clear()
     until_waiting(executor)
     executor.run("other", {})
-    timer = threading.Timer(0.02, engine.may_close.set)
-    timer.start()
-    executor.close()
+    close_before(executor, engine.may_close)
     assert {each.fileno() for each in engine.sandboxes} == {-1}
-    timer.join()
 
 
 def test_a_transaction_waits_until_its_sandbox_is_closed(engine: AheadEngine, tmp_path: Path) -> None:

@@ -254,15 +254,6 @@ def test_a_cancelled_call_is_an_error_and_its_sandbox_is_closed() -> None:
     assert engine.closed
 
 
-def test_a_call_cancelled_before_its_start_starts_nothing() -> None:
-    engine = WatchedEngine(Outcome(ending="exited"))
-    with Cancellation() as cancellation:
-        cancellation.cancel()
-        result = run(engine, cancellation=cancellation)
-    assert result.error is not None
-    assert (result.error.kind, engine.profiles) == ("cancelled", [])
-
-
 def test_a_dead_sandbox_raises_without_an_end_event() -> None:
     engine = WatchedEngine(RuntimeError("the guest fell over"))
     events: list[Event] = []

@@ -19,7 +19,7 @@ from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.call import ToolCall
 from toolc.model.errors import InfrastructureError, SandboxDiedError
 from toolc.model.events import Event, ToolUpdate
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Exec, Plan, PluginCall, Profile, PythonCall, SecretFile
 from toolc.model.result import Ending, Image, Outcome, ToolFailure
 from toolc.model.spec.sandbox import Destination, EnvVar
@@ -39,7 +39,8 @@ NOTES: JsonObject = {
         {"name": "show", "description": "Show all the notes that there are."},
     ],
 }
-PARAMETERS: JsonObject = {"type": "object", "properties": {"how": {"type": "string", "default": "ok"}}}
+OPTIONAL: JsonObject = {"how": {"type": "string", "default": "ok"}}
+PARAMETERS: JsonObject = {"type": "object", "properties": OPTIONAL}
 
 
 def line(value: JsonObject) -> Outcome:
@@ -350,14 +351,18 @@ def test_closing_ends_sessions_and_later_calls_start_new_ones(tmp_path: Path) ->
         assert started(made) == 2
 
 
-KEYED: JsonObject = {
-    "toolc": 1,
-    "name": "add",
-    "description": "Add a note to all the others.",
-    "parameters": {"how": {"type": "string", "default": "ok"}},
-    "backend": {"plugin": {"command": ["notes"]}},
-    "sandbox": {"lifetime": "session", "secrets": {"KEY": {"expose": "env"}}},
-}
+def one_tool(name: str, parameter: JsonObject, backend: JsonObject, **sandbox: JsonValue) -> JsonObject:
+    return {
+        "toolc": 1,
+        "name": name,
+        "description": "Add a note to all the others.",
+        "parameters": parameter,
+        "backend": backend,
+        "sandbox": {"lifetime": "session", **sandbox},
+    }
+
+
+KEYED = one_tool("add", OPTIONAL, {"plugin": {"command": ["notes"]}}, secrets={"KEY": {"expose": "env"}})
 ADD: JsonObject = {"name": "add", "description": "Add a note to all the others.", "parameters": PARAMETERS}
 
 
@@ -449,21 +454,9 @@ def test_a_session_is_identified_by_the_start_of_its_process() -> None:
     assert len({idle_state(each) for each in (plan, *others)}) == 1 + len(others)
 
 
-PROGRAM: JsonObject = {
-    "toolc": 1,
-    "name": "sh",
-    "description": "Run a shell script in a sandbox that stays.",
-    "parameters": {"code": {"type": "string"}},
-    "backend": {
-        "shell": {
-            "argv": ["sh", "-c", "{{ code }}"],
-            "stdin": "{{ code }}",
-            "allow_dash": ["code"],
-            "runs_caller_code": True,
-        }
-    },
-    "sandbox": {"lifetime": "session"},
-}
+CODE: JsonObject = {"code": {"type": "string"}}
+SHELL: JsonObject = {"argv": ["sh", "-c", "{{ code }}"], "stdin": "{{ code }}"}
+PROGRAM = one_tool("sh", CODE, {"shell": SHELL | {"allow_dash": ["code"], "runs_caller_code": True}})
 
 
 def test_a_session_runs_each_program_with_its_own_arguments(tmp_path: Path) -> None:
@@ -490,14 +483,7 @@ def test_a_session_runs_each_program_with_its_own_arguments(tmp_path: Path) -> N
 
 
 def test_a_session_of_a_function_calls_it_in_one_interpreter(tmp_path: Path) -> None:
-    spec: JsonObject = {
-        "toolc": 1,
-        "name": "py",
-        "description": "Run Python in an interpreter that stays.",
-        "parameters": {"code": {"type": "string"}},
-        "backend": {"python": {"code": "def py(code):\n    return code\n"}},
-        "sandbox": {"lifetime": "session"},
-    }
+    spec = one_tool("py", CODE, {"python": {"code": "def py(code):\n    return code\n"}})
     calls: list[PythonCall] = []
 
     def script(plan: Plan) -> Outcome:

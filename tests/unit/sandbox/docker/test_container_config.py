@@ -39,8 +39,10 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Owner, "directory", lambda _: tmp_path)
 
 
-def body_of(profile: Profile, daemon: Daemon, *, has_files: bool = False) -> Any:
-    image = LocalImage("x", ())
+IMAGE = LocalImage("x", ())
+
+
+def body_of(profile: Profile, daemon: Daemon = DAEMON, image: LocalImage = IMAGE, *, has_files: bool = False) -> Any:
     return create_config(profile, [], daemon=daemon, image=image, owner="me", folder=StartFolder(), has_files=has_files)
 
 
@@ -234,11 +236,7 @@ def test_a_workspace_that_is_mounted_later_has_an_empty_folder_in_its_place() ->
     later = Profile(workspace=mount(1000, 1000).without_source())
     user = User("1000:1000", "1000:1000")
     assert user_of(later, DAEMON) == user
-    image = LocalImage("sha256:1", ("/workspace", "/data"))
-    body = create_config(later, ["-I"], daemon=DAEMON, image=image, owner="owner", folder=StartFolder())
-    host = body["HostConfig"]
-    assert isinstance(host, dict)
-    assert isinstance(host["Tmpfs"], dict)
+    host = body_of(later, image=LocalImage("sha256:1", ("/workspace", "/data")))["HostConfig"]
     assert host["Tmpfs"]["/workspace"] == "ro,nosuid,nodev,noexec,size=4096"
     assert host["Mounts"] == []
 
