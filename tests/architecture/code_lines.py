@@ -6,6 +6,7 @@
 import ast
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 
@@ -23,6 +24,7 @@ def code_lines(text: str) -> int:
     return len(lines)
 
 
+@cache
 def lines_by_package(folder: Path) -> Counter[str]:
     """Return the lines of each folder directly below ``folder``; those of its own modules are under ``.``."""
     counts = Counter[str]()
