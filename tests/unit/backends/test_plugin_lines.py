@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from toolc.backends.content import AUDIO_TYPES, IMAGE_TYPES
+from toolc.backends.content import AUDIO_TYPES
 from toolc.backends.plugin_protocol import (
     DESCRIBE,
     Description,
@@ -124,10 +124,6 @@ RESPONSES: list[tuple[object, str]] = [
     ),
     ({"content": [{"type": "image", "data": "%"}]}, "content[0] of its answer is an image whose 'data' is not base64"),
     (
-        {"content": [{"type": "image", "data": "YQ=="}]},
-        f"content[0] of its answer is an image of an unsupported type; use one of {IMAGE_TYPES}",
-    ),
-    (
         {"content": [{"type": "image", "data": ENCODED, "mimeType": "image/gif"}]},
         "content[0] of its answer declares the type 'image/gif', but its data is image/png",
     ),
@@ -163,12 +159,10 @@ def test_invalid_messages_are_rejected(read: Callable[[bytes], object], value: o
     [
         (b"Loading model...\n", "line 1 column 1: Expecting value"),
         (b"{\n", "line 2 column 1: Expecting property name enclosed in double quotes"),
-        (b'{"a": NaN}\n', "NaN is not JSON"),
         (b'{"a": "\xff"}\n', "byte 7 is not UTF-8"),
         (b"[" * 100_000 + b"\n", "it is nested too deeply"),
-        (b'{"a": ' + b"9" * 5000 + b"}\n", "a number has more than 4300 digits"),
     ],
-    ids=["words", "half", "nan", "latin1", "deep", "huge number"],
+    ids=["words", "half", "latin1", "deep"],
 )
 def test_a_line_that_is_not_json_is_quoted(value: bytes, reason: str) -> None:
     with pytest.raises(LineError) as raised:

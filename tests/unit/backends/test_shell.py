@@ -265,9 +265,6 @@ def test_json_is_data_and_text() -> None:
         (b"", "line 1 column 1: Expecting value"),
         (b"{} {}", "line 1 column 4: Extra data"),
         (b"[NaN]", "NaN is not JSON"),
-        (b"[1e999]", "1e999 is too large a number"),
-        (b"[-1e999]", "-1e999 is too large a number"),
-        (b"1" * 4301, "a number has more than 4300 digits"),
         (b'"\xff"', "byte 1 is not UTF-8"),
         (b"[" * 100_000, "it is nested too deeply"),
     ],
@@ -282,17 +279,8 @@ def test_an_unpaired_surrogate_is_replaced() -> None:
     assert result.structured == (["?", "\U0001f600"],)
 
 
-@pytest.mark.parametrize(
-    ("data", "mime_type"),
-    [
-        (PNG, "image/png"),
-        (b"\xff\xd8\xff\xe0", "image/jpeg"),
-        (b"GIF89a..", "image/gif"),
-        (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "image/webp"),
-    ],
-)
-def test_an_image_is_detected_by_its_first_bytes(data: bytes, mime_type: str) -> None:
-    assert read(stdout=data, result=ResultSpec(format="image")).content == (Image(data, mime_type),)
+def test_an_image_is_detected_by_its_first_bytes() -> None:
+    assert read(stdout=PNG, result=ResultSpec(format="image")).content == (Image(PNG, "image/png"),)
 
 
 def test_output_that_is_not_an_image_is_a_serialization_error() -> None:

@@ -4,7 +4,8 @@ import asyncio
 import gc
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,16 +92,17 @@ def registry(tmp_path: Path) -> Registry:
 
 
 @pytest.fixture
-def executor(engine: FakeEngine, registry: Registry, tmp_path: Path) -> Iterator[Executor]:
-    with opened(engine, registry, tmp_path) as executor:
+def executor(opened: Callable[..., Executor]) -> Iterator[Executor]:
+    with opened() as executor:
         yield executor
 
 
-def opened(engine: FakeEngine, registry: Registry, folder: Path, **options: Any) -> Executor:
-    workspace = folder / "project"
-    workspace.mkdir(exist_ok=True)
+@pytest.fixture
+def opened(engine: FakeEngine, registry: Registry, tmp_path: Path) -> Callable[..., Executor]:
+    """Make an executor with more options."""
+    (tmp_path / "project").mkdir()
     secrets = SecretStore({"TOKEN": LiteralSource("s3cr3t-value")})
-    return Executor(registry, engine=engine, workspace=workspace, secrets=secrets, pool=None, **options)
+    return partial(Executor, registry, engine=engine, workspace=tmp_path / "project", secrets=secrets, pool=None)
 
 
 def test_a_command_returns_its_output_and_exit_code(executor: Executor) -> None:
@@ -160,9 +162,11 @@ def test_an_invalid_profile_is_refused_with_the_key(executor: Executor) -> None:
         executor.sandbox(["debian"])  # type: ignore[arg-type]
 
 
-def test_a_lock_file_refuses_profiles_and_changed_tools(engine: FakeEngine, registry: Registry, tmp_path: Path) -> None:
+def test_a_lock_file_refuses_profiles_and_changed_tools(
+    engine: FakeEngine, registry: Registry, opened: Callable[..., Executor]
+) -> None:
     lock = lock_tools([registry.registered("wipe")], lambda _: (None, ()), "toolc.lock")
-    with opened(engine, registry, tmp_path, lock=lock, confirm=lambda _: Allow()) as executor:
+    with opened(lock=lock, confirm=lambda _: Allow()) as executor:
         with pytest.raises(LockError, match="approves tools only, not a sandbox with a profile"):
             executor.sandbox({})
         with pytest.raises(LockError, match="edit"):
@@ -171,8 +175,8 @@ def test_a_lock_file_refuses_profiles_and_changed_tools(engine: FakeEngine, regi
     assert len(engine.profiles) == 1
 
 
-def test_a_policy_applies_to_tools_and_profiles(engine: FakeEngine, registry: Registry, tmp_path: Path) -> None:
-    with opened(engine, registry, tmp_path, policy=Policy(path="policy.yaml", workspace=("ro",))) as executor:
+def test_a_policy_applies_to_tools_and_profiles(opened: Callable[..., Executor]) -> None:
+    with opened(policy=Policy(path="policy.yaml", workspace=("ro",))) as executor:
         with pytest.raises(PolicyError, match="workspace"):
             executor.sandbox("edit")
         with pytest.raises(PolicyError, match="workspace"):
@@ -180,11 +184,9 @@ def test_a_policy_applies_to_tools_and_profiles(engine: FakeEngine, registry: Re
         executor.sandbox({"workspace": "ro"}).close()
 
 
-def test_a_policy_without_sessions_forbids_open_sandboxes(
-    engine: FakeEngine, registry: Registry, tmp_path: Path
-) -> None:
+def test_a_policy_without_sessions_forbids_open_sandboxes(opened: Callable[..., Executor]) -> None:
     with (
-        opened(engine, registry, tmp_path, policy=Policy(path="policy.yaml", lifetime=("call",))) as executor,
+        opened(policy=Policy(path="policy.yaml", lifetime=("call",))) as executor,
         pytest.raises(PolicyError, match="calls have one sandbox per session"),
     ):
         executor.sandbox("edit")
@@ -197,9 +199,7 @@ def test_a_denied_tool_has_no_sandbox(executor: Executor, engine: FakeEngine) ->
     assert engine.profiles == []
 
 
-def test_a_tool_with_confirmation_is_confirmed_when_its_sandbox_is_opened(
-    engine: FakeEngine, registry: Registry, tmp_path: Path
-) -> None:
+def test_a_tool_with_confirmation_is_confirmed_when_its_sandbox_is_opened(opened: Callable[..., Executor]) -> None:
     asked: list[str] = []
     answers = iter([Deny("not today"), Allow()])
 
@@ -207,7 +207,7 @@ def test_a_tool_with_confirmation_is_confirmed_when_its_sandbox_is_opened(
         asked.append(call.tool.name)
         return next(answers)
 
-    with opened(engine, registry, tmp_path, confirm=confirm) as executor:
+    with opened(confirm=confirm) as executor:
         with pytest.raises(UsageError, match="opening the sandbox of 'wipe' was denied: not today"):
             executor.sandbox("wipe")
         with executor.sandbox("wipe") as sandbox:
@@ -304,8 +304,8 @@ def sandbox_threads() -> int:
     return sum(thread.name == "toolc sandbox" for thread in threading.enumerate())
 
 
-def test_closing_the_executor_closes_its_sandboxes(engine: FakeEngine, registry: Registry, tmp_path: Path) -> None:
-    with opened(engine, registry, tmp_path) as executor:
+def test_closing_the_executor_closes_its_sandboxes(opened: Callable[..., Executor]) -> None:
+    with opened() as executor:
         sandbox = executor.sandbox({})
         assert sandbox_threads() == 1
     assert sandbox_threads() == 0
@@ -315,9 +315,9 @@ def test_closing_the_executor_closes_its_sandboxes(engine: FakeEngine, registry:
 
 
 def test_closing_the_executor_closes_all_although_one_cannot_be_closed(
-    engine: FakeEngine, registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opened: Callable[..., Executor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    executor = opened(engine, registry, tmp_path, keep_results=True)
+    executor = opened(keep_results=True)
     first, second = executor.sandbox({}), executor.sandbox({})
     closed: list[Sandbox] = []
 

@@ -2,7 +2,6 @@
 
 import base64
 import json
-from dataclasses import dataclass
 
 import pytest
 
@@ -104,15 +103,6 @@ def test_objects_of_the_mcp_sdk_are_accepted() -> None:
 
     result = CallToolResult(content=[TextContent(type="text", text="hi")], structured_content={"n": 1})
     assert answer(result) == ([{"type": "text", "text": "hi"}], [{"n": 1}])
-
-
-def test_dataclasses_are_data() -> None:
-    @dataclass
-    class Point:
-        x: int
-        y: list[int]
-
-    assert answer(Point(1, [2])) == ([{"type": "text", "text": '{"x":1,"y":[2]}'}], [{"x": 1, "y": [2]}])
 
 
 @pytest.mark.parametrize(

@@ -64,10 +64,6 @@ def test_findings_are_sorted_and_counted() -> None:
     )
 
 
-def test_without_findings_the_text_is_empty() -> None:
-    assert render(Diagnostics(), color=False) == ""
-
-
 def test_a_file_that_was_not_read_has_no_source_line() -> None:
     diagnostics = Diagnostics()
     diagnostics.add(BAD, "no such file", span(1, 1, 2), "create it")

@@ -114,13 +114,14 @@ def test_file_outside_the_workspace_is_rejected(path: str, tmp_path: Path) -> No
         write_files((File(path=path, text=""),), tmp_path / "workspace")
 
 
+def connected(*hosts: str, refused: str) -> ToolResult:
+    """Return the result of a call that connected to these hosts, and tried another one."""
+    attempts: list[JsonValue] = [{"host": host, "port": 443, "allowed": True} for host in hosts]
+    return ToolResult(content=(), details={"network": [*attempts, {"host": refused, "port": 443, "allowed": False}]})
+
+
 def test_reached_destinations_must_be_listed() -> None:
-    attempts: list[JsonValue] = [
-        {"host": "a.example", "port": 443, "allowed": True},
-        {"host": "b.c.example", "port": 443, "allowed": True},
-        {"host": "evil.example", "port": 443, "allowed": False},
-    ]
-    result = ToolResult(content=(), details={"network": attempts})
+    result = connected("a.example", "b.c.example", refused="evil.example")
     exact = Destination(kind="exact", host="a.example", port=443)
     wildcard = Destination(kind="wildcard", host="c.example", port=443)
     assert problems(Expect(network=()), result_of("x")) == []
@@ -137,11 +138,7 @@ def test_reached_destinations_must_be_listed() -> None:
 
 
 def test_connections_must_equal_the_lists() -> None:
-    attempts: list[JsonValue] = [
-        {"host": "a.example", "port": 443, "allowed": True},
-        {"host": "evil.example", "port": 443, "allowed": False},
-    ]
-    result = ToolResult(content=(), details={"network": attempts})
+    result = connected("a.example", refused="evil.example")
     good = Destination(kind="exact", host="a.example", port=443)
     evil = Destination(kind="exact", host="evil.example", port=443)
 

@@ -30,6 +30,12 @@ def repository(repository: Repository) -> Repository:
     return repository
 
 
+def last_changes() -> list[str]:
+    """Return the changes of the last commit."""
+    with two_states("HEAD~1", "HEAD", [Path()]) as (old, new):
+        return [f"{tool.name}: {line}" for tool in compare(old, new).tools for line in change_lines(tool.changes)]
+
+
 CHANGES: Final[dict[str, tuple[dict[str, str], list[str]]]] = {
     "the file that runs": (
         {"specs/look.py": "def look(name):\n    return open(name)\n"},
@@ -55,9 +61,7 @@ def test_changed_file_is_reported_for_its_tool(
     repository: Repository, files: dict[str, str], expected: list[str]
 ) -> None:
     repository.commit(files)
-    with two_states("HEAD~1", "HEAD", [Path()]) as (old, new):
-        found = [f"{tool.name}: {line}" for tool in compare(old, new).tools for line in change_lines(tool.changes)]
-    assert found == expected
+    assert last_changes() == expected
 
 
 SPELLINGS: Final = {
@@ -75,9 +79,7 @@ def test_changed_file_is_reported_in_any_syntax(repository: Repository, spelling
     anchors = "owner: &key file\ntags: [&place look.py]\n" * ("*" in spelling)
     repository.commit({"specs/python.yaml": anchors + PLAIN.replace(SHELL, spelling)})
     repository.commit({"specs/look.py": "def look(name):\n    return open(name)\n"})
-    with two_states("HEAD~1", "HEAD", [Path()]) as (old, new):
-        found = [line for tool in compare(old, new).tools for line in change_lines(tool.changes)]
-    assert found == ["RSK07 high: the program look.py changed"]
+    assert last_changes() == ["look: RSK07 high: the program look.py changed"]
 
 
 def test_changed_file_of_project_defaults_is_reported(repository: Repository) -> None:
@@ -85,9 +87,7 @@ def test_changed_file_of_project_defaults_is_reported(repository: Repository) ->
     defaults = "defaults: {backend: {python: {file: look.py, function: look}}}\n"
     repository.commit({"more/toolc.yaml": defaults, "more/bare.yaml": bare, "more/look.py": CODE})
     repository.commit({"more/look.py": "def look(name):\n    return open(name)\n"})
-    with two_states("HEAD~1", "HEAD", [Path()]) as (old, new):
-        found = [f"{tool.name}: {line}" for tool in compare(old, new).tools for line in change_lines(tool.changes)]
-    assert found == ["bare: RSK07 high: the program look.py changed"]
+    assert last_changes() == ["bare: RSK07 high: the program look.py changed"]
 
 
 LINKS: Final[dict[str, Callable[[Path], str]]] = {
