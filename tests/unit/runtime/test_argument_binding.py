@@ -132,28 +132,18 @@ def test_messages_show_the_received_value_with_its_type(value: JsonValue, got: s
         ({"uniqueItems": True}, [1, 1], "x: expected unique items, got an array of 2"),
         ({"not": {"const": 1}}, 1, "x: 1 should not be valid under {'const': 1}"),
         ({"additionalProperties": False}, {"k": 1}, "x.k: no such parameter; there are none"),
+        ({"patternProperties": {"^a": {}}, "additionalProperties": False}, {"a1": 1, "b": 1},
+         "x.b: no such parameter; there are none"),
+        ({"anyOf": [{"type": "string"}, {"minimum": 5}]}, 1, (
+            "x: matches none of 2 allowed forms; got the number 1 "
+            "(x: expected a string, got the number 1; x: expected at least 5, got the number 1)"
+        )),
+        ({"oneOf": [{"type": "integer"}, {"minimum": 0}]}, 1,
+         "x: matches more than one of 2 forms and must match exactly one; got the number 1"),
     ],
 )  # fmt: skip
 def test_each_keyword_has_its_own_message(schema: JsonObject, value: JsonValue, message: str) -> None:
     assert problem(schema, value) == message
-
-
-def test_a_value_without_a_match_has_a_reason_for_each_branch() -> None:
-    message = (
-        "x: matches none of 2 allowed forms; got the number 1 "
-        "(x: expected a string, got the number 1; x: expected at least 5, got the number 1)"
-    )
-    assert problem({"anyOf": [{"type": "string"}, {"minimum": 5}]}, 1) == message
-
-
-def test_a_value_that_matches_two_branches_of_one_of_is_refused() -> None:
-    message = "x: matches more than one of 2 forms and must match exactly one; got the number 1"
-    assert problem({"oneOf": [{"type": "integer"}, {"minimum": 0}]}, 1) == message
-
-
-def test_a_name_that_matches_a_pattern_is_known() -> None:
-    schema: JsonObject = {"patternProperties": {"^a": {}}, "additionalProperties": False}
-    assert problem(schema, {"a1": 1, "b": 1}) == "x.b: no such parameter; there are none"
 
 
 def test_each_missing_parameter_is_reported_once() -> None:

@@ -144,7 +144,3 @@ def test_deny_lists_confirmation_and_retries_apply_to_a_part(outer: CallContext)
     ]
     assert kinds == ["denied", "denied", None]
     assert [each.name for each in made.tools(["echo", "wipe", "flaky_too", "nope"])] == ["wipe", "flaky"]
-
-
-def test_a_call_without_a_listener_emits_nothing(outer: CallContext) -> None:
-    assert calls(Scripted()).call("echo", WORD, outer, step="x").text == "echo -- a"

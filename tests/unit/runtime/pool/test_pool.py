@@ -393,13 +393,18 @@ def test_ceilings_hold_for_the_whole_process(engine: AheadEngine) -> None:
         assert sum(counts(first) + counts(second)) == 3
 
 
-def test_a_call_waits_for_a_sandbox_that_is_being_started(engine: AheadEngine) -> None:
+@pytest.mark.parametrize("failures", [0, 1])
+def test_a_call_waits_for_a_sandbox_that_is_being_started_and_is_made_even_if_that_fails(
+    engine: AheadEngine, failures: int
+) -> None:
+    engine.failures = failures
     with opened(engine) as executor, ThreadPoolExecutor(1) as threads:
         with starting(engine, executor):
             call = threads.submit(executor.run, "word", {}, call_id="b")
             time.sleep(0.02)
             assert not call.done()
-        assert was_leased(call.result())
+        assert not call.result().is_error
+        assert was_leased(call.result()) is (failures == 0)
 
 
 def test_a_cancelled_call_does_not_wait_for_a_sandbox_that_is_being_started(engine: AheadEngine) -> None:
@@ -412,16 +417,6 @@ def test_a_cancelled_call_does_not_wait_for_a_sandbox_that_is_being_started(engi
             assert error is not None
             assert error.kind == "cancelled"
         until_waiting(executor)
-
-
-def test_a_failed_start_does_not_fail_the_call_that_waits_for_it(engine: AheadEngine) -> None:
-    engine.failures = 1
-    with opened(engine) as executor, ThreadPoolExecutor(1) as threads:
-        with starting(engine, executor):
-            call = threads.submit(executor.run, "word", {}, call_id="b")
-            time.sleep(0.02)
-        assert not call.result().is_error
-        assert not was_leased(call.result())
 
 
 def test_failed_starts_are_repeated_ever_more_rarely(engine: AheadEngine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,10 +59,9 @@ def test_it_is_created_once(programs: Path, caplog: pytest.LogCaptureFixture) ->
         "extracting archives...",
     ]
     assert obtain() == tree
-    found = find_base(base_tag())
-    assert found is not None
-    assert (found.tree, found.search_path) == (tree, debian.PATH)
-    assert (found.root / "etc/os").read_text(encoding="utf-8") == "Debian"
+    base = found()
+    assert (base.tree, base.search_path) == (tree, debian.PATH)
+    assert (base.root / "etc/os").read_text(encoding="utf-8") == "Debian"
     assert base_note(base_tag())["origin"] == "mmdebstrap bookworm"
     assert starts(programs) == 1
     assert left_in_scratch() == []
@@ -217,9 +216,7 @@ def test_a_base_with_a_missing_part_is_damaged_and_created_again_when_it_is_remo
     programs: Path, tmp_path: Path, part: str
 ) -> None:
     tree = obtain()
-    base = find_base(base_tag())
-    assert base is not None
-    folder = base.root.parent
+    folder = found().root.parent
     (folder / part).rename(tmp_path / part)
     with pytest.raises(InfrastructureError, match=f"^{folder} is damaged .*; remove it, and it is created again$"):
         obtain()
