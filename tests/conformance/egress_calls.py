@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 from clients_image import clients_image
-from configurations import CONFIGURATIONS, Configuration
+from configurations import CONFIGURATIONS, Configuration, available
 from conformance_case import Case
 from local_servers import Servers
 
@@ -43,14 +43,6 @@ class Call:
         sandbox: JsonObject = {"network": {"allow": [*allow, *named]}, "env": {"CA": self.there.authority}}
         image_key: JsonObject = {"image": image} if image else {}
         return run(configuration, {"shell": {"script": script}}, sandbox | image_key, self.folder)
-
-
-def available(name: str) -> Configuration:
-    """Return the configuration. Skip the test if it is not available."""
-    configuration = CONFIGURATIONS[name]
-    if reason := configuration.lacks():
-        pytest.skip(reason)
-    return configuration
 
 
 def run(

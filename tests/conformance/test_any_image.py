@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from configurations import CONFIGURATIONS
+from configurations import available
 from conformance_batch import run_batch
 from conformance_case import Case, mismatches
 from conformance_suite import cases_of
@@ -67,9 +67,7 @@ def image(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyImage]:
 @pytest.mark.integrations
 @pytest.mark.parametrize("configuration", ["docker", "oci root"])
 def test_cases_are_as_expected(configuration: str, image: AnyImage) -> None:
-    chosen = CONFIGURATIONS[configuration]
-    if reason := chosen.lacks():
-        pytest.skip(reason)
+    chosen = available(configuration)
     found = chosen.run(lambda engine: {**run_batch(engine, image.cases, {"image": image.name})})
     assert isinstance(found, dict)
     wrong: dict[str, list[str]] = {}

@@ -7,7 +7,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import pytest
-from configurations import CONFIGURATIONS
+from configurations import configured
 from conformance_case import Case, python
 
 from toolc.client.executor import Executor
@@ -97,9 +97,7 @@ def run(ctx):
 def container(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Container]:
     """Yield the daemon's description of the container of a running call."""
     configuration, sandbox = CALLS[request.param]
-    if reason := CONFIGURATIONS[configuration].lacks():
-        pytest.skip(reason)
-    engine = CONFIGURATIONS[configuration].make()
+    engine = configured(configuration)
     assert isinstance(engine, DockerEngine)
     folder = tmp_path_factory.mktemp("workspace")
     yield _inspected(engine, sandbox, folder)

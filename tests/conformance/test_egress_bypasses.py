@@ -11,7 +11,8 @@ from typing import Final
 
 import pytest
 from bypass_attempts import ADDRESSES, ALLOW, GREETINGS, HOSTS, REQUESTS, SPELLINGS
-from egress_calls import available, everywhere, network, run
+from configurations import available
+from egress_calls import everywhere, network, run
 from tcp_server import tcp
 
 from toolc.model.json_schema import JsonObject

@@ -3,7 +3,8 @@
 import socket
 from pathlib import Path
 
-from egress_calls import available, everywhere, network, run
+from configurations import available
+from egress_calls import everywhere, network, run
 from tcp_server import tcp
 
 from toolc.model.json_schema import JsonObject

@@ -3,7 +3,8 @@
 from typing import Final
 
 import pytest
-from egress_calls import CA, Call, available, everywhere, network, run, text
+from configurations import available
+from egress_calls import CA, Call, everywhere, network, run, text
 
 from toolc.model.json_schema import JsonObject, JsonValue
 

@@ -4,7 +4,8 @@ import socket
 from typing import Final
 
 import pytest
-from egress_calls import CA, Call, available, everywhere, network, output, run, text
+from configurations import available
+from egress_calls import CA, Call, everywhere, network, output, run, text
 from tcp_server import tcp
 
 from toolc.model.json_schema import JsonObject

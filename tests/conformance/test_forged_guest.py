@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS
+from configurations import CONFIGURATIONS, available
 from conformance_batch import control_group, processes_in
 from conformance_case import Case
 from tcp_server import tcp
@@ -144,9 +144,7 @@ def play(engine: Engine, name: str, min_isolation: MinIsolation) -> JsonObject:
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
 def test_forged_guest_only_affects_its_own_call(configuration: str) -> None:
-    chosen = CONFIGURATIONS[configuration]
-    if reason := chosen.lacks():
-        pytest.skip(reason)
+    chosen = available(configuration)
     found = chosen.run(lambda engine: play_all(engine, chosen.min_isolation))
     assert isinstance(found, dict)
     for name, (_, failure) in FORGERS.items():
@@ -230,9 +228,7 @@ def modest_case(min_isolation: MinIsolation, port: int) -> Case:
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
 def test_flood_does_not_delay_other_calls(configuration: str) -> None:
-    chosen = CONFIGURATIONS[configuration]
-    if reason := chosen.lacks():
-        pytest.skip(reason)
+    chosen = available(configuration)
     with tcp(echo) as port, socket.create_server(("127.0.0.1", 0), backlog=1) as stalled:
         found = chosen.run(lambda engine: flooded(engine, chosen.min_isolation, port, stalled.getsockname()[1]))
     violated = "the sandbox violated the wire protocol: it "

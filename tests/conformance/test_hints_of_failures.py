@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from egress_calls import available, everywhere, output, run
+from configurations import available
+from egress_calls import everywhere, output, run
 
 CLOSED = "[not connected: the tool has no network; add {} to sandbox.network.allow]"
 

@@ -2,9 +2,7 @@
 
 ``CONFIGURATIONS`` has them by name::
 
-    configuration = CONFIGURATIONS["docker+gvisor"]
-    if reason := configuration.lacks():
-        pytest.skip(reason)
+    configuration = available("docker+gvisor")          # or the test is skipped
     answer = configuration.run(lambda engine: ...)      # JSON comes back, from another process for "oci user"
     sandbox = {...} | configuration.sandbox             # {"min_isolation": "gvisor"} for gVisor
 """
@@ -177,11 +175,16 @@ ALL_CONFIGURATIONS: Final = {**CONFIGURATIONS, **{each.name: each for each in (P
 """The configurations in which the conformance suite runs."""
 
 
-def configured(name: str) -> Engine:
-    """Return a new engine of a configuration, or skip the test with the reason why there is none. Close it."""
+def available(name: str) -> Configuration:
+    """Return a configuration, or skip the test with the reason why this host does not have it."""
     if reason := _reason(name):
         pytest.skip(reason)
-    return ALL_CONFIGURATIONS[name].make()
+    return ALL_CONFIGURATIONS[name]
+
+
+def configured(name: str) -> Engine:
+    """Return a new engine of a configuration, or skip the test with the reason why there is none. Close it."""
+    return available(name).make()
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS, as_user
+from configurations import CONFIGURATIONS, as_user, available
 from gvisor_daemon import gvisor_socket
 
 from toolc.model.json_schema import JsonValue
@@ -37,9 +37,7 @@ def folder() -> Iterator[Path]:
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_ten_runs_are_independent(folder: Path, name: str) -> None:
-    configuration = CONFIGURATIONS[name]
-    if reason := configuration.lacks():
-        pytest.skip(reason)
+    configuration = available(name)
     (folder / "say.yaml").write_text(SPEC.format(configuration.min_isolation), encoding="utf-8")
     engine = "oci" if name.startswith("oci") else "docker"
     socket = {"DOCKER_HOST": f"unix://{gvisor_socket()}"} if name == "docker+gvisor" else {}

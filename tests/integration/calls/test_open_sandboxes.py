@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS
+from configurations import configured
 from tcp_server import tcp
 
 from toolc import ExecResult, Executor, Registry, Sandbox, SandboxDiedError
@@ -33,10 +33,7 @@ time.sleep(1000)
 
 @pytest.fixture(scope="module", params=["oci root", "docker"])
 def any_engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    configuration = CONFIGURATIONS[request.param]
-    if reason := configuration.lacks():
-        pytest.skip(reason)
-    engine = configuration.make()
+    engine = configured(request.param)
     yield engine
     engine.close()
 

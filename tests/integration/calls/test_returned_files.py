@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS, USER
+from configurations import CONFIGURATIONS, USER, available
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -81,9 +81,7 @@ def folder() -> Iterator[Path]:
 @pytest.mark.parametrize("mode", ["rw", "transaction"])
 @pytest.mark.parametrize("name", list(CONFIGURATIONS))
 def test_every_engine_returns_the_files_that_a_tool_leaves(name: str, mode: str, folder: Path) -> None:
-    configuration = CONFIGURATIONS[name]
-    if reason := configuration.lacks():
-        pytest.skip(reason)
+    configuration = available(name)
     # The tool of root's own workspace is another user on one engine and root on the others.
     work = made(folder, USER if configuration.uid or mode == "rw" else 0)
     workspace_spec: JsonValue = {"mode": "transaction", "commit": "never"} if mode == "transaction" else mode

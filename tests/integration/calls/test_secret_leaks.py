@@ -12,7 +12,7 @@ from typing import cast
 from urllib.parse import quote
 
 import pytest
-from configurations import CONFIGURATIONS, Configuration
+from configurations import CONFIGURATIONS, Configuration, available
 from gvisor_daemon import gvisor_socket
 from http_tools import call_http, http_spec
 from planted_secrets import STORE, VALUES, RecordingEngine, SecretScanner, assert_clean, in_files, leaks
@@ -54,10 +54,7 @@ sandbox:
 
 @pytest.fixture(params=list(CONFIGURATIONS))
 def configuration(request: pytest.FixtureRequest) -> Configuration:
-    found = CONFIGURATIONS[request.param]
-    if reason := found.lacks():
-        pytest.skip(reason)
-    return found
+    return available(request.param)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS
+from configurations import CONFIGURATIONS, available
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -122,9 +122,7 @@ def calls(engine: Engine, sandbox: JsonObject, *made: tuple[str, str]) -> JsonVa
 
 
 def found(configuration: str, *made: tuple[str, str]) -> JsonObject:
-    where = CONFIGURATIONS[configuration]
-    if reason := where.lacks():
-        pytest.skip(reason)
+    where = available(configuration)
     answer = where.run(lambda engine: calls(engine, where.sandbox, *made))
     assert isinstance(answer, dict)
     return answer
@@ -301,9 +299,7 @@ class Counted(socketserver.ThreadingTCPServer):
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
 def test_a_connection_survives_calls_and_each_call_is_checked(configuration: str) -> None:
-    where = CONFIGURATIONS[configuration]
-    if reason := where.lacks():
-        pytest.skip(reason)
+    where = available(configuration)
 
     def work(engine: Engine) -> JsonValue:
         with tempfile.TemporaryDirectory(prefix="toolc-sessions-") as name, Counted(("127.0.0.1", 0), Echo) as server:

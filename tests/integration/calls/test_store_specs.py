@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from configurations import CONFIGURATIONS
+from configurations import available
 from gvisor_daemon import gvisor_socket
 from interrupted_stores import interrupt
 from paths import SPECS
@@ -118,9 +118,7 @@ ENGINES = ("docker", "docker+gvisor", "oci root")
 @pytest.fixture
 def executors(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Executor]]:
     """Return a function that makes executors of the store's tools on the engine that the test's parameter names."""
-    configuration = CONFIGURATIONS[request.param]
-    if reason := configuration.lacks():
-        pytest.skip(reason)
+    configuration = available(request.param)
     folder = tmp_path / "specs"
     shutil.copytree(SPECS, folder, ignore=shutil.ignore_patterns("plugins", "templates", "toolc.yaml"))
     registry = Registry()

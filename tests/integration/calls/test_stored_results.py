@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from configurations import CONFIGURATIONS
+from configurations import CONFIGURATIONS, available
 from scripted_tools import error_kind
 
 from toolc import Executor, Registry, ToolResult
@@ -80,9 +80,7 @@ def test_a_programs_whole_output_can_be_read(executor: Executor) -> None:
 
 @pytest.mark.parametrize("name", list(CONFIGURATIONS))
 def test_results_can_be_read_on_every_engine(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    configuration = CONFIGURATIONS[name]
-    if reason := configuration.lacks():
-        pytest.skip(reason)
+    configuration = available(name)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     spec = yaml.safe_load(TOOLS)
     spec["defaults"]["sandbox"] |= configuration.sandbox

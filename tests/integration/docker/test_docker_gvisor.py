@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from configurations import CONFIGURATIONS
+from configurations import configured
 from docker_cases import containers, line, output, python, run, wait_until, workspace
 from gvisor_daemon import gvisor_socket
 
@@ -34,9 +34,8 @@ pytestmark = pytest.mark.integrations
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[DockerEngine]:
-    if reason := CONFIGURATIONS["docker+gvisor"].lacks():
-        pytest.skip(reason)
-    engine = DockerEngine(gvisor_socket())
+    engine = configured("docker+gvisor")
+    assert isinstance(engine, DockerEngine)
     yield engine
     engine.close()
 

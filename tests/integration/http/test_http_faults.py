@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS
+from configurations import CONFIGURATIONS, available
 from http_tools import KEY_IN_HEADER, KEY_OF_THIS_HOST, Ask, ask, call_http, failed, http_spec, redirect, server, text
 from scripted_server import Request, ScriptedServer, certificate, json_reply, reply
 from tcp_server import tcp
@@ -244,9 +244,7 @@ def test_a_server_without_tls_is_reported(ask: Ask) -> None:
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_every_engine_sends_a_request_with_a_secret(name: str) -> None:
-    configuration = CONFIGURATIONS[name]
-    if reason := configuration.lacks():
-        pytest.skip(reason)
+    configuration = available(name)
     with ScriptedServer() as server:
         server.answers["/"] = lambda request, connection: connection.sendall(json_reply({**request.headers}))
         spec = http_spec(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from configurations import CONFIGURATIONS
+from configurations import CONFIGURATIONS, available
 from http_tools import call_http, failed
 
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -63,9 +63,7 @@ ROWS = shell("""echo "{\\"rows\\": [1, 2, $ARG_n]}" """)
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_every_engine_applies_select_and_template(name: str) -> None:
-    configuration = CONFIGURATIONS[name]
-    if reason := configuration.lacks():
-        pytest.skip(reason)
+    configuration = available(name)
     template = "{{ result | join('+') }} of {{ args.n }}"
     text = spec(ROWS, {"format": "json", "select": "rows[1:]", "template": template}, configuration.sandbox)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from configurations import CONFIGURATIONS
+from configurations import available
 from image_cases import archive, busybox, in_docker, needs_busybox, one_program, remove, usable
 from waiting_sandboxes import until
 
@@ -171,9 +171,7 @@ def test_both_engines_report_the_same_image(tmp_path: Path) -> None:
 
 @needs_busybox
 def test_an_ordinary_user_unpacks_and_runs_an_image_without_a_daemon(tmp_path: Path) -> None:
-    configuration = CONFIGURATIONS["oci user"]
-    if reason := configuration.lacks():
-        pytest.skip(reason)
+    configuration = available("oci user")
     layer = busybox()
 
     def work(engine: Engine) -> str:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS
+from configurations import configured
 from late_writers import LateWriters, write_specs
 
 from toolc.client.executor import Executor
@@ -25,7 +25,6 @@ from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.sessions.pool import SERVERS
 from toolc.sandbox.base import Engine
-from toolc.sandbox.oci.engine import OciEngine
 from toolc.sandbox.oci.fork_server import OciForkServer
 
 SANDBOX: JsonObject = {"lifetime": "fork", "limits": {"timeout": "100s", "memory": "128MiB"}}
@@ -90,9 +89,7 @@ answer = found
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Engine]:
-    if reason := CONFIGURATIONS["oci root"].lacks():
-        pytest.skip(reason)
-    engine = OciEngine()
+    engine = configured("oci root")
     yield engine
     engine.close()
 

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS
+from configurations import configured
 from test_fork_server import call_number, registry, run
 
 from toolc.client.executor import Executor
 from toolc.sandbox.base import Engine
-from toolc.sandbox.oci.engine import OciEngine
 
 MODULE = """\
 import threading, time
@@ -39,9 +38,7 @@ answer = number
 
 @pytest.fixture
 def engine() -> Iterator[Engine]:
-    if reason := CONFIGURATIONS["oci root"].lacks():
-        pytest.skip(reason)
-    engine = OciEngine()
+    engine = configured("oci root")
     yield engine
     engine.close()
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS
+from configurations import available
 from paths import SUPPORT
 from test_workspace_views import BEFORE, give, workspace
 from transaction_cases import call, doing, tool, tree
@@ -34,8 +34,7 @@ call(engine, tool("echo new > a; mkdir -p deep/er; sleep 60"), Path({workspace!r
 @pytest.mark.parametrize("name", ["docker", "oci root"])
 @pytest.mark.parametrize("seconds", [0.25, 0.35, 0.45, 0.6, 1.2])
 def test_a_killed_call_leaves_nothing(workspace: Path, name: str, seconds: float) -> None:
-    if reason := CONFIGURATIONS[name].lacks():
-        pytest.skip(reason)
+    available(name)
     give(workspace, 1234)
     program = CALL.format(helpers=str(SUPPORT), name=name, workspace=str(workspace))
     with subprocess.Popen([sys.executable, "-c", program]) as process:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS, USER, Configuration
+from configurations import CONFIGURATIONS, USER, Configuration, available
 from transaction_cases import call, changes_of, paths, tool, tree
 
 from toolc.model.events import Event, ToolUpdate
@@ -31,16 +31,9 @@ AFTER = {
 }  # fmt: skip
 
 
-def ready(name: str) -> Configuration:
-    found = CONFIGURATIONS[name]
-    if reason := found.lacks():
-        pytest.skip(reason)
-    return found
-
-
 @pytest.fixture(params=CONFIGURATIONS)
 def configuration(request: pytest.FixtureRequest) -> Configuration:
-    return ready(request.param)
+    return available(request.param)
 
 
 OWNERS = [
@@ -91,7 +84,7 @@ def answer(
 
 @pytest.mark.parametrize(("name", "owner"), OWNERS)
 def test_changes_are_committed_and_keep_their_owner(workspace: Path, name: str, owner: int) -> None:
-    configuration = ready(name)
+    configuration = available(name)
     give(workspace, owner)
     found = answer(configuration, workspace, SCRIPT)
     assert (found["text"], found["is_error"]) == ("a\n", False)
@@ -157,7 +150,7 @@ def test_a_file_that_changes_while_the_tool_runs_is_a_conflict(configuration: Co
 @pytest.mark.parametrize(("name", "owner"), [row for row in OWNERS if row[0] != "docker+gvisor"])
 def test_git_works_and_its_files_are_unchanged(workspace: Path, name: str, owner: int) -> None:
     """The oci engine uses the git of the host."""
-    configuration = ready(name)
+    configuration = available(name)
     image = None
     if name == "docker":
         base = base_image.build_base(None, print)

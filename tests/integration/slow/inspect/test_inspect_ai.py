@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from configurations import CONFIGURATIONS
+from configurations import available
 from inspect_ai import Task
 from inspect_ai import eval as evaluate
 from inspect_ai.dataset import Sample
@@ -34,9 +34,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture(params=["oci root", "docker"])
 def engine(request: pytest.FixtureRequest) -> str:
-    configuration = CONFIGURATIONS[request.param]
-    if reason := configuration.lacks():
-        pytest.skip(reason)
+    available(request.param)
     return str(request.param).partition(" ")[0]
 
 
