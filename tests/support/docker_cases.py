@@ -3,7 +3,7 @@
 import json
 import select
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -93,10 +93,3 @@ def own_containers(client: Client) -> list[JsonValue]:
     listed = client.call("GET", f"/containers/json?all=1&filters={filters}", timeout=TIMEOUT)
     assert isinstance(listed, list)
     return [each["Id"] for each in listed if isinstance(each, dict)]
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

@@ -4,7 +4,7 @@ import os
 import select
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -89,16 +89,6 @@ def run(engine: OciEngine, program: str, profile: Profile | None = None) -> str:
         return read_all(sandbox)
     finally:
         sandbox.close()
-
-
-def until(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
-    """Return whether ``condition`` became true in time."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.01)
-    return condition()
 
 
 def traces(label: str) -> list[str]:

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from configurations import configured
 from tcp_server import tcp
+from waiting_sandboxes import until
 
 from toolc import ExecResult, Executor, Registry, Sandbox, SandboxDiedError
 from toolc.model.json_schema import JsonObject
@@ -167,10 +167,7 @@ def test_a_killed_owner_leaves_nothing(any_engine: Engine) -> None:
             assert _sleeping()
         finally:
             owner.kill()
-    deadline = time.monotonic() + 30
-    while _sleeping() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not _sleeping()
+    until(lambda: not _sleeping())
 
 
 def _sleeping() -> bool:

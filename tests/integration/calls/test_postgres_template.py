@@ -2,7 +2,6 @@
 
 import re
 import socket
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -10,9 +9,11 @@ from typing import Any, TypeAlias
 import pytest
 from cli_engines import engines
 from command_line import run
+from http_tools import failed
 from postgres_server import PASSWORD, PostgresServer, postgres_server, programs
 from scripted_server import certificate
 from tcp_server import tcp
+from waiting_sandboxes import until
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -66,11 +67,6 @@ def call(server: PostgresServer, engine: OciEngine, tmp_path: Path) -> Iterator[
 def data_of(result: ToolResult) -> dict[str, Any]:
     assert isinstance(result.data, dict), result
     return result.data
-
-
-def error_of(result: ToolResult) -> tuple[str, str]:
-    assert result.error is not None, result
-    return result.error.kind, result.error.message
 
 
 @pytest.mark.parametrize("engine", engines())
@@ -158,7 +154,7 @@ def test_data_is_changed_and_read(call: Call) -> None:
     assert call("query", "SELECT name, age FROM users WHERE false").data == {
         "columns": ["name", "age"], "rows": [], "truncated": False,
     }  # fmt: skip
-    kind, message = error_of(call("execute", "INSERT INTO users VALUES ('Cy', 1), ('Ada', 2)"))
+    kind, message = failed(call("execute", "INSERT INTO users VALUES ('Cy', 1), ('Ada', 2)"))
     assert (kind, "users_name_key" in message) == ("invalid_args", True)
     assert call("query", "SELECT count(*) FROM users").data == {"columns": ["count"], "rows": [[2]], "truncated": False}
 
@@ -179,7 +175,7 @@ def test_data_is_changed_and_read(call: Call) -> None:
     ],
 )
 def test_a_query_that_does_not_only_read_is_refused(call: Call, query: str, kind: str, message: str) -> None:
-    found = error_of(call("query", query))
+    found = failed(call("query", query))
     assert found[0] == kind
     assert message in found[1]
 
@@ -190,7 +186,7 @@ def test_a_statement_without_rows_has_an_empty_result(call: Call, query: str) ->
 
 
 def test_a_transaction_across_calls_is_refused(call: Call) -> None:
-    kind, message = error_of(call("execute", "/* two statements */ start transaction"))
+    kind, message = failed(call("execute", "/* two statements */ start transaction"))
     assert (kind, "each call is a transaction of its own" in message) == ("invalid_args", True)
 
 
@@ -217,7 +213,7 @@ def test_a_wrong_password_is_an_error_that_does_not_repeat_it(
     server: PostgresServer, engine: OciEngine, tmp_path: Path
 ) -> None:
     with executor(write_template(tmp_path, server.port), engine, "wrong-password-9") as calls:
-        kind, message = error_of(calls.run("postgres_query", {"query": "SELECT 1"}))
+        kind, message = failed(calls.run("postgres_query", {"query": "SELECT 1"}))
     assert kind == "authentication"
     assert "wrong-password-9" not in message
 
@@ -248,7 +244,7 @@ def test_a_refused_login_has_its_kind_in_every_language(
     code: str, message: str, kind: str, engine: OciEngine, tmp_path: Path
 ) -> None:
     with tcp(login_refused_with(code, message)) as port, executor(write_template(tmp_path, port), engine) as calls:
-        found = error_of(calls.run("postgres_query", {"query": "SELECT 1"}))
+        found = failed(calls.run("postgres_query", {"query": "SELECT 1"}))
     assert (found[0], message in found[1]) == (kind, True)
 
 
@@ -257,7 +253,7 @@ def test_a_server_that_refuses_a_login_is_not_a_network_error(
     user: str, kind: str, server: PostgresServer, engine: OciEngine, tmp_path: Path
 ) -> None:
     with executor(write_template(tmp_path, server.port, user), engine) as calls:
-        assert error_of(calls.run("postgres_query", {"query": "SELECT 1"}))[0] == kind
+        assert failed(calls.run("postgres_query", {"query": "SELECT 1"}))[0] == kind
 
 
 def test_a_missing_database_is_not_found(server: PostgresServer, engine: OciEngine, tmp_path: Path) -> None:
@@ -266,18 +262,18 @@ def test_a_missing_database_is_not_found(server: PostgresServer, engine: OciEngi
     text = project.read_text(encoding="utf-8").replace("database: postgres", "database: shop")
     project.write_text(text, encoding="utf-8")
     with executor(spec, engine) as calls:
-        assert error_of(calls.run("postgres_query", {"query": "SELECT 1"}))[0] == "not_found"
+        assert failed(calls.run("postgres_query", {"query": "SELECT 1"}))[0] == "not_found"
 
 
 def test_rights_of_the_role_apply(server: PostgresServer, engine: OciEngine, tmp_path: Path) -> None:
     with executor(write_template(tmp_path, server.port, "reader"), engine, "reader-password") as calls:
-        found = error_of(calls.run("postgres_query", {"query": "SELECT * FROM pg_authid"}))
+        found = failed(calls.run("postgres_query", {"query": "SELECT * FROM pg_authid"}))
     assert found == ("denied", "permission denied for table pg_authid")
 
 
 def test_a_server_that_does_not_answer_is_a_network_error(engine: OciEngine, tmp_path: Path) -> None:
     with executor(write_template(tmp_path, 9), engine) as calls:
-        kind, message = error_of(calls.run("postgres_query", {"query": "SELECT 1"}))
+        kind, message = failed(calls.run("postgres_query", {"query": "SELECT 1"}))
     assert kind == "network"
     # ``localhost`` has two addresses. libpq words a reset before its first write in another way than one after it.
     reasons = re.findall(r"port 9 failed: (.*)", message)
@@ -286,8 +282,8 @@ def test_a_server_that_does_not_answer_is_a_network_error(engine: OciEngine, tmp
 
 def test_a_dropped_connection_is_a_network_error(server: PostgresServer, call: Call) -> None:
     drop = "SELECT pg_terminate_backend(pg_backend_pid())"
-    assert error_of(call("query", drop))[0] == "network"
-    assert error_of(call("execute", drop))[0] == "network"
+    assert failed(call("query", drop))[0] == "network"
+    assert failed(call("execute", drop))[0] == "network"
 
 
 def test_a_long_statement_is_cancelled_by_the_server(server: PostgresServer, engine: OciEngine, tmp_path: Path) -> None:
@@ -296,7 +292,7 @@ def test_a_long_statement_is_cancelled_by_the_server(server: PostgresServer, eng
     code.write_text(code.read_text(encoding="utf-8").replace("STATEMENT_SECONDS = 20", "STATEMENT_SECONDS = 1"))
     with executor(spec, engine) as calls:
         for name in ("postgres_query", "postgres_execute"):
-            found = error_of(calls.run(name, {"query": LONG}))
+            found = failed(calls.run(name, {"query": LONG}))
             assert found == ("timeout", "the statement took longer than 1 s and was cancelled; ask for less")
 
 
@@ -305,11 +301,8 @@ def test_a_call_that_ends_at_its_deadline_ends_its_statement(
 ) -> None:
     running = f"SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query = '{LONG}'"
     with executor(write_template(tmp_path, server.port), engine, timeout=4) as calls:
-        assert error_of(calls.run("postgres_query", {"query": LONG}))[0] == "timeout"
-    until = time.monotonic() + 30
-    while server.query(running) != "0":
-        assert time.monotonic() < until
-        time.sleep(0.1)
+        assert failed(calls.run("postgres_query", {"query": LONG}))[0] == "timeout"
+    until(lambda: server.query(running) == "0")
 
 
 ENCRYPTED = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
@@ -328,7 +321,7 @@ def test_the_connection_is_encrypted_and_the_server_is_checked(engine: OciEngine
             assert data_of(calls.run("postgres_query", {"query": ENCRYPTED}))["rows"] == [[True]]
         project.write_text(text.replace("sslmode: disable", "sslmode: verify-full"), encoding="utf-8")
         with executor(spec, engine) as calls:
-            kind, message = error_of(calls.run("postgres_query", {"query": ENCRYPTED}))
+            kind, message = failed(calls.run("postgres_query", {"query": ENCRYPTED}))
         assert (kind, "certificate verify failed" in message) == ("network", True)
         # As the guide says: the authority is a file of the tool.
         (spec.parent / "authority.pem").write_bytes(certificate_file.read_bytes())

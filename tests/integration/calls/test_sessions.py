@@ -7,12 +7,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from configurations import CONFIGURATIONS, available
+from waiting_sandboxes import until
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -247,13 +247,6 @@ def test_a_session_ends_with_its_owner(name: str, end: str, tmp_path: Path) -> N
         owner.wait(60)
     until(lambda: not running(f"/tool/{mark}"))
     until(lambda: not [each for each in engine.leftovers() if each.owner == label.strip()])
-
-
-def until(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 CLIENT = '''

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import pytest
 from configurations import available
 from gvisor_daemon import gvisor_socket
+from http_tools import failed
 from interrupted_stores import interrupt
 from paths import SPECS
 
@@ -189,9 +190,8 @@ def test_the_lock_of_a_killed_call_is_removed_after_a_minute(executors: Callable
     lock = tmp_path / "work/knowledge.sqlite.lock"
     lock.mkdir()
     with executors() as executor:
-        first = executor.run("remember", {"text": FACTS[0]})
-        assert first.error is not None
-        assert (first.error.kind, "try again in a minute" in first.error.message) == ("conflict", True)
+        kind, message = failed(executor.run("remember", {"text": FACTS[0]}))
+        assert (kind, "try again in a minute" in message) == ("conflict", True)
         os.utime(lock, (time.time() - 70, time.time() - 70))
         assert executor.run("remember", {"text": FACTS[0]}).data == {"id": 1, "new": True}
     assert not lock.exists()
@@ -275,8 +275,7 @@ def test_an_interrupted_change_is_undone(executors: Callable[[], Executor], tmp_
         assert [each["what"][:6] for each in entries_of(found)] == ["task 0"]
         assert call("remember", text="new") == {"id": 10, "new": True}
         repaired = executor.run("database_query", {"path": "a.sqlite", "query": "SELECT sum(n) FROM t"})
-        assert repaired.error is not None
-        assert "was interrupted; the next c" in repaired.error.message
+        assert "was interrupted; the next c" in failed(repaired)[1]
         call("database_execute", path="a.sqlite", query="DELETE FROM t WHERE n = 9")
         assert call("database_query", path="a.sqlite", query="SELECT sum(n) FROM t")["rows"] == [[36]]
     assert sorted(each.name for each in work.iterdir()) == ["a.sqlite", "knowledge.sqlite", "schedule.sqlite"]
@@ -327,11 +326,10 @@ def test_a_time_in_the_past_is_refused_and_the_error_has_the_present_one(engine:
             ("schedule_update", {"id": 1, "at": late}),
         ]
         for name, arguments in calls:
-            error = executor.run(name, arguments).error
-            assert error is not None
-            assert error.kind == "invalid_args"
-            found = re.fullmatch(r"at: '(.*)' is in the past: it is (.*) now; give the next time .*", error.message)
-            assert found is not None, error.message
+            kind, message = failed(executor.run(name, arguments))
+            found = re.fullmatch(r"at: '(.*)' is in the past: it is (.*) now; give the next time .*", message)
+            assert found, message
+            assert kind == "invalid_args"
             assert found[1] == late
             assert now.replace(microsecond=0) <= datetime.fromisoformat(found[2]) <= datetime.now(UTC)
         (kept,) = entries_of(executor.run("schedule_list", {}).data)
@@ -475,8 +473,8 @@ def test_a_store_that_cannot_be_used_is_not_changed(
             file.write_bytes(file.read_bytes()[:4096] + b"\xff" * 4096)
         before = file.read_bytes()
         for result in (executor.run(read, arguments), executor.run(write, content)):
-            assert result.error is not None
-            assert (result.error.kind, message.replace("NAME", file.name) in result.error.message) == ("file", True)
+            kind, said = failed(result)
+            assert (kind, message.replace("NAME", file.name) in said) == ("file", True)
     assert file.read_bytes() == before
 
 
@@ -493,8 +491,8 @@ def test_a_database_is_created_filled_and_queried(call: Call, tmp_path: Path) ->
         "changed_rows": 2, "last_row_id": 0, "columns": ["name", "age"], "rows": [["Ada", 37]], "truncated": True,
     }  # fmt: skip
     assert call("database_execute", path=path, query="-- first\nbegin") == "invalid_args", "it would end with the call"
-    failed = call("database_execute", path=path, query=insert, params=["Cy", 1, "Ada", 2])
-    assert failed == "invalid_args", "and no row of it was added"
+    refused = call("database_execute", path=path, query=insert, params=["Cy", 1, "Ada", 2])
+    assert refused == "invalid_args", "and no row of it was added"
     with closing(sqlite3.connect(tmp_path / path)) as database:
         assert database.execute("SELECT count(*) FROM users").fetchone() == (2,)
 
@@ -560,9 +558,7 @@ def test_an_endless_statement_is_stopped(engine: OciEngine, tmp_path: Path) -> N
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     with Executor(Registry.load(tmp_path / "database.yaml"), workspace=tmp_path, engine=engine) as executor:
         result = executor.run("database_query", {"path": "a.sqlite", "query": endless})
-    assert result.error is not None
-    assert result.error.kind == "timeout"
-    assert result.error.message == "the statement took longer than 1 s and was stopped; ask for less"
+    assert failed(result) == ("timeout", "the statement took longer than 1 s and was stopped; ask for less")
 
 
 def test_a_database_in_wal_mode_can_be_queried(call: Call, tmp_path: Path) -> None:

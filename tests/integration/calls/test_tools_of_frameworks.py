@@ -18,6 +18,7 @@ from urllib.parse import parse_qs
 
 import pytest
 from command_line import run
+from http_tools import failed
 from image_cases import usable
 from paths import DOCS, SPECS
 from postgres_server import PASSWORD, postgres_server, programs
@@ -371,9 +372,8 @@ def test_a_plugin_that_speaks_the_protocol_is_imported_and_called(
     with Executor(registry, engine=engine) as executor:
         done = executor.run("my_tool", {"input": "hello", "count": 3}, call_id="call_abc123")
         assert (done.error, done.text) == (None, "hellohellohellocall_")
-        failed = executor.run("my_tool", {"input": ""}, call_id="call_abc123")
-        assert failed.error is not None
-        assert failed.error.message.startswith("Error: nothing to repeat")
+        _, message = failed(executor.run("my_tool", {"input": ""}, call_id="call_abc123"))
+        assert message.startswith("Error: nothing to repeat")
 
 
 def test_a_plugin_answers_requests_on_its_standard_input() -> None:

@@ -5,12 +5,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import docker
 import pytest
 from base_cases import NO_DAEMON, fake_mmdebstrap, layer
+from waiting_sandboxes import until
 
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.docker.api_client import NoDaemonError, find_socket
@@ -59,13 +60,6 @@ def write(folder: Path, step: str) -> None:
     (folder / "sandbox-images" / "base" / "Dockerfile").write_text(f"ARG BASE\nFROM ${{BASE}}\nRUN {step}\n")
 
 
-def wait_until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def build(folder: Path, version: str, public: str, path: str = "") -> subprocess.Popen[str]:
     environment = os.environ | {"TOOLC_STORE": str(folder / "store"), "PATH": f"{path}:{os.environ['PATH']}"}
     argv = [sys.executable, "-c", BUILD, str(folder), version, public]
@@ -90,9 +84,9 @@ def test_an_interrupted_build_step_leaves_nothing(
 
     write(tmp_path, f"sleep 1000; : {version}")
     builder = build(tmp_path, version, base_tag())
-    wait_until(steps)
+    until(steps)
     ended(builder, how)
-    wait_until(lambda: not steps())
+    until(lambda: not steps())
     assert api.images(f"toolc/base:{version}") == []
     # An image without the files of its base is copied to the store in no time.
     (tmp_path / "sandbox-images/base/Dockerfile").write_text("ARG BASE\nFROM scratch\nCOPY Dockerfile /\n")
@@ -116,9 +110,9 @@ def test_an_interrupted_base_image_leaves_nothing(
     write(tmp_path, "true")
     scratch = tmp_path / "store" / "scratch"
     builder = build(tmp_path, version, "127.0.0.1:1/none:none", str(tmp_path / "bin"))
-    wait_until(lambda: list(scratch.glob("*/half")))
+    until(lambda: list(scratch.glob("*/half")))
     ended(builder, how)
-    wait_until(lambda: list(scratch.iterdir()) == [] and not working_in(scratch))
+    until(lambda: list(scratch.iterdir()) == [] and not working_in(scratch))
     fake_mmdebstrap(tmp_path / "next", layer(etc__os="Debian"))
     with build(tmp_path, version, "127.0.0.1:1/none:none", str(tmp_path / "next")) as builder:
         assert builder.communicate(timeout=TIMEOUT)[0] == f"toolc/base:{version}\n"

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import pytest
 from cli_engines import engines
@@ -96,13 +97,16 @@ def start(tool: str, *options: str, stdout: int = subprocess.PIPE, stderr: int =
 Process = subprocess.Popen[bytes]
 
 
+def line(pipe: IO[bytes] | None) -> bytes:
+    assert pipe
+    return pipe.readline()
+
+
 @pytest.mark.parametrize("engine", engines())
 def test_output_and_progress_arrive_while_the_tool_runs(engine: str) -> None:
     with start("talk", "--engine", engine) as process:
-        assert process.stdout
-        assert process.stderr
-        assert process.stdout.readline() == b"one\n"
-        assert process.stderr.readline() == b" 40% halfway\n"
+        assert line(process.stdout) == b"one\n"
+        assert line(process.stderr) == b" 40% halfway\n"
         go()
         assert process.communicate(timeout=60) == (b"two\n", b"noted\n")
     assert process.returncode == 0
@@ -111,8 +115,7 @@ def test_output_and_progress_arrive_while_the_tool_runs(engine: str) -> None:
 @pytest.mark.parametrize("engine", engines())
 def test_failure_continues_the_output(engine: str) -> None:
     with start("fail", "--engine", engine) as process:
-        assert process.stdout
-        assert process.stdout.readline() == b"half\n"
+        assert line(process.stdout) == b"half\n"
         go()
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (1, b"[exit status 3]\n")
@@ -164,10 +167,9 @@ def test_json_prints_nothing_before_the_end() -> None:
 @pytest.mark.parametrize("engine", engines())
 def test_events_are_lines_of_json_and_the_last_is_the_result(engine: str) -> None:
     with start("watch", "--events", "--engine", engine) as process:
-        assert process.stdout
-        lines = [json.loads(process.stdout.readline()) for _ in range(3)]
+        lines = [json.loads(line(process.stdout)) for _ in range(3)]
         go()
-        lines += [json.loads(line) for line in process.stdout]
+        lines += map(json.loads, process.communicate()[0].splitlines())
     call_id = lines[0]["call_id"]
     about = {"name": "watch", "call_id": call_id}
     assert lines[0] == {"event": "start", **about}
@@ -183,8 +185,7 @@ def test_invalid_arguments_are_an_event() -> None:
     done = subprocess.run(
         [*TOOLC, "run", "tools.yaml#talk", "--arg", "a=1", "--events"], capture_output=True, check=False
     )
-    (line,) = done.stdout.splitlines()
-    event = json.loads(line)
+    (event,) = map(json.loads, done.stdout.splitlines())
     assert (done.returncode, event["event"], event["result"]["error"]["kind"]) == (2, "end", "invalid_args")
 
 
@@ -199,8 +200,7 @@ def test_json_and_events_cannot_be_combined(capfd: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize("engine", engines())
 def test_interrupt_during_output_is_130(engine: str) -> None:
     with start("flood", "--engine", engine) as process:
-        assert process.stdout
-        assert process.stdout.readline() == b"y\n"
+        assert line(process.stdout) == b"y\n"
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert (process.returncode, err.strip()) == (130, b"")
@@ -209,8 +209,7 @@ def test_interrupt_during_output_is_130(engine: str) -> None:
 @pytest.mark.needs_engine
 def test_closed_pipe_ends_the_call() -> None:
     with start("drip") as process:
-        assert process.stdout
-        assert process.stdout.readline() == b"y\n"
+        assert line(process.stdout) == b"y\n"
         process.stdout.close()
         assert process.wait(60) == 141
         assert process.stderr
@@ -324,9 +323,7 @@ def test_yielded_output_of_a_stopped_call_is_shown() -> None:
 @pytest.mark.needs_engine
 def test_yielded_output_is_written_to_a_pipe() -> None:
     with start("watch") as process:
-        assert process.stdout
-        assert process.stderr
-        assert process.stderr.readline() == b" 10% waiting\n"
+        assert line(process.stderr) == b" 10% waiting\n"
         assert select.select([process.stdout], [], [], 0.5)[0] == []
         go()
         assert process.communicate(timeout=60)[0] == b"seen done\n"

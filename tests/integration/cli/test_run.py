@@ -7,12 +7,12 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from cli_engines import engines
 from command_line import run as run_command
+from waiting_sandboxes import until
 
 from toolc.model.errors import NoEngineError
 from toolc.model.names import engine_names
@@ -157,19 +157,12 @@ def test_interrupt_is_exit_code_130(engine: str) -> None:
     command = [*TOOLC, "run", "tools.yaml#slow", "--engine", engine]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
-            wait_for(Path("started"))
+            until(Path("started").exists)
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
         finally:
             process.kill()
     assert (process.returncode, out, err.strip()) == (130, "", "")
-
-
-def wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 60
-    while not path.exists():
-        assert time.monotonic() < deadline, f"{path} did not appear"
-        time.sleep(0.01)
 
 
 @pytest.mark.needs_engine

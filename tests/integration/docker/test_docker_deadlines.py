@@ -7,9 +7,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from docker_cases import client, containers, engine, python, run, wait_until
+from docker_cases import client, containers, engine, python, run
 from silent_daemon import SilentDaemon
 from test_docker_sweep import with_label
+from waiting_sandboxes import until
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
@@ -69,7 +70,7 @@ def test_a_start_without_a_response(
     monkeypatch.undo()
     silent.swallow = None
     assert run(behind, Profile(), "print('fine')") == "fine\n"
-    wait_until(lambda: with_label(client, Owner.current().label()) == [])
+    until(lambda: with_label(client, Owner.current().label()) == [])
 
 
 def test_a_sweep_without_a_response_does_not_stop_a_start(
@@ -97,7 +98,7 @@ def test_a_removal_without_a_response_names_the_remedy(
     silent.swallow = None
     sandbox.close()
     # The daemon had received the request.
-    wait_until(lambda: sandbox.container not in containers(client))
+    until(lambda: sandbox.container not in containers(client))
 
 
 def test_an_unresponsive_daemon_makes_the_engine_unsupported(

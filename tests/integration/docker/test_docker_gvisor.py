@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 from configurations import configured
-from docker_cases import containers, line, output, python, run, wait_until, workspace
+from docker_cases import containers, line, output, python, run, workspace
 from gvisor_daemon import gvisor_socket
+from waiting_sandboxes import until
 
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.errors import InfrastructureError, SandboxDiedError
@@ -191,7 +192,7 @@ def test_a_cancelled_call_ends_immediately(engine: DockerEngine, script: str) ->
             on_output=lambda *_: cancellation.cancel(),
         )
     assert outcome.ending == "cancelled"
-    wait_until(lambda: not processes(sandbox.container))
+    until(lambda: not processes(sandbox.container))
 
 
 def test_the_number_of_files_in_tmp_is_limited(engine: DockerEngine) -> None:
@@ -259,7 +260,7 @@ def test_a_killed_owner_leaves_no_container_and_no_process(engine: DockerEngine)
         assert container in containers(client)
         assert processes(container)
         owner.kill()
-    wait_until(lambda: container not in containers(client) and not processes(container))
+    until(lambda: container not in containers(client) and not processes(container))
 
 
 def processes(container: str) -> list[str]:

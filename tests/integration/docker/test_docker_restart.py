@@ -18,6 +18,7 @@ from docker_cases import run
 from fake_tools import registry
 from own_daemon import OwnDaemon, missing, own_daemon
 from transaction_cases import call, tool
+from waiting_sandboxes import until
 
 from toolc.client.executor import Executor
 from toolc.model.errors import InfrastructureError
@@ -114,13 +115,6 @@ def end_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
         return really(client, name, {**body, "StopTimeout": 1})
 
     monkeypatch.setattr(docker_engine, "create_container", create)
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_calls_survive_a_daemon_restart(

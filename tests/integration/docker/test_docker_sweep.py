@@ -12,7 +12,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from docker_cases import client, containers, engine, python, wait_until
+from docker_cases import client, containers, engine, python
+from waiting_sandboxes import until
 
 from toolc.model.plan import Profile
 from toolc.sandbox.docker import container, container_config, sweep
@@ -83,7 +84,7 @@ def test_a_killed_process_leaves_nothing(client: Client, moment: str) -> None:
     assert died.returncode == -signal.SIGKILL
     label, directory = died.stdout.split()
     # The janitor removes its owner's folder last; the next start of another process does so too.
-    wait_until(lambda: not Path(directory).exists() and with_label(client, label) == [])
+    until(lambda: not Path(directory).exists() and with_label(client, label) == [])
 
 
 def test_a_process_that_ends_leaves_nothing_and_no_janitor(client: Client) -> None:
@@ -93,7 +94,7 @@ def test_a_process_that_ends_leaves_nothing_and_no_janitor(client: Client) -> No
     )
     label, directory = done.stdout.split()
     # The start of another process may remove the folder of this one first, while the daemon removes the container.
-    wait_until(lambda: not Path(directory).exists() and with_label(client, label) == [])
+    until(lambda: not Path(directory).exists() and with_label(client, label) == [])
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from docker_cases import TIMEOUT, client, engine, wait_until
+from docker_cases import TIMEOUT, client, engine
+from waiting_sandboxes import until
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonValue
@@ -150,7 +151,7 @@ def test_a_build_that_is_killed_leaves_no_container(client: Client, engine: Dock
     mark = f"{os.getpid()}{how}"
     argv = [sys.executable, "-c", SLOW, mark, client.socket_path, client.version_prefix]
     with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as builder:
-        wait_until(lambda: bool(running(client, f"sleep 1000.{mark}")))
+        until(lambda: bool(running(client, f"sleep 1000.{mark}")))
         builder.send_signal(how)
         builder.wait(TIMEOUT)
-    wait_until(lambda: not running(client, f"sleep 1000.{mark}"))
+    until(lambda: not running(client, f"sleep 1000.{mark}"))

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from oci_cases import needs_oci, traces, until
+from oci_cases import needs_oci, traces
 from paths import SUPPORT
+from waiting_sandboxes import until
 
 from toolc.sandbox.host.janitor_process import remove_tree
 from toolc.sandbox.oci import bundles, sweep
@@ -80,7 +81,7 @@ def processes(word: str, label: str) -> list[int]:
 @pytest.mark.parametrize("delay_ms", [0, 5, 15, 30, 60])
 def test_an_owner_killed_during_a_start(workspace: Path, delay_ms: int) -> None:
     with started_owner(STARTING, workspace) as (process, label):
-        assert until(lambda: bool(processes("--pid-file", label)))
+        until(lambda: bool(processes("--pid-file", label)))
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(timeout=delay_ms / 1000)
         process.kill()

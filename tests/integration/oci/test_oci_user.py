@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from configurations import CONFIGURATIONS, as_user
-from oci_cases import needs_oci, read_line, run, start, until
+from oci_cases import needs_oci, read_line, run, start
+from waiting_sandboxes import until
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -137,7 +138,7 @@ def kept(sandbox: str) -> list[JsonValue]:
     }
     expected = {"memory": str(LIMITS.memory_bytes), "pids": str(LIMITS.pids), "cpu": "50000"}
     found: set[str] = set()
-    assert until(lambda: bool(groups_with(sandbox)))
+    until(lambda: bool(groups_with(sandbox)))
     for folder in groups_with(sandbox):
         for controller, names in files.items():
             for name in names:

@@ -5,12 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from waiting_sandboxes import until
 
 SPEC = """\
 toolc: 1
@@ -103,10 +103,7 @@ def test_several_tools_are_served_as_one_plugin(tmp_path: Path) -> None:
 def test_a_signal_ends_the_running_call_and_its_sandbox(tmp_path: Path, number: int, status: int) -> None:
     with hosting(tmp_path, "sleep") as host:
         host.send('{"type":"call","call_id":"c","params":{}}')
-        deadline = time.monotonic() + 60
-        while not asleep():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(asleep)
         host.process.send_signal(number)
         out, err = host.process.communicate(timeout=60)
     assert (host.process.returncode, out) == (status, "")

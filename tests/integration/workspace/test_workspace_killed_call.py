@@ -12,6 +12,7 @@ from configurations import available
 from paths import SUPPORT
 from test_workspace_views import BEFORE, give, workspace
 from transaction_cases import call, doing, tool, tree
+from waiting_sandboxes import until
 
 from toolc.model.errors import InfrastructureError
 from toolc.runtime.workspace import scratch
@@ -41,10 +42,7 @@ def test_a_killed_call_leaves_nothing(workspace: Path, name: str, seconds: float
         time.sleep(seconds)  # at any time during the call
         process.send_signal(signal.SIGKILL)
         assert process.wait(60) == -signal.SIGKILL
-    deadline = time.monotonic() + 60
-    while leftovers_of(process.pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert leftovers_of(process.pid) == []
+    until(lambda: leftovers_of(process.pid) == [])
     assert tree(workspace) == BEFORE
 
 

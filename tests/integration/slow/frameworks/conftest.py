@@ -1,9 +1,18 @@
-"""The event loop of synchronous runs."""
+"""An executor with real sandboxes, and the event loop of synchronous runs."""
 
 import asyncio
 from collections.abc import Iterator
 
 import pytest
+from framework_tools import executor_of
+
+from toolc import Executor
+
+
+@pytest.fixture(scope="module")
+def executor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
+    with executor_of(tmp_path_factory.mktemp("frameworks")) as executor:
+        yield executor
 
 
 @pytest.fixture(autouse=True)

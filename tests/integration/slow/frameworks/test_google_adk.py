@@ -1,7 +1,7 @@
 """Agents of the Google Agent Development Kit with tools in sandboxes and a scripted model."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +40,6 @@ class Scripted(BaseLlm):
 def asking(*calls: tuple[str, dict[str, Any]]) -> Scripted:
     made = [types.FunctionCall(id=f"id_{index}", name=name, args=args) for index, (name, args) in enumerate(calls, 1)]
     return Scripted(calls=[types.Part(function_call=call) for call in made])
-
-
-@pytest.fixture(scope="module")
-def executor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
-    with executor_of(tmp_path_factory.mktemp("google_adk")) as executor:
-        yield executor
 
 
 async def talk(model: Scripted, executor: Executor, *, confirms: bool = False) -> list[Event]:

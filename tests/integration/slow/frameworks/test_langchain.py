@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +54,6 @@ def asking(*calls: tuple[str, dict[str, Any]]) -> Scripted:
 def answers(state: dict[str, Any]) -> list[ToolMessage]:
     assert state["messages"][-1].content == "Done."
     return [each for each in state["messages"] if isinstance(each, ToolMessage)]
-
-
-@pytest.fixture(scope="module")
-def executor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
-    with executor_of(tmp_path_factory.mktemp("langchain")) as executor:
-        yield executor
 
 
 @pytest.mark.needs_engine

@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,6 @@ from toolc.model.spec.tool import ProviderChoice
 from toolc.providers import load_provider
 
 set_tracing_disabled(disabled=True)  # tracing sends data to OpenAI
-
-
-@pytest.fixture(scope="module")
-def executor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
-    with executor_of(tmp_path_factory.mktemp("openai_agents")) as executor:
-        yield executor
 
 
 def asking(*calls: tuple[str, Any]) -> ScriptedModel:

@@ -1,7 +1,6 @@
 """Agents of Pydantic AI with tools in sandboxes and a scripted model."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,6 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from toolc import Allow, Executor, SandboxDiedError
 from toolc.adapters import pydantic_ai
-
-
-@pytest.fixture(scope="module")
-def executor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
-    with executor_of(tmp_path_factory.mktemp("pydantic_ai")) as executor:
-        yield executor
 
 
 def asking(*calls: tuple[str, dict[str, Any]], seen: list[AgentInfo] | None = None) -> FunctionModel:

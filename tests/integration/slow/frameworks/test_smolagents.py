@@ -1,7 +1,6 @@
 """Agents of smolagents with tools in sandboxes and a scripted model."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +50,6 @@ def run_agent(model: Scripted, executor: Executor) -> ToolCallingAgent:
 
 def tools_by_name(executor: Executor) -> dict[str, Tool]:
     return {tool.name: tool for tool in smolagents.tools(executor)}
-
-
-@pytest.fixture(scope="module")
-def executor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
-    with executor_of(tmp_path_factory.mktemp("smolagents")) as executor:
-        yield executor
 
 
 @pytest.mark.needs_engine

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from oci_cases import until
+from waiting_sandboxes import until
 
 from toolc.sandbox.host import janitor_process
 from toolc.sandbox.host.janitor_process import KINDS, read_removals, remove_tree, sweep
@@ -65,14 +65,14 @@ def test_what_a_process_leaves_is_removed(tmp_path: Path, end: Callable[[subproc
         assert ((directory / "left").is_dir(), len([*tmp_path.iterdir()])) == (True, 2)
         end(process)
         process.wait()
-        assert until(lambda: is_removed(tmp_path, directory))
+        until(lambda: is_removed(tmp_path, directory))
 
 
 def test_a_forked_child_does_not_delay_it(tmp_path: Path) -> None:
     with start_owner(tmp_path, "if os.fork() == 0: sys.stdin.read()") as process:
         directory = Path(first_line(process))
         assert process.wait() == 0
-        assert until(lambda: is_removed(tmp_path, directory))
+        until(lambda: is_removed(tmp_path, directory))
         assert process.stdin is not None
         process.stdin.close()
 
@@ -92,7 +92,7 @@ def test_a_killed_janitor_is_replaced_by_the_next_start(tmp_path: Path, folder: 
         directory = Path(first_line(process))
         assert first_line(process) == "True"
         assert process.wait() == 0
-        assert until(lambda: is_removed(tmp_path, directory))
+        until(lambda: is_removed(tmp_path, directory))
 
 
 def test_sandboxes_are_removed_before_the_folders_that_they_use(monkeypatch: pytest.MonkeyPatch) -> None:
