@@ -1,15 +1,14 @@
 """Shared by the tests of the OCI engine: a sandbox that runs one program, and leftovers of a dead owner."""
 
 import os
-import select
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sandbox_output import output
 
-from toolc.model.plan import Mount, Profile
+from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import MIB, Limits
 from toolc.sandbox.host import store
 from toolc.sandbox.oci.engine import OciEngine
@@ -43,50 +42,14 @@ while True: pass
 """
 
 
-def mount(folder: Path, mode: str = "rw") -> Mount:
-    found = folder.stat()
-    assert mode in {"ro", "rw"}
-    return Mount(source=str(folder), mode="rw" if mode == "rw" else "ro", owner=found.st_uid, group=found.st_gid)
-
-
 def start(engine: OciEngine, program: str, profile: Profile | None = None) -> OciSandbox:
     return engine.start(profile or Profile(limits=SMALL), ["-I", "-S", "-c", program])
-
-
-def read_all(sandbox: OciSandbox, seconds: float = 60.0) -> str:
-    got = b""
-    for data in chunks(sandbox, seconds):
-        got += data
-    return got.decode()
-
-
-def read_line(sandbox: OciSandbox, seconds: float = 60.0) -> str:
-    got = b""
-    for data in chunks(sandbox, seconds):
-        got += data
-        if b"\n" in got:
-            break
-    return got.decode().partition("\n")[0]
-
-
-def chunks(sandbox: OciSandbox, seconds: float) -> Iterator[bytes]:
-    poller = select.poll()
-    poller.register(sandbox.fileno(), select.POLLIN)
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        poller.poll(1000)
-        data = sandbox.read()
-        if data == b"":
-            return
-        if data is not None:
-            yield data
-    raise AssertionError(f"the sandbox wrote nothing for {seconds} s")
 
 
 def run(engine: OciEngine, program: str, profile: Profile | None = None) -> str:
     sandbox = start(engine, program, profile)
     try:
-        return read_all(sandbox)
+        return output(sandbox)
     finally:
         sandbox.close()
 

@@ -1,5 +1,6 @@
 """Responses, chunks and messages as the types of each provider's SDK."""
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -7,44 +8,25 @@ from provider_cases import assert_accepted
 
 from toolc.model.json_schema import JsonObject
 
+_RESPONSES = {
+    "openai_chat": ("openai.types.chat", "ChatCompletion"),
+    "openai_responses": ("openai.types.responses", "Response"),
+    "anthropic": ("anthropic.types", "Message"),
+    "gemini": ("google.genai.types", "GenerateContentResponse"),
+    "mistral": ("mistralai.client.models", "ChatCompletionResponse"),
+    "cohere": ("cohere", "V2ChatResponse"),
+    "ollama": ("ollama", "ChatResponse"),
+    "mcp": ("mcp.types", "CallToolRequest"),
+}
+"""The module and the name of the SDK's class, which is imported where a test needs it."""
+
 
 def read_response(provider: str, value: JsonObject) -> Any:
     """Return the JSON of a response as the object that the SDK returns. boto3 returns dicts."""
-    match provider:
-        case "openai_chat":
-            from openai.types.chat import ChatCompletion
-
-            return ChatCompletion.model_validate(value)
-        case "openai_responses":
-            from openai.types.responses import Response
-
-            return Response.model_validate(value)
-        case "anthropic":
-            from anthropic.types import Message
-
-            return Message.model_validate(value)
-        case "gemini":
-            from google.genai.types import GenerateContentResponse
-
-            return GenerateContentResponse.model_validate(value)
-        case "mistral":
-            from mistralai.client.models import ChatCompletionResponse
-
-            return ChatCompletionResponse.model_validate(value)
-        case "cohere":
-            from cohere import V2ChatResponse
-
-            return V2ChatResponse.model_validate(value)
-        case "ollama":
-            from ollama import ChatResponse
-
-            return ChatResponse.model_validate(value)
-        case "mcp":
-            from mcp.types import CallToolRequest
-
-            return CallToolRequest.model_validate(value)
-        case _:
-            return value
+    if provider not in _RESPONSES:
+        return value
+    module, name = _RESPONSES[provider]
+    return getattr(importlib.import_module(module), name).model_validate(value)
 
 
 def chunk_reader(provider: str) -> Callable[[JsonObject], object]:

@@ -210,6 +210,7 @@ def test_interrupt_during_output_is_130(engine: str) -> None:
 def test_closed_pipe_ends_the_call() -> None:
     with start("drip") as process:
         assert line(process.stdout) == b"y\n"
+        assert process.stdout
         process.stdout.close()
         assert process.wait(60) == 141
         assert process.stderr
@@ -324,6 +325,7 @@ def test_yielded_output_of_a_stopped_call_is_shown() -> None:
 def test_yielded_output_is_written_to_a_pipe() -> None:
     with start("watch") as process:
         assert line(process.stderr) == b" 10% waiting\n"
+        assert process.stdout
         assert select.select([process.stdout], [], [], 0.5)[0] == []
         go()
         assert process.communicate(timeout=60)[0] == b"seen done\n"

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 from configurations import configured
-from docker_cases import containers, line, output, python, run, workspace
+from docker_cases import containers, python, run
 from gvisor_daemon import gvisor_socket
+from sandbox_output import line, output, workspace
 from waiting_sandboxes import until
 
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
@@ -153,7 +154,7 @@ def _spun(engine: DockerEngine) -> tuple[float, float]:
             profile, python(f"{SPIN}\nprint('spun', flush=True)\nos._exit(0) if os.getpid() != 1 else input()")
         )
         try:
-            while line(sandbox, timeout) != "spun\n":
+            while line(sandbox, timeout) != "spun":
                 pass
             return used_seconds(engine, sandbox.container), time.monotonic() - begun
         except AssertionError:
@@ -235,7 +236,7 @@ def test_a_runtime_that_cannot_start_is_named() -> None:
 
 def test_one_line_of_a_live_sandbox(engine: DockerEngine) -> None:
     sandbox = engine.start(PROFILE, python("print('here', flush=True); input()"))
-    assert line(sandbox) == "here\n"
+    assert line(sandbox) == "here"
     sandbox.close()
 
 

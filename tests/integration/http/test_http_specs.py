@@ -16,11 +16,9 @@ from scripted_server import ScriptedServer, json_reply, reply
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.compiler.pipeline.compile import compile_specs
 from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolResult
-from toolc.reporters.text import render
 from toolc.sandbox.base import Engine
 from toolc.sandbox.oci.engine import OciEngine
 
@@ -28,8 +26,6 @@ __all__ = ["server"]
 
 Call: TypeAlias = Callable[..., ToolResult]
 """See the fixture ``call``."""
-
-NAMES = ("get_weather", "github_issue", "http", "web_search")
 
 
 def write_spec(folder: Path, name: str, text: str) -> None:
@@ -65,11 +61,6 @@ def call(chosen: Engine, server: ScriptedServer, tmp_path: Path) -> Call:
             return executor.run(name, arguments)
 
     return call
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_spec_has_no_findings(name: str) -> None:
-    assert render(compile_specs([SPECS / f"{name}.yaml"]).diagnostics, color=False) == ""
 
 
 @BOTH

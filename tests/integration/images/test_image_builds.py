@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from docker_cases import TIMEOUT, client, engine
+from docker_cases import client, engine
+from sandbox_output import TIMEOUT
 from waiting_sandboxes import until
 
 from toolc.model.errors import InfrastructureError

@@ -21,17 +21,18 @@ pytestmark = needs_oci
 OWNER = """\
 import os, sys, threading
 sys.path.insert(0, sys.argv[1])
-from oci_cases import HOSTILE, SMALL, mount, read_line, start
+from oci_cases import HOSTILE, SMALL, start
+from sandbox_output import line, workspace
 from pathlib import Path
 from toolc.sandbox.oci.engine import OciEngine
 from toolc.sandbox.host.owner import Owner
 from toolc.model.plan import Profile
 print(Owner.current().label(), flush=True)
 engine = OciEngine()
-profile = Profile(workspace=mount(Path(sys.argv[2])), limits=SMALL)
+profile = Profile(workspace=workspace(Path(sys.argv[2])), limits=SMALL)
 def one():
     sandbox = start(engine, HOSTILE, profile)
-    assert read_line(sandbox) == "ready"
+    assert line(sandbox) == "ready"
     return sandbox
 """
 STARTING = "kept = [one(), one()]\nsys.stdin.read()\n"

@@ -5,7 +5,8 @@ import time
 from contextlib import closing
 
 import pytest
-from oci_cases import SMALL, needs_oci, read_all, read_line, run, start
+from oci_cases import SMALL, needs_oci, run, start
+from sandbox_output import line, output
 
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.plan import Exec, Plan, Profile
@@ -44,7 +45,7 @@ os.read(0, 1)
 
 def test_memory_cannot_be_swapped_and_only_the_child_dies(engine: OciEngine) -> None:
     with closing(start(engine, CHILD_ALLOCATES)) as sandbox:
-        assert read_line(sandbox) == "9"
+        assert line(sandbox) == "9"
         assert sandbox.out_of_memory()
     assert sandbox.out_of_memory()
 
@@ -60,7 +61,7 @@ def test_memory_cannot_be_swapped_and_only_the_child_dies(engine: OciEngine) -> 
 def test_out_of_memory_is_reported(engine: OciEngine, program: str, is_oom: bool) -> None:
     limits = dataclasses.replace(SMALL, tmp_bytes=4 * SMALL.memory_bytes)
     with closing(start(engine, program, Profile(limits=limits))) as sandbox:
-        assert read_all(sandbox) == ""
+        assert output(sandbox) == ""
         assert sandbox.out_of_memory() == is_oom
     assert sandbox.out_of_memory() == is_oom
 
@@ -80,7 +81,7 @@ print(time.process_time())
 
 def test_memory_and_swap_share_the_limit(engine: OciEngine) -> None:
     sandbox = start(engine, "print(open('/proc/swaps').read(), flush=True); input()")
-    read_line(sandbox)
+    line(sandbox)
     assert sandbox._memory_events is not None
     group = sandbox._memory_events.parent
     expected = {"memory.limit_in_bytes": SMALL.memory_bytes, "memory.memsw.limit_in_bytes": SMALL.memory_bytes}

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from configurations import CONFIGURATIONS, as_user
-from oci_cases import needs_oci, read_line, run, start
+from oci_cases import needs_oci, run, start
+from sandbox_output import line
 from waiting_sandboxes import until
 
 from toolc.client.executor import Executor
@@ -65,7 +66,7 @@ def test_delegated_groups_enforce_every_limit() -> None:
         profile = Profile(limits=LIMITS)
         reason = engine.unsupported_reason(profile)
         with closing(start(engine, HOG, profile)) as sandbox:
-            results: list[JsonValue] = [read_line(sandbox), sandbox.out_of_memory()]
+            results: list[JsonValue] = [line(sandbox), sandbox.out_of_memory()]
         return [[*offered.weak], [*offered.users], reason, run(engine, FORK, profile), *results]
 
     assert CONFIGURATIONS["oci user"].run(work) == [[], ["owner"], None, "20\n", "9", True]
