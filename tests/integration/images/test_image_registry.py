@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,9 +97,12 @@ def _push(api: APIClient, repository: str, tag: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def store(daemon: OwnDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def store(daemon: OwnDaemon, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{daemon.socket}")
-    monkeypatch.setenv("TOOLC_STORE", str(tmp_path / "store"))
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o711)  # The user that sets up a sandbox of root must be able to enter the store.
+        monkeypatch.setenv("TOOLC_STORE", folder)
+        yield
 
 
 def call(kind: type[DockerEngine | OciEngine], folder: Path, configuration: Configuration) -> ToolResult:

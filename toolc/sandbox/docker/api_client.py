@@ -49,6 +49,10 @@ class ApiError(Exception):
         self.status = status
 
 
+class NoDaemon(ApiError):
+    """Nothing accepts connections at the daemon's socket."""
+
+
 @dataclass(frozen=True, slots=True)
 class Client:
     """The socket of a daemon and the API version to use (``"/v1.41"``, or empty for the daemon's default)."""
@@ -165,7 +169,7 @@ class _Connection:
             sock.close()
             reason = f"{error.strerror or error}".lower()
             if isinstance(error, FileNotFoundError | ConnectionRefusedError):
-                raise ApiError(
+                raise NoDaemon(
                     f"the daemon at {path} cannot be reached ({reason}): it was stopped or killed"
                 ) from error
             raise ApiError(f"cannot connect to {path}: {reason}") from error
