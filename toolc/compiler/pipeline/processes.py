@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Mapping as AnyMapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -43,14 +43,14 @@ FEW: Final = 200
 A machine with more processors than ``_MAX_PROCESSES`` gains little, because one process combines all results.
 """
 
-CHUNK: Final = 10
-"""The number of files that a process takes at a time. With more, the last processes would work alone at the end.
+CHUNK_SIZES: Final = range(5, 60)
+"""How many files a process takes at a time: many at first, and fewer towards the end, so that all end together.
 
-With fewer, sending takes longer than compiling.
+With fewer, sending would take longer than compiling.
 """
 
-_AHEAD: Final = 3
-"""The number of chunks that each process of the pool has in advance: one in work and two waiting.
+_AHEAD: Final = 2
+"""The number of chunks that each process of the pool has in advance: one in work and one waiting.
 
 With fewer, a process would wait for the next chunk.
 """
@@ -61,13 +61,14 @@ _JOIN_SECONDS: Final = 1.0
 They have been joined and only the kernel has to remove them, which takes milliseconds.
 """
 
-_PAUSE_SECONDS: Final = 0.001
-"""How long this process pauses after each of its chunks, in seconds.
+_SWITCH_SECONDS: Final = 0.0005
+"""How long this process may keep the interpreter's lock while it compiles, in seconds.
 
-The threads that feed the pool need the interpreter's lock. Without a pause, a build gave the pool 3 of 200 chunks.
+The threads that feed the pool need the lock several times for each chunk. With Python's default of 5 ms, the pool would
+wait for them most of the time.
 """
 
-_work: ContextVar[Callable[[int], object]] = ContextVar("the work of this process")
+_work: ContextVar[Callable[[range], object]] = ContextVar("the work of this process")
 
 
 def compile_many(
@@ -152,17 +153,18 @@ def parallel_map(work: Callable[[Item], Result], items: Sequence[Item]) -> list[
     If processes cannot be started, or if one is killed, this process does all the work.
     """
 
-    def chunk(start: int) -> list[Result]:
-        return [work(item) for item in items[start : start + CHUNK]]
+    def chunk(positions: range) -> list[Result]:
+        return [work(items[position]) for position in positions]
 
-    starts = range(0, len(items), CHUNK)
-    others = min(_processors(), len(starts), _MAX_PROCESSES) - 1
-    chunks = _in_processes(chunk, starts, others) if others > 0 and _has_one_thread() else None
-    return [*chain.from_iterable(map(chunk, starts) if chunks is None else chunks)]
+    others = min(_processors(), len(items) // CHUNK_SIZES.start, _MAX_PROCESSES) - 1
+    chunks = _in_processes(chunk, len(items), others) if others > 0 and _has_one_thread() else None
+    return [*chain.from_iterable(chunks)] if chunks is not None else chunk(range(len(items)))
 
 
-def _in_processes(work: Callable[[int], Result], items: Sequence[int], others: int) -> list[Result] | None:
-    """Return ``work`` of each item, or None if one of the ``others`` could not be started or was killed.
+def _in_processes(work: Callable[[range], Result], count: int, others: int) -> list[Result] | None:
+    """Return ``work`` of all chunks of the positions below ``count``, in order.
+
+    Return None if one of the ``others`` could not be started or was killed.
 
     The processes are forked: other start methods would import the compiler again, which takes as long as two hundred
     files, and could not send ``work``. The pool forks all of them before it starts its own threads.
@@ -172,37 +174,45 @@ def _in_processes(work: Callable[[int], Result], items: Sequence[int], others: i
 
     # Until a process has reset the signal handler, Ctrl-C would print a traceback in it.
     signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    switch_interval = sys.getswitchinterval()
     try:
         start = work, signals, multiprocessing.parent_process
         with ProcessPoolExecutor(others, multiprocessing.get_context("fork"), _start, start) as pool:
             pool.submit(int)  # forks
             signal.pthread_sigmask(signal.SIG_SETMASK, signals)
-            return _share(pool, work, items, _AHEAD * others)
+            sys.setswitchinterval(_SWITCH_SECONDS)
+            return _share(pool, work, count, others)
     except (OSError, NotImplementedError, BrokenProcessPool):  # no processes, no semaphores, or a killed process
         for process in multiprocessing.active_children():
             process.kill()
         return None
     finally:
+        sys.setswitchinterval(switch_interval)
         signal.pthread_sigmask(signal.SIG_SETMASK, signals)
 
 
-def _share(pool: Executor, work: Callable[[int], Result], items: Iterable[int], ahead: int) -> list[Result]:
-    """Return ``work`` of each item: the pool begins with the first, this process with the last, until they meet.
+def _share(pool: Executor, work: Callable[[range], Result], count: int, others: int) -> list[Result]:
+    """Return ``work`` of each chunk: the pool begins with the first, this process with the last, until they meet.
 
-    The pool has up to ``ahead`` items at a time. Cancelling items that it has not begun would be simpler, but if a
-    process is killed meanwhile, Python 3.11 prints an error (python/cpython issue 107219).
+    Cancelling chunks that the pool has not begun would be simpler, but if a process is killed meanwhile, Python 3.11
+    prints an error (python/cpython issue 107219).
     """
-    left, own = deque(items), list[Result]()
+    begin, end = 0, count
+    own = list[Result]()
     futures: list[Future[bytes]] = []
     waiting: list[Future[bytes]] = []
-    while left:
+    while begin < end:
         waiting = [each for each in waiting if not each.done()]
-        while left and len(waiting) < ahead:
-            waiting.append(pool.submit(_run, left.popleft()))
+        size = max(min((end - begin) // (4 * others), CHUNK_SIZES.stop), CHUNK_SIZES.start)
+        if len(waiting) < _AHEAD * others:
+            chunk = range(begin, min(begin + size, end))
+            waiting.append(pool.submit(_run, chunk))
             futures.append(waiting[-1])
-        if left:
-            own.append(work(left.pop()))
-            time.sleep(_PAUSE_SECONDS)
+            begin = chunk.stop
+        else:
+            chunk = range(max(end - size, begin), end)
+            own.append(work(chunk))
+            end = chunk.start
     return [*(pickle.loads(each.result()) for each in futures), *reversed(own)]  # noqa: S301  from a fork
 
 
@@ -228,7 +238,7 @@ def _has_one_thread() -> bool:
 
 
 def _start(
-    work: Callable[[int], object], signals: set[int | signal.Signals], parent: Callable[[], BaseProcess | None]
+    work: Callable[[range], object], signals: set[int | signal.Signals], parent: Callable[[], BaseProcess | None]
 ) -> None:
     """Prepare a process of the pool: end silently when this or the parent process is ended."""
     _work.set(work)
@@ -244,5 +254,5 @@ def _end_with(parent: BaseProcess) -> None:
     os._exit(1)
 
 
-def _run(item: int) -> bytes:
-    return pickle.dumps(_work.get()(item))  # faster than the pickler of the pool
+def _run(chunk: range) -> bytes:
+    return pickle.dumps(_work.get()(chunk))  # faster than the pickler of the pool

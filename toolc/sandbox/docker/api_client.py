@@ -49,7 +49,7 @@ class ApiError(Exception):
         self.status = status
 
 
-class NoDaemon(ApiError):
+class StoppedDaemonError(ApiError):
     """Nothing accepts connections at the daemon's socket."""
 
 
@@ -169,7 +169,7 @@ class _Connection:
             sock.close()
             reason = f"{error.strerror or error}".lower()
             if isinstance(error, FileNotFoundError | ConnectionRefusedError):
-                raise NoDaemon(
+                raise StoppedDaemonError(
                     f"the daemon at {path} cannot be reached ({reason}): it was stopped or killed"
                 ) from error
             raise ApiError(f"cannot connect to {path}: {reason}") from error

@@ -9,7 +9,7 @@ from typing import Final
 
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.base import ImageUsed
-from toolc.sandbox.docker.api_client import ApiError, Client, NoDaemon
+from toolc.sandbox.docker.api_client import ApiError, Client, StoppedDaemonError
 from toolc.sandbox.docker.container import EventStream, remove_container
 from toolc.sandbox.docker.streams import AttachedStream, GuestSocketStream
 from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE, oom_kill_possible
@@ -151,7 +151,7 @@ class DockerSandbox:
             remove_container(self.client, self.container)
         except ApiError as error:
             self.remove_later(self.container)
-            running = "start the daemon again, then " if isinstance(error, NoDaemon) else ""
+            running = "start the daemon again, then " if isinstance(error, StoppedDaemonError) else ""
             raise InfrastructureError(
                 f"the Docker daemon did not remove the sandbox {self.container[:12]}: {error}; "
                 f"{running}remove it with: docker rm -f {self.container[:12]}"

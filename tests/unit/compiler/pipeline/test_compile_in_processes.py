@@ -143,7 +143,7 @@ def test_other_processes_end_with_their_parent(number: signal.Signals) -> None:
 
 COMMAND = """
 from toolc.cli.main import main
-processes.FEW, processes.CHUNK = 3, 2
+processes.FEW, processes.CHUNK_SIZES = 3, range(1, 2)
 if sys.argv[1] == "1":
     os.sched_getaffinity = lambda _pid: {0}
 try:
