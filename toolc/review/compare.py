@@ -168,11 +168,7 @@ def _require_valid_schemas(tool: Reviewed | None, state: State) -> None:
 
 def _has_same_digests(old: State, before: str, new: State, name: str) -> bool:
     """Return whether neither digest has changed. Called for thousands of tools, most of which are the same."""
-    return (
-        name == before
-        and old.surface_digest(name) == new.surface_digest(name)
-        and old.effect_digest(name) == new.effect_digest(name)
-    )
+    return name == before and old.digests(name) == new.digests(name)
 
 
 def _cause(pair: ToolPair, change: ToolChange) -> str:

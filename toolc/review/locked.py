@@ -101,7 +101,8 @@ class History(ExitStack):
         """Return the version of a tool with the approved digest of a part, and its state."""
         for state in self.states:
             if tool.name in state.tools:
-                digest = state.surface_digest(tool.name) if part == "surface" else state.effect_digest(tool.name)
+                digests = state.digests(tool.name)
+                digest = digests.surface if part == "surface" else digests.effect
                 if digest == (tool.surface if part == "surface" else tool.effect):
                     return state, state.tools[tool.name]
         return None

@@ -38,7 +38,7 @@ def weakened_tests(pair: ToolPair, old: State, new: State) -> Iterator[ToolChang
             lost.append((index, test))
         else:
             left.remove(kept)
-    before, after = old.effect_digest(pair.old.spec.name), new.effect_digest(pair.new.spec.name)
+    before, after = old.digests(pair.old.spec.name).effect, new.digests(pair.new.spec.name).effect
     grade: Grade = "low" if before == after else "medium"
     for index, test in lost:
         call = shorten(json.dumps(test.args, ensure_ascii=False), _LONGEST)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolc.cli.common import FINDINGS, format_options, named, note, policy_option, print_findings, wants_color
+from toolc.compiler.pipeline.gc_pause import gc_paused
 from toolc.model.text import count_noun
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ FORMATS: Final = ("text", "markdown", "json", "sarif", "github")
 @click.option("--fail-on", metavar="GRADES", help="Exit with status 1 for these changes, as in breaking,risk:high.")
 @click.option("--accepted", metavar="FILE", help="The file of accepted changes.  [default: toolc.accepted.yaml]")
 @policy_option
+@gc_paused()
 def command(  # noqa: PLR0913  one parameter per option
     base: str,
     head: str | None,

@@ -15,7 +15,7 @@ from toolc.model.call_graph import tools_by_name
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.json_schema import JsonObject
 from toolc.model.registry import tool_to_json
-from toolc.model.registry_io import digests
+from toolc.model.registry_io import Digests, digests
 from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.tool import ToolSpec
 
@@ -134,10 +134,6 @@ class State:
                 found.setdefault(name, {})[tool.name] = span
         return found
 
-    def surface_digest(self, name: str) -> str:
-        """Return the digest of what a model sees of the tool."""
-        return digests(self.tools[name].spec, self.by_name).surface
-
-    def effect_digest(self, name: str) -> str:
-        """Return the digest of what a call of the tool does."""
-        return digests(self.tools[name].spec, self.by_name).effect
+    def digests(self, name: str) -> Digests:
+        """Return the digests of what a model sees of the tool and of what a call of it does."""
+        return digests(self.tools[name].spec, self.by_name)

@@ -171,11 +171,12 @@ def _is_renamed(sides: Sides, before: ToolSpec | None, after: ToolSpec | None) -
     """Return whether the tool has only another name now: its old name leads to the new tool, with the same effect."""
     if before is None or after is None or sides.state_after.by_name.get(before.name) is not after:
         return False
-    return sides.state_before.effect_digest(before.name) == sides.state_after.effect_digest(after.name)
+    return sides.state_before.digests(before.name).effect == sides.state_after.digests(after.name).effect
 
 
 def _digests(state: State, tool: ToolSpec) -> str:
-    return f"surface={state.surface_digest(tool.name)} effect={state.effect_digest(tool.name)}"
+    digests = state.digests(tool.name)
+    return f"surface={digests.surface} effect={digests.effect}"
 
 
 def remaining_effects(sides: Sides, reported: Sequence[ToolChange]) -> Iterator[ToolChange]:
