@@ -1,4 +1,4 @@
-"""Convert what a tool function returned or raised to the JSON that is sent to the host.
+"""Convert the return value or exception of a tool function to the JSON that is sent to the host.
 
 ::
 
@@ -21,9 +21,9 @@ from toolc.guest.context import Context, Json, Result, ToolError, Updates, conte
 from toolc.guest.job import TOOL_DIRECTORY
 
 MAX_TRACEBACK = 16 * 1024
-"""The maximum length of a traceback, in characters. Lines are removed from its start, the least useful part.
+"""The maximum length of a traceback, in characters.
 
-It contains the last frames, which are those of the error.
+Lines are removed from its start, because the last frames show where the error occurred.
 """
 
 ERROR_KINDS = {
@@ -34,11 +34,11 @@ ERROR_KINDS = {
 """The kind of error for an exception class. Other classes use the kind of their nearest base class."""
 
 NETWORK_ERRNOS = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN)
-"""The errors of a connection attempt in a sandbox without a network. Python has no exception classes for these."""
+"""The error codes of a connection attempt in a sandbox without a network. Python has no exception classes for them."""
 
 
 def success(value: object) -> bytes:
-    """Return the JSON for the return value of a function. Raises ``SerializationError`` if it cannot be sent."""
+    """Return the JSON for a function's return value. Raises ``SerializationError`` if the value cannot be sent."""
     value = value if isinstance(value, Result) else _single(value)
     result = value if isinstance(value, Result) else context.result_from_mcp(value)
     if result is not None:
@@ -56,7 +56,7 @@ def success(value: object) -> bytes:
 
 
 def failure(error: BaseException) -> bytes:
-    """Return the JSON for an exception raised by a function or while its file was loaded."""
+    """Return the JSON for an exception that a function raised, or that was raised while its file was loaded."""
     file, line = _location(error)
     message = _message(error) + connections.note(error)
     described = {"kind": _kind(error), "message": message, "file": file, "line": line}
@@ -74,7 +74,10 @@ class GeneratorOutput:
         self._texts: list[str] = []
 
     def add(self, item: object) -> None:
-        """Add a yielded value: ``percent, message`` is progress; text and images are content. Raises ``ToolError``."""
+        """Add a yielded value. A pair ``percent, message`` is progress; text and images are content.
+
+        Raises ``ToolError`` for any other value.
+        """
         if isinstance(item, str):
             self._texts.append(item)
             self._updates.text(item)
@@ -85,11 +88,11 @@ class GeneratorOutput:
             self._content.append(item)
             self._updates.blocks([block])
         else:
-            message = "a generator must yield text, images or pairs (percent, message), got %s; return data instead"
+            message = "a generator must yield text, images or (percent, message) pairs, not %s; to send data, return it"
             raise self._context.error("execution", message % type(item).__name__)
 
     def result(self) -> object:
-        """Return everything that was yielded, with consecutive texts joined; None if there was no content."""
+        """Return all yielded content, with consecutive texts joined, or None if there was none."""
         self._join_texts()
         return self._context.result(self._content) if self._content else None
 
@@ -106,7 +109,7 @@ def _content(result: Result) -> list[Json]:
 
 
 def _single(value: object) -> object:
-    """Return a Pydantic model as a dict, which may be a result of MCP, a date or path as text, and others unchanged."""
+    """Return a Pydantic model (such as an MCP result) as a dict, a date or path as text, other values unchanged."""
     if callable(dump_model := getattr(value, "model_dump", None)) and not isinstance(value, type):
         return dump_model(mode="json", by_alias=True, exclude_none=True)
     # Bytes must be an image or a recording, and are base64 text only inside of data.
@@ -126,7 +129,7 @@ def _message(error: BaseException) -> str:
     if isinstance(error, ToolError):
         return str(error)
     if isinstance(error, SystemExit):
-        return "the function ended its process: sys.exit(%s)" % ("" if error.code is None else repr(error.code))
+        return "the function called sys.exit(%s)" % ("" if error.code is None else repr(error.code))
     try:
         text = str(error)
     except Exception:  # noqa: BLE001  the tool's own __str__ may do anything

@@ -1,13 +1,13 @@
 """Build the bundle of guest modules that the host sends to a sandbox, so both always have the same version.
 
-Process 1 of a sandbox is ``python3`` with ``BOOTSTRAP_ARGUMENTS``. It reads ``bundle()``: a length (u32), and in it a
-Python program after its own length, then the modules, as written by ``marshal``. The program is the loader and a call
-to it. The modules are::
+Process 1 of a sandbox is ``python3`` with ``BOOTSTRAP_ARGUMENTS``. It reads ``bundle()``: the length of the bundle
+(u32), the length of a Python program (u32), the program, and the modules as ``marshal`` writes them. The program is the
+loader and a call to it. The modules are::
 
     (MAGIC_NUMBER, {"toolc.guest.frames": (source, code), ...})
 
-``code`` is the compiled module, for a Python with the same magic number. Other ones compile the source, which takes
-some ten milliseconds.
+``code`` is the compiled module. A Python with another magic number compiles the source instead, which takes about ten
+milliseconds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MODULES: Final = (
 """The modules that are sent. This module and the loader are not imported inside the sandbox."""
 
 CANNOT_CONNECT: Final = b"-"
-"""The first output on stdout if process 1 cannot connect to the socket in its arguments."""
+"""The first byte on stdout if process 1 cannot connect to the socket in its arguments."""
 
 _BOOTSTRAP: Final = """\
 import os, sys
@@ -69,7 +69,7 @@ BOOTSTRAP_ARGUMENTS: Final = ("-I", "-S", "-c", _BOOTSTRAP)
 
 
 MARSHAL_VERSION: Final = 4
-"""The format that every supported Python reads (since 3.4)."""
+"""A version of the ``marshal`` format that every supported Python can read (3.4 and later)."""
 
 
 @cache
@@ -78,18 +78,18 @@ def bundle() -> bytes:
     packages = ("toolc", "toolc.guest", *(f"toolc.guest.{name}" for name in PACKAGES))
     modules = dict.fromkeys(packages, ("", b"")) | {f"toolc.guest.{name}": _module(name) for name in MODULES}
     loader = (files("toolc.guest") / "loader.py").read_text(encoding="utf-8")
-    # The bootstrap code has both names.
+    # The bootstrap code defines both names, ``bundle`` and ``end``.
     program = f"{loader}\nrun(bundle, end)\n".encode()
     content = LENGTH.pack(len(program)) + program + marshal.dumps((MAGIC_NUMBER, modules), MARSHAL_VERSION)
     return LENGTH.pack(len(content)) + content
 
 
 def _module(name: str) -> tuple[str, bytes]:
-    """Return the source and the code of a module; empty code if this Python has no loader for it."""
+    """Return the source and the compiled code of a module. The code is empty if this Python has no loader for it."""
     path = files("toolc.guest").joinpath(*name.split(".")[:-1], f"{name.rpartition('.')[2]}.py")
     full_name = f"toolc.guest.{name}"
     spec = find_spec(full_name)
-    # From the cache of this Python, because compiling all modules takes long.
+    # The loader reads Python's bytecode cache. Compiling all modules would take long.
     code = getattr(spec and spec.loader, "get_code", lambda _: None)(full_name)
     compiled = marshal.dumps(_renamed(code, f"<{full_name}>")) if code else b""
     return path.read_text(encoding="utf-8"), compiled

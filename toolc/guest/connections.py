@@ -1,4 +1,7 @@
-"""Remember which host the tool's code connected to last: the error of a closed network does not name it."""
+"""Remember the last host that the tool's code connected to.
+
+Without a network a connection fails with an error that does not name the host.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ _LAST: list[str] = []
 
 
 def watch() -> None:
-    """Start to remember the hosts of connections (PEP 578). This cannot be undone, so it is done once per process."""
+    """Start recording the hosts of connections. Call it once per process: audit hooks (PEP 578) cannot be removed."""
     sys.addaudithook(_remember)
 
 
@@ -29,7 +32,7 @@ def _remember(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def note(error: BaseException) -> str:
-    """Return a note about the last host if ``error`` is, or was caused by, a failed connection; else empty."""
+    """Return a note about the last host if ``error`` is, or was caused by, a failed connection, otherwise ``""``."""
     seen = 0
     cause: BaseException | None = error
     while cause is not None and seen < 20:

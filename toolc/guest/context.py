@@ -1,8 +1,8 @@
 """The content blocks of a result (text, images, audio, files) and the ``Context`` object passed to tool functions.
 
 A function can return content as plain values (a string, bytes, an object with ``_repr_png_`` or ``savefig``), as
-objects created by ``Context``, or in the format of the Model Context Protocol: a dict, a list of dicts, or objects
-of its SDK.
+objects created by ``Context``, or in the format of the Model Context Protocol (a dict, a list of dicts, or objects of
+its SDK).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from _thread import allocate_lock
 from toolc.guest import values
 
 MAX_TEXT = 8 * 1024
-"""The maximum amount of text per line, in characters. A line must be shorter than the host's limit for a line."""
+"""The maximum length of the text in one line, in characters. It keeps each line below the host's limit for lines."""
 
 KINDS = (
     "invalid_args", "not_found", "denied", "cancelled", "timeout", "out_of_memory", "output_limit",
@@ -44,7 +44,7 @@ MCP_EXTRAS = frozenset({"type", "annotations", "_meta"})
 
 
 class Updates:
-    """Writes updates to ``fd``, one JSON object per line. Safe to use from several threads."""
+    """Writes updates to ``fd``, one JSON object per line. Threads can share an instance."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -56,7 +56,7 @@ class Updates:
             self._write({"text": text[start : start + MAX_TEXT]})
 
     def blocks(self, blocks: list[dict[str, object]], percent: float | None = None, message: str = "") -> None:
-        """Send content blocks and the progress so far."""
+        """Send content blocks, with the current progress."""
         self._write({"content": blocks, "percent": percent, "message": message})
 
     def _write(self, value: dict[str, object]) -> None:
@@ -67,7 +67,7 @@ class Updates:
 
 
 class ToolError(Exception):
-    """An error that a tool reports deliberately: ``kind`` is for programs, ``str(error)`` for the model."""
+    """An error that a tool reports deliberately. ``kind`` is for programs, and ``str(error)`` is for the model."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -75,7 +75,7 @@ class ToolError(Exception):
 
 
 class Result:
-    """The result of a tool with separate content, data and details; created by ``Context.result``."""
+    """The result of a tool, with separate content, data and details. Created by ``Context.result``."""
 
     def __init__(self, content: object, structured: list[object] | None, details: dict[str, object]) -> None:
         self.content = content
@@ -93,7 +93,7 @@ class Resource:
 
 
 def image_type(data: bytes) -> str | None:
-    """Return the MIME type of an image from its first bytes; None if it is not PNG, JPEG, GIF or WebP."""
+    """Return the MIME type of an image from its first bytes, or None if it is not PNG, JPEG, GIF or WebP."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):
@@ -106,7 +106,7 @@ def image_type(data: bytes) -> str | None:
 
 
 def audio_type(data: bytes) -> str | None:
-    """Return the MIME type of a recording from its first bytes; None if it is not WAV, MP3, Ogg or FLAC."""
+    """Return the MIME type of a recording from its first bytes, or None if it is not WAV, MP3, Ogg or FLAC."""
     if data.startswith(b"RIFF") and data[8:12] == b"WAVE":
         return "audio/wav"
     # An MPEG audio frame, layer III: eleven set bits, then version, layer, and valid bit and sampling rates.
@@ -119,7 +119,7 @@ def audio_type(data: bytes) -> str | None:
 
 
 def media_type(data: bytes) -> str | None:
-    """Return the MIME type of an image or a recording; None for other data."""
+    """Return the MIME type of an image or a recording, or None for other data."""
     return image_type(data) or audio_type(data)
 
 
@@ -137,10 +137,10 @@ class Context:
         return self._call_id
 
     def progress(self, percent: float | None, message: str = "", content: object = None) -> None:
-        """Report progress to the caller: 0 to 100 percent, or None if unknown, and a short message.
+        """Report progress to the caller: a percentage from 0 to 100, or None if unknown, and a short message.
 
-        ``content`` is a partial result in the form that ``result`` accepts: an image, a recording, a text, or a
-        list of these. Raises ``ToolError`` for any other value.
+        ``content`` is a partial result: a text, an image, a recording, or a list of these. Raises ``ToolError`` for any
+        other content.
         """
         percent, message = None if percent is None else float(percent), str(message)[:1000]
         if content is not None:
@@ -149,13 +149,13 @@ class Context:
         os.write(self._control_fd, json.dumps({"percent": percent, "message": message}).encode() + b"\n")
 
     def log(self, text: object) -> None:
-        """Write a line to stderr. It is meant for the tool's author and is never shown to the model."""
+        """Write a line to stderr, for the author of the tool. The model never sees it."""
         print(text, file=sys.stderr, flush=True)  # noqa: T201  stderr is where a tool's log goes
 
     def file(self, path: str) -> str | bytes:
-        """Return the content of a file for use as a result: bytes for an image or a recording, otherwise its text.
+        """Return the content of a file, to be used as a result: bytes for an image or a recording, otherwise text.
 
-        Raises ``ToolError`` for any other file.
+        Raises ``ToolError`` if the file is neither an image, a recording nor UTF-8 text.
         """
         with open(path, "rb") as file:
             data = file.read()
@@ -168,7 +168,10 @@ class Context:
             raise self.error("serialization", message) from None
 
     def error(self, kind: str, message: str) -> ToolError:
-        """Return an error to raise: ``raise ctx.error("denied", "...")``. Raises ``ValueError`` for an unknown kind."""
+        """Return an error for the tool to raise, as in ``raise ctx.error("denied", "...")``.
+
+        Raises ``ValueError`` if ``kind`` is unknown.
+        """
         if kind not in KINDS:
             raise ValueError("%r is not a kind of error; use one of: %s" % (kind, ", ".join(KINDS)))
         return ToolError(kind, str(message))
@@ -176,9 +179,9 @@ class Context:
     def result(
         self, content: object = None, *, structured: object = _NOTHING, details: dict[str, object] | None = None
     ) -> Result:
-        """Return a result: ``content`` for the model, ``structured`` data, and ``details``, hidden from the model.
+        """Return a result: ``content`` for the model, ``structured`` data, and ``details`` that the model does not see.
 
-        ``content`` is a text, an image, or a list of these. The default is the data as JSON.
+        ``content`` is a text, an image, or a list of these. By default it is the data as JSON.
         """
         data = None if structured is _NOTHING else [structured]
         return Result(content, data, details or {})
@@ -192,7 +195,7 @@ class SerializationError(ToolError):
 
 
 def is_media(value: object) -> bool:
-    """Return whether a value becomes an image or a recording. Bytes always count, as they must be one of these."""
+    """Return whether a value becomes an image or a recording. This includes all bytes, which must be one of the two."""
     if isinstance(value, type):
         return False
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -201,7 +204,7 @@ def is_media(value: object) -> bool:
 
 
 def to_blocks(value: object) -> list[Json] | None:
-    """Return the blocks of a value that consists only of content; None for data. Raises ``SerializationError``."""
+    """Return the blocks of a value that consists only of content, or None for data. Raises ``SerializationError``."""
     single = block(value)
     if single is not None:
         return [single]
@@ -222,14 +225,14 @@ def content_of(items: object) -> list[Json]:
         if each is None:
             name = type(item).__name__
             raise SerializationError(
-                "content must be text, images or a list of these, got %s; pass data as structured=" % name
+                "content must be text, an image or a list of these, not %s; pass data as structured=" % name
             )
         blocks.append(each)
     return blocks
 
 
 def block(value: object) -> Json | None:
-    """Return a value as one content block; None if it is not content. Raises ``SerializationError``."""
+    """Return a value as one content block, or None if it is not content. Raises ``SerializationError``."""
     if isinstance(value, str):
         return text_block(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -250,7 +253,7 @@ def block(value: object) -> Json | None:
 
 
 def result_from_mcp(value: object) -> Result | None:
-    """Return the result described by a dict in the format of a ``CallToolResult``; None for any other value.
+    """Return the result for a dict in the format of a ``CallToolResult``, or None for any other value.
 
     Raises ``ToolError`` if the dict reports a failure of the tool.
     """
@@ -260,7 +263,7 @@ def result_from_mcp(value: object) -> Result | None:
         return None
     if value.get("isError"):
         message = "\n".join(each["text"] for each in value["content"] if each["type"] == "text")
-        raise ToolError("execution", message or "the tool failed without a message")
+        raise ToolError("execution", message or "the tool failed and gave no message")
     structured = value.get("structuredContent")
     return Result(value["content"], None if structured is None else [structured], {})
 
@@ -271,7 +274,7 @@ def text_block(text: str) -> Json:
 
 
 def dump(value: object, name: str = "the result") -> str:
-    """Return ``value`` as compact JSON. Raises ``SerializationError``, naming the value that has no rule."""
+    """Return ``value`` as compact JSON. Raises ``SerializationError``, which names the value that JSON cannot hold."""
     data = to_data(value, name)
     try:
         return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
@@ -280,7 +283,7 @@ def dump(value: object, name: str = "the result") -> str:
 
 
 def to_data(value: object, name: str = "the result") -> object:
-    """Return ``value`` as JSON data. Raises ``SerializationError``, naming the value that has no rule."""
+    """Return ``value`` as JSON data. Raises ``SerializationError``, which names the value that JSON cannot hold."""
     try:
         return values.to_json(value)
     except RecursionError:
@@ -307,7 +310,7 @@ def _block_from_mcp(value: Json) -> Json:
         return _media(_bytes(value["data"]))
     resource = value["resource"]
     if not isinstance(resource, dict) or not isinstance(resource.get("uri"), str):
-        raise SerializationError("a block of type resource has no resource with a uri")
+        raise SerializationError("a content block of type 'resource' has no resource with a uri")
     data = _bytes(resource["blob"]) if "blob" in resource else str(resource.get("text", "")).encode()
     mime_type = str(resource.get("mimeType") or "application/octet-stream")
     name = resource["uri"].rpartition("/")[2] or resource["uri"]
@@ -325,7 +328,7 @@ def _media(data: bytes) -> Json:
     mime_type = media_type(data)
     if mime_type is None:
         raise SerializationError(
-            "the function returned %d bytes that are not a PNG, JPEG, GIF or WebP image, nor WAV, MP3, Ogg or "
+            "the function returned %d bytes that are neither a PNG, JPEG, GIF or WebP image nor WAV, MP3, Ogg or "
             "FLAC audio; decode them to text, or encode them as base64" % len(data)
         )
     return {"type": mime_type.partition("/")[0], "mime_type": mime_type, "data": _base64(data)}

@@ -1,24 +1,24 @@
-"""Flow control: limits how much a peer may send on a connection and how often progress may be reported."""
+"""Flow control: limit how much a peer may send on a connection, and how often progress may be reported."""
 
 from __future__ import annotations
 
 from toolc.guest.frames import FIRST_WINDOW, WINDOW_BYTES
 
 ALL_WINDOWS = 8 * 1024 * 1024
-"""The approximate limit for the unacknowledged data of all connections together in one direction, in bytes.
+"""The approximate limit for the unacknowledged data of all connections in one direction, in bytes.
 
-The host holds it in memory. Eight connections can use the full window.
+The host keeps this data in memory. Up to eight connections can have a full window.
 """
 
 FREE_REPORTS, INTERVAL = 1000, 0.1
-"""The first reports are sent immediately; after those, at most one per interval (in seconds).
+"""The first reports are sent immediately, later ones at most once per interval (in seconds).
 
-Tools with few steps lose none. A person reads no more than ten per second.
+A tool with few steps therefore loses no report. A person can read at most ten reports per second.
 """
 
 
 def window(connections: int) -> int:
-    """Return the window of each connection, in bytes: larger if there are few connections."""
+    """Return the window of each connection, in bytes. The fewer connections there are, the larger it is."""
     return max(FIRST_WINDOW, min(WINDOW_BYTES, ALL_WINDOWS // max(connections, 1)))
 
 
@@ -31,14 +31,14 @@ class FlowWindow:
         self._consumed = 0
 
     def spend(self, size: int) -> bool:
-        """Record that the sender has sent ``size`` bytes. Return whether the window allowed it."""
+        """Record that the sender has sent ``size`` bytes. Return whether the window allowed them."""
         self.left -= size
         return self.left >= 0
 
     def release(self, size: int, target: int) -> int:
-        """Record that ``size`` bytes were consumed. Return the bytes to grant to the sender now, or 0.
+        """Record that ``size`` bytes were consumed. Return the number of bytes to grant to the sender now, or 0.
 
-        The window is granted in halves to reduce acknowledgements. ``target`` is the target size of the window.
+        To save acknowledgements, half a window is granted at a time. ``target`` is the target size of the window.
         """
         self._consumed += size
         if self._consumed < self._window // 2:
@@ -52,7 +52,7 @@ class FlowWindow:
 
 
 def max_reports(seconds: float) -> int:
-    """Return an upper bound for the reports that ``RateLimiter`` allows during a call of this length."""
+    """Return an upper bound for the number of reports that ``RateLimiter`` allows during a call of this length."""
     return FREE_REPORTS + int(2 * seconds / INTERVAL) + 100
 
 

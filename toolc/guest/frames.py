@@ -11,10 +11,10 @@ Before any frame, the host sends a u32 length and that many bytes: the guest's b
 type     sender stream     payload
 ======== ====== ========== =============================================================================
 READY    guest  0          JSON: ``python``, and ``workspace`` (``toolc.guest.launch_args``); ready for a call
-READY    host   0          empty, before CALL: the guest answers with READY if it is still ready
+READY    host   0          empty, before CALL: asks the guest for another READY, if it is still ready
 PART     both   0          a part of a control message that is longer than one frame
 CALL     host   0          ``marshal``, the last part; everything about the call (see ``toolc.guest.job``)
-STOP     host   0          empty, after CALL: kill the processes of the call and send nothing more but EXIT
+STOP     host   0          empty, after CALL: kill the processes of the call and send only EXIT from now on
 DATA     both   1 2 3 4 5  raw bytes of stdin (host), or of stdout, stderr, reply and updates (guest)
 END      both   1 2 3 4 5  no more DATA on this stream
 WINDOW   both   1 2 3 4 5  JSON number: the additional bytes that may be sent on this stream
@@ -23,10 +23,10 @@ EXIT     guest  0          JSON, the last frame: how the call ended (see ``toolc
 ======== ====== ========== =============================================================================
 
 The CALL of a session starts the process that serves its calls: a plugin, ``toolc.guest.session`` or
-``toolc.guest.programs.server``. They read the calls from stdin. EXIT is then the end of that process.
+``toolc.guest.programs.server``. This process reads the calls from stdin, and EXIT reports its end.
 
 Streams from ``FIRST_CONNECTION`` on are connections to servers. The guest chooses their numbers and does not
-reuse them. If the CALL of an HTTP tool has ``is_begun``, the host has already opened the first one:
+reuse them. If the CALL of an HTTP tool has ``is_begun``, the host has already opened the first connection:
 
 ======== ====== ===============================================================================================
 type     sender payload
@@ -42,8 +42,8 @@ CLOSE    both   JSON, the last frame of its sender: ``{}``, or ``{"reason": "...
 
 The receiver of a CLOSE answers with a CLOSE, unless it has already sent one. The connection is then closed.
 
-The sender of a stream may have at most ``WINDOW_BYTES`` unacknowledged bytes in transit; the receiver sends
-WINDOW as it consumes data. Closing the stream ends the sandbox.
+The sender of a stream may have at most ``WINDOW_BYTES`` unacknowledged bytes in transit. The receiver sends
+WINDOW as it consumes data. If the host closes the byte stream, the sandbox ends.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ MAX_PAYLOAD = 64 * 1024
 MAX_DATA = 256 * 1024
 MAX_CONTROL = 64 * 1024 * 1024
 WINDOW_BYTES = 1024 * 1024
-"""The sizes in bytes of a frame that is not DATA, of a DATA frame, of a CALL with all files of a tool, and of a window.
+"""The maximum sizes, in bytes: a frame other than DATA, a DATA frame, a CALL with all files of a tool, and a window.
 
-Larger DATA frames and windows make transfers no faster, and the host holds them in memory.
+The host keeps DATA frames and windows in memory. Larger ones would not make transfers faster.
 """
 
 FIRST_CONNECTION = 16
-"""Smaller numbers are those of the streams of a call."""
+"""The number of the first connection. Smaller numbers are the streams of a call."""
 
 FIRST_WINDOW = 64 * 1024
 """The initial window of a new connection, in bytes. It can grow up to ``WINDOW_BYTES``, as on other streams."""
@@ -78,7 +78,7 @@ FIRST_WINDOW = 64 * 1024
 MAX_CONNECTIONS = 256
 """The maximum number of simultaneous connections of a sandbox, including those that are closing.
 
-Chromium opens no more, and each one is a socket on the host.
+Chromium opens no more than this, and each connection is a socket on the host.
 """
 
 READY, PART, CALL, DATA, END, WINDOW, PROGRESS, EXIT, STOP = range(1, 10)
@@ -96,7 +96,7 @@ class FrameError(ValueError):
 def encode(kind: int, stream: int = 0, payload: bytes = b"") -> bytes:
     """Return a message as bytes: one frame, or PART frames and a last frame for a long control message.
 
-    The ``payload`` of a ``stream`` other than 0 has at most ``MAX_PAYLOAD`` bytes, or ``MAX_DATA`` for DATA.
+    If ``stream`` is not 0, ``payload`` has at most ``MAX_PAYLOAD`` bytes, or ``MAX_DATA`` bytes for DATA.
     """
     last = max(0, len(payload) - 1) // MAX_PAYLOAD * MAX_PAYLOAD if stream == 0 else 0
     parts = [HEADER.pack(MAX_PAYLOAD, PART, 0) + payload[at : at + MAX_PAYLOAD] for at in range(0, last, MAX_PAYLOAD)]
@@ -110,9 +110,9 @@ def _is_known(kind: int, stream: int) -> bool:
 
 
 class FrameReader:
-    """Splits a byte stream into frames and joins the parts of control messages. Input may come in any pieces.
+    """Splits a byte stream into frames, and joins the parts of control messages. The input may be split anywhere.
 
-    DATA is passed on as it arrives, possibly in several frames, because it is part of a stream.
+    DATA belongs to a stream, so it is passed on as it arrives, possibly in several pieces.
     """
 
     def __init__(self, max_control: int = MAX_CONTROL) -> None:
@@ -125,7 +125,7 @@ class FrameReader:
         self._max_control = max_control
 
     def feed(self, data: Data) -> Iterator[tuple[int, int, Union[bytes, Data]]]:
-        """Yield DATA, and every other frame that is complete; control messages are joined. Raises ``FrameError``.
+        """Yield DATA as it arrives, and other messages when they are complete. Raises ``FrameError``.
 
         The payload of DATA is a slice of ``data``.
         """
@@ -167,7 +167,7 @@ class FrameReader:
             yield kind, stream, payload
 
     def _add_part(self, piece: bytes) -> None:
-        # The header counts too, so that even empty parts reach the limit.
+        # Each header counts, so that even empty parts reach the limit.
         self._parts_bytes += HEADER.size + len(piece)
         if self._parts_bytes > self._max_control:
             raise FrameError("control message of more than %d bytes" % self._max_control)

@@ -9,9 +9,9 @@ The CALL frame's content, as ``marshal`` writes it (see ``toolc.guest.json_text`
      "argv": ["wc", "-w"]}        or: "python": {"entry": "tool.py", "function": "run", "arguments": {}}
                                   or: "http": (see ``HttpJob``)
 
-With ``"session": true``, several calls arrive on stdin. ``argv`` is then a plugin that reads its own protocol, and
-``python`` a function whose calls are the lines of ``toolc.guest.session``. Without them stdin has the frames of
-``toolc.guest.programs.server``; with ``"supervised": true`` its programs can be killed.
+With ``"session": true``, several calls arrive on stdin. If there is an ``argv``, it is a plugin that reads its own
+protocol. If there is a ``python``, each call is a line of ``toolc.guest.session``. Otherwise stdin has the frames of
+``toolc.guest.programs.server``, and ``"supervised": true`` means that its programs can be killed.
 
 A file with ``"secret": true`` is readable only by the tool's user. A file with ``"executable": true`` is executable.
 """
@@ -30,7 +30,7 @@ TOOL_DIRECTORY = "/tool"
 
 
 class PreparationError(Exception):
-    """The sandbox does not meet the requirements of the call; ``str(error)`` is the reason."""
+    """The sandbox does not meet the requirements of the call. ``str(error)`` is the reason."""
 
 
 class PythonFunction:
@@ -94,7 +94,7 @@ def prepare(job: Job) -> None:
         os.chdir(job.directory)
     except OSError as error:
         raise PreparationError("%s: %s" % (error.filename or TOOL_DIRECTORY, error.strerror)) from error
-    # As the engines do: with 1 the kernel does not run the host's crash handler either, see core(5).
+    # The engines use 1 as well: with it, the kernel does not run the host's crash handler, see core(5).
     _limit(resource.RLIMIT_CORE, 1)
     _limit(resource.RLIMIT_FSIZE, job.file_size_bytes)
     _limit(resource.RLIMIT_NOFILE, job.open_files)
@@ -116,7 +116,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def _limit(which: int, value: int) -> None:
-    # Set the soft and the hard limit, so the tool cannot raise it; never exceed the sandbox's own hard limit.
+    # Set the soft and the hard limit, so that the tool cannot raise it. Never exceed the sandbox's own hard limit.
     hard = resource.getrlimit(which)[1]
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)
     resource.setrlimit(which, (value, value))

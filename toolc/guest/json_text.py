@@ -1,13 +1,13 @@
-"""Control messages as JSON: written without the module ``json``, which takes longer to import than Python to start.
+"""Control messages as JSON, written without the module ``json``, whose import takes longer than Python's start.
 
-A sandbox for a program needs nothing else of it: the host sends the call as ``marshal`` writes it.
+A sandbox for a program never reads JSON, because the host sends the call as ``marshal`` data.
 """
 
 from __future__ import annotations
 
 
 def encode_json(value: object) -> bytes:
-    """Return dicts with text keys, lists, texts, finite numbers, booleans and None as JSON in ASCII."""
+    """Return ``value`` as ASCII JSON: dicts with text keys, lists, texts, finite numbers, booleans or None."""
     return _text(value).encode()
 
 
@@ -40,6 +40,6 @@ def _escaped(character: str) -> str:
     number = ord(character)
     if number < 0x10000:
         return "\\u%04x" % number
-    # As two surrogates (RFC 8259, section 7).
+    # JSON escapes such a character as two surrogates (RFC 8259, section 7).
     number -= 0x10000
     return "\\u%04x\\u%04x" % (0xD800 + (number >> 10), 0xDC00 + (number & 0x3FF))

@@ -1,9 +1,9 @@
 """Read the arguments that an engine passes to process 1: ``pids=128 memory=268435456 not-kernel=6.1.0``.
 
 ``pids`` and ``memory`` are limits that the engine cannot set itself. ``not-kernel`` is the release of the host's
-kernel, if the sandbox must run on another one. ``network`` means that a call that uses the network may follow.
-``preload=json,numpy.linalg`` means that a call of a Python function follows, and which modules it uses. ``fork`` means
-that this process makes a process for each of several calls (``toolc.guest.loader``).
+kernel, if the sandbox must run on another one. With ``network``, a call may use the network. With
+``preload=json,numpy.linalg``, a Python function is called that uses these modules. With ``fork``, this process forks a
+process for each of several calls (``toolc.guest.loader``).
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ PRELOAD = "preload="
 WORKSPACE = "/workspace"
 
 LOWER = "/dev/.workspace"
-"""The mount point of the folder below an overlay, if the engine cannot be sure which folder it mounted."""
+"""The mount point of an overlay's lower folder. It is mounted if the engine cannot tell which folder it mounted."""
 
 
 def may_connect() -> bool:
-    """Return whether a call that uses the network may follow."""
+    """Return whether a call may use the network."""
     return NETWORK_ARGUMENT in sys.argv[1:]
 
 
 def preload_argument(modules: tuple[str, ...]) -> str:
-    """Return the argument for sandboxes of a Python tool with ``preload: [...]``, which may be empty."""
+    """Return the argument for a sandbox of a Python tool that preloads ``modules``, which may be empty."""
     return PRELOAD + ",".join(modules)
 
 
 def preloaded_modules() -> list[str] | None:
-    """Return the modules to import before the call; None if it does not call a Python function."""
+    """Return the modules to import before the call, or None if it does not call a Python function."""
     for word in sys.argv[1:]:
         if word.startswith(PRELOAD):
             return [name for name in word[len(PRELOAD) :].split(",") if name]
@@ -46,9 +46,9 @@ def preloaded_modules() -> list[str] | None:
 
 
 def require_separate_kernel() -> None:
-    """Exit if the sandbox runs on the kernel it must be isolated from. The host shows the message printed here."""
+    """Exit if the sandbox runs on the kernel it must be isolated from. The host shows the message that this prints."""
     if ("not-kernel=%s" % os.uname().release) in sys.argv[1:]:
-        os.write(2, b"the runtime must isolate sandboxes by a separate kernel, but uses the host's kernel\n")
+        os.write(2, b"the runtime must give sandboxes a separate kernel, but it uses the host's kernel\n")
         os._exit(1)
 
 
@@ -71,9 +71,9 @@ def process_identity() -> dict[str, object] | None:
 
 
 def workspace_identity(process: dict[str, object] | None) -> dict[str, object] | None:
-    """Return the identity of the workspace folder for READY, and of the folder ``lower`` below an overlay.
+    """Return the identity of the workspace folder for READY, and of the ``lower`` folder of an overlay.
 
-    ``process`` is what ``process_identity`` returns. A waiting call must not have to read it again.
+    ``process`` is the result of ``process_identity``, so that a waiting call does not read it again.
     """
     found = process and _identity(WORKSPACE, process)
     return found and {**found, "lower": _identity(LOWER, found)}

@@ -1,4 +1,4 @@
-"""The second stage of the start: makes the bundled modules importable and starts the supervisor, or the fork server.
+"""The second stage of the start: makes the bundled modules importable, and starts the supervisor or the fork server.
 
 This source runs before any module of ``toolc.guest`` is available, so it cannot import from it.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class BundleLoader(SourceLoader):
-    """Loads one module that the host has sent, as its source or its code. There is no file."""
+    """Loads one module that the host has sent, as source or compiled code. There is no file."""
 
     def __init__(self, name: str, content: str | bytes) -> None:
         self._path = "<%s>" % name
@@ -27,7 +27,7 @@ class BundleLoader(SourceLoader):
         return self._path
 
     def get_data(self, path: str) -> bytes:  # holds a single module; the path is not needed
-        """Return the module's source, for tracebacks; empty if only its code was kept."""
+        """Return the module's source for tracebacks, or ``b""`` if only its code was kept."""
         return self._content.encode() if isinstance(self._content, str) else b""
 
     def get_code(self, fullname: str) -> CodeType:  # holds a single module; the name is not needed
@@ -39,13 +39,13 @@ class BundleLoader(SourceLoader):
 
 
 class BundleFinder:
-    """Finds modules in a mapping of names to their source or code. A module is loaded when it is imported."""
+    """Finds modules in a mapping of names to source or compiled code. A module is loaded when it is imported."""
 
     def __init__(self, modules: dict[str, str | bytes]) -> None:
         self._modules = modules
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """Return the spec of a bundled module; None for any other module."""
+        """Return the spec of a bundled module, or None for any other module."""
         if name not in self._modules:
             return None
         package = any(other.startswith(name + ".") for other in self._modules)
@@ -65,7 +65,7 @@ def run(bundle: bytes, end: int) -> None:
         0, BundleFinder({name: code if is_compiled and code else text for name, (text, code) in found.items()})
     )
     del found, bundle, sys.modules["__main__"].bundle
-    # As in ``toolc.guest.launch_args``, which is importable only now.
+    # The argument is defined in ``toolc.guest.launch_args``, which was not importable until here.
     first = "toolc.guest.forks.server" if "fork" in sys.argv[1:] else "toolc.guest.supervisor"
     __import__(first)
     sys.modules[first].main()

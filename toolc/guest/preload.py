@@ -1,7 +1,7 @@
-"""Import the modules that a Python tool names under ``preload``, in the worker and before its call.
+"""Import the modules that a Python tool lists under ``preload``, in the worker and before its call.
 
-They are not imported in process 1, which must not run the code of packages. A module that cannot be imported is the
-error of the call: the sandbox is ready for it as usual.
+Process 1 does not import them, because it must not run the code of packages. If a module cannot be imported, the
+sandbox becomes ready as usual, and the call reports the error.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from toolc.guest.launch_args import set_limits
 from toolc.guest.streams import LOADED, LOADING
 
 SITE = "/opt/toolc/site"
-"""The folder with the packages in ``requirements``, if there are any."""
+"""The folder with the packages in ``requirements``. It is absent if there are none."""
 
 PORTABLE_PREFIX = "/.toolc"
-"""The prefix of the portable Python shipped with toolc. Packages of the image are not built for it."""
+"""The prefix of the portable Python that toolc ships. The packages of an image are not built for it."""
 
 
 def _site_packages() -> list[str]:
@@ -33,11 +33,11 @@ def _site_packages() -> list[str]:
 
 
 SITE_PACKAGES = _site_packages()
-"""Determined when this module is imported; in a sandbox prepared in advance that is before the call."""
+"""The folders of installed packages. In a sandbox prepared in advance, they are determined before the call."""
 
 
 class FailedImport:
-    """A module of ``preload`` that cannot be imported; ``message`` says why."""
+    """A module listed under ``preload`` that cannot be imported. ``message`` says why."""
 
     def __init__(self, module: str, error: BaseException) -> None:
         try:
@@ -45,7 +45,7 @@ class FailedImport:
         except Exception:  # noqa: BLE001  the exception's own __str__ may do anything
             reason = type(error).__name__
         self.error = error
-        self.message = "the module %r of preload cannot be imported: %s" % (module, reason)
+        self.message = "the module %r in preload cannot be imported: %s" % (module, reason)
 
 
 def import_modules(names: list[str], control: int) -> FailedImport | None:
@@ -81,7 +81,7 @@ def import_one(name: str) -> BaseException | None:
 
 
 def flush_output() -> None:
-    """Write what is left in the buffers of stdout and stderr."""
+    """Flush stdout and stderr."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

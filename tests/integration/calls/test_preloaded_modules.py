@@ -145,4 +145,4 @@ def test_the_call_fails_if_a_module_cannot_be_imported(
 ) -> None:
     result = call(["preloaded.broken"], warm)
     assert result.is_error
-    assert "the module 'preloaded.broken' of preload cannot be imported: ValueError: there is no licence" in result.text
+    assert "the module 'preloaded.broken' in preload cannot be imported: ValueError: there is no licence" in result.text

@@ -64,7 +64,7 @@ FAULTS = {
     ),
     "brotli": (
         reply(b"x", Content_Encoding="br"), "serialization",
-        "the response has the unsupported encoding 'br'; use gzip or deflate",
+        "the response has the unsupported encoding 'br'; supported are gzip and deflate",
     ),
     "an endless body": (endless, "output_limit", "the response is longer than 16 MiB; request less data"),
     "endless headers": (endless_headers, "network", "the server's response is not HTTP: it has more than 200 fields"),
@@ -83,14 +83,14 @@ def test_a_malformed_response_is_an_error(ask: Ask, name: str) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (b"{", "line 1 column 2: Expecting property name enclosed in double quotes; it begins: {"),
-        (b"<html>oops", "line 1 column 1: Expecting value; it begins: <html>oops"),
-        (b"NaN", "NaN is not JSON; it begins: NaN"),
-        (b"[1e999]", "1e999 is too large a number; it begins: [1e999]"),
-        (b"1" * 4301, "a number has more than 4300 digits; it begins: " + "1" * 200),
-        (b'"\xff"', 'byte 1 is not UTF-8; it begins: "\ufffd"'),
+        (b"{", "line 1 column 2: Expecting property name enclosed in double quotes. It begins with: {"),
+        (b"<html>oops", "line 1 column 1: Expecting value. It begins with: <html>oops"),
+        (b"NaN", "NaN is not JSON. It begins with: NaN"),
+        (b"[1e999]", "1e999 is too large a number. It begins with: [1e999]"),
+        (b"1" * 4301, "a number has more than 4300 digits. It begins with: " + "1" * 200),
+        (b'"\xff"', 'byte 1 is not UTF-8. It begins with: "\ufffd"'),
         (b"", "it is empty"),
-        (b"[" * 100_000, "it is nested too deeply; it begins: " + "[" * 200),
+        (b"[" * 100_000, "it is nested too deeply. It begins with: " + "[" * 200),
     ],
 )
 def test_invalid_json_is_an_error(ask: Ask, body: bytes, reason: str) -> None:
@@ -100,7 +100,7 @@ def test_invalid_json_is_an_error(ask: Ask, body: bytes, reason: str) -> None:
 
 def test_an_invalid_image_is_an_error(ask: Ask) -> None:
     found = failed(ask(reply(b"words"), result={"format": "image"}))
-    assert found == ("serialization", "the response is not a PNG, JPEG, GIF or WebP image, but text/plain")
+    assert found == ("serialization", "the response must be a PNG, JPEG, GIF or WebP image, but it is text/plain")
 
 
 def test_data_over_the_limit_is_an_error(ask: Ask) -> None:

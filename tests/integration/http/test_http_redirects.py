@@ -83,7 +83,7 @@ def test_an_error_about_a_redirect_contains_no_part_of_a_secret(ask: Ask) -> Non
 def test_the_number_of_redirects_is_limited(ask: Ask, server: ScriptedServer) -> None:
     kind, message = failed(ask(redirect("/")))
     assert kind == "network"
-    assert message.startswith("more than 10 redirects, the last of them http://127.0.0.1:")
+    assert message.startswith("more than 10 redirects, the last one to http://127.0.0.1:")
     assert len(server.received) == 11
 
 

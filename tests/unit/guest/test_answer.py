@@ -58,7 +58,7 @@ REJECTED: dict[str, tuple[object, str]] = {
     "bytes": (
         b"\x00\x01",
         (
-            "the function returned 2 bytes that are not a PNG, JPEG, GIF or WebP image, nor WAV, MP3, Ogg or FLAC "
+            "the function returned 2 bytes that are neither a PNG, JPEG, GIF or WebP image nor WAV, MP3, Ogg or FLAC "
             "audio; decode them to text, or encode them as base64"
         ),
     ),
@@ -73,7 +73,7 @@ REJECTED: dict[str, tuple[object, str]] = {
     "circle": (loop(), "the result cannot be sent as JSON: the value[0]['again'] contains itself"),
     "content": (
         CTX.result([{"a": 1}]),
-        "content must be text, images or a list of these, got dict; pass data as structured=",
+        "content must be text, an image or a list of these, not dict; pass data as structured=",
     ),
     "details": (
         CTX.result("x", details={"d": iter([1])}),

@@ -94,7 +94,7 @@ def test_an_mcp_result_can_be_an_error() -> None:
     with pytest.raises(ToolError, match="no such city") as raised:
         success({"content": [{"type": "text", "text": "no such city"}], "isError": True})
     assert raised.value.kind == "execution"
-    with pytest.raises(ToolError, match="the tool failed without a message"):
+    with pytest.raises(ToolError, match="the tool failed and gave no message"):
         success({"content": [], "isError": True})
 
 
@@ -108,10 +108,13 @@ def test_objects_of_the_mcp_sdk_are_accepted() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ([b"PK", "zip"], "the function returned 2 bytes that are not a PNG, "),
-        ({"type": "image", "data": "?", "mimeType": "image/png"}, "the function returned 0 bytes that are not"),
+        ([b"PK", "zip"], "the function returned 2 bytes that are neither a PNG, "),
+        ({"type": "image", "data": "?", "mimeType": "image/png"}, "the function returned 0 bytes that are neither"),
         ({"type": "audio", "data": "abc", "mimeType": "audio/wav"}, "the data of a content block is not base64"),
-        ({"type": "resource", "resource": {"text": "x"}}, "a block of type resource has no resource with a uri"),
+        (
+            {"type": "resource", "resource": {"text": "x"}},
+            "a content block of type 'resource' has no resource with a uri",
+        ),
     ],
 )
 def test_invalid_blocks_are_errors(value: object, message: str) -> None:

@@ -45,4 +45,4 @@ def test_a_lower_limit_of_the_sandbox_is_kept() -> None:
 def test_the_guest_exits_on_the_wrong_kernel() -> None:
     done = run(f"not-kernel={os.uname().release}")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == ("the runtime must isolate sandboxes by a separate kernel, but uses the host's kernel\n")
+    assert done.stderr == ("the runtime must give sandboxes a separate kernel, but it uses the host's kernel\n")

@@ -103,17 +103,17 @@ def test_the_call_runs_in_the_process_that_imported_them(site: Site) -> None:
 def test_a_module_that_cannot_be_imported_is_the_error_of_the_call(site: Site) -> None:
     site.add("broken", "raise KeyError('nothing')\n")
     assert error_message(site.call("json", "missing")) == (
-        "the module 'missing' of preload cannot be imported: ModuleNotFoundError: No module named 'missing'"
+        "the module 'missing' in preload cannot be imported: ModuleNotFoundError: No module named 'missing'"
     )
     assert (
-        error_message(site.call("broken")) == "the module 'broken' of preload cannot be imported: KeyError: 'nothing'"
+        error_message(site.call("broken")) == "the module 'broken' in preload cannot be imported: KeyError: 'nothing'"
     )
 
 
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("import sys; sys.exit(3)", "the module 'ends' of preload cannot be imported: SystemExit: 3"),
+        ("import sys; sys.exit(3)", "the module 'ends' in preload cannot be imported: SystemExit: 3"),
         ("import os; os._exit(3)", "status 3 and without a response while it imported the module 'ends' of preload"),
         ("import os; os.kill(os.getpid(), 9)", "killed by SIGKILL while it imported the module 'ends' of preload"),
         ("import os\nif os.fork() == 0: raise ValueError", "the function's process ended with status 0"),

@@ -195,13 +195,13 @@ def test_progress_can_have_content(guest: Guest) -> None:
 def test_invalid_content_of_progress_is_an_error_of_the_tool(guest: Guest) -> None:
     error = raised(guest, "def run(ctx):\n    ctx.progress(40, 'first', b'no picture')\n    1 / 0")
     assert (error["kind"], guest.progress) == ("serialization", [])
-    assert error["message"].startswith("the function returned 10 bytes that are not a PNG")
+    assert error["message"].startswith("the function returned 10 bytes that are neither a PNG")
 
 
 @pytest.mark.parametrize("value", ["{'n': 1}", "40", "(True, 'x')", "('40', 'x')", "(1, 2)", "bytes", "None"])
 def test_yielding_another_value_is_an_error_immediately(guest: Guest, value: str) -> None:
     error = raised(guest, f"def run():\n    yield {value}\n    1 / 0")
-    assert error["message"].startswith("a generator must yield text, images or pairs (percent, message)")
+    assert error["message"].startswith("a generator must yield text, images or (percent, message) pairs")
 
 
 def test_more_yielded_text_than_a_window_arrives(guest: Guest) -> None:
@@ -293,9 +293,9 @@ RAISED = [
         "def run(ctx): raise ctx.error('rate-limit', 'x')", "execution",
         "ValueError: 'rate-limit' is not a kind of error; use one of: invalid_args, ",
     ),
-    ("import sys\ndef run(): sys.exit(3)", "execution", "the function ended its process: sys.exit(3)"),
-    ("import sys\ndef run(): sys.exit()", "execution", "the function ended its process: sys.exit()"),
-    ("import sys\ndef run(): sys.exit('bye')", "execution", "the function ended its process: sys.exit('bye')"),
+    ("import sys\ndef run(): sys.exit(3)", "execution", "the function called sys.exit(3)"),
+    ("import sys\ndef run(): sys.exit()", "execution", "the function called sys.exit()"),
+    ("import sys\ndef run(): sys.exit('bye')", "execution", "the function called sys.exit('bye')"),
     ("def run(ctx): return ctx.file('/nosuch')", "not_found", "FileNotFoundError: "),
     (
         "def run(ctx): return ctx.file('/usr/bin/env')", "serialization",

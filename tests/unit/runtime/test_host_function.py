@@ -191,7 +191,7 @@ def test_a_value_without_a_representation_is_an_error_result() -> None:
         (FileNotFoundError("gone"), "not_found", "FileNotFoundError: gone"),
         (KeyError("x"), "execution", "KeyError: 'x'"),
         (RecursionError("deep"), "execution", "RecursionError: deep"),
-        (SystemExit(3), "execution", "the function ended its process: sys.exit(3)"),
+        (SystemExit(3), "execution", "the function called sys.exit(3)"),
         (KeyboardInterrupt(), "execution", "KeyboardInterrupt"),
     ],
 )

@@ -1,8 +1,8 @@
-"""Isolate the process of one call: its own namespaces and file systems, no capability, and the strict filter.
+"""Isolate the process of one call: its own namespaces and file systems, no capabilities, and the strict seccomp filter.
 
-The server has ``CAP_SYS_ADMIN`` and ``CAP_SETPCAP`` of the sandbox's user namespace. The process of a call gives up
-both before it reads the call, so no function or command of a tool ever runs with them; only the packages with approved
-digests that ``preloading`` imports do. Every step that fails ends the process.
+The server has ``CAP_SYS_ADMIN`` and ``CAP_SETPCAP`` in the sandbox's user namespace. The process of a call gives up
+both before it reads the call, so no function or command of a tool ever runs with them. The only foreign code that does
+is that of the packages with approved digests, which ``preloading`` imports. If any step fails, the process ends.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID, CLONE_NEWNET = 0x20000, 0x8000000, 0x20
 SIGCHLD = 17
 
 CLONE = {"x86_64": 56, "aarch64": 220, "riscv64": 220, "ppc64le": 120}
-"""The number of the system call by machine. ``unshare`` for a PID namespace works only once in a process."""
+"""The system call number of ``clone`` by machine. A process can ``unshare`` its PID namespace only once."""
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_MOVE, MS_REC, MS_PRIVATE = (
     1, 2, 4, 8, 32, 0x1000, 0x2000, 0x4000, 0x40000,
@@ -26,7 +26,7 @@ MNT_DETACH = 2
 """From ``linux/mount.h``."""
 
 FLAGS = {"ro": MS_RDONLY, "nosuid": MS_NOSUID, "nodev": MS_NODEV, "noexec": MS_NOEXEC}
-"""The mount options that are flags. All others are data for the file system."""
+"""The mount options that are flags. All other options are data for the file system."""
 
 PROC_FLAGS = MS_NOSUID | MS_NODEV | MS_NOEXEC
 
@@ -47,10 +47,11 @@ class _FilterProgram(ctypes.Structure):
 
 
 class Setup:
-    """What the host sends to the server once, as ``marshal`` writes it.
+    """The settings that the host sends to the server once, as ``marshal`` writes them.
 
-    ``filter`` is the strict filter, ``mounts`` the file systems that each call has for itself (path, type, options).
-    ``masked`` and ``read_only`` are paths below ``/proc``. ``is_locked``: the packages of the tool have digests.
+    ``filter`` is the strict seccomp filter. ``mounts`` are the file systems of which each call has its own (path, type,
+    options). ``masked`` and ``read_only`` are paths below ``/proc``. If ``is_locked`` is true, all packages of the tool
+    have digests.
     """
 
     def __init__(self, message: bytes) -> None:
@@ -71,17 +72,17 @@ def _options(path: str, kind: str, options: list[str]) -> tuple[bytes, bytes, in
 
 
 def clone() -> int:
-    """Fork a child in new namespaces. Return its process id, and 0 in the child, which is process 1 there."""
+    """Fork a child into new namespaces. Return its process id, or 0 in the child, which is process 1 there."""
     flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET | SIGCHLD
     arguments = (ctypes.c_long(each) for each in (CLONE[os.uname().machine], flags, 0, 0, 0, 0))
     return _checked(LIBC.syscall(*arguments), "clone")
 
 
 def isolate(setup: Setup) -> None:
-    """Isolate this process, which ``clone`` has made. Raises ``OSError``; then it must not run a call."""
+    """Isolate this process, which ``clone`` has created. After an ``OSError`` it must not run a call."""
     # A signal to the process group would otherwise also reach the server.
     os.setsid()
-    # The server's is not dumpable. The worker must be able to write its own files in /proc.
+    # The server is not dumpable, but the worker must be able to write its own files in /proc.
     _prctl(PR_SET_DUMPABLE, 1)
     _mount(None, b"/", None, MS_REC | MS_PRIVATE)
     for path, _, _, _ in setup.mounts:
@@ -95,9 +96,9 @@ def isolate(setup: Setup) -> None:
 
 
 def _mount_proc(setup: Setup) -> None:
-    """Replace the server's ``/proc`` by one of the own PID namespace, with masked and read-only paths.
+    """Replace the server's ``/proc`` with one for the new PID namespace, with masked and read-only paths.
 
-    The kernel allows a new one only while another one is visible, so the old one is removed after that.
+    The kernel allows a new ``/proc`` only while another one is visible, so the old one is unmounted last.
     """
     place = b"/dev"
     _mount(b"proc", place, b"proc", PROC_FLAGS)

@@ -1,18 +1,18 @@
-"""Process 1 of a sandbox with ``lifetime: fork``: makes one process for each call, and reports its end.
+"""Process 1 of a sandbox with ``lifetime: fork``: forks a process for each call, and reports when it ends.
 
-It reads no content of a call, and nothing that a tool writes: the stream of a call is a socket of its own, which the
-host sends with its request (unix(7), SCM_RIGHTS). The process of the call then does what process 1 of any other
-sandbox does (``toolc.guest.supervisor``). Frames on the stream of the server; ``stream`` is the number of the process,
-which the host chooses:
+The server reads neither the content of a call nor anything that a tool writes. Each call has its own socket, which the
+host sends with its request (unix(7), SCM_RIGHTS). The process of the call does what process 1 of any other sandbox does
+(``toolc.guest.supervisor``). The stream of the server has these frames, in which ``stream`` is the number of the
+process, chosen by the host:
 
 ===== ====== ========================================================================================================
 type  sender meaning
 ===== ====== ========================================================================================================
-CALL  host   the first: ``toolc.guest.forks.isolation.Setup``
+CALL  host   the first frame: ``toolc.guest.forks.isolation.Setup``
 READY guest  the server is ready, as for any sandbox
-OPEN  host   with a descriptor: make the process of a call
+OPEN  host   with a descriptor: fork the process of a call
 CLOSE host   kill this process, if it has not ended
-CLOSE guest  this process has ended, and with it every process of its namespace
+CLOSE guest  this process and every other process of its namespace have ended
 ===== ====== ========================================================================================================
 """
 
@@ -38,7 +38,7 @@ else:
     import _socket
 
 READ_SIZE = 64 * 1024
-"""How much is read at once, in bytes. A request of the host is far smaller."""
+"""The number of bytes to read at once. The host's requests are far smaller."""
 
 
 def main() -> None:
@@ -60,7 +60,7 @@ def _claim_stream() -> _socket.socket:
 
 
 class _Server:
-    """The server. ``_children`` are the processes of calls: number and process id by their descriptors."""
+    """The server. ``_children`` maps the descriptor of each call's process to its number and process id."""
 
     def __init__(self, control: _socket.socket) -> None:
         self._control = control
@@ -87,7 +87,7 @@ class _Server:
         if not data:
             return False
         if flags & _socket.MSG_CTRUNC:
-            raise FrameError("more descriptors than one")
+            raise FrameError("more than one descriptor")
         for level, kind, content in ancillary:
             if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
                 self._received.append(int.from_bytes(content[:4], sys.byteorder))
@@ -118,8 +118,8 @@ class _Server:
         try:
             child = clone()
         except OSError as error:
-            # The end of its stream is the error of this call only.
-            os.write(2, b"no process can be made for the call: %s\n" % str(error).encode())
+            # Only this call fails, because its stream ends.
+            os.write(2, b"cannot fork a process for the call: %s\n" % str(error).encode())
             self._control.sendall(encode(frames.CLOSE, number))
         else:
             if child == 0:
@@ -131,7 +131,7 @@ class _Server:
         """Run the call as process 1 of its namespace; does not return."""
 
         def work() -> None:
-            # The streams of this server and of other calls.
+            # The call must not have the streams of this server and of other calls.
             self._control.close()
             for fd in (*self._children, *self._received):
                 os.close(fd)

@@ -23,13 +23,13 @@ NO_CHARSETS = ("idna", "punycode", "undefined")
 """Python codecs that are not charsets and do not support replacement; ``punycode`` takes minutes for 1 MiB."""
 
 MAX_DIGITS = 4300
-"""The maximum number of digits of an integer. It is that of Python, which needs quadratic time."""
+"""The maximum number of digits of an integer, as in Python, which needs quadratic time to parse one."""
 
 NOTHING = object()
-"""No data: the body is empty or not JSON."""
+"""Marks the absence of data: the body is empty or not JSON."""
 
 MAX_NAME = 100
-"""The maximum length of a file name, in characters. Providers limit names to that or more."""
+"""The maximum length of a file name, in characters. All providers accept names of this length."""
 
 TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}")
 ENCODED = re.compile(r";\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)", re.IGNORECASE)
@@ -62,18 +62,18 @@ def parse_json(response: Response) -> object:
 
 
 def needed_json(response: Response) -> object:
-    """Return the body, which must be JSON. Raises ``ToolError`` (serialization, output_limit) if it is not."""
+    """Return the body as JSON. Raises ``ToolError`` if it is not JSON (serialization) or too long (output_limit)."""
     check_length(response)
     try:
         return parse_json(response)
     except ValueError as error:
         start = " ".join(truncate.truncate_end(text_of(response), 200).split()) if is_text(response) else ""
-        begins = "; it begins: %s" % start if start else ""
+        begins = ". It begins with: %s" % start if start else ""
         raise ToolError("serialization", "the response is not JSON: %s%s" % (error, begins)) from error
 
 
 def _json_text(response: Response) -> str:
-    """Return the body as text: JSON is UTF-8 (RFC 8259, 8.1), except from servers that are older than that."""
+    """Return the body as text. JSON is UTF-8 (RFC 8259, 8.1), except from servers that predate this rule."""
     body = response.body
     # Not the codec ``utf-8-sig``: loading it takes longer than reading most bodies.
     body = body[len(codecs.BOM_UTF8) :] if body.startswith(codecs.BOM_UTF8) else body
@@ -121,12 +121,15 @@ def _matches(rule: dict[str, str | None], response: Response) -> bool:
     if body is NOTHING:
         return False
     value = jmespath_search(when, body)
-    # As JMESPath defines it: 0 is true.
+    # Truth is as in JMESPath, where 0 is true.
     return not (value is None or value is False or value in ("", [], {}))
 
 
 def text_of(response: Response) -> str:
-    """Return the body as text: by its byte order mark, declared charset, or UTF-8. Invalid bytes are replaced."""
+    """Return the body as text, decoded by its byte order mark, its declared charset or as UTF-8.
+
+    Invalid bytes are replaced.
+    """
     body = response.body
     for mark, charset in MARKS:
         if body.startswith(mark):
@@ -135,7 +138,7 @@ def text_of(response: Response) -> str:
 
 
 def _charset(response: Response) -> str:
-    """Return the declared charset; UTF-8 if there is none or it is unknown."""
+    """Return the declared charset, or UTF-8 if it is absent or unknown."""
     match = CHARSET.search(response.headers.get("content-type", ""))
     try:
         known = codecs.lookup(match.group(1) if match else "utf-8")
@@ -154,17 +157,17 @@ def check_length(response: Response) -> None:
 
 
 def image_block(response: Response) -> bytes | None:
-    """Return the body if it is an image that every provider accepts, whatever its declared type; otherwise None."""
+    """Return the body if it is an image that every provider accepts, whatever its declared type, otherwise None."""
     return response.body if image_type(response.body) else None
 
 
 def is_json(response: Response) -> bool:
-    """Return whether the media type means that the body is one JSON text."""
+    """Return whether the media type declares the body as a single JSON text."""
     return JSON_TYPE.fullmatch(response.media_type) is not None
 
 
 def is_text(response: Response) -> bool:
-    """Return whether the body is text: by its media type, or by its bytes if there is none."""
+    """Return whether the body is text, by its media type, or by its bytes if it has no media type."""
     kind = response.media_type
     if kind.startswith("text/") or kind.endswith("+xml") or "json" in kind:
         return True
@@ -181,7 +184,7 @@ def is_text(response: Response) -> bool:
 
 
 def file_of(response: Response, url: str, call_url: str) -> Resource:
-    """Return the body as a file, named by Content-Disposition (RFC 6266) or by the end of ``url``.
+    """Return the body as a file. Its name comes from Content-Disposition (RFC 6266) or the end of ``url``.
 
     ``call_url`` is the URL of the call's own request, which contains no secret. Other URLs come from a server.
     """
@@ -207,7 +210,7 @@ def _decode_header(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    """Return a file name without path parts, with a mark where it was cut; may be empty."""
+    """Return a file name without folders, which may be empty. If it was cut, a mark shows where."""
     last = re.split(r"[/\\]", text)[-1]
     name = "".join(each for each in last if each.isprintable()).strip(" .")[-MAX_NAME:]
     return truncate.mark + name if name and name != text else name

@@ -1,4 +1,4 @@
-"""Convert an HTTP error response to a ``ToolError`` with a kind and a message, and read rate-limit headers."""
+"""Convert an HTTP error response to a ``ToolError``, and read rate-limit headers."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from toolc.guest.http.body import is_text, text_of
 from toolc.guest.http.round_trip import Response
 
 FIRST_TIME = 1_000_000_000
-"""From this value on, a reset time is in seconds since 1970, or in milliseconds if it is a thousand times as large.
+"""The smallest reset time that is a time in seconds since 1970. A smaller value is a number of seconds from now.
 
-A smaller value is the number of seconds from now.
+A value of at least a thousand times this is in milliseconds since 1970.
 """
 
 NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
 
 MAX_HEAD = 500
-"""The maximum length of the part of an error's body in its message, in characters.
+"""The maximum length of the part of an error body that the message quotes, in characters.
 
-A model needs the reason, not the page.
+A model needs the reason, not the whole page.
 """
 
 MAX_HTML = 64 * 1024
@@ -33,7 +33,7 @@ STATUS_KINDS = {
     408: "network", 410: "not_found", 413: "invalid_args", 414: "invalid_args", 422: "invalid_args",
     425: "network", 429: "rate_limit",
 }  # fmt: skip
-"""The default kind of error for a status. Other 5xx are ``network``, all others ``execution``."""
+"""The default kind of error for a status. A 5xx status is ``network``, and any other status is ``execution``."""
 
 SILENT = re.compile(r"<(/?)(script|style)\b[^<>]*>", re.IGNORECASE)
 TAG = re.compile(r"<[^<>]*>")
@@ -47,7 +47,7 @@ def is_rate_limited(response: Response) -> bool:
 
 
 def retry_after(response: Response) -> float | None:
-    """Return the seconds to wait before another request, at least 0; None if the response does not specify it."""
+    """Return the seconds to wait before the next request, at least 0, or None if the response does not say."""
     seconds = _parse_retry_after(response.headers.get("retry-after", "").strip())
     return _reset_seconds(response) if seconds is None else seconds
 
@@ -87,7 +87,7 @@ def _numbers(response: Response, what: str) -> list[float]:
 
 
 def error_of(response: Response, rule: dict[str, str | None] | None) -> ToolError:
-    """Return the error for a response, by a rule of the spec or by its status."""
+    """Return the error for a response, from a rule of the spec or from the status."""
     if rule is not None:
         return ToolError(str(rule["kind"]), rule["message"] or _message(response))
     status = response.status
@@ -114,7 +114,7 @@ def _message(response: Response) -> str:
 
 
 def _html_text(page: str) -> str:
-    """Return the text between the tags. Unclosed tags cannot cause repeated scans of the page."""
+    """Return the text between the tags. The page is scanned only once, even if it has unclosed tags."""
     kept = []
     start, inside = 0, ""
     for tag in SILENT.finditer(page):

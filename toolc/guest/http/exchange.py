@@ -17,25 +17,25 @@ from toolc.guest.http.shaping import jmespath_search
 from toolc.guest.job import HttpJob
 
 MAX_REDIRECTS = 10
-"""Servers in use need up to three. Without a limit, a circle would not end."""
+"""The maximum number of redirects. Real servers need up to three, and a loop must end."""
 
 MAX_ERROR_BODY = 64 * 1024
 """The maximum size of a body that is only quoted in a message, in bytes.
 
-``errors.MAX_HEAD`` characters of it are shown.
+The message shows ``errors.MAX_HEAD`` characters of it.
 """
 
 LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[\w*-]+\s*(?:=\s*(?:\"[^\"]*\"|[^\s;,\"]*))?)*)")
 MAX_DEPTH = 64
-"""The maximum nesting of a cursor, in levels. Cursors in use are numbers or strings."""
+"""The maximum nesting depth of a cursor. The cursors of real servers are numbers or strings."""
 
 RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,]*))", re.IGNORECASE)
 
 
 class Exchange:
-    """The requests of one call. ``deadline`` is a time of ``time.monotonic``.
+    """The requests of one call. ``deadline`` is a time on the clock of ``time.monotonic``.
 
-    ``on_state`` is called with the state before each request except the first, in case the call ends early. ``url``
+    In case the call ends early, ``on_state`` receives the current state before each request except the first. ``url``
     is the URL of the last request, ``last`` its response if there is one, and ``pages`` the number of pages.
     """
 
@@ -54,7 +54,7 @@ class Exchange:
         self.pages = 0
 
     def metadata(self) -> dict[str, object]:
-        """Return the state of the call for ``details.http``, without the URL's query, which may contain a key."""
+        """Return the state of the call for ``details.http``. Its URL has no query, which may contain a key."""
         state: dict[str, object] = {} if self.last is None else {
             "status": self.last.status, "content_type": self.last.headers.get("content-type", ""),
         }  # fmt: skip
@@ -70,7 +70,7 @@ class Exchange:
         return state
 
     def first(self) -> Response:
-        """Return the response to the call's request. Raises ``ToolError``, also for an error response."""
+        """Return the response to the call's request. Raises ``ToolError`` if it fails or is an error response."""
         if self._job.needs_token:
             self._renew_token()
         return self.send({})
@@ -78,7 +78,7 @@ class Exchange:
     def send(self, request: dict[str, object]) -> Response:
         """Return the response to ``request`` (see ``toolc.guest.http.round_trip``), after the retries of the spec.
 
-        Raises ``ToolError``, also for an error response.
+        Raises ``ToolError`` if the request fails or the response is an error.
         """
         retry = self._job.retry
         attempts = int(str(retry["attempts"])) if retry else 1
@@ -127,7 +127,7 @@ class Exchange:
                 method = "GET"
             if len(seen) > MAX_REDIRECTS:
                 loop = " -> ".join(map(_short_url, seen[-3:]))
-                raise ToolError("network", "more than %d redirects, the last of them %s" % (MAX_REDIRECTS, loop))
+                raise ToolError("network", "more than %d redirects, the last one to %s" % (MAX_REDIRECTS, loop))
             seen.append(url)
             self._redirects += 1
             # A page's cursor is in the body, which is dropped if the method changes.
@@ -135,7 +135,10 @@ class Exchange:
             request = {"url": url, "method": method} | ({"cursor": request["cursor"]} if has_cursor else {})
 
     def _renew_token(self) -> None:
-        """Have the host request an access token, with the client credentials in the header first, then in the form."""
+        """Have the host request an access token.
+
+        The client credentials are in the header of the first attempt, and in the form of the second one.
+        """
         self._renewed = not self._job.needs_token
         self._job.needs_token = False
         response = self._requests.send({"token": True}, "POST", MAX_ERROR_BODY)
@@ -156,7 +159,7 @@ def _location(response: Response) -> str:
 
 
 def resolve_url(base: str, reference: str) -> str:
-    """Return ``reference`` resolved against ``base``, or unchanged if it is not a URL, which the host reports."""
+    """Return ``reference`` resolved against ``base``, or unchanged if it is not a URL. The host then reports it."""
     try:
         return urljoin(base, reference)
     except ValueError:
@@ -169,7 +172,7 @@ def _short_url(url: str) -> str:
 
 
 def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:
-    """Return the items of all pages, and whether there are more that were not requested. Raises ``ToolError``."""
+    """Return the items of all requested pages, and whether there are more pages. Raises ``ToolError``."""
     pagination = job.pagination
     assert pagination is not None
     max_items = None if pagination["max_items"] is None else int(str(pagination["max_items"]))
@@ -209,7 +212,7 @@ def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:
 def _next_request(
     job: HttpJob, exchange: Exchange, response: Response, page: object, items: list[object], total: int
 ) -> dict[str, object] | None:
-    """Return the request for the next page; None if this was the last page."""
+    """Return the request for the next page, or None if this was the last page."""
     pagination = job.pagination
     assert pagination is not None
     style = pagination["style"]
@@ -261,7 +264,7 @@ def _items(page: object, expression: object) -> list[object]:
 
 
 def _next_link(response: Response) -> str:
-    """Return the target of ``rel="next"`` in the Link header (RFC 8288); empty if there is none."""
+    """Return the target of ``rel="next"`` in the Link header (RFC 8288), or ``""`` if there is none."""
     for match in LINK.finditer(response.headers.get("link", "")):
         for relation in RELATION.finditer(match.group(2)):
             if "next" in (relation.group(1) or relation.group(2) or "").lower().split():

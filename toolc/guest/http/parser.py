@@ -1,6 +1,6 @@
-"""A streaming parser for HTTP/1.1 responses (RFC 9112), strict and with size limits.
+"""A strict streaming parser for HTTP/1.1 responses (RFC 9112), with size limits.
 
-``http.client`` would work too, but its import takes longer than the rest of a call, as it imports all of ``email``.
+``http.client`` would work, but it imports all of ``email``, which takes longer than the rest of a call.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterator
 from toolc.guest import truncate
 
 PIECE = 64 * 1024
-"""How much is read at once, in bytes. The window of a connection begins with this size."""
+"""The number of bytes to read at once, which is the initial window of a connection."""
 
 MAX_LINE = 64 * 1024
 """The maximum length of a line in the header section, in bytes.
 
-Servers in use send cookies and policies of up to some 16 KiB.
+Real servers send cookies and policies of up to about 16 KiB.
 """
 
 MAX_FIELDS = 200
 """The maximum number of header fields of a response.
 
-Servers in use send fewer than 100, which is the limit of ``http.client``.
+Real servers send fewer than 100, which is the limit of ``http.client``.
 """
 
 STATUS_LINE = re.compile(rb"HTTP/1\.[0-9] ([1-9][0-9]{2})(?: (.*))?")
@@ -37,7 +37,7 @@ class ResponseError(ValueError):
 
 
 class Head:
-    """Status and header fields: names in lower case, fields with the same name joined."""
+    """The status and header fields. Names are in lower case, and fields with the same name are joined."""
 
     def __init__(self, status: int, reason: str, fields: dict[str, str]) -> None:
         self.status = status
@@ -50,12 +50,12 @@ class _Source(io.RawIOBase):
         self.readinto = read_into  # type: ignore[method-assign, assignment]
 
     def readable(self) -> bool:
-        """Return True: the bytes are readable."""
+        """Return True, because ``BufferedReader`` requires a readable stream."""
         return True
 
 
 def open_stream(read_into: Callable[[memoryview], int]) -> io.BufferedReader:
-    """Return the stream of what ``read_into`` writes to a buffer; it returns the number of bytes, 0 at the end."""
+    """Return a stream that reads with ``read_into``, which fills a buffer and returns the byte count, 0 at the end."""
     return io.BufferedReader(_Source(read_into), PIECE)
 
 
@@ -69,7 +69,7 @@ def read_head(stream: io.BufferedReader) -> Head:
 
 
 def read_body(stream: io.BufferedReader, head: Head, method: str) -> Iterator[bytes]:
-    """Yield the pieces of the body without its transfer coding (RFC 9112, 6.3). Raises ``ResponseError``."""
+    """Yield the pieces of the body, with the transfer coding removed (RFC 9112, 6.3). Raises ``ResponseError``."""
     if method == "HEAD" or head.status in (101, 204, 304):
         return iter(())
     coding = head.fields.get("transfer-encoding")
@@ -100,7 +100,7 @@ def _read_head(stream: io.BufferedReader) -> Head:
     while True:
         line = _line(stream)
         if not line.endswith(b"\n"):
-            raise ResponseError("the connection ended in the head of the response")
+            raise ResponseError("the connection ended before the end of the response's headers")
         line = line.rstrip(b"\r\n")
         if not line:
             break
@@ -144,13 +144,13 @@ def _chunks(stream: io.BufferedReader) -> Iterator[bytes]:
         line = _line(stream)
         match = CHUNK.fullmatch(line.rstrip(b"\r\n"))
         if match is None or not line.endswith(b"\n"):
-            raise ResponseError("the connection ended within the body, or its chunked encoding is invalid")
+            raise ResponseError("the connection ended within the body, or the chunked encoding of the body is invalid")
         size = int(match[1], 16)
         if not size:
             break
         yield from _exactly(stream, size)
         if stream.readline(3) not in (b"\r\n", b"\n"):
-            raise ResponseError("the chunks of the server's response are damaged")
+            raise ResponseError("the server's response has an invalid chunk")
     for _ in range(MAX_FIELDS):
         if _line(stream).rstrip(b"\r\n") == b"":
             return

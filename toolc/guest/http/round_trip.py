@@ -1,13 +1,13 @@
-"""Send an HTTP request through the host, and read the response: parse, decode and limit its size.
+"""Send an HTTP request through the host, and read its response: parse it, decode it and limit its size.
 
 The host builds the request, including secrets, and forwards the server's bytes as they arrive. Requests to the
 host are JSON::
 
     {}                                        the request of the call
-    {"query": {"page": "2"}}                  the same with these fields in its query
-    {"cursor": "bmV4dA=="}                    the same with this in its body, where the spec defines it
+    {"query": {"page": "2"}}                  the same request with these fields in its query
+    {"cursor": "bmV4dA=="}                    the same request with this cursor where the spec puts it in the body
     {"url": "https://...", "method": "GET"}   the target of a redirect or a link
-    {"token": true}                           a new access token, of which only the status is returned; with
+    {"token": true}                           a new access token: only the status is returned; with
                                               "in_form": true the client credentials are sent in the form
 """
 
@@ -27,20 +27,20 @@ from toolc.guest.truncate import truncate_end
 MAX_RESPONSE_BODY = 16 * 1024 * 1024
 """The maximum size of a decoded body, in bytes.
 
-Parsed JSON takes ten times as much, which must fit the memory of a tool.
+Parsed JSON is ten times as large, and must fit into the memory of a tool.
 """
 
 GZIP_START = 0x1F
 """The first byte of each gzip member."""
 
 MAX_WIRE = 64 * 1024 * 1024
-"""The maximum size of a body before decoding, in bytes. Data that decompresses to nothing must be limited too."""
+"""The maximum size of a body before decoding, in bytes. It limits data that decompresses to nothing."""
 
 
 class Response:
-    """A response: status, headers (names in lower case, equal names joined) and decoded body.
+    """A response: status, headers and decoded body. Header names are in lower case; equal names are joined.
 
-    ``cut`` means that the body is longer than ``MAX_RESPONSE_BODY`` or, for an error response, that it is damaged.
+    ``cut`` is true if the body is longer than ``MAX_RESPONSE_BODY``, or if the body of an error response is damaged.
     """
 
     def __init__(self, status: int, reason: str, headers: dict[str, str], body: bytes, cut: bool) -> None:  # noqa: FBT001  data
@@ -52,15 +52,15 @@ class Response:
 
     @property
     def media_type(self) -> str:
-        """The media type in lower case and without parameters; empty if there is none."""
+        """The media type in lower case, without parameters. Empty if there is none."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 class Requests:
     """The connection to the host's broker. Each request uses a new connection to ``address``.
 
-    ``first`` is the connection of the first request if the host has already opened it. A connection is closed
-    when the next one is opened; closing the last one is not necessary.
+    ``first`` is the connection of the first request if the host has already opened it. Opening a connection closes
+    the previous one. The last connection need not be closed.
     """
 
     def __init__(self, address: tuple[str, int], first: socket.socket | None = None) -> None:
@@ -84,7 +84,7 @@ class Requests:
                 raise _broken("the connection broke: %s" % (error.strerror or error)) from error
 
     def close(self) -> None:
-        """Close the last connection. Exiting the process has the same effect."""
+        """Close the last connection, as the exit of the process would."""
         if self._last is not None:
             self._last.close()
 
@@ -93,7 +93,7 @@ class Requests:
         if self._first is not None:
             connection, self._first = self._first, None
             return connection
-        # Not ``create_connection``, which loads Unicode tables for a lookup even if the name is an address.
+        # ``create_connection`` would load Unicode tables for a name lookup, even for an address.
         connection = socket.socket()
         connection.connect(self._address)
         message = json.dumps(request).encode()
@@ -147,7 +147,7 @@ def _read(stream: io.BufferedReader, method: str, limit: int) -> Response:
     except (ToolError, ResponseError, OSError):
         if head.status < 400:
             raise
-        # The status already reports the error, and is more useful than a problem with the body.
+        # The status reports the error, which is more useful than a problem with the body.
         cut = True
     return Response(head.status, head.reason, head.fields, bytes(body), cut)
 
@@ -187,12 +187,14 @@ def _unsupported(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
     """Yield nothing if there is no data, otherwise raise ``ToolError``."""
     for _ in pieces:
         name = truncate_end(encoding, 40)
-        raise ToolError("serialization", "the response has the unsupported encoding %r; use gzip or deflate" % name)
+        raise ToolError(
+            "serialization", "the response has the unsupported encoding %r; supported are gzip and deflate" % name
+        )
     yield b""
 
 
 def _deflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Decode ``deflate``: the zlib format (RFC 1950), which many servers send without its header."""
+    """Decode ``deflate``, which is the zlib format (RFC 1950). Many servers omit its header."""
     first = next(pieces, b"")
     has_header = len(first) > 1 and first[0] & 15 == 8 and (first[0] * 256 + first[1]) % 31 == 0
     return _inflated(_chain(first, pieces), zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS)
@@ -213,8 +215,8 @@ def _inflated(pieces: Iterator[bytes], bits: int) -> Iterator[bytes]:
                 if unpack.eof:
                     if rest[0] != GZIP_START:
                         return
-                    # Consecutive members form one text (RFC 1952, 2.2). Trailing data of other kinds is
-                    # skipped, as gzip does.
+                    # Consecutive members form one text (RFC 1952, 2.2). Like gzip, skip any other
+                    # trailing data.
                     unpack = zlib.decompressobj(bits)
                 seen = True
                 # Decompress in small steps: a few bytes can expand to gigabytes.

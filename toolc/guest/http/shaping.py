@@ -18,7 +18,7 @@ FIRST_CHARACTERS = 200
 
 
 def jmespath_search(expression: str, value: object) -> object:
-    """Return the result of a JMESPath expression. Raises ``ToolError`` if the expression does not fit the value."""
+    """Return the result of a JMESPath expression. Raises ``ToolError`` if it cannot be applied to the value."""
     _add_libraries()
     import jmespath  # lazy: importable only after the line above
 
@@ -32,7 +32,7 @@ def jmespath_search(expression: str, value: object) -> object:
 def render_template(template: str, result: object, text: str, arguments: dict[str, object], limit: int) -> str:
     """Return the rendered template. Its variables are never parsed as templates.
 
-    Raises ``ToolError`` if the template cannot be applied, or if the text is longer than ``limit`` bytes.
+    Raises ``ToolError`` if the template cannot be applied, or if the rendered text is longer than ``limit`` bytes.
     """
     _add_libraries()
     import jinja2.sandbox  # lazy: importable only after the line above
@@ -53,7 +53,7 @@ def render_template(template: str, result: object, text: str, arguments: dict[st
 
 def _add_libraries() -> None:
     if LIBRARIES not in sys.path:
-        # First, as the spec was checked with these versions rather than with those of the image.
+        # These precede the image's packages, because the spec was checked with these versions.
         sys.path.insert(0, LIBRARIES)
         sys.dont_write_bytecode = True
 
@@ -68,7 +68,7 @@ def shape(
 ) -> Result:
     """Return ``text`` and ``data`` (a list with one value) in the form defined by the spec; ``limit`` is in bytes.
 
-    Runs in a separate sandbox after the tool's. Raises ``ToolError`` (serialization, output_limit).
+    This runs in its own sandbox, after that of the tool. Raises ``ToolError`` (serialization, output_limit).
     """
     if select is not None:
         data = [jmespath_search(select, (data or [_parse(text)])[0])]
@@ -95,5 +95,5 @@ def _parse(text: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         start = " ".join(text[:FIRST_CHARACTERS].split())
-        message = "the output is not JSON, which result.select requires: %s; it begins: %s" % (error, start)
+        message = "result.select requires JSON, but the output is not JSON: %s. It begins with: %s" % (error, start)
         raise ToolError("serialization", message) from error

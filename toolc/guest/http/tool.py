@@ -63,9 +63,9 @@ def run_call(http: HttpJob, exchange: Exchange) -> bytes:
 
 
 def _wait_for_end(fd: int) -> None:
-    """Wait until ``fd`` has no reader, which is when the sandbox ends.
+    """Wait until ``fd`` has no reader, which means that the sandbox ends.
 
-    Releasing this process's memory earlier would take processor time from forwarding the reply.
+    If the process exited earlier, releasing its memory would delay the reply that is being forwarded.
     """
     poll = select.poll()
     poll.register(fd, 0)
@@ -98,7 +98,7 @@ def _image(job: HttpJob, response: Response, metadata: dict[str, object]) -> Res
     if image is None:
         what = truncate.truncate_end(response.media_type, 100) or "%d bytes without a type" % len(response.body)
         what = what if response.body else "empty"
-        raise ToolError("serialization", "the response is not a PNG, JPEG, GIF or WebP image, but %s" % what)
+        raise ToolError("serialization", "the response must be a PNG, JPEG, GIF or WebP image, but it is %s" % what)
     check_size(len(image), job.limit)
     return Result(image, None, metadata)
 

@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     Handshake = Union[ProxyHandshake, RequestHandshake]
 
 MAX_READS = 4
-"""The maximum number of reads for one program before other connections are served.
+"""The maximum number of consecutive reads from one program before other connections are served.
 
-With one, each piece of an upload would wait for all others.
+With a maximum of one, each piece of an upload would wait for all other connections.
 """
 
 RESET = struct.pack("ii", 1, 0)
-"""For SO_LINGER: closing the socket then sends a reset."""
+"""The value of SO_LINGER with which closing the socket sends a reset."""
 
 
 class GuestConnection:
     """The connection of one program. ``sock`` is None after the program's side has closed.
 
-    With a ``handshake`` the program first sends the address to connect to. After the request to the host
-    ``is_open`` is true and ``stream`` is the connection's stream number, taken from ``numbers``. ``buffer`` is the
+    With a ``handshake``, the program first sends the address to connect to. After the request to the host,
+    ``is_open`` is true, and ``stream`` is the connection's stream number, taken from ``numbers``. ``buffer`` is the
     read buffer of ``MAX_DATA`` bytes that all connections share.
     """
 
@@ -90,7 +90,7 @@ class GuestConnection:
         self._send_first(out)
 
     def adopt(self, response: bytes) -> None:
-        """Register a connection opened by the host without a request; send ``response`` to the program first."""
+        """Use a connection that the host opened without a request. The program receives ``response`` first."""
         self.is_open = True
         self.stream = next(self._numbers)
         self._response = response
@@ -106,7 +106,7 @@ class GuestConnection:
             self._close_ended(out)
         elif kind == DATA:
             if not self._flow.spend(len(payload)):
-                raise FrameError("data of connection %d beyond its window" % self.stream)
+                raise FrameError("more data on connection %d than its window allows" % self.stream)
             if not self.close_sent and self.sock is not None:
                 self._deliver(payload, out, target)
         elif kind == END:
@@ -154,7 +154,7 @@ class GuestConnection:
         self._close_ended(out)
 
     def _deliver(self, payload: Payload, out: bytearray, target: int) -> None:
-        """Send data to the program directly, and buffer only the rest."""
+        """Send data to the program directly. Buffer only the data that it does not accept now."""
         sent = 0 if self._to_program else self._send(payload, out, target)
         if sent < len(payload) and self.sock is not None:
             self._to_program += payload[sent:]
@@ -212,7 +212,7 @@ class GuestConnection:
             self._abort(out)
 
     def _refuse(self, kind: str, reason: str, out: bytearray) -> None:
-        """Send an error to a proxy client, and read the rest of its data; closing now could discard the error."""
+        """Send an error to a proxy client, then read the rest of its data. Closing at once could discard the error."""
         assert self._handshake is not None
         self._refused = self._host_ended = True
         self._to_program += self._handshake.error_response(kind, reason)

@@ -1,11 +1,11 @@
-"""Listen on loopback addresses in the sandbox; each accepted connection becomes a stream to the host.
+"""Listen on loopback addresses in the sandbox. Each accepted connection becomes a stream to the host.
 
 The CALL frame's ``network``::
 
     {"forwards": [["127.0.1.1", 443, "api.example.com"]], "proxy": ["127.0.1.2", 3128] | null}
-    {"requests": ["127.0.0.1", 3129]}       of an HTTP tool: see ``toolc.guest.network.proxy``
+    {"requests": ["127.0.0.1", 3129]}       for an HTTP tool, see ``toolc.guest.network.proxy``
 
-For a connection to the first address of a forward, the host connects to its host name, at the same port.
+When a program connects to the address of a forward, the host connects to the forward's host name at the same port.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from toolc.guest.frames import Payload
 
 BACKLOG = 1024
-"""How many connections may wait to be accepted. With fewer, a program that opens many at once waits for a second."""
+"""How many connections may wait to be accepted. With less, a program that opens many at once would wait a second."""
 
 LOCALHOST = ("127.0.0.1", "::1")
 """The addresses of ``localhost`` in every sandbox."""
 
 
 class NetworkError(Exception):
-    """The sandbox cannot listen on a required address; ``str(error)`` names it and the reason."""
+    """The sandbox cannot listen on a required address. ``str(error)`` has the address and the reason."""
 
 
 class GuestNetwork:
@@ -98,7 +98,7 @@ class GuestNetwork:
         self._update(connection)
 
     def adopt(self, fd: int) -> None:
-        """Forward the connection opened by the host to the worker, which reads from the other end of ``fd``."""
+        """Forward the connection that the host has opened to the worker, which reads from the other end of ``fd``."""
         sock = socket.socket(fileno=fd)
         sock.setblocking(False)
         connection = GuestConnection(self._numbers, sock, RequestHandshake(), self._buffer)
@@ -149,7 +149,7 @@ class GuestNetwork:
         return listener.fileno()
 
     def _update_accepting(self) -> None:
-        """Accept connections only while there is room; other programs wait."""
+        """Accept connections only while there is room for more. Until then, programs wait."""
         accepts = self._has_room
         if accepts == self._accepts:
             return

@@ -14,32 +14,32 @@ MAX_HEAD = 64 * 1024
 """The maximum length of a request head, in bytes. Common servers accept 8 to 64 KiB."""
 
 REQUEST_LINE = re.compile(rb"([A-Z][A-Z-]*) ([!-~\x80-\xff]+) HTTP/1\.[01]")
-"""The target may contain non-ASCII bytes, which no standard allows but curl sends unencoded."""
+"""A request line. The target may contain non-ASCII bytes: no standard allows them, but curl sends them."""
 
 TARGET = re.compile(rb"[Hh][Tt][Tt][Pp]://([^/?#]*)(.*)")
 AUTHORITY = re.compile(rb"(\[[^\[\]]*\]|[^:\[\]@]*)(?::([0-9]{0,5}))?")
 FIELD_END = re.compile(rb"\r?\n(?![ \t])")
-"""As servers parse it: many accept one line feed as line end; a line that starts with a space is a continuation."""
+"""The end of a header field, as servers parse it: a bare line feed ends a line; a leading space continues a field."""
 
 DROPPED_FIELDS = (b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive", b"host")
 """Header fields between client and proxy that are not forwarded. The host comes from the URL (RFC 9112, 3.2.2)."""
 
 STATUS = {"denied": b"403 Forbidden", "network": b"502 Bad Gateway", "timeout": b"504 Gateway Timeout"}
-"""The status line for each kind of refusal; the reason follows it."""
+"""The start of the status line for each kind of refusal. The reason follows it."""
 
 MAX_PHRASE = 1000
-"""The maximum length of a reason in the status line, in bytes: clients limit its length."""
+"""The maximum length of a reason in the status line, in bytes, because clients limit the line."""
 
 CONNECTED = b"{}\n"
 """The response to the worker after the host has connected to the server."""
 
 
 class HandshakeError(ValueError):
-    """Not a valid request to a proxy; ``str(error)`` is the reason."""
+    """A request to the proxy is invalid. ``str(error)`` is the reason."""
 
 
 class ProxyRequest:
-    """A parsed request: the connection's first frame, the first data to send, and the response once it is open."""
+    """A parsed request: the connection's first frame, the first data to send, and the response to the program."""
 
     def __init__(self, kind: int, message: dict[str, object], first: bytes, response: bytes) -> None:
         self.kind = kind
@@ -60,7 +60,7 @@ class ProxyHandshake:
         head, end, rest = bytes(self._head).partition(b"\r\n\r\n")
         if not end:
             if len(self._head) > MAX_HEAD:
-                raise HandshakeError("the head of the request is too long")
+                raise HandshakeError("the request headers are too long")
             return None
         line, *fields = FIELD_END.split(head)
         request = REQUEST_LINE.fullmatch(line)
@@ -75,7 +75,7 @@ class ProxyHandshake:
             return ProxyRequest(OPEN, message, rest, b"HTTP/1.1 200 Connection established\r\n\r\n")
         absolute = TARGET.fullmatch(target)
         if absolute is None:
-            raise HandshakeError("this is an HTTP proxy; it supports CONNECT and http:// URLs")
+            raise HandshakeError("this is an HTTP proxy, which supports CONNECT and http:// URLs")
         host, port = authority(absolute[1])
         path = absolute[2] if absolute[2].startswith(b"/") else b"/" + absolute[2]
         kept = [field for field in fields if field.partition(b":")[0].strip().lower() not in DROPPED_FIELDS]
@@ -101,7 +101,7 @@ class ProxyHandshake:
 
 
 def authority(text: bytes) -> tuple[str, int | None]:
-    """Return host and port; the port is None if absent. Raises ``HandshakeError``."""
+    """Return the host and the port, or None for the port if it is absent. Raises ``HandshakeError``."""
     found = AUTHORITY.fullmatch(text)
     if found is None or not found[1] or not text.isascii():
         raise HandshakeError("the request has no valid host")

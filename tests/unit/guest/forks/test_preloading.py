@@ -44,5 +44,5 @@ def test_modules_without_a_trace_are_shared() -> None:
 )
 def test_what_calls_would_share_is_refused(before: str, reason: str) -> None:
     found = run(before)
-    assert found.startswith("calls cannot share the modules of preload (json): they ")
+    assert found.startswith("calls cannot share the modules in preload (json) because they ")
     assert reason in found

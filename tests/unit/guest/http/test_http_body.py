@@ -52,9 +52,9 @@ def test_json_is_utf_8_except_from_old_servers(body: bytes, kind: str) -> None:
     ("body", "kind", "message"),
     [
         (b" \n", "application/json", "it is empty"),
-        (b"<p>", "text/html", "line 1 column 1: Expecting value; it begins: <p>"),
+        (b"<p>", "text/html", "line 1 column 1: Expecting value. It begins with: <p>"),
         (b"\x89PNG\xff", "image/png", "byte 0 is not UTF-8"),
-        (b'"\xff"', "application/json", 'byte 1 is not UTF-8; it begins: "\ufffd"'),
+        (b'"\xff"', "application/json", 'byte 1 is not UTF-8. It begins with: "\ufffd"'),
     ],
 )
 def test_a_body_that_is_not_json_is_described(body: bytes, kind: str, message: str) -> None:

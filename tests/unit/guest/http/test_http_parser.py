@@ -62,7 +62,7 @@ NOT_HTTP = "the server's response is not HTTP: "
         (b"SSH-2.0-x\r\n", NOT_HTTP + "'SSH-2.0-x\\r\\n'"),
         (b"HTTP/2 200 OK\r\n\r\n", NOT_HTTP + "'HTTP/2 200 OK\\r\\n'"),
         (b"HTTP/1.1 099 No\r\n\r\n", NOT_HTTP + "'HTTP/1.1 099 No\\r\\n'"),
-        (b"HTTP/1.1 200 OK\r\nA: b\r\n", "the connection ended in the head of the response"),
+        (b"HTTP/1.1 200 OK\r\nA: b\r\n", "the connection ended before the end of the response's headers"),
         (b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n", NOT_HTTP + "'no colon'"),
         (b"HTTP/1.1 200 OK\r\na b: c\r\n\r\n", NOT_HTTP + "'a b: c'"),
         (b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 201 + b"\r\n", NOT_HTTP + f"it has more than {MAX_FIELDS} fields"),
@@ -86,11 +86,11 @@ NOT_HTTP = "the server's response is not HTTP: "
         ),
         (
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n",
-            "the chunks of the server's response are damaged",
+            "the server's response has an invalid chunk",
         ),
         (
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nabc\r\n",
-            "the connection ended within the body, or its chunked encoding is invalid",
+            "the connection ended within the body, or the chunked encoding of the body is invalid",
         ),
     ],
 )

@@ -65,7 +65,7 @@ def test_a_text_beyond_the_limit_is_truncated_in_the_middle() -> None:
     assert "a" * 50 not in str(found["content"])
 
 
-NO_IMAGE = "the response is not a PNG, JPEG, GIF or WebP image, but "
+NO_IMAGE = "the response must be a PNG, JPEG, GIF or WebP image, but it is "
 NO_JSON = "the response is not JSON: "
 LONG = Response(200, "OK", {}, b"abc", cut=True)
 
@@ -79,7 +79,7 @@ LONG = Response(200, "OK", {}, b"abc", cut=True)
         ({"format": "image", "limit": 5}, response(PNG), "output_limit",
          "the result has 8 bytes; the maximum is 5; request less data"),
         ({"format": "text", "select": "a"}, response(b"words", content_type="text/plain"), "serialization",
-         f"{NO_JSON}line 1 column 1: Expecting value; it begins: words"),
+         f"{NO_JSON}line 1 column 1: Expecting value. It begins with: words"),
         ({}, response(b"1e999", content_type="a/b"), "serialization", f"{NO_JSON}1e999 is too large a number"),
         ({}, response(b"1" * 4301, content_type="a/b"), "serialization",
          f"{NO_JSON}a number has more than 4300 digits"),
@@ -120,7 +120,7 @@ def test_a_failed_request_is_repeated_until_the_attempts_or_the_time_are_used() 
 
 def test_an_endless_redirect_is_an_error() -> None:
     target = "https://a.example/next"
-    message = f"more than 10 redirects, the last of them {target} -> {target} -> {target}"
+    message = f"more than 10 redirects, the last one to {target} -> {target} -> {target}"
     assert error(response(status=302, location="/next?key=secret")) == ("network", message)
 
 

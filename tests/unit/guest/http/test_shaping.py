@@ -35,8 +35,8 @@ def test_a_selection_is_the_data_and_a_template_the_text(
             None,
             "serialization",
             (
-                "the output is not JSON, which result.select requires: Expecting value: line 1 column 1 (char 0); "
-                "it begins: oops <b>"
+                "result.select requires JSON, but the output is not JSON: Expecting value: line 1 column 1 (char 0). "
+                "It begins with: oops <b>"
             ),
         ),
         ("[1]", "length(@[0])", None, "serialization", r"length\(@\[0\]\) cannot be applied to the data: .*"),
