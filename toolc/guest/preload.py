@@ -61,7 +61,7 @@ def import_modules(names: list[str], control: int) -> FailedImport | None:
             if error is not None:
                 failed = FailedImport(name, error)
                 break
-        # What the modules printed belongs to no call.
+        # The output of the modules belongs to no call.
         flush_output()
     os.write(control, LOADED + b"\n")
     return failed

@@ -1,4 +1,4 @@
-"""Process management for the supervisor: prevent inspection, kill and reap children, read resource usage."""
+"""Processes for the supervisor: prevent inspection, start, kill and reap children, read resource usage."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ PR_SET_DUMPABLE = 4
 """From ``linux/prctl.h``."""
 
 OOM_COUNTERS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
-"""Files with a line ``oom_kill N``: cgroup v2, then v1. Some sandboxes have neither."""
+"""The files with a line ``oom_kill N``, for cgroup v2 and v1. Some sandboxes have neither."""
 
 KILL_INTERVAL = 0.005
-"""The wait before killed processes are killed again, in seconds.
+"""How long to wait before the remaining processes are killed again, in seconds.
 
-A process that forks makes new ones meanwhile, and a shorter wait would take their time to end.
+Processes that fork must be killed repeatedly. With a shorter wait, killing would take the time that they need to end.
 """
 
 KILL_TIMEOUT = 1.0
-"""How long killed processes may run without one of them ending, in seconds. Longer means a hung file system."""
+"""How long killed processes may run while none of them ends, in seconds. After that, a file system is hung."""
 
 KILL_LIMIT = 3.0
-"""How long killed processes may run, in seconds. Longer means that they make new ones faster than they are killed."""
+"""How long killed processes may run, in seconds. After that, they fork faster than they can be killed."""
 
 NOT_STARTED_STATUS = 127
-"""The worker's exit status if the call could not start. The reason is sent on the control pipe."""
+"""The worker's exit status if the call could not start. The control pipe has the reason."""
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """The search path for programs if the call's environment has no ``PATH``."""
 
 
 def forbid_inspection() -> None:
-    """Deny the tool, which has the same uid, access to ``/proc/1/fd``, ``/proc/1/mem`` and ptrace (see prctl(2))."""
+    """Deny the tool, which has the same uid, ptrace and access to ``/proc/1/fd`` and ``/proc/1/mem`` (see prctl(2))."""
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "PR_SET_DUMPABLE")
 
 
 def kill_all(worker: int) -> None:
-    """Kill all other processes; if this is not process 1, kill only the worker's process group.
+    """Kill all other processes, or only the worker's process group if this is not process 1.
 
-    Outside a separate PID namespace ``kill(-1)`` would kill the user's processes.
+    Outside a PID namespace of its own, ``kill(-1)`` would kill the user's processes.
     """
     try:
         if os.getpid() == 1:
@@ -65,20 +65,20 @@ def kill_all(worker: int) -> None:
 
 
 class KillTimer:
-    """Measures how long killed processes could have run since one of them last ended.
+    """Measures how long killed processes have had to end, in total and since one of them last ended.
 
-    Between two checks, at most ``KILL_INTERVAL`` counts: on a busy machine, the killed processes and this one wait for
-    the processor in the same way. Many processes that wait to write to one file end one after the other.
+    On a busy machine, the killed processes wait for the processor as this one does. So at most ``KILL_INTERVAL`` counts
+    between two checks. Processes that wait to write to the same file end one after the other.
     """
 
     def __init__(self, now: float) -> None:
-        """``now`` is a time of the monotonic clock, as in ``has_expired``."""
+        """``now`` is a time on the monotonic clock, as in ``has_expired``."""
         self._seconds = self._total = 0.0
         self._checked = now
         self._ended = 0
 
     def has_expired(self, now: float, ended: int) -> bool:
-        """Return whether the time is over. ``ended`` is the number of processes that have ended so far."""
+        """Return whether the time is up. ``ended`` is the number of processes that have ended so far."""
         passed = min(now - self._checked, KILL_INTERVAL)
         self._total += passed
         self._seconds = self._seconds + passed if ended == self._ended else 0.0
@@ -110,7 +110,7 @@ class Children:
 
 
 def oom_kills() -> int | None:
-    """Return how many processes of this cgroup the kernel has killed for lack of memory; None if unknown."""
+    """Return how many processes of this cgroup the kernel has killed for lack of memory, or None if unknown."""
     for path in OOM_COUNTERS:
         try:
             file = os.open(path, os.O_RDONLY)
@@ -137,14 +137,14 @@ def peak_memory_bytes(whose: int = resource.RUSAGE_CHILDREN) -> int:
 
 
 class NotStartedError(Exception):
-    """The program cannot be found or run; ``str(error)`` is the reason."""
+    """The program cannot be found or run. ``str(error)`` is the reason."""
 
 
 class Pipes:
     """All pipes between supervisor and worker, as (read end, write end).
 
-    ``request`` is a pair of sockets for the first request of an HTTP call; the first socket is the worker's. Only
-    sandboxes with network access have it.
+    ``request`` is a pair of sockets for the first request of an HTTP call. The first socket is the worker's. Only
+    sandboxes with network access have this pair.
     """
 
     def __init__(self) -> None:
@@ -186,12 +186,12 @@ def execute(argv: list[str], environment: dict[str, str]) -> None:
 def spawn(argv: list[str], environment: dict[str, str], streams: list[int], signals: tuple[int, ...]) -> int:
     """Start the program in a new session and return its process id. Raises ``NotStartedError``.
 
-    ``streams`` are its stdin, stdout and stderr. ``signals`` have their default effects again.
+    ``streams`` are its stdin, stdout and stderr. ``signals`` get their default effects back.
     """
     actions = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(streams)]
 
     def start(path: str) -> int:
-        os.stat(path)  # takes less time than a process that fails
+        os.stat(path)  # a missing file is detected faster than by a process that fails
         return os.posix_spawn(path, argv, environment, file_actions=actions, setsid=True, setsigdef=signals)
 
     return _start(start, argv[0], environment)
@@ -217,7 +217,7 @@ def _start(start: Callable[[str], T], command: str, environment: dict[str, str])
 
 
 def claim(*targets: int) -> list[int]:
-    """Make descriptors those of an empty file, and return what they were, which programs do not inherit."""
+    """Let descriptors refer to ``/dev/null``. Return copies of the original ones, which programs do not inherit."""
     claimed = [os.dup(target) for target in targets]
     null = os.open(os.devnull, os.O_RDWR)
     for target in targets:
@@ -237,7 +237,7 @@ def wakeup_on_exit() -> int:
 
 
 def drain(fd: int) -> None:
-    """Read what has made a descriptor of ``wakeup_on_exit`` readable."""
+    """Empty a descriptor returned by ``wakeup_on_exit``, so that it becomes readable again only after another exit."""
     try:  # noqa: SIM105  suppress would take longer
         os.read(fd, 4096)
     except BlockingIOError:

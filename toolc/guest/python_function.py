@@ -36,7 +36,7 @@ def run(job: Job, python: PythonFunction, pipes: Pipes, failed: FailedImport | N
 class GuestFunction:
     """A tool's function in this interpreter. The first call loads its module; later calls reuse it.
 
-    ``failed`` is the module that could not be imported before the call; then every call fails.
+    ``failed`` is the module that could not be imported before the call, if any. It makes every call fail.
     """
 
     def __init__(self, job: Job, python: PythonFunction, pipes: Pipes, failed: FailedImport | None) -> None:
@@ -52,7 +52,7 @@ class GuestFunction:
         os.write(self._control, STARTED + b"\n")
 
     def call(self, call_id: str, arguments: dict[str, object]) -> bytes:
-        """Return the function's answer, also for a failure. Flush the output of the function."""
+        """Return the answer of the function, which may be an error. Flush the function's output."""
         try:
             reply = answer.success(self._call(Context(call_id, self._control, self._updates), arguments))
         except BaseException as error:  # noqa: BLE001  any exception of a tool is its result
@@ -77,7 +77,7 @@ class GuestFunction:
 
 
 def _set_up_interpreter(job: Job, python: PythonFunction) -> None:
-    """Make this interpreter look like one that was started only for the tool."""
+    """Make this interpreter look as if it had been started only for the tool."""
     os.environ.clear()
     os.environ.update(job.environment)
     # Python's default: writing to a closed pipe raises an exception instead of killing the process.
@@ -91,7 +91,7 @@ def _set_up_interpreter(job: Job, python: PythonFunction) -> None:
     sys.dont_write_bytecode = True
     connections.watch()
     own = [os.path.dirname(path), TOOL_DIRECTORY]
-    # Modules that were imported before the call needed the packages.
+    # Modules that were imported before the call may already have added the folders.
     sys.path[:] = [each for each in sys.path if each not in SITE_PACKAGES]
     sys.path += [*dict.fromkeys(own), *SITE_PACKAGES]
 
@@ -118,7 +118,7 @@ def _load_module(code: bytes, path: str) -> ModuleType:
 
 
 def _parameters(function: object) -> tuple[str, ...]:
-    """Return the parameter names of a function, also below decorators. Importing ``inspect`` would take 11 ms."""
+    """Return the parameter names of a function, which may be decorated. Importing ``inspect`` would take 11 ms."""
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
@@ -128,7 +128,7 @@ def _parameters(function: object) -> tuple[str, ...]:
 
 
 def _complete(value: object, yields: GeneratorOutput) -> object:
-    """Await a coroutine or run a generator to its end; return any other value unchanged."""
+    """Await a coroutine or run a generator to its end. Return any other value unchanged."""
     if isinstance(value, GeneratorType):
         return _run_generator(value, yields)
     if isinstance(value, AsyncGeneratorType):

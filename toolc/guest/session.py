@@ -1,12 +1,12 @@
 """A worker that serves several calls of a Python function in one interpreter.
 
-A call is one line on stdin; an answer is one line on the reply pipe::
+A call is one line on stdin, and its answer is one line on the reply pipe::
 
     {"mark": "9f...", "call_id": "c2", "arguments": {}}
 
     9f... {"content": ...}                               written by ``toolc.guest.answer``
 
-Before it answers, the worker writes the mark between two NUL bytes to every output stream: output before the mark
+Before it answers, the worker writes the mark between two NUL bytes to every output stream. The output before the mark
 belongs to the call.
 """
 

@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     from toolc.guest.frames import Payload
 
 STARTED = b'{"started": true}'
-"""The line after which every failure is attributed to the tool, even if it uses the worker's descriptors."""
+"""The line after which every failure is the tool's, even if the tool writes to the worker's descriptors."""
 
 LOADED = b'{"loaded": true}'
-"""The line of a worker that has imported all that it needs before its call."""
+"""The line that a worker writes when it has imported everything that it needs before its call."""
 
 LOADING = b"loading "
-"""The beginning of a line with the name of a module that is imported before the call."""
+"""The prefix of a line with the name of a module that is imported before the call."""
 
 MAX_LINE = 64 * 1024
 """The maximum length of a line on the control pipe, in bytes.
 
-A longer one could only come from a tool, which must not fill the memory of the guest.
+Only a tool could write a longer line, and it must not fill the memory of the guest.
 """
 
 MAX_STATE = 16 * 1024
 """The maximum length of a line with the state of an HTTP call, in bytes."""
 
 MAX_MESSAGE = 1000
-"""The maximum length of a progress message, in characters. Longer messages are cut. A terminal shows one line."""
+"""The maximum length of a progress message, in characters. A terminal shows one line, so longer messages are cut."""
 
 
 class OutputPipe:
@@ -56,7 +56,7 @@ class OutputPipe:
         self._window += size
 
     def pump(self, out: bytearray) -> bool:
-        """Append at most one frame to ``out``, END at the end of the pipe. Return whether there was data."""
+        """Append at most one frame to ``out``, which is END at the end of the pipe. Return whether there was data."""
         try:
             data = os.read(self.fd, min(MAX_PAYLOAD, self._window))
         except BlockingIOError:
@@ -75,15 +75,15 @@ class OutputPipe:
         out += encode(END, self.stream)
 
     def leave(self) -> int:
-        """Return the descriptor of the pipe, which stays open and is no longer read."""
+        """Return the descriptor of the pipe, which stays open but is no longer read here."""
         self.is_open = False
         return self.fd
 
 
 class InputPipe:
-    """The tool's stdin: writes DATA from the host to a pipe and sends WINDOW for what was consumed.
+    """The tool's stdin: writes DATA from the host to a pipe, and sends WINDOW for consumed data.
 
-    The window is granted in halves to reduce acknowledgements.
+    To save acknowledgements, half a window is granted at a time.
     """
 
     def __init__(self, stream: int, fd: int) -> None:
@@ -102,7 +102,7 @@ class InputPipe:
     def receive(self, data: Payload) -> None:
         """Buffer data from the host. Raises ``FrameError`` if it exceeds the window."""
         if self._ended or len(self._buffer) + len(data) > WINDOW_BYTES:
-            raise FrameError("stdin beyond its end or its window")
+            raise FrameError("more data on stdin than its window allows, or data after its end")
         self._buffer += data
 
     def finish(self) -> None:
@@ -128,14 +128,14 @@ class InputPipe:
             self.close()
 
     def close(self) -> None:
-        """Close the pipe, which ends the tool's stdin. Has no effect if it is already closed."""
+        """Close the pipe, which ends the tool's stdin. Repeated calls have no effect."""
         if self.is_open:
             os.close(self.fd)
             self.is_open = False
 
 
 class ProcessStreams:
-    """The stdin and the outputs of a process, with the frames of the host for them."""
+    """The stdin and the outputs of a process, and the host's frames for them."""
 
     def __init__(self, stdin: InputPipe, outputs: list[OutputPipe]) -> None:
         self.stdin = stdin
@@ -143,11 +143,11 @@ class ProcessStreams:
 
     @property
     def are_open(self) -> bool:
-        """Whether an output has not ended."""
+        """Whether at least one output has not ended."""
         return any(output.is_open for output in self.outputs.values())
 
     def register(self, poll: select.poll, *, has_room: bool) -> None:
-        """Register what can be moved. Without ``has_room`` no output is read."""
+        """Register the descriptors that can transfer data now. Output is read only if ``has_room`` is true."""
         if self.stdin.has_pending:
             poll.register(self.stdin.fd, select.POLLOUT)
         for output in self.outputs.values():
@@ -155,7 +155,7 @@ class ProcessStreams:
                 poll.register(output.fd, select.POLLIN)
 
     def pump(self, ready: set[int], out: bytearray, limit: int) -> None:
-        """Move what is ready, while ``out`` is shorter than ``limit``."""
+        """Transfer the data that is ready, while ``out`` is shorter than ``limit``."""
         self.stdin.pump(out)
         for output in self.outputs.values():
             if output.may_send and output.fd in ready and len(out) < limit:
@@ -177,11 +177,13 @@ class ProcessStreams:
 class ControlPipe:
     """The worker's control channel, one JSON object per line: progress, or why the call could not start.
 
-    ``about`` is the last reported state of an HTTP call. ``done`` is the length of the reply of such a call and
-    its resource usage. ``is_loaded``: the worker has imported all that it needs before its call; ``loading`` is the
-    module that it imports. A Python tool can write to this pipe too, but only its progress reports have an effect: the
-    worker has already reported that it started, and the call is not an HTTP call. What a module writes while it is
-    imported is ignored. If it writes later, from a thread, it can only make its own call fail.
+    ``about`` is the last reported state of an HTTP call, and ``done`` is the length of its reply and its resource
+    usage. If ``is_loaded`` is true, the worker has imported everything that it needs before its call. Until then,
+    ``loading`` is the module that it imports.
+
+    A Python tool can write to this pipe, but only its progress reports have an effect, because the worker has already
+    reported its start and the call is not an HTTP call. While modules are imported, everything that they write is
+    ignored. If a module writes later, from a thread, it can only make its own call fail.
     """
 
     def __init__(self, fd: int, *, is_loaded: bool = True) -> None:
@@ -207,7 +209,7 @@ class ControlPipe:
         if not data:
             os.close(self.fd)
             self.is_open = False
-            # Always send the last report, even if the rate limit delayed it: it has the final progress.
+            # Send the last report even if the rate limit delayed it, because it has the final progress.
             out += self._delayed
             return True
         *lines, rest = (bytes(self._buffer) + data).split(b"\n")
@@ -217,7 +219,7 @@ class ControlPipe:
         return True
 
     def _handle(self, line: bytes, out: bytearray) -> None:
-        # Without json, whose import takes long.
+        # These lines are read without json, whose import takes long.
         if line == STARTED:
             self._started = True
         elif line == LOADED:

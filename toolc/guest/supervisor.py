@@ -6,10 +6,10 @@ The EXIT frame's JSON::
      "oom_kills": 0 | null, "cpu_ms": 1.5, "peak_memory_bytes": 9000000, "about": {} | null,
      "processes_ended": true}
 
-``about``: the state of an HTTP call, in the format used in its answer (``toolc.guest.http.exchange``).
-``processes_ended``: every process of the call has ended, so none can change anything any more. ``not_started``: the
-tool's program cannot be found or run. ``failed``: the sandbox could not start the call. ``reason``: why, or what the
-worker imported when it ended before it could read the call.
+``not_started`` means that the tool's program cannot be found or run, and ``failed`` that the sandbox could not start
+the call. ``reason`` says why, or which module the worker was importing if it ended before it could read the call.
+``about`` is the state of an HTTP call, in the format of its answer (``toolc.guest.http.exchange``).
+``processes_ended`` means that every process of the call has ended, so that none can change anything any more.
 
 When process 1 exits, the kernel kills every other process of the sandbox.
 """
@@ -59,35 +59,35 @@ else:
 MAX_OUT = 256 * 1024
 """The size of unsent output, in bytes, at which the tool's pipes are not read until the host has caught up.
 
-It is one DATA frame, so the host always has the next one.
+It is the size of one DATA frame, so that the next frame is always ready for the host.
 """
 
 READ_SIZE = 256 * 1024
 READ_BUFFER = memoryview(bytearray(READ_SIZE))
-"""Made once: the processes of a fork server share the pages that they do not write to."""
+"""The read buffer. It is created once, because processes of a fork server share the pages they do not write to."""
 
 MAX_READS = 16
-"""The maximum number of consecutive reads from the host. A read of fewer than ``LARGE_READ`` bytes is the last.
+"""The maximum number of consecutive reads from the host. They also end at a read of less than ``LARGE_READ`` bytes.
 
-With more, output of the tool would wait while the host sends a long stdin.
+With more reads, the tool's output would wait while the host sends a long stdin.
 """
 LARGE_READ = 16 * 1024
-"""A smaller read has emptied the socket."""
+"""A size in bytes. A read that returns less has emptied the socket."""
 
 F_SETPIPE_SZ, PIPE_BYTES = 1031, 1024 * 1024
 """From ``linux/fcntl.h``, and the pipe size that any user may request by default."""
 
 LONGEST_MS = 2_000_000_000
-"""Approximately the longest timeout of poll(2): 23 days."""
+"""About the longest timeout that poll(2) accepts, 23 days."""
 
 DRAIN_SECONDS = 1.0
-"""How long data that the tool has sent may take to be forwarded after the end of its processes, in seconds.
+"""How long the tool's data may take to be forwarded after the end of its processes, in seconds.
 
-It is that of the host, see ``call_loop.DELIVERY_SECONDS``.
+The host waits equally long, see ``call_loop.DELIVERY_SECONDS``.
 """
 
 LOAD_SECONDS = 30.0
-"""How long READY waits for the worker to import what it needs, in seconds. Then this takes part of the call's time."""
+"""How long READY waits for the worker's imports, in seconds. Longer imports use up part of the call's time."""
 
 
 class Supervisor:
@@ -193,7 +193,7 @@ class Supervisor:
         return KILL_INTERVAL * 1000 if self._drained_by or not self._children.all_exited else None
 
     def _receive(self) -> bool:
-        """Process the frames that have arrived. Return False at the end. Read again while much data arrives."""
+        """Process the frames that have arrived, and keep reading while much data arrives. Return False at the end."""
         size = LARGE_READ
         for _ in range(MAX_READS):
             if size < LARGE_READ:
@@ -230,8 +230,8 @@ class Supervisor:
     def _connect(self, setting: dict[str, list[list[object]]], *, is_begun: bool) -> None:
         """Start the network listeners before the call can connect. If that fails, the call is not started.
 
-        If the host has already started the request, pass the call to the worker first. This is safe, as only the
-        response, which passes through this process, can lead to another request.
+        If the host has already started the request, pass the call to the worker first. This is safe: only the
+        response can lead to another request, and it passes through this process.
         """
         listener = _listener()
         network = self._network = listener.GuestNetwork()
@@ -258,7 +258,7 @@ class Supervisor:
             self._pass_call()
         self._streams.pump(ready, self._out, MAX_OUT)
         if self._control.is_open and self._control.fd in ready:
-            # A module of preload may report progress before there is a call.
+            # A preloaded module may report progress before there is a call.
             self._control.pump(self._out if self._deadline is not None else bytearray())
         if self._network is not None and self._network.fileno() in ready and not self._exited:
             self._network.serve(self._out, MAX_OUT)
@@ -275,7 +275,7 @@ class Supervisor:
             os.close(self._call_fd)
 
     def _check_end(self) -> None:
-        """Detect the end of the call or its deadline, kill remaining processes, and send EXIT after all output."""
+        """When the call has ended or its deadline has passed, kill all processes, and send EXIT after all output."""
         children = self._children
         worker_exited = children.worker_status is not None
         if self._deadline is None:
@@ -303,12 +303,12 @@ class Supervisor:
 
     @property
     def _has_replied(self) -> bool:
-        """Whether an HTTP call's worker has sent everything. It runs no tool code, so its exit does not matter."""
+        """Whether the worker of an HTTP call has sent its reply. It runs no tool code, so its exit does not matter."""
         done = self._control.done if self._is_http else None
         return done is not None and self._streams.outputs[frames.REPLY].sent == done.get("reply_bytes")
 
     def _finish(self) -> None:
-        """Send what is left in the pipes, then EXIT. All writers have exited."""
+        """Send the rest of the pipes' data, then EXIT. All writers have exited."""
         if not (self._stopped or self._is_forwarded()):
             return
         self._streams.stdin.close()
@@ -316,7 +316,7 @@ class Supervisor:
         self._exited = True
 
     def _is_forwarded(self) -> bool:
-        """Send what is left in the pipes and connections. Return whether all was sent."""
+        """Send the remaining data of the pipes and connections. Return whether all of it was sent."""
         while self._control.is_open and self._control.pump(self._out):
             pass
         for output in self._streams.outputs.values():
@@ -359,13 +359,13 @@ class Supervisor:
         }
 
     def _loading(self) -> str:
-        """Return what the worker imports instead of handling the call; empty if it has imported everything."""
+        """Return which module the worker is importing instead of handling the call, or ``""`` if it has finished."""
         control = self._control
-        return "" if control.is_loaded else "while it imported the module %r of preload" % control.loading
+        return "" if control.is_loaded else "while it imported the module %r in preload" % control.loading
 
 
 def main() -> None:
-    """Run as process 1; does not return."""
+    """Run as process 1. Does not return."""
     run_process(lambda: run_call(*claim(0, 1)))
 
 
@@ -394,7 +394,7 @@ def run_process(work: Callable[[], None]) -> None:
 
 
 def run_call(wire_in: int, wire_out: int) -> None:
-    """Run one call, until the host closes its stream, as process 1 of a PID namespace."""
+    """Run one call as process 1 of a PID namespace, until the host closes the stream."""
     for fd in (wire_in, wire_out):
         os.set_blocking(fd, False)
     # Before the fork, so that the worker shares their memory.
@@ -424,7 +424,7 @@ def _unused_streams(job: Job) -> tuple[int, ...]:
 
 
 def _enlarge_pipe(fd: int) -> None:
-    """Increase the size of a pipe, so that its writer does not wake this process for every 64 KiB; see fcntl(2)."""
+    """Enlarge a pipe (see fcntl(2)), so that its writer does not wake this process for every 64 KiB."""
     try:  # noqa: SIM105  contextlib takes long to import
         fcntl.fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES)
     except OSError:

@@ -1,7 +1,7 @@
 """Truncate text from a server, and mark each cut.
 
-Only the host knows the secrets, and cannot recognize a part of a secret. At a mark it therefore removes text that may
-be part of a secret (``toolc.runtime.secrets.redaction``). Calls without secrets have no mark.
+Only the host knows the secrets, and it cannot recognize a part of one. At a mark it therefore removes text that may be
+part of a secret (``toolc.runtime.secrets.redaction``). In calls without secrets, the mark is empty.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def truncate_end(text: str, size: int) -> str:
 
 
 def truncate_middle(text: str, limit: int) -> str:
-    """Shorten a text of more than ``limit`` bytes to its start and end, half each, and state what is cut."""
+    """Cut the middle of a text of more than ``limit`` bytes, and state there how many bytes were cut."""
     encoded = text.encode("utf-8", "replace")
     if len(encoded) <= limit:
         return text

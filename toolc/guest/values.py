@@ -1,4 +1,4 @@
-"""Convert the values of a Python tool to JSON, by the one rule in ``docs/reference/results.md``.
+"""Convert the values of a Python tool to JSON, by the rules in ``docs/reference/results.md``.
 
 Types are recognized by the names of their classes, so no module is imported for values that do not occur.
 """
@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 
 
 class UnsupportedValueError(Exception):
-    """A value without a rule; the message says which, and its place."""
+    """A value has no rule. The message names the value and its place."""
 
 
 def _duration(value) -> str:  # type: ignore[no-untyped-def]  # a timedelta, whose module is not imported
-    """Return a duration as in ISO 8601, such as ``P1DT2H30M``."""
+    """Return a duration in ISO 8601 format, such as ``P1DT2H30M``."""
     sign = "-" if value.days < 0 else ""
     value = abs(value)
     hours, seconds = divmod(value.seconds, 3600)
@@ -41,7 +41,7 @@ _RULES: dict[tuple[str, str], Callable[..., object]] = {
     ("builtins", "bytearray"): lambda value: binascii.b2a_base64(value, newline=False).decode(),
     ("builtins", "memoryview"): lambda value: binascii.b2a_base64(value, newline=False).decode(),
 }
-"""The rule for a class and its subclasses, by the names of its module and of the class."""
+"""The rule for each class and its subclasses. The key is the names of its module and of the class."""
 
 _NATIVE = (str, int, float, bool, type(None))
 
@@ -55,7 +55,7 @@ def to_json(value: object) -> object:
 
 
 def to_simple(value: object) -> object:
-    """Return a single value by its rule; containers, and values without a rule, are returned unchanged."""
+    """Return a single value converted by its rule. Containers and values without a rule are returned unchanged."""
     if isinstance(value, type) or type(value) in _NATIVE:
         return value
     rule = _rule(value)
@@ -63,7 +63,7 @@ def to_simple(value: object) -> object:
 
 
 def _convert(value: object, path: str, parents: list[int]) -> object:
-    # One frame per level of nesting, so that the limit of recursion is reached late.
+    # Each level of nesting takes one frame, so that the recursion limit is reached late.
     if isinstance(value, type) or type(value) in _NATIVE:
         return _single(value, path)
     if id(value) in parents:
@@ -118,7 +118,7 @@ def _fields(value: object) -> Iterator[str]:
 
 
 def _key(key: object, taken: dict[str, object], path: str) -> str:
-    """Return the name for the key of a dict. Raises ``UnsupportedValueError``, also if it is one of ``taken``."""
+    """Return a dict key as a member name. Raises ``UnsupportedValueError`` if it has none, or one in ``taken``."""
     name = to_simple(key)
     if name is None or (isinstance(name, (int, float)) and name == name):  # noqa: PLR0124  NaN
         name = json.dumps(name)

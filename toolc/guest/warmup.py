@@ -1,7 +1,7 @@
-"""Warm-up: runs code paths before the first call to avoid cold-start costs.
+"""Warm-up: run code paths before the first call to avoid cold-start costs.
 
-It copies pages shared by fork, lets the interpreter specialize code, and fills caches. Each part runs in the
-process that later handles the call, and imports nothing that this process would not need then.
+This copies pages shared by fork, lets the interpreter specialize code, and fills caches. Each part runs in the process
+that later handles the call, and imports only modules that this process will need.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from toolc.guest.job import HttpJob, Job
 from toolc.guest.network.listener import GuestNetwork
 
 REPEATS = 3
-"""How often a response is processed. Python specializes its code after a few times, and more has no effect."""
+"""How often a response is processed. Python specializes code after a few runs, and more runs have no effect."""
 
 RESPONSE = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n{"a": 1}'
 MESSAGES = b"{}\n" + LENGTH.pack(len(RESPONSE)) + RESPONSE + LENGTH.pack(0) + b"{}"

@@ -1,6 +1,6 @@
-"""The worker process: replaces itself with the call's program, or runs the call in this interpreter.
+"""The worker process, which replaces itself with the call's program or runs the call in its interpreter.
 
-It is forked before the call is known, so that starting a call needs no fork.
+It is forked before the call is known, so that the start of a call does not have to wait for a fork.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ else:
     import _signal as signal  # the module signal takes long to import
 
 IDLE_MS = 30
-"""A worker that waits longer than this (in milliseconds) has time to import what a request may need."""
+"""How long a worker waits for a call, in milliseconds, before it imports modules that a request may need."""
 
 NICENESS = 10
 """The niceness of a call relative to the supervisor, see nice(2). It has no effect outside the sandbox.
 
-With this difference, process 1 gets nine times the time of a busy process of the tool.
+With this difference, process 1 gets nine times as much processor time as a busy process of the tool.
 """
 
 
 def fork(pipes: Pipes, wire: tuple[int, ...]) -> int:
-    """Fork the worker and return its process id; the child never returns. ``wire`` is closed in the child."""
+    """Fork the worker and return its process id. The child never returns, and closes ``wire``."""
     worker = os.fork()
     if worker:
         for fd in pipes.worker_ends():
@@ -73,14 +73,14 @@ def _set_up_process(pipes: Pipes, wire: tuple[int, ...]) -> None:
 
 
 def _lower_priority() -> None:
-    """Give the supervisor priority, so that it can still end a call that uses all resources."""
+    """Give the supervisor priority, so that it can end a call that uses all resources."""
     try:
         # If memory runs out, the kernel must kill the tool rather than the supervisor.
         with open("/proc/self/oom_score_adj", "w", encoding="utf-8") as file:
             file.write("1000")
     except OSError:
         pass  # not all kernels allow it; the host then reports why the sandbox has exited
-    # Otherwise a fork bomb under a processor limit would leave the supervisor about 1 % of the time.
+    # Otherwise a fork bomb under a processor limit would leave the supervisor about 1% of the time.
     os.nice(NICENESS)
 
 
@@ -89,7 +89,7 @@ def _load(pipes: Pipes) -> FailedImport | None:
     names = preloaded_modules()
     if names is None:
         return None
-    # The modules have no streams: what they print belongs to no call.
+    # The modules have no streams, because their output belongs to no call.
     os.dup2(1, 2)
     import toolc.guest.python_function  # noqa: F401  lazy: programs do not need it
     from toolc.guest.preload import import_modules

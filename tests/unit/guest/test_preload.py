@@ -114,8 +114,8 @@ def test_a_module_that_cannot_be_imported_is_the_error_of_the_call(site: Site) -
     ("code", "message"),
     [
         ("import sys; sys.exit(3)", "the module 'ends' in preload cannot be imported: SystemExit: 3"),
-        ("import os; os._exit(3)", "status 3 and without a response while it imported the module 'ends' of preload"),
-        ("import os; os.kill(os.getpid(), 9)", "killed by SIGKILL while it imported the module 'ends' of preload"),
+        ("import os; os._exit(3)", "status 3 and without a response while it imported the module 'ends' in preload"),
+        ("import os; os.kill(os.getpid(), 9)", "killed by SIGKILL while it imported the module 'ends' in preload"),
         ("import os\nif os.fork() == 0: raise ValueError", "the function's process ended with status 0"),
     ],
 )  # fmt: skip

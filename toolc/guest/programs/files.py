@@ -1,4 +1,4 @@
-"""Operations on a file of the sandbox, in a process with the rights of the tool.
+"""Operations on a file of the sandbox, in a process that runs as the tool's user.
 
 The JSON of an operation::
 
@@ -7,8 +7,8 @@ The JSON of an operation::
     {"operation": "list", "path": "."}                           JSON is written to stdout: [["a.txt", "file", 12], ...]
     {"operation": "remove", "path": "a", "recursive": true}
 
-The types in a list are ``file``, ``folder``, ``link`` and ``other``. A path with a link is resolved by the kernel,
-which knows only the files of the sandbox.
+The types in a list are ``file``, ``folder``, ``link`` and ``other``. The kernel resolves symbolic links, so a path
+never leaves the files of the sandbox.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from contextlib import suppress
 from toolc.guest.processes import write_all
 
 PIECE = 256 * 1024
-"""How much is read or written at once, in bytes. It fits a DATA frame."""
+"""The number of bytes to read or write at once. They fit into one DATA frame."""
 
 
 def run(request: dict) -> None:  # type: ignore[type-arg]

@@ -1,16 +1,18 @@
-"""The process of a program, or of an operation on a file: a child of the server, or below a supervising process.
+"""The process of a program or of a file operation: a child of the server, or of a supervising process.
 
 The JSON of a CALL::
 
     {"stream": 16, "timeout_ms": 30000, "directory": "src", "environment": {"NAME": "value"},
      "argv": ["wc", "-w"]}           or: "file": {"operation": "read", ...} (see ``toolc.guest.programs.files``)
 
-``directory`` is relative to that of the job, ``environment`` is added to the job's. With ``"terminal": {"rows": 24,
-"columns": 80}`` the program gets a pseudo terminal. A program of a session has only ``argv`` and ``environment``.
+``directory`` is relative to the job's directory, and ``environment`` is added to the job's environment. With
+``"terminal": {"rows": 24, "columns": 80}``, the program gets a pseudo terminal. A program of a session has only
+``argv`` and ``environment``.
 
-In an open sandbox, each program has a supervising process, to which all its descendants are reparented
-(PR_SET_CHILD_SUBREAPER), also those that have left its session. So a program that is killed leaves no process. A
-session ends with a call that must be killed, so its programs need none, and start faster.
+In an open sandbox, each program has a supervising process. All descendants of the program are reparented to it
+(PR_SET_CHILD_SUBREAPER), even if they have left its session, so a program that is killed leaves no processes behind.
+If a program of a session must be killed, the session ends. Its programs therefore need no supervising process, and
+start faster.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ PR_SET_CHILD_SUBREAPER = 36
 """From ``linux/prctl.h``."""
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
-"""The signals that the server and supervising processes ignore: a program may send them to all processes."""
+"""The signals that the server and supervising processes ignore, because a program may send them to all processes."""
 
 
 class Request:
@@ -65,25 +67,25 @@ class ChildProcess:
     """A program of a session. It is killed with the sandbox."""
 
     def __init__(self, request: Request, job: Job, streams: list[int], exits: int) -> None:
-        """Start it. ``exits`` becomes readable when a child exits. Raises ``NotStartedError``."""
+        """Start the program. ``exits`` becomes readable when a child exits. Raises ``NotStartedError``."""
         self.fd = exits
         self._pid = spawn(request.argv, {**job.environment, **request.environment}, streams, SIGNALS)
 
     def report(self) -> dict[str, object] | None:
-        """Return how the program ended; None if it is running. Called when ``fd`` is readable."""
+        """Return how the program ended, or None if it is still running. Call this when ``fd`` is readable."""
         drain(self.fd)
         pid, status, used = os.wait4(self._pid, os.WNOHANG)
         return _report(status, (used.ru_utime + used.ru_stime) * 1000, {}) if pid else None
 
     def kill(self) -> None:
-        """Do nothing: only the end of the sandbox can kill its descendants."""
+        """Do nothing, because only the end of the sandbox can kill its descendants."""
 
 
 class SupervisedProcess:
     """A program, or an operation on a file, of an open sandbox. It can be killed with all its descendants."""
 
     def __init__(self, request: Request, job: Job, streams: list[int], opened: list[int]) -> None:
-        """Start it, and add its descriptors to ``opened``. Raises ``OSError``."""
+        """Start the program, and add its descriptors to ``opened``. Raises ``OSError``."""
         self.fd, report = os.pipe()
         opened += self.fd, report
         running, self._running = os.pipe()
@@ -95,13 +97,15 @@ class SupervisedProcess:
             os.close(fd)
 
     def report(self) -> dict[str, object]:
-        """Return how the program ended. Called when ``fd`` is readable."""
+        """Return how the program ended. Call this when ``fd`` is readable."""
         with open(self.fd, "rb") as file:
             report = file.read()
         os.waitpid(self._supervisor, 0)
         self.kill()
         if not report:
-            raise RuntimeError("processes of a program are left: they cannot be killed, or only the supervisor was")
+            raise RuntimeError(
+                "processes of a program are still running: they cannot be killed, or only their supervisor was"
+            )
         ended: dict[str, object] = json.loads(report)
         return ended
 
@@ -113,7 +117,7 @@ class SupervisedProcess:
 
 
 def _supervise(request: Request, job: Job, streams: list[int], report: int, running: int) -> None:
-    """Run the program and report its end; does not return. The end of ``running`` means that it must be killed."""
+    """Run the program and report its end. Does not return. If the server closes ``running``, kill it."""
     try:
         _close_others({0, 1, 2, *streams, report, running})
         _adopt_orphans(adopts=True)
@@ -139,7 +143,7 @@ def _supervise(request: Request, job: Job, streams: list[int], report: int, runn
 
 
 def _close_others(keep: set[int]) -> None:
-    """Close the pipes of other programs, whose readers wait for their end."""
+    """Close the pipes of other programs, because their readers wait for end of file."""
     for name in os.listdir("/proc/self/fd"):
         if int(name) not in keep:
             with suppress(OSError):  # the descriptor of the listing itself
@@ -147,9 +151,9 @@ def _close_others(keep: set[int]) -> None:
 
 
 def require_orphans() -> None:
-    """Raise ``NotStartedError`` if the kernel cannot give the orphans of a program to its supervising process.
+    """Raise ``NotStartedError`` if the kernel cannot reparent the orphans of a program to its supervising process.
 
-    A program that is killed could then leave processes. Older versions of gVisor cannot do it.
+    Without this, which older versions of gVisor do not support, a program that is killed could leave processes.
     """
     try:
         _adopt_orphans(adopts=True)
@@ -157,7 +161,7 @@ def require_orphans() -> None:
     except OSError as error:
         raise NotStartedError(
             "its kernel does not support PR_SET_CHILD_SUBREAPER (prctl(2)), so a program that is killed could leave "
-            "processes; use a version of gVisor that supports it, or another isolation"
+            "processes running; use a version of gVisor that supports it, or another isolation"
         ) from error
 
 
@@ -219,7 +223,7 @@ def _kill_descendants() -> None:
 
 
 def not_started(reason: str) -> dict[str, object]:
-    """Return the report about a program for which no process could be started."""
+    """Return the report for a program whose process could not be started."""
     report = _report(0, 0.0, {"reason": reason})
     return {**report, "status": NOT_STARTED_STATUS, "timed_out": False, "oom_kills": None}
 
@@ -234,7 +238,7 @@ def _report(status: int, cpu_ms: float, note: dict[str, object]) -> dict[str, ob
 
 
 def _run_child(request: Request, job: Job, streams: list[int], notes: int) -> None:
-    """Become the program, or perform the operation; does not return. ``notes`` is closed when the program starts."""
+    """Become the program, or perform the operation. Does not return. ``notes`` is closed when the program starts."""
     status = NOT_STARTED_STATUS
     try:
         os.setsid()
@@ -261,5 +265,5 @@ def _run_child(request: Request, job: Job, streams: list[int], notes: int) -> No
 
 
 def _note(notes: int, reason: str, number: int | None) -> None:
-    # A pipe holds all of it: it is read after this process has ended.
+    # The note must fit into the pipe, which is read only after this process has ended.
     write_all(notes, json.dumps({"reason": reason[:MAX_MESSAGE], "errno": number}).encode())

@@ -28,11 +28,11 @@ F_GETPIPE_SZ = 1032
 """From ``linux/fcntl.h``."""
 
 TERMINAL_BYTES = 128 * 1024
-"""The most output that a terminal holds, in gVisor; in Linux it is less."""
+"""The most output that a terminal of gVisor buffers, in bytes. Linux buffers less."""
 
 
 class TerminalInput(InputPipe):
-    """The input of a pseudo terminal, which a program can close."""
+    """The input of a pseudo terminal. A program can close it."""
 
     def pump(self, out: bytearray) -> None:
         """See ``InputPipe``."""
@@ -44,7 +44,7 @@ class TerminalInput(InputPipe):
 
 
 class ProgramOutput(OutputPipe):
-    """An output of a program. Its end is that of the program."""
+    """An output of a program. It sends no END, because it ends with the program."""
 
     def end(self, out: bytearray) -> None:
         """Close the pipe."""
@@ -52,7 +52,7 @@ class ProgramOutput(OutputPipe):
 
 
 class TerminalOutput(ProgramOutput):
-    """The output of a pseudo terminal, whose end is an error (EIO)."""
+    """The output of a pseudo terminal. Reading fails at its end (EIO)."""
 
     def pump(self, out: bytearray) -> bool:
         """See ``OutputPipe``."""
@@ -68,13 +68,13 @@ class TerminalOutput(ProgramOutput):
 class Program:
     """The server's side of a running program.
 
-    ``left`` are the outputs that processes which it left running keep open.
+    ``left`` are the outputs that are still open in processes that the program has left running.
     """
 
     def __init__(self, request: Request, job: Job, exits: int | None) -> None:
-        """Start the program; with ``exits`` as a ``ChildProcess``.
+        """Start the program, as a ``ChildProcess`` if ``exits`` is set, otherwise as a ``SupervisedProcess``.
 
-        Raises ``OSError`` and ``NotStartedError``; then nothing of it is left.
+        Raises ``OSError`` or ``NotStartedError``, and then leaves nothing open.
         """
         self.stream = request.stream
         self.deadline = None if request.timeout_ms is None else monotonic() + request.timeout_ms / 1000
@@ -104,19 +104,19 @@ class Program:
         )
         for fd in ends:
             os.set_blocking(fd, False)
-        # Kept open, so that this process need not wake up when the program closes them, usually just before its end.
+        # A program usually closes them just before it ends. They stay open here, so this process does not wake up then.
         self._theirs = {*theirs[1:]}
         if theirs[0] not in self._theirs:
             os.close(theirs[0])
 
     def register(self, poll: select.poll, *, has_room: bool) -> None:
-        """Register what this program waits for. Without ``has_room`` no output is read."""
+        """Register the descriptors that this program waits for. Output is read only if ``has_room`` is true."""
         self.streams.register(poll, has_room=has_room)
         if self._report is None:
             poll.register(self._process.fd, select.POLLIN)
 
     def serve(self, ready: set[int], out: bytearray, limit: int, now: float) -> None:
-        """Forward what is ready. End the program at its deadline. Send the report after all output."""
+        """Forward the data that is ready. Kill the program at its deadline. Send the report after all output."""
         self.streams.pump(ready, out, limit)
         if self._report is None and self._process.fd in ready:
             self._read_report()
@@ -146,18 +146,18 @@ class Program:
         self._sent = {stream: output.sent for stream, output in self.streams.outputs.items()}
 
     def _finish(self, report: dict[str, object], out: bytearray, limit: int) -> None:
-        """Send what is left in the pipes, and then the report."""
+        """Send the rest of the pipes' data, and then the report."""
         for stream, output in self.streams.outputs.items():
             while output.may_send and len(out) < limit:
                 has_more = output.pump(out)
-                # What processes that it left running write from now on is not its output.
+                # From now on, only processes that the program left running write, which is not its output.
                 if output.is_open and (not has_more or output.sent >= self._sent[stream] + _capacity(output.fd)):
                     self.left.append(output.leave())
         if self.streams.are_open:
             return
         self.streams.stdin.close()
         before, kills = self._oom_kills, oom_kills()
-        # A program that ended just before it was killed has ended in time, and what it left is still running.
+        # A program that ended just before it was killed is in time, and the processes that it left still run.
         is_killed = report.pop("killed", False)
         ended = {**report, "timed_out": self._timed_out and is_killed}
         ended["oom_kills"] = None if kills is None or before is None else kills - before
@@ -166,7 +166,7 @@ class Program:
 
 
 def _capacity(fd: int) -> int:
-    """Return how many bytes a pipe or a terminal can hold at most; see fcntl(2)."""
+    """Return the maximum number of bytes that a pipe (see fcntl(2)) or a terminal can hold."""
     try:
         return fcntl.fcntl(fd, F_GETPIPE_SZ)
     except OSError:
@@ -174,14 +174,14 @@ def _capacity(fd: int) -> int:
 
 
 def _open_pipes(opened: list[int]) -> tuple[list[int], list[int]]:
-    """Return the program's ends of its stdin, stdout and stderr, and the server's. Raises ``OSError``."""
+    """Return the program's ends of stdin, stdout and stderr, and the server's ends. Raises ``OSError``."""
     for _ in range(3):
         opened += os.pipe()
     return [opened[0], opened[3], opened[5]], [opened[1], opened[2], opened[4]]
 
 
 def _open_terminal(size: dict[str, int], opened: list[int]) -> tuple[list[int], list[int]]:
-    """Return the program's ends and the server's, which has one output. Raises ``OSError``."""
+    """Return the program's ends, and the server's, which are one input and one output. Raises ``OSError``."""
     opened += os.openpty()
     ours, theirs = opened
     _set_size(theirs, size["rows"], size["columns"])

@@ -1,9 +1,9 @@
-"""A worker that runs any number of programs at the same time, and reads and writes files, until its stdin ends.
+"""A worker that runs any number of programs at a time, and reads and writes files, until its stdin ends.
 
 It serves open sandboxes, and the sessions of shell tools, which run one program at a time.
 
-Host and server exchange frames (``toolc.guest.frames``) on the worker's stdin and reply pipe. A program has three
-numbers of streams, of which the host chooses the first, ``stream``; the first program has ``FIRST_CONNECTION``:
+Host and server exchange frames (``toolc.guest.frames``) on the worker's stdin and reply pipe. Each program has three
+stream numbers. The host chooses the first of them, ``stream``, which is ``FIRST_CONNECTION`` for the first program:
 
 ======== ====== ========== ==============================================================================
 type     sender stream     payload
@@ -11,16 +11,16 @@ type     sender stream     payload
 CALL     host   0          JSON: the program to start (see ``toolc.guest.programs.process``)
 DATA END host   stream     its stdin
 REQUEST  host   stream     JSON ``{"rows": 24, "columns": 80}``: the new size of its terminal
-CLOSE    host   stream     empty: kill it with all its descendants; not in a session
+CLOSE    host   stream     empty: kill it and all its descendants; not in a session
 WINDOW   guest  stream     JSON number: the additional bytes of stdin that may be sent beyond ``WINDOW_BYTES``
-DATA     guest  stream + 1 its stdout, and with a terminal also its stderr
+DATA     guest  stream + 1 its stdout; with a terminal, its stderr as well
 DATA     guest  stream + 2 its stderr
 WINDOW   host   both       JSON number: the additional bytes that may be sent beyond ``WINDOW_BYTES``
 CLOSE    guest  stream     JSON, the last frame: how it ended (see ``toolc.guest.programs.program``)
 ======== ====== ========== ==============================================================================
 
-Processes that a program leaves running stay alive until the sandbox ends, unless the program was killed. What they
-write after its end is discarded.
+Processes that a program leaves running stay alive until the sandbox ends, unless the program was killed. Their output
+after the end of the program is discarded.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from toolc.guest.programs.program import Program
 MAX_OUT = 256 * 1024
 """The size of unsent output, in bytes, at which the programs' pipes are not read until the host has caught up.
 
-It is one DATA frame, so the host always has the next one.
+It is the size of one DATA frame, so that the next frame is always ready for the host.
 """
 
 READ_SIZE = 64 * 1024
-"""How much is read at once, in bytes. A pipe holds as much."""
+"""The number of bytes to read at once, which is the default size of a pipe."""
 
 
 def serve(job: Job, pipes: Pipes) -> int:
@@ -84,7 +84,7 @@ class ProgramServer:
                 return
             now = monotonic()
             for program in list(self._programs.values()):
-                # The descriptors of a new program may be those that were ready and were closed since.
+                # A new program may have reused the number of a descriptor that was ready and then closed.
                 program.serve(ready if program.stream in waited else set(), self._out, MAX_OUT, now)
                 if program.has_ended:
                     self._left.update(program.left)
@@ -107,7 +107,7 @@ class ProgramServer:
         return {fd for fd, _ in poll.poll(timeout)}
 
     def _discard(self, descriptors: set[int]) -> None:
-        """Read what processes write that ended programs left running: otherwise they would wait, or get SIGPIPE."""
+        """Discard output of processes that ended programs left running. Otherwise they would block, or get SIGPIPE."""
         for fd in descriptors:
             try:
                 has_ended = not os.read(fd, READ_SIZE)
@@ -120,7 +120,7 @@ class ProgramServer:
                 self._left.discard(fd)
 
     def _receive(self) -> bool:
-        """Process the frames that have arrived. Return False at the end."""
+        """Process the frames that have arrived. Return False at the end of the stream."""
         data = os.read(self._wire_in, READ_SIZE)
         for kind, stream, payload in self._reader.feed(data):
             if (kind, stream) == (frames.CALL, 0):
@@ -133,14 +133,14 @@ class ProgramServer:
         try:
             self._programs[request.stream] = Program(request, self._job, self._exits)
         except (NotStartedError, OSError) as error:
-            # The program cannot be run, or no terminal, descriptor or process is left.
+            # The program cannot be run, or a limit on terminals, descriptors or processes is reached.
             ended = not_started(getattr(error, "strerror", None) or str(error))
             self._out += frames.encode(frames.CLOSE, request.stream, json.dumps(ended).encode())
 
     def _handle(self, kind: int, stream: int, payload: bytes) -> None:
         program = self._programs.get(stream - stream % 4)
         if program is None:
-            return  # it has ended; the host did not know yet
+            return  # the program has ended, but the host did not know yet
         if program.streams.receive(kind, stream, payload):
             return
         if (kind, stream) == (frames.REQUEST, program.stream):
