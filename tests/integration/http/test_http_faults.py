@@ -64,7 +64,7 @@ FAULTS = {
     ),
     "brotli": (
         reply(b"x", Content_Encoding="br"), "serialization",
-        "the response has the unsupported encoding 'br'; supported are gzip and deflate",
+        "the response has the unsupported encoding 'br'; use gzip or deflate",
     ),
     "an endless body": (endless, "output_limit", "the response is longer than 16 MiB; request less data"),
     "endless headers": (endless_headers, "network", "the server's response is not HTTP: it has more than 200 fields"),

@@ -187,9 +187,7 @@ def _unsupported(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
     """Yield nothing if there is no data, otherwise raise ``ToolError``."""
     for _ in pieces:
         name = truncate_end(encoding, 40)
-        raise ToolError(
-            "serialization", "the response has the unsupported encoding %r; supported are gzip and deflate" % name
-        )
+        raise ToolError("serialization", "the response has the unsupported encoding %r; use gzip or deflate" % name)
     yield b""
 
 
