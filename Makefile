@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes, which would each compile toolc again
-.PHONY: help demo test test-fast test-integrations check docs image bench mutants soak golden clean
+.PHONY: help demo test test-fast test-integrations check docs image bench mutants soak golden requirements release clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -16,31 +16,23 @@ help:  ## Show the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 28
 	@echo; echo "  PYTEST_ARGS=... adds arguments for pytest, WORKERS=$(strip $(WORKERS)) is the number of its processes, PYTHON=... makes .venv"
 
-.venv/.runtime: pyproject.toml
+.venv/.runtime: pyproject.toml .ci/requirements/run.txt .ci/requirements/packaging.txt
 	@.ci/venv "$(PYTHON)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@.ci/install .venv "run packaging"
 	@touch $@
 
-.venv/.test: .venv/.runtime
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]' --group test
+.venv/.test: .venv/.runtime .ci/requirements/test.txt
+	@.ci/install .venv test serve test bench
 	@touch $@
 
-.venv/.docs: .venv/.runtime
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
-	@touch $@
-
-.venv/.bench: .venv/.test
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
-	@touch $@
-
-$(INTEGRATIONS)/.ready: pyproject.toml
+$(INTEGRATIONS)/.ready: pyproject.toml .ci/requirements/integrations.txt
 	@.ci/venv "$(PYTHON)" $(INTEGRATIONS)
-	@$(INTEGRATIONS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]' --group integrations
+	@.ci/install $(INTEGRATIONS) integrations serve integrations
 	@touch $@
 
-$(INSPECT)/.ready: pyproject.toml
+$(INSPECT)/.ready: pyproject.toml .ci/requirements/inspect.txt
 	@.ci/venv "$(PYTHON)" $(INSPECT)
-	@$(INSPECT)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[inspect]' --group pytest
+	@.ci/install $(INSPECT) inspect inspect pytest
 	@touch $@
 
 demo: .venv/.runtime  ## Set up, build specs/ and run two tools in a sandbox
@@ -63,20 +55,21 @@ check: .venv/.test  ## Run lint, types and the tests of the architecture only
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/zizmor --offline --quiet .github
 	@$(BIN)/python -m pytest -q tests/architecture
 
 .PHONY: test-engines
 test-engines: .venv/.test
 	@.ci/with-engines $(BIN)/python $(PYTEST) -m 'not integrations' --ignore tests/architecture --ignore tests/soak $(PYTEST_ARGS)
 
-docs: .venv/.docs  ## Build the documentation into build/site
+docs: .venv/.test  ## Build the documentation into build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file .mkdocs.yml
 	@printf 'built build/site/index.html\n'
 
 image: .venv/.runtime  ## Build the base image of the sandboxes, for both engines
 	@$(BIN)/toolc image build base
 
-bench: .venv/.bench  ## Measure speed against other tools and write docs/explanation/benchmarks.md; PYTEST_ARGS="--calls 20 -k latency" for a part
+bench: .venv/.test  ## Measure speed against other tools and write docs/explanation/benchmarks.md; PYTEST_ARGS="--calls 20 -k latency" for a part
 	@.ci/with-engines .ci/with-bubblewrap $(BIN)/python -m pytest tests/bench --benchmarks -s $(PYTEST_ARGS)
 
 mutants: .venv/.test  ## Make 300 small mistakes in the source, one at a time; at least 95 % must fail a test of their package
@@ -87,6 +80,12 @@ soak: .venv/.test  ## Make CALLS (10000) calls of each kind, kill at every step 
 
 golden: .venv/.test  ## Write the golden files again; read the diff before you commit it
 	@$(BIN)/python -m pytest tests --golden -q $(PYTEST_ARGS)
+
+requirements:  ## Write .ci/requirements again: the newest versions of all packages, with hashes
+	@.ci/renew-requirements
+
+release: .venv/.test  ## Make dist: sdist, wheel and SBOM, the same bytes each time; publishes nothing
+	@.ci/release $(BIN)/python
 
 clean:  ## Remove everything that make created in this folder
 	rm -rf .venv $(INTEGRATIONS) $(INSPECT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -17,7 +17,7 @@ PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted(path for path in (PACKAGE / "data").rglob("*") if path.suffix in {".md", ".toml", ".yaml"}),
-    *sorted((ROOT / ".ci").iterdir()),
+    *sorted(path for path in (ROOT / ".ci").iterdir() if path.is_file()),
     ROOT / "Makefile",
     ROOT / "pyproject.toml",
 ]

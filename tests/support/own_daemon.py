@@ -67,7 +67,7 @@ class OwnDaemon:
         self.socket = str(folder / "docker.sock")
         (folder / "daemon.json").write_text(json.dumps(configuration or {}), encoding="utf-8")
         self.start()
-        copy_base_image(find_socket(os.environ), self.socket)
+        copy_image(base_tag(), find_socket(os.environ), self.socket)
 
     def start(self) -> None:
         """Start the daemon. On a busy machine, containerd can miss the 15 seconds that dockerd waits for it."""
@@ -182,10 +182,10 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def copy_base_image(source: str, target: str) -> None:
-    """Copy the base image from the daemon at the socket ``source`` to the one at ``target``."""
+def copy_image(tag: str, source: str, target: str) -> None:
+    """Copy an image from the daemon at the socket ``source`` to the one at ``target``."""
     with (
         contextlib.closing(APIClient(f"unix://{source}", version="auto")) as theirs,
         contextlib.closing(APIClient(f"unix://{target}", version="auto")) as ours,
     ):
-        list(ours.load_image(theirs.get_image(base_tag())))  # type: ignore[no-untyped-call]
+        list(ours.load_image(theirs.get_image(tag)))  # type: ignore[no-untyped-call]

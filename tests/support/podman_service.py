@@ -15,11 +15,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from own_daemon import SECONDS, TOOLS, copy_base_image
+from own_daemon import SECONDS, TOOLS, copy_image
 
 from toolc.sandbox.docker.api_client import NoDaemonError, find_socket
 from toolc.sandbox.docker.daemon import connect
 from toolc.sandbox.host import cgroups
+from toolc.sandbox.images.stored import base_tag
 
 _ENGINE = """\
 [engine]
@@ -78,7 +79,7 @@ def _service() -> Iterator[str]:
         )
     try:
         _wait(process, path, folder / "log")
-        copy_base_image(find_socket(os.environ), str(path))
+        copy_image(base_tag(), find_socket(os.environ), str(path))
         yield str(path)
     finally:
         process.send_signal(signal.SIGTERM)

@@ -1,9 +1,12 @@
-"""The first steps of a new user: `make demo` in a fresh copy, and the wheel in an empty environment."""
+"""Toolc is set up in a fresh copy, by its wheel in an empty environment, and with old packages; and it is released."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -64,3 +67,33 @@ def test_the_wheel_alone_makes_builds_and_runs_a_repo(checkout: Path, tmp_path: 
     assert run("sh", "-c", script, cwd=away, path=path) == "Hello, Ada!\n"
     assert run("toolc", "explain", "RSK01", cwd=away, path=path).startswith("## RSK01: ")
     run("toolc", "check", str(next(binaries.parent.rglob("_assets/specs"))), cwd=away, path=path)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_two_releases_are_the_same_bytes_and_name_all_packages(checkout: Path) -> None:
+    first = run(".ci/release", sys.executable, cwd=checkout)
+    for path in checkout.rglob("*"):
+        os.utime(path, (1, 1), follow_symlinks=False)
+    assert run("sh", "-c", f"umask 077; .ci/release {sys.executable}", cwd=checkout) == first
+    (bill,) = (checkout / "dist").glob("*.cdx.json")
+    components = {each["name"] for each in json.loads(bill.read_text(encoding="utf-8"))["components"]}
+    required = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    assert {re.split("[^a-z0-9-]", each)[0] for each in required} <= components
+    assert "hatchling" not in components
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_minimum_versions_of_packages_are_enough(tmp_path: Path) -> None:
+    uv = [sys.executable, "-m", "uv", "--quiet"]
+    python = str(tmp_path / "venv" / "bin" / "python")
+    options = ["--extra=serve", "--extra=agent", "--group=packaging", "--group=pytest"]
+    lowest = ["--resolution=lowest-direct", f"--python={sys.executable}", f"--output-file={tmp_path / 'lowest.txt'}"]
+    run(*uv, "pip", "compile", "pyproject.toml", *lowest, *options, cwd=ROOT)
+    run(*uv, "venv", f"--python={sys.executable}", str(tmp_path / "venv"), cwd=ROOT)
+    run(*uv, "pip", "install", f"--python={python}", "-r", str(tmp_path / "lowest.txt"), cwd=ROOT)
+    run(*uv, "pip", "install", f"--python={python}", "--no-build-isolation", "--no-deps", "--editable", ".", cwd=ROOT)
+    tests = [f"tests/unit/{each}" for each in ("cli", "client", "compiler", "document", "serve", "validation")]
+    options = ["-q", "-n", "2", "-m", "not slow", "-p", "no:cacheprovider"]
+    run(python, "-m", "pytest", *options, *tests, cwd=ROOT)
