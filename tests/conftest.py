@@ -18,7 +18,7 @@ from toolc.model.errors import NoEngineError
 from toolc.model.names import AUTO
 from toolc.model.plan import Profile
 from toolc.runtime.pool.keeper import KEEPER
-from toolc.sandbox.base import Engine
+from toolc.sandbox.interface import Engine
 from toolc.sandbox.selection import select
 
 # Shared machines stall: a slow example is not a failure, and a failing one must be found again by the next run.

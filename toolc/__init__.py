@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from toolc.config.user_config import Configuration
     from toolc.functions.composed import step
     from toolc.functions.define import define, tool
-    from toolc.functions.tool import ComposedTool, FunctionTool
+    from toolc.functions.tools import ComposedTool, FunctionTool
     from toolc.model.call import Allow, ApproveChanges, Confirm, Deny, FileChange, Proposal, ToolCall
     from toolc.model.errors import (
         InfrastructureError,
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from toolc.runtime.cancellation import Cancellation
     from toolc.runtime.pool.pool import Pool
     from toolc.runtime.sessions.programs import ProgramEnd, TerminalSize
-    from toolc.runtime.sessions.sandbox import Program
+    from toolc.runtime.sessions.sandbox_session import Program
 
 __all__ = [
     "Allow", "ApproveChanges", "Audio", "BatchEnd", "BatchError", "BatchEvent", "Built", "Cancellation",
@@ -107,7 +107,7 @@ _NAMES: Final = {
     "toolc.config.user_config": "Configuration",
     "toolc.functions.composed": "step",
     "toolc.functions.define": "define tool",
-    "toolc.functions.tool": "ComposedTool FunctionTool",
+    "toolc.functions.tools": "ComposedTool FunctionTool",
     "toolc.model.call": "Allow ApproveChanges Confirm Deny FileChange Proposal ToolCall",
     "toolc.model.errors": "InfrastructureError MissingExtraError NoEngineError RegistryError "
     "SandboxDiedError SpecError ToolcError UsageError",
@@ -117,7 +117,7 @@ _NAMES: Final = {
     "toolc.runtime.cancellation": "Cancellation",
     "toolc.runtime.pool.pool": "Pool",
     "toolc.runtime.sessions.programs": "ProgramEnd TerminalSize",
-    "toolc.runtime.sessions.sandbox": "Program",
+    "toolc.runtime.sessions.sandbox_session": "Program",
 }
 """The public names of each module, which is imported when one of them is first used."""
 

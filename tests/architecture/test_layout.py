@@ -27,7 +27,7 @@ SMALL_MODULES = {
     "toolc.runtime.execution.retry",
     "toolc.runtime.execution.started_ahead",
     "toolc.guest.loader",  # runs as a process
-    "toolc.compiler.pipeline.build",
+    "toolc.compiler.pipeline.parallel_build",
     "toolc.sandbox.images.debian",
     "toolc.validation.ecma_advice",
 }

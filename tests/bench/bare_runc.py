@@ -13,7 +13,7 @@ from toolc.model.plan import Exec, Plan, Profile
 from toolc.runtime.wire.protocol import call_message
 from toolc.sandbox.oci import probe
 from toolc.sandbox.oci.engine import OciEngine, _user_of
-from toolc.sandbox.oci.sandbox import STARTED, RuntimeProcess, with_stream_setup
+from toolc.sandbox.oci.oci_sandbox import STARTED, RuntimeProcess, with_stream_setup
 
 PROFILE = Profile()
 

@@ -23,10 +23,10 @@ from targets import judged
 from toolc.client.build import write_build
 from toolc.compiler.build_output import write_output
 from toolc.compiler.cache.answers import Inputs, check_specs
-from toolc.compiler.cache.build import store_build, unchanged_build
-from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS
-from toolc.compiler.pipeline.build import compile_and_render
+from toolc.compiler.cache.cached_build import store_build, unchanged_build
+from toolc.compiler.checks.check_registry import TOOL_CHECKS, TOOL_SET_CHECKS
 from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.pipeline.parallel_build import compile_and_render
 from toolc.compiler.project.settings import NO_SETTINGS
 
 COUNT = 2_000

@@ -40,7 +40,7 @@ from toolc.runtime.sandboxed.call import prepare_http_call
 from toolc.runtime.secrets.redaction import CallSecrets
 from toolc.runtime.wire.call_loop import ListenerTime, WireLoop
 from toolc.runtime.wire.protocol import Conversation
-from toolc.sandbox.base import Engine
+from toolc.sandbox.interface import Engine
 from toolc.sandbox.selection import load
 
 ROUNDS = 15

@@ -23,9 +23,9 @@ from toolc.model.result import Outcome
 from toolc.model.spec.code_backends import ShellBackend
 from toolc.runtime.pool.keeper import KEEPER
 from toolc.runtime.pool.pool import Pool
-from toolc.runtime.sandboxed.options import guest_arguments
+from toolc.runtime.sandboxed.options import build_guest_arguments
 from toolc.runtime.wire.call_loop import converse, ignore_progress
-from toolc.sandbox.base import EngineSandbox
+from toolc.sandbox.interface import EngineSandbox
 from toolc.sandbox.selection import load, probe
 
 SPEC: Final = """
@@ -131,10 +131,10 @@ def forked(folder: Path, tool: str) -> Iterator[Subject]:
 @contextmanager
 def bare(folder: Path, engine_name: str) -> Iterator[Subject]:
     """Yield the engine alone: create and start a sandbox, wait for READY, run the call, and remove the sandbox."""
-    plan, engine, words = shell_plan(folder), load(engine_name), guest_arguments(has_network=False)
+    plan, engine, arguments = shell_plan(folder), load(engine_name), build_guest_arguments(has_network=False)
 
     def call() -> object:
-        return converse_and_close(engine.start(plan.profile, words), plan)
+        return converse_and_close(engine.start(plan.profile, arguments), plan)
 
     yield Subject(name=f"{engine_name} engine alone", call=call)
 

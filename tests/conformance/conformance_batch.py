@@ -31,9 +31,9 @@ from toolc.model.plan import Profile
 from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.pool.pool import Pool
-from toolc.sandbox.base import Engine, EngineSandbox
-from toolc.sandbox.docker.sandbox import DockerSandbox
-from toolc.sandbox.oci.sandbox import OciSandbox
+from toolc.sandbox.docker.docker_sandbox import DockerSandbox
+from toolc.sandbox.interface import Engine, EngineSandbox
+from toolc.sandbox.oci.oci_sandbox import OciSandbox
 
 CALLERS: Final = 3
 """The number of concurrent calls: calls mostly wait, and must not affect each other."""

@@ -19,7 +19,7 @@ from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress.polling import ResolvedHost
-from toolc.sandbox.base import Engine
+from toolc.sandbox.interface import Engine
 
 CA: Final = 'printf %s "$CA" >/tmp/ca.pem\n'
 """The line of a script that writes the certificate of the servers' authority to a file."""

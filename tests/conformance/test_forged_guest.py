@@ -24,7 +24,7 @@ from toolc.model.spec.sandbox import Destination, MinIsolation
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress.broker import Egress
 from toolc.runtime.wire.call_loop import converse
-from toolc.sandbox.base import Engine, EngineSandbox
+from toolc.sandbox.interface import Engine, EngineSandbox
 
 PRELUDE = r"""
 import os, signal, struct, sys, time

@@ -13,7 +13,7 @@ from toolc.data.rule_pages import rule_pages
 from toolc.doctor.probes import load_probes
 from toolc.guest.context import KINDS
 from toolc.guest.frames import MAX_CONNECTIONS
-from toolc.guest.http.errors import STATUS_KINDS
+from toolc.guest.http.response_errors import STATUS_KINDS
 from toolc.guest.http.round_trip import MAX_RESPONSE_BODY
 from toolc.model.call_graph import MAX_DEPTH
 from toolc.model.destinations import format_destination, parse_destination
@@ -25,7 +25,7 @@ from toolc.model.template import FILTERS
 from toolc.policy.policy import Policy
 from toolc.review.model.change import kind_of
 from toolc.runtime.agents import agent
-from toolc.runtime.agents.network import MAX_RESPONSE
+from toolc.runtime.agents.broker_transport import MAX_RESPONSE
 from toolc.runtime.agents.turns import ATTEMPTS, MAX_WAIT_SECONDS
 from toolc.runtime.composite.composite import MAX_PARALLEL
 from toolc.runtime.egress import broker
@@ -34,12 +34,10 @@ from toolc.runtime.wire import call_loop
 from toolc.runtime.workspace.transaction import journal, lock
 from toolc.runtime.workspace.transaction.allowed_changes import PROTECTED
 from toolc.runtime.workspace.transaction.view import MAX_ENTRIES
-from toolc.sandbox.docker import container, daemon, sweep
-from toolc.sandbox.docker import sandbox as docker_sandbox
+from toolc.sandbox.docker import container, daemon, docker_sandbox, sweep
 from toolc.sandbox.host import janitor_process, store
-from toolc.sandbox.oci import bundles
+from toolc.sandbox.oci import bundles, oci_sandbox
 from toolc.sandbox.oci import probe as oci_probe
-from toolc.sandbox.oci import sandbox as oci_sandbox
 
 DEADLINES = {
     "Query the daemon": daemon.QUERY_SECONDS, "Open its stream of events": container.OPEN_SECONDS,

@@ -118,7 +118,7 @@ class Watched:
 
 
 def prepare_docker(death: Death) -> Any:
-    from toolc.sandbox.docker import api_client, engine, sandbox
+    from toolc.sandbox.docker import api_client, docker_sandbox, engine
 
     sent = threading.local()
 
@@ -147,12 +147,12 @@ def prepare_docker(death: Death) -> Any:
     death.after(engine, "attach_container", "attached")
     death.after(engine, "start_container", "started")
     if death._step == "removing":
-        sandbox._GRACE = 0  # type: ignore[misc]
+        docker_sandbox._GRACE = 0  # type: ignore[misc]
     return engine.DockerEngine()
 
 
 def prepare_oci(death: Death) -> Any:
-    from toolc.sandbox.oci import sandbox
+    from toolc.sandbox.oci import oci_sandbox
     from toolc.sandbox.oci.engine import OciEngine
 
     def await_start(original: Callable[..., Any], sandbox: Any) -> None:
@@ -168,17 +168,17 @@ def prepare_oci(death: Death) -> Any:
         original(sandbox)
         death.at("started")
 
-    death.before(sandbox, "RuntimeProcess", "before create")
-    death.after(sandbox, "RuntimeProcess", "create in flight")
-    death._wrap(sandbox.OciSandbox, "_await_start", await_start)
-    death.before(sandbox.OciSandbox, "_end", "removing")
+    death.before(oci_sandbox, "RuntimeProcess", "before create")
+    death.after(oci_sandbox, "RuntimeProcess", "create in flight")
+    death._wrap(oci_sandbox.OciSandbox, "_await_start", await_start)
+    death.before(oci_sandbox.OciSandbox, "_end", "removing")
     return OciEngine()
 
 
 def prepare_common(death: Death, engine: Any) -> None:
     from toolc.guest.bundle import bundle
     from toolc.runtime.workspace.transaction import commit
-    from toolc.sandbox.base import SocketStream
+    from toolc.sandbox.interface import SocketStream
 
     source_bytes = len(bundle())
     death._wrap(engine, "start", lambda original, *given: Watched(original(*given), death, source_bytes))

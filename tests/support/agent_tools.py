@@ -19,7 +19,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Exec, Plan
 from toolc.model.result import Outcome, ToolResult
 from toolc.runtime.cancellation import Cancellation
-from toolc.sandbox.base import Engine
+from toolc.sandbox.interface import Engine
 from toolc.testing.fake_engine import FakeEngine
 
 KEY = "sk-correct-horse-battery-staple"

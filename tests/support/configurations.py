@@ -28,9 +28,9 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import MinIsolation
 from toolc.runtime.pool.pool import Pool
-from toolc.sandbox.base import Engine
 from toolc.sandbox.docker.api_client import NoDaemonError
 from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.interface import Engine
 from toolc.sandbox.oci.engine import OciEngine
 
 USER: Final = 1234

@@ -12,7 +12,7 @@ from toolc import Executor, Registry, SandboxDiedError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, PythonCall
 from toolc.model.result import Outcome
-from toolc.sandbox.base import Engine
+from toolc.sandbox.interface import Engine
 from toolc.testing.fake_engine import FakeEngine
 
 PNG = base64.b64decode(

@@ -15,7 +15,7 @@ from toolc.client.registry import Registry
 from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import ToolResult
-from toolc.sandbox.base import Engine
+from toolc.sandbox.interface import Engine
 from toolc.sandbox.oci.engine import OciEngine
 
 Ask: TypeAlias = Callable[..., ToolResult]

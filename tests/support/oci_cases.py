@@ -12,7 +12,7 @@ from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import MIB, Limits
 from toolc.sandbox.host import store
 from toolc.sandbox.oci.engine import OciEngine
-from toolc.sandbox.oci.sandbox import OciSandbox
+from toolc.sandbox.oci.oci_sandbox import OciSandbox
 
 needs_oci = pytest.mark.skipif(
     not OciEngine().probe().available or os.geteuid() != 0,

@@ -15,7 +15,7 @@ from toolc.model.names import PROVIDER_NAMES
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.tool import Annotations, ProviderChoice, ToolSpec
 from toolc.model.template import Template
-from toolc.providers.base import Lowering
+from toolc.providers.provider import Lowering
 
 GOLDEN = paths.GOLDEN / "providers"
 

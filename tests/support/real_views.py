@@ -15,8 +15,8 @@ from toolc.model.result import Outcome, ToolResult
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.workspace.mount import mount
 from toolc.runtime.workspace.transaction.transaction import Transaction
-from toolc.sandbox.base import Capabilities
 from toolc.sandbox.host.kernel import overlay_options, prepare_overlay
+from toolc.sandbox.interface import Capabilities
 from toolc.testing.fake_engine import FakeEngine, FakeSandbox
 
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)

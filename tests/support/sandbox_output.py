@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from toolc.model.plan import Mount
-from toolc.sandbox.base import EngineSandbox
+from toolc.sandbox.interface import EngineSandbox
 
 TIMEOUT = 60.0
 """The maximum number of seconds that a step may take on a loaded machine."""

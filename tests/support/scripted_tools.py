@@ -16,7 +16,7 @@ from toolc.model.result import Capture, Outcome, ToolResult
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.tool import Annotations, Retry, ToolSpec
 from toolc.model.template import Placeholder, Template
-from toolc.runtime.caller import CallContext, no_caller
+from toolc.runtime.caller import CallContext, ignore_event
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.call_pipeline import CallPipeline, Find
 from toolc.runtime.sandboxed.options import CallOptions
@@ -100,7 +100,7 @@ def execute(
     cancellation: Cancellation | None = None,
 ) -> ToolResult:
     with nullcontext(cancellation) if cancellation else Cancellation() as given:
-        context = CallContext(call_id=call.call_id, on_event=on_event or no_caller, cancellation=given)
+        context = CallContext(call_id=call.call_id, on_event=on_event or ignore_event, cancellation=given)
         return CallPipeline(options).run(tool, call, context)
 
 

@@ -18,7 +18,7 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Template
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.sandboxed.options import CallOptions
-from toolc.sandbox.base import Engine
+from toolc.sandbox.interface import Engine
 from toolc.sandbox.selection import EngineSelection
 from toolc.testing.fake_engine import FakeEngine
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from toolc.runtime.pool.keeper import KEEPER
-from toolc.sandbox.base import EngineSandbox
+from toolc.sandbox.interface import EngineSandbox
 
 
 def until(condition: Callable[[], object], seconds: float = 60.0) -> None:

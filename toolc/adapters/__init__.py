@@ -11,8 +11,8 @@
 
 Importing a module whose framework is not installed raises ``MissingExtraError``.
 
-- ``base``: a tool for a framework: its definition, calls, approval. Start reading here, then in ``langchain``. Public:
-  ``AdaptedTool``, ``adapt``.
+- ``framework_tool``: a tool for a framework: its definition, calls, approval. Start reading here, then in
+  ``langchain``. Public: ``AdaptedTool``, ``adapt``.
 - ``google_adk``: Google Agent Development Kit: ``BaseTool``. Public: ``tools``.
 - ``inspect_ai``: Inspect: a provider of sandboxes for evaluations, not of tools. Public: ``SandboxConfig``,
   ``ToolcSandbox``.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from toolc.adapters.base import AdaptedTool, adapt
+from toolc.adapters.framework_tool import AdaptedTool, adapt
 from toolc.client.executor import Executor
 from toolc.client.messages import tool_messages
 from toolc.model.call import ToolCall

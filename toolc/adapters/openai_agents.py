@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from toolc.adapters.base import AdaptedTool, adapt, object_of
+from toolc.adapters.framework_tool import AdaptedTool, adapt, object_of
 from toolc.client.executor import Executor
 from toolc.client.messages import tool_messages
 from toolc.model.call import ToolCall

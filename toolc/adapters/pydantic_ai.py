@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolc.adapters.base import AdaptedTool, adapt, object_of
+from toolc.adapters.framework_tool import AdaptedTool, adapt, object_of
 from toolc.client.executor import Executor
 from toolc.client.serialization import result_to_json
 from toolc.model.errors import MissingExtraError

@@ -12,7 +12,7 @@ from __future__ import annotations
 import keyword
 from typing import Any, Final
 
-from toolc.adapters.base import AdaptedTool, adapt, object_of
+from toolc.adapters.framework_tool import AdaptedTool, adapt, object_of
 from toolc.client.executor import Executor
 from toolc.model.errors import MissingExtraError, UsageError
 from toolc.model.json_schema import (

@@ -1,10 +1,11 @@
 """Backends: how a call of each kind of backend becomes a plan, and its outcome a result. All functions are pure.
 
-Start reading in ``base``, then the module of a kind. Each kind reads its own output and words its own errors ("not
-JSON"). Composites and agents are in ``toolc.runtime.composite`` and ``toolc.runtime.agents``. A new kind is a module
-here that has ``BACKEND``, and its name in ``BACKEND_KINDS``.
+Start reading in ``backend_protocol``, then the module of a kind. Each kind reads its own output and words its own
+errors ("not JSON"). Composites and agents are in ``toolc.runtime.composite`` and ``toolc.runtime.agents``. A new kind
+is a module here that has ``BACKEND``, and its name in ``BACKEND_KINDS``.
 
-- ``base``: the protocol ``Backend``, ``PlanError``, and ``environment``: the variables that every call starts with.
+- ``backend_protocol``: the protocol ``Backend``, ``PlanError``, and ``environment``: the variables that every call
+  starts with.
 - ``content``: reads content blocks (``read_content``); applies ``result.format``; the text of a program that failed.
   Public: ``add_note``, ``MalformedError``, ``with_note``.
 - ``http``: ``backend.http``: the request of a call, from its URL, query, headers, ``auth`` and body; the result of its
@@ -26,7 +27,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
-from toolc.backends.base import Backend
+from toolc.backends.backend_protocol import Backend
 
 BACKEND_KINDS: Final = ("http", "plugin", "python", "shell")
 """The tags of the backends in ``toolc.model.spec.tool`` that run in a sandbox; each is the name of a module here."""

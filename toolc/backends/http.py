@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from toolc.backends.base import Backend, PlanError, environment
+from toolc.backends.backend_protocol import Backend, PlanError, environment
 from toolc.backends.http_templates import (
     escape,
     has_arguments,

@@ -5,7 +5,7 @@ import re
 from typing import Final
 from urllib.parse import quote, quote_plus, unquote
 
-from toolc.backends.base import PlanError
+from toolc.backends.backend_protocol import PlanError
 from toolc.model.http_plan import Escaping, Slot
 from toolc.model.json_schema import JsonObject
 from toolc.model.template import SECRETS, Placeholder, Template, as_text, evaluate

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from toolc.backends.base import Backend, environment
+from toolc.backends.backend_protocol import Backend, environment
 from toolc.backends.content import apply_format, signal_name, with_note
 from toolc.backends.plugin_protocol import LineError, Offer, read_response
 from toolc.model.call import BoundCall

@@ -7,7 +7,7 @@ strictly, and can contain only what a tool may report.
 from dataclasses import replace
 from typing import Final, get_args
 
-from toolc.backends.base import Backend, environment
+from toolc.backends.backend_protocol import Backend, environment
 from toolc.backends.content import (
     MalformedError,
     apply_format,

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from toolc.backends.base import Backend, PlanError, environment
+from toolc.backends.backend_protocol import Backend, PlanError, environment
 from toolc.backends.content import combined_output, program_failure, signal_name, with_note
 from toolc.guest.context import image_type
 from toolc.model.call import BoundCall

@@ -14,7 +14,7 @@ import click
 from toolc.model.errors import UsageError
 from toolc.model.names import LOCK_NAME, engine_names
 from toolc.reporters import FORMATS, render
-from toolc.reporters.base import Report
+from toolc.reporters.report_input import Report
 from toolc.version import __version__
 
 if TYPE_CHECKING:

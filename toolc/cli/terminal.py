@@ -18,7 +18,7 @@ from toolc.cli.common import note
 from toolc.client.sandbox import Sandbox
 from toolc.model.events import Stream
 from toolc.runtime.sessions.programs import ProgramEnd, TerminalSize
-from toolc.runtime.sessions.sandbox import Program
+from toolc.runtime.sessions.sandbox_session import Program
 
 READ_SIZE: Final = 64 * 1024
 """How much is read at once, in bytes. A pipe holds as much."""

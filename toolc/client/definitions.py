@@ -9,8 +9,8 @@ from toolc.client.messages import find_provider
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.base import Provider
-from toolc.providers.limits import Exceeded, exceeded_limits, size_of
+from toolc.providers.provider import Provider
+from toolc.providers.provider_limits import Exceeded, exceeded_limits, size_of
 
 
 def definitions_for(name: str, tools: Sequence[ToolSpec], toolsets: Mapping[str, Sequence[str]]) -> list[JsonValue]:

@@ -28,7 +28,7 @@ from toolc.model.result import Text, ToolResult
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import Policy
 from toolc.runtime import argument_checks
-from toolc.runtime.caller import CallContext, no_caller
+from toolc.runtime.caller import CallContext, ignore_event
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution import async_calls
 from toolc.runtime.execution.admission import DenyList
@@ -42,7 +42,7 @@ from toolc.runtime.output.truncation import READ_RESULT
 from toolc.runtime.pool.pool import STANDARD, ExecutorPool, Pool
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.runtime.sessions.pool import IDLE_SECONDS, Sessions
-from toolc.sandbox.base import Engine
+from toolc.sandbox.interface import Engine
 from toolc.sandbox.selection import EngineSelection, close_unused, in_use, select, selection_of
 
 PAGE_BYTES: Final = 32 * 1024
@@ -215,7 +215,7 @@ class Executor:
         _check_open(cancellation)
         options = self._options if confirm is None else replace(self._options, confirm=confirm)
         with in_use(), nullcontext(cancellation) if cancellation else Cancellation() as given:
-            context = CallContext(call_id=call.call_id, on_event=on_event or no_caller, cancellation=given)
+            context = CallContext(call_id=call.call_id, on_event=on_event or ignore_event, cancellation=given)
             return CallPipeline(options, self._called).run(tool, call, context)
 
     async def arun(
@@ -278,7 +278,7 @@ class Executor:
         _check_open(cancellation)
         batch = self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout)
         with nullcontext(cancellation) if cancellation else Cancellation() as given:
-            return batch.run(on_event or no_caller, given)
+            return batch.run(on_event or ignore_event, given)
 
     async def arun_batch(
         self,

@@ -20,7 +20,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.result import ToolResult
 from toolc.providers import load_provider
-from toolc.providers.base import CallMessage, Provider
+from toolc.providers.provider import CallMessage, Provider
 from toolc.providers.response_streams import STREAMING, join_chunks
 from toolc.runtime import argument_checks
 

@@ -16,7 +16,7 @@ from toolc.data.paths import packaged_path
 from toolc.functions.composed import check_calls
 from toolc.functions.define import Definition
 from toolc.functions.define import tool as define_tool
-from toolc.functions.tool import ComposedTool, FunctionTool
+from toolc.functions.tools import ComposedTool, FunctionTool
 from toolc.model import call_graph
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError

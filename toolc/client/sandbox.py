@@ -19,7 +19,7 @@ from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution import async_calls
 from toolc.runtime.execution.open_sandbox import OpenSandbox
 from toolc.runtime.sessions.programs import OnOutput, ProgramEnd, ProgramRequest, TerminalSize
-from toolc.runtime.sessions.sandbox import Program
+from toolc.runtime.sessions.sandbox_session import Program
 from toolc.runtime.wire.session import LIFE_MS
 
 T = TypeVar("T")

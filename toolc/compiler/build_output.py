@@ -28,8 +28,8 @@ from toolc.model.names import PROVIDER_NAMES
 from toolc.model.registry_io import canonical, register, registry_frame
 from toolc.model.spec.tool import ToolSpec
 from toolc.providers import load_provider, openapi
-from toolc.providers.base import Lowering, Provider, requests_strict
 from toolc.providers.json_schema.lowering import Loss
+from toolc.providers.provider import Lowering, Provider, requests_strict
 
 if sys.platform != "win32":
     import fcntl

@@ -4,7 +4,7 @@
 ``toolc doctor --probe``. ``advisories.toml`` lists known vulnerabilities (read by ``toolc.doctor.advisories``);
 ``key_hints.toml`` says what to write instead of common mistakes (read by ``toolc.document.suggestions``);
 ``pattern_advice.json`` does so for regular expressions (read by ``toolc.validation.ecma_advice``);
-``provider_limits.toml`` lists limits of providers (read by ``toolc.providers.limits``);
+``provider_limits.toml`` lists limits of providers (read by ``toolc.providers.provider_limits``);
 ``schemas.yaml`` is the JSON Schema of specs (read by ``toolc.compiler.editor_schema``). Start reading in
 ``rule_pages``.
 

@@ -6,11 +6,11 @@ Start reading in ``host_report``.
   there.
 - ``components``: the programs that sandboxes of an engine use, and their versions.
 - ``diagnosis``: the results as data and as JSON. Public: ``Diagnosis``, ``Probed``, ``to_json``, ``Trial``.
+- ``diagnosis_text``: the report as text. Public: ``to_text``.
 - ``host_report``: the engines of this host: limits, isolation, updates and remedies. Public: ``EngineReport``,
   ``report_engines``, ``report_host``.
 - ``probes``: ``--probe``: runs attempts to escape and looks for traces on the host. Public: ``load_probes``,
   ``load_tools``, ``run_probes``.
-- ``text``: the report as text. Public: ``to_text``.
 
 May import: ``testing``, ``client`` and every package below them.
 """

@@ -10,7 +10,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import LIMITS
 from toolc.model.spec.sandbox import MinIsolation
 from toolc.runtime.pool.control import PoolReport
-from toolc.sandbox.base import Capabilities
+from toolc.sandbox.interface import Capabilities
 
 EngineKind: TypeAlias = tuple[str, MinIsolation]
 """The name of an engine, and one of its kinds of isolation."""

@@ -10,8 +10,8 @@ from toolc.doctor.advisories import AdvisoryMatch, Component, load, match_adviso
 from toolc.doctor.components import COMPONENTS
 from toolc.model.names import ENGINES
 from toolc.model.plan import Profile
-from toolc.sandbox.base import ISOLATION, Capabilities, Engine, EngineStatus, unenforced
 from toolc.sandbox.host import cgroups
+from toolc.sandbox.interface import ISOLATION, Capabilities, Engine, EngineStatus, unenforced
 from toolc.sandbox.oci import probe as oci_probe
 from toolc.sandbox.selection import load as load_engine
 

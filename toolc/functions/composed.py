@@ -21,7 +21,7 @@ from toolc.document.nodes import Mapping as MappingNode
 from toolc.document.nodes import MappingEntry, Node, Scalar
 from toolc.document.nodes import Sequence as SequenceNode
 from toolc.document.suggestions import suggestion
-from toolc.functions.tool import ComposedTool, Traits, check_traits
+from toolc.functions.tools import ComposedTool, Traits, check_traits
 from toolc.model import codes
 from toolc.model.call_graph import MAX_DEPTH, call_depth, find_cycle, tools_by_name
 from toolc.model.diagnostics import Diagnostic, Diagnostics

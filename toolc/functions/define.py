@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypedDict, Unpack, get_type_hints, overload
 
 from toolc.functions.composed import DefinedStep, SourceLocation, compose
-from toolc.functions.tool import ComposedTool, FunctionTool, Traits, check_description, check_parameters, make_tool
+from toolc.functions.tools import ComposedTool, FunctionTool, Traits, check_description, check_parameters, make_tool
 from toolc.functions.type_hints import Hint, HintError, json_default, object_schema, read_docstring, read_hint
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema

@@ -23,7 +23,7 @@ EXIT     guest  0          JSON, the last frame: how the call ended (see ``toolc
 ======== ====== ========== =============================================================================
 
 The CALL of a session starts the process that serves its calls: a plugin, ``toolc.guest.session`` or
-``toolc.guest.programs.server``. This process reads the calls from stdin, and EXIT reports its end.
+``toolc.guest.programs.program_server``. This process reads the calls from stdin, and EXIT reports its end.
 
 Streams from ``FIRST_CONNECTION`` on are connections to servers. The guest chooses their numbers and does not
 reuse them. If the CALL of an HTTP tool has ``is_begun``, the host has already opened the first connection:

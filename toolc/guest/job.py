@@ -11,7 +11,7 @@ The CALL frame's content, as ``marshal`` writes it (see ``toolc.guest.json_text`
 
 With ``"session": true``, several calls arrive on stdin. If there is an ``argv``, it is a plugin that reads its own
 protocol. If there is a ``python``, each call is a line of ``toolc.guest.session``. Otherwise stdin has the frames of
-``toolc.guest.programs.server``, and ``"supervised": true`` means that its programs can be killed.
+``toolc.guest.programs.program_server``, and ``"supervised": true`` means that its programs can be killed.
 
 A file with ``"secret": true`` is readable only by the tool's user. A file with ``"executable": true`` is executable.
 """

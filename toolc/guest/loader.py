@@ -66,6 +66,6 @@ def run(bundle: bytes, end: int) -> None:
     )
     del found, bundle, sys.modules["__main__"].bundle
     # The argument is defined in ``toolc.guest.launch_args``, which was not importable until here.
-    first = "toolc.guest.forks.server" if "fork" in sys.argv[1:] else "toolc.guest.supervisor"
+    first = "toolc.guest.forks.fork_supervisor" if "fork" in sys.argv[1:] else "toolc.guest.supervisor"
     __import__(first)
     sys.modules[first].main()

@@ -37,7 +37,7 @@ CALL = {
 
 def process_response() -> bytes:
     """Process a response as the worker of an HTTP tool does, and return its reply."""
-    from toolc.guest.http import exchange, round_trip, tool  # lazy: +7 ms; process 1 reads no HTTP responses
+    from toolc.guest.http import exchange, http_tool, round_trip  # lazy: +7 ms; process 1 reads no HTTP responses
 
     reply = b""
     for _ in range(REPEATS):
@@ -46,7 +46,7 @@ def process_response() -> bytes:
             theirs.sendall(MESSAGES)
         job = HttpJob(Job(marshal.dumps(CALL)).http or {})
         requests = round_trip.Requests(("", 0), ours)
-        reply = tool.run_call(job, exchange.Exchange(job, requests, 0.0, lambda _: None))
+        reply = http_tool.run_call(job, exchange.Exchange(job, requests, 0.0, lambda _: None))
         requests.close()
     return reply
 

@@ -118,13 +118,13 @@ def _serve(pipes: Pipes, failed: FailedImport | None) -> int:
 
         return run(job, job.python, pipes, failed)
     if job.http is not None:
-        from toolc.guest.http import tool
+        from toolc.guest.http import http_tool
 
-        return tool.run(job, job.http, pipes)
+        return http_tool.run(job, job.http, pipes)
     if job.argv is None:
-        from toolc.guest.programs import server
+        from toolc.guest.programs import program_server
 
-        return server.serve(job, pipes)
+        return program_server.serve(job, pipes)
     execute(job.argv, job.environment)
     return NOT_STARTED_STATUS
 

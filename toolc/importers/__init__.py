@@ -1,7 +1,7 @@
 """Generate specs from the descriptions of other systems, for ``toolc import``: one module per source.
 
-- ``plugin``: the YAML text of a plugin's spec, valid names for its tools. Start reading here. Public: ``plugin_spec``,
-  ``provisional_spec``, ``valid_names``.
+- ``plugin_spec``: the YAML text of a plugin's spec, valid names for its tools. Start reading here. Public:
+  ``plugin_spec``, ``provisional_spec``, ``valid_names``.
 
 May import: ``compiler``, ``backends``, ``document`` and ``model``.
 """

@@ -1,7 +1,8 @@
-"""Frozen dataclasses that all packages share, and pure functions. Only ``files`` and reading a registry do I/O.
+"""Frozen dataclasses that all packages share, and pure functions. Only ``atomic_files`` and reading a registry do I/O.
 
 Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, ``plan``, ``result``.
 
+- ``atomic_files``: replaces a file atomically. Public: ``replace_file``.
 - ``call``: ``ToolCall``, ``BoundCall``; decisions of hooks (``Allow``, ``Confirm``, ``Deny``, ``ApproveChanges``);
   proposed changes of files (``Proposal``, ``FileChange``, ``Action``, ``Kind``) and how many are listed. Public:
   ``changes_to_json``, ``NO_APPROVER``.
@@ -10,8 +11,8 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
 - ``codes``: every code of a finding with its severity. A new code is declared here. Public: a constant for each code
   (``BAD_VALUE``), and ``ALL``.
 - ``destinations``: hosts and destinations: parsed, canonical; ``covers`` compares declared ones. See
-  ``toolc.runtime.egress.policy``. Public: ``canonical_host``, ``format_destination``, ``format_host``, ``is_loopback``,
-  ``parse_destination``, ``HostError``, ``METADATA_ADDRESSES``.
+  ``toolc.runtime.egress.egress_policy``. Public: ``canonical_host``, ``format_destination``, ``format_host``,
+  ``is_loopback``, ``parse_destination``, ``HostError``, ``METADATA_ADDRESSES``.
 - ``diagnostics``: ``Diagnostic``: a finding; ``Fix``, ``Severity``, sorting, limit per code; the steps to find them
   (``StepBudget``). Public: ``spend``, ``spend_once``, ``step_budget``, ``steps_left``, ``Code``, ``Diagnostics``,
   ``Edit``.
@@ -20,7 +21,6 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
   ``raise_shortage``.
 - ``events``: ``Event`` of a call: ``ToolStart``, ``ToolUpdate``, ``ToolConnect``, ``ToolRetry``, ``ToolDenied``,
   ``ToolEnd``; ``BatchEvent`` of a batch: ``Event`` or ``BatchEnd``. Public: ``CallEvent``, ``Listener``, ``Stream``.
-- ``files``: replaces a file atomically. Public: ``replace_file``.
 - ``http_plan``: ``HttpCall``: the request of an HTTP tool, with a ``Slot`` for each secret. Public: ``slots``,
   ``Base64``, ``Escaping``, ``FormPart``, ``MultipartForm``, ``NamedValue``, ``Piece``, ``Pieces``, ``PlainBody``,
   ``RequestBody``, ``ResponseHandling``, ``TokenRequest``.

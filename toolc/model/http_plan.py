@@ -90,7 +90,7 @@ class TokenRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseHandling:
-    """How responses become the result. ``toolc.guest.http.tool`` receives this.
+    """How responses become the result. ``toolc.guest.http.http_tool`` receives this.
 
     ``image`` and ``json`` come from ``result.format``. ``arguments`` are only for the template.
     """

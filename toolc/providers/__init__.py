@@ -1,11 +1,11 @@
 """Model providers: their tool declarations, calls and results.
 
-Start reading in ``base``. One module per provider: the passes that lower a schema for it, and its messages.
+Start reading in ``provider``. One module per provider: the passes that lower a schema for it, and its messages.
 ``json_schema`` lowers JSON Schema. A new provider is a module here, in ``_PROVIDERS`` and ``model.names``.
 
 - ``anthropic``: Anthropic Messages.
-- ``base``: ``Provider``, and what the definitions of several providers share. Public: ``CallMessage``, ``Lowering``,
-  ``requests_strict``.
+- ``provider``: ``Provider``, and what the definitions of several providers share. Public: ``CallMessage``,
+  ``Lowering``, ``requests_strict``.
 - ``bedrock``: Amazon Bedrock Converse: ``toolSpec``, ``toolUse``, ``toolResult``.
 - ``calls``: reads the calls in a response, also those that are broken or were cut off. Public: ``members``,
   ``parse_arguments``.
@@ -15,7 +15,7 @@ Start reading in ``base``. One module per provider: the passes that lower a sche
 - ``gemini``: Google Gemini: declarations, calls, results.
 - ``gemini_stream``: joins the chunks of a Gemini stream, also arguments that arrive in parts.
   Public: ``join_gemini``.
-- ``limits``: limits that providers change without notice, from a data file. Public: ``Exceeded``, ``Limit``,
+- ``provider_limits``: limits that providers change without notice, from a data file. Public: ``Exceeded``, ``Limit``,
   ``exceeded_limits``, ``limits_of``, ``size_of``.
 - ``mcp``: the Model Context Protocol: ``Tool``, ``CallToolResult``. Public: ``call_result``.
 - ``mistral``: Mistral Chat Completions.
@@ -36,7 +36,7 @@ from functools import cache
 from pkgutil import resolve_name
 from typing import Final
 
-from toolc.providers.base import Provider
+from toolc.providers.provider import Provider
 
 _PROVIDERS: Final = {
     "openai_chat": "toolc.providers.openai:CHAT",

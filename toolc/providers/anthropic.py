@@ -9,13 +9,13 @@ from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Content, Image, Resource
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.base import CallMessage, Lowering, Provider, lower_each, lower_strict
 from toolc.providers.calls import members, object_arguments
 from toolc.providers.content import blocks, describe_block, is_image, is_pdf, to_base64
 from toolc.providers.json_schema import passes
 from toolc.providers.json_schema.lowering import LossLog, description, lower_plain
 from toolc.providers.json_schema.target import Target
-from toolc.providers.limits import StrictTools
+from toolc.providers.provider import CallMessage, Lowering, Provider, lower_each, lower_strict
+from toolc.providers.provider_limits import StrictTools
 
 _CUT_OFF: Final = (None, "max_tokens", "model_context_window_exceeded")
 """Why a response ended in the middle. It is null after a stream that ended early."""

@@ -15,11 +15,11 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Content, Image, Resource
 from toolc.model.spec.tool import ToolSpec
 from toolc.providers.anthropic import STRICT as ANTHROPIC_STRICT
-from toolc.providers.base import CallMessage, Lowering, Provider, lower_each, lower_strict
 from toolc.providers.calls import members, object_arguments
 from toolc.providers.content import IMAGE_FORMATS, blocks, describe_block, is_image, is_pdf, shown_data
 from toolc.providers.json_schema.lowering import LossLog, description, lower_plain
-from toolc.providers.limits import StrictTools
+from toolc.providers.provider import CallMessage, Lowering, Provider, lower_each, lower_strict
+from toolc.providers.provider_limits import StrictTools
 
 _REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "oneOf"})
 """Keywords that Claude, the most used models of Bedrock, reject at the root."""

@@ -8,13 +8,13 @@ from typing import Final
 from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.base import CallMessage, Lowering, Provider, function_tool, lower_each, lower_strict
 from toolc.providers.calls import function_calls, members
 from toolc.providers.content import blocks, describe_block, shown_data
 from toolc.providers.json_schema import passes
 from toolc.providers.json_schema.lowering import LossLog
 from toolc.providers.json_schema.target import Target
-from toolc.providers.limits import StrictTools
+from toolc.providers.provider import CallMessage, Lowering, Provider, function_tool, lower_each, lower_strict
+from toolc.providers.provider_limits import StrictTools
 
 STRICT: Final = Target(
     name="Cohere's strict mode", subset="cohere", is_strict=True,

@@ -13,7 +13,6 @@ from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.result import Audio, Content, Image, Resource
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.base import CallMessage, Lowering, Provider, lower_each, requests_strict
 from toolc.providers.calls import UNNAMED, members, numbered, object_arguments
 from toolc.providers.content import blocks, describe_block, is_image, is_pdf, origin, shown_data, to_base64
 from toolc.providers.json_schema import passes
@@ -21,6 +20,7 @@ from toolc.providers.json_schema.embedding import rebase
 from toolc.providers.json_schema.lowering import LossLog, description_without_result
 from toolc.providers.json_schema.result_schema import model_reads_data
 from toolc.providers.json_schema.target import Target, lower_schema
+from toolc.providers.provider import CallMessage, Lowering, Provider, lower_each, requests_strict
 
 TARGET: Final = Target(
     name="Gemini", subset="gemini", listed_types=frozenset({"number", "string"}),

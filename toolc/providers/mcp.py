@@ -16,10 +16,10 @@ from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.result import Audio, Content, Image, Resource, Text, ToolResult
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import as_text
-from toolc.providers.base import CallMessage, Provider, lower_each
 from toolc.providers.content import to_base64
 from toolc.providers.json_schema.lowering import LossLog, description_without_result
 from toolc.providers.json_schema.result_schema import WRAPPED, as_object, is_wrapped
+from toolc.providers.provider import CallMessage, Provider, lower_each
 
 _HINTS: Final = {
     "read_only": "readOnlyHint",

@@ -8,13 +8,13 @@ from typing import Final
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Content, Text
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.base import CallMessage, Provider, function_tool, lower_each, lower_strict
 from toolc.providers.calls import choice_calls
 from toolc.providers.content import blocks, data_url, describe_block, is_image, with_error_kind
 from toolc.providers.json_schema import passes
 from toolc.providers.json_schema.lowering import LossLog
 from toolc.providers.json_schema.target import Target
-from toolc.providers.limits import StrictTools
+from toolc.providers.provider import CallMessage, Provider, function_tool, lower_each, lower_strict
+from toolc.providers.provider_limits import StrictTools
 
 STRICT: Final = Target(
     name="Mistral's strict mode", subset="anthropic", is_strict=True,

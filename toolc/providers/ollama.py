@@ -8,12 +8,12 @@ from typing import Final
 from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue, child_pointer, map_under
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.base import CallMessage, Provider, function_tool, lower_each
 from toolc.providers.calls import UNNAMED, function_calls, members, numbered
 from toolc.providers.content import blocks, describe_block, is_image, to_base64, with_error_kind
 from toolc.providers.json_schema import passes
 from toolc.providers.json_schema.lowering import LossLog
 from toolc.providers.json_schema.target import ROOT, Target, lower_schema
+from toolc.providers.provider import CallMessage, Provider, function_tool, lower_each
 
 TARGET: Final = Target(
     name="Ollama", subset="ollama",

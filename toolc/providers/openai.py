@@ -14,7 +14,6 @@ from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Audio, Content, Text
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.base import CallMessage, Provider, lower_each, lower_strict, requests_strict
 from toolc.providers.calls import choice_calls, members, parse_arguments
 from toolc.providers.content import (
     blocks,
@@ -38,7 +37,8 @@ from toolc.providers.json_schema.lowering import (
 )
 from toolc.providers.json_schema.result_schema import model_reads_data
 from toolc.providers.json_schema.target import Target
-from toolc.providers.limits import StrictTools, limits_of
+from toolc.providers.provider import CallMessage, Provider, lower_each, lower_strict, requests_strict
+from toolc.providers.provider_limits import StrictTools, limits_of
 
 _AUDIO_FORMATS: Final = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 

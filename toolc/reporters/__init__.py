@@ -1,10 +1,10 @@
 """The formats of findings: one module per format. A new format is a module here that has ``report(Report) -> str``,
 and its name in ``FORMATS``.
 
-- ``base``: ``Report``, the input of every format: selection, counts, limit per file. Start reading here.
 - ``github``: workflow commands of GitHub Actions.
 - ``json``: one JSON object.
 - ``junit``: JUnit XML.
+- ``report_input``: ``Report``, the input of every format: selection, counts, limit per file. Start reading here.
 - ``sarif``: SARIF 2.1.0 with fingerprints, for code scanning.
 - ``text``: for terminals: source lines with carets, colors, width, escaping of control characters. Public:
   ``escape_for_terminal``, ``printable``, ``render``.
@@ -17,7 +17,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Final
 
-from toolc.reporters.base import Report
+from toolc.reporters.report_input import Report
 
 FORMATS: Final = ("text", "json", "sarif", "github", "junit")
 """The names of the formats; each is the name of a module here."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from toolc.model.diagnostics import Diagnostic
-from toolc.reporters.base import Report, omitted_text, select_findings
+from toolc.reporters.report_input import Report, omitted_text, select_findings
 from toolc.reporters.text import printable
 
 

@@ -34,7 +34,7 @@ from typing import Final
 
 from toolc.model.diagnostics import Diagnostic, Fix, Severity
 from toolc.model.json_schema import JsonObject
-from toolc.reporters.base import Report, count_findings, select_findings
+from toolc.reporters.report_input import Report, count_findings, select_findings
 
 VERSION: Final = 1
 """The version of the format."""

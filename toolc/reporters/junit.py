@@ -9,7 +9,7 @@ from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from toolc.model.diagnostics import Diagnostic
-from toolc.reporters.base import Report, omitted_text, select_findings
+from toolc.reporters.report_input import Report, omitted_text, select_findings
 from toolc.reporters.text import printable
 
 

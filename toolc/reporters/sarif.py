@@ -13,7 +13,7 @@ from toolc.data.rule_pages import rule_pages
 from toolc.model.diagnostics import Code, Diagnostic, Fix
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.source import Span
-from toolc.reporters.base import Report, SelectedFindings, omitted_text, select_findings
+from toolc.reporters.report_input import Report, SelectedFindings, omitted_text, select_findings
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 """The schema of the log."""

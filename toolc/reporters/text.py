@@ -23,7 +23,7 @@ from typing import Final
 from toolc.model.diagnostics import Diagnostic, Diagnostics, Severity
 from toolc.model.source import SourceText, Span
 from toolc.model.text import count_noun
-from toolc.reporters.base import Report, count_findings, omitted_text, select_findings
+from toolc.reporters.report_input import Report, count_findings, omitted_text, select_findings
 
 WIDTH: Final = 100
 """The maximum number of columns of a source line. A longer line is cut around the caret."""

@@ -25,7 +25,7 @@ from toolc.review.contract.solver import Solver
 from toolc.review.model.change import Grade, Route, ToolChange
 from toolc.review.model.state import Reviewed
 from toolc.review.model.text_diff import as_in_spec, format_route
-from toolc.review.risk.base import Sides
+from toolc.review.risk.risk_rule import Sides
 from toolc.validation.validate import UnresolvableError
 
 RULE: Final = "RSK20"

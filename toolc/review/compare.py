@@ -18,12 +18,12 @@ from toolc.review.model.change import GRADES, Grade, ToolChange
 from toolc.review.model.links import Links
 from toolc.review.model.pairing import ToolPair, pairs
 from toolc.review.model.state import Reviewed, State
-from toolc.review.risk import code, data_access, network, sandbox, text
-from toolc.review.risk.base import RISK_RULES, Sides
+from toolc.review.risk import code, data_access, network_risks, sandbox_risks, text_risks
+from toolc.review.risk.risk_rule import RISK_RULES, Sides
 from toolc.review.weakened_tests import weakened_tests
 from toolc.validation.validate import is_valid_schema
 
-RISK_MODULES: Final = (code, data_access, network, sandbox, text)
+RISK_MODULES: Final = (code, data_access, network_risks, sandbox_risks, text_risks)
 """The modules with risk rules. Importing a module registers its rules."""
 
 
@@ -120,9 +120,9 @@ def _all_changes(pair: ToolPair, links: Links) -> Iterator[ToolChange]:
     yield from contract.toolset_changes(pair, old, new)
     if sides:
         if new.toolsets:
-            yield from network.toolset_data_flows(sides)
-            yield from network.toolset_access(sides)
-        yield from text.check_tags(sides)
+            yield from network_risks.toolset_data_flows(sides)
+            yield from network_risks.toolset_access(sides)
+        yield from text_risks.check_tags(sides)
     yield from weakened_tests(pair, old, new)
     if pair.old and pair.new and _has_same_digests(old, pair.old.spec.name, new, pair.new.spec.name):
         return

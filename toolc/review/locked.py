@@ -22,7 +22,7 @@ from toolc.reporters.text import printable
 from toolc.review.compare import compare
 from toolc.review.model.state import Reviewed, State
 from toolc.review.model.text_diff import changed_parts, format_route
-from toolc.review.reports import text
+from toolc.review.reports import diff_text
 from toolc.review.sources.repository import Repository
 from toolc.review.sources.states import state_of
 
@@ -114,7 +114,7 @@ class History(ExitStack):
             return ""
         with state_of(None, self._paths) as new:
             found = compare(self.states[0], new)
-        return text.report(found, color=color) if found.tools else ""
+        return diff_text.report(found, color=color) if found.tools else ""
 
 
 def lock_changes(lock: Lock, actual: Lock, tools: Iterable[RegisteredTool], history: History) -> Iterator[LockChange]:

@@ -33,7 +33,7 @@ from toolc.review.model.pairing import ToolPair
 from toolc.review.model.state import Reviewed, State, inside, placed
 
 if TYPE_CHECKING:
-    from toolc.providers.base import Provider
+    from toolc.providers.provider import Provider
 
 RULE: Final = "RSK12"
 

@@ -8,13 +8,13 @@ Start reading in ``execution.single_call``. The packages:
   ``call_id``, ``function``, ``hook``, ``json_object``, ``json_value``, ``listener``, ``number``, ``of_type``,
   ``one_of``, ``optional``, ``path``, ``seconds``, ``sequence``, ``string_list``, ``text``, ``MAX_DEPTH``.
 - ``call_details``: ``details`` of a result: durations (``Timing``), identity of the call, sandbox.
-- ``caller``: interfaces of backends that make further calls. Public: ``CallContext``, ``no_caller``.
+- ``caller``: interfaces of backends that make further calls. Public: ``CallContext``, ``ignore_event``.
 - ``cancellation``: ``Cancellation`` and ``Deadline``, which end waits; a fair lock.
 - ``composed_backends``: which backends make calls, and their import before a call's time begins.
 - ``composite``, ``agents``: calls that call tools.
 - ``execution``: whether a call may run; its deadline and retries; batches, asynchronous calls.
 - ``host_function``: runs a function of the embedding program on a thread: context, progress, generators.
-- ``http``, ``egress``: requests of HTTP tools; connections of a call and allowed hosts (``egress.policy``).
+- ``http``, ``egress``: requests of HTTP tools; connections of a call and allowed hosts (``egress.egress_policy``).
 - ``pool``: sandboxes that are started ahead of their calls.
 - ``sandboxed``, ``sessions``, ``wire``: one call in a sandbox; sandboxes for several calls; the host's side of the
   protocol with the guest, and the deadline if the guest does not end the call (``wire.call_loop``).

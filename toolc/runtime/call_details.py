@@ -4,7 +4,7 @@ from time import perf_counter
 
 from toolc.model.json_schema import JsonObject
 from toolc.model.registry import RegisteredTool
-from toolc.sandbox.base import ImageUsed
+from toolc.sandbox.interface import ImageUsed
 
 
 class Timing:

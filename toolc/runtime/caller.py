@@ -28,7 +28,7 @@ Kind_contra = TypeVar("Kind_contra", contravariant=True)
 class CallContext:
     """The state of a running call.
 
-    ``on_event`` is ``no_caller`` if there is no listener. ``deadline`` is when the call must end, in seconds of
+    ``on_event`` is ``ignore_event`` if there is no listener. ``deadline`` is when the call must end, in seconds of
     ``time.monotonic``, or ``math.inf`` if only the tool's own limit applies. ``depth`` is 0 for a call that is not
     nested in another. ``secrets`` are the secrets of the call's tool; their values may be sent only to their hosts.
     """
@@ -72,7 +72,7 @@ class ComposedBackend(Protocol[Kind_contra]):
         """
 
 
-def no_caller(_: Event) -> None:
+def ignore_event(_: Event) -> None:
     """Ignore an event. This is the listener of a call for which the caller has set none."""
 
 
@@ -81,8 +81,8 @@ def as_part(context: CallContext) -> Listener:
 
     Sets ``parent_call_id``, except on events of deeper parts, which already have one.
     """
-    if context.on_event is no_caller:
-        return no_caller
+    if context.on_event is ignore_event:
+        return ignore_event
 
     def on_event(event: Event) -> None:
         context.on_event(event if event.parent_call_id else replace(event, parent_call_id=context.call_id))
@@ -92,8 +92,8 @@ def as_part(context: CallContext) -> Listener:
 
 def one_at_a_time(on_event: Listener) -> Listener:
     """Return ``on_event`` for calls on several threads: it receives one event at a time."""
-    if on_event is no_caller:
-        return no_caller
+    if on_event is ignore_event:
+        return ignore_event
     lock = threading.Lock()
 
     def locked(event: Event) -> None:

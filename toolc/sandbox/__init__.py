@@ -5,10 +5,10 @@ The engines are ``docker`` and ``oci``. Both use ``host`` (this machine: owners,
 package here with ``engine()`` in its module ``engine``, a name in ``toolc.model.names`` and a row in
 ``toolc.doctor.components``.
 
-- ``base``: ``Engine``, ``EngineSandbox``, ``Capabilities``; levels of isolation; limits that are not enforced. Start
-  reading here. Public: ``format_limits``, ``unenforced``, ``ContentDigests``, ``EngineForkServer``,
-  ``EngineStatus``, ``ImageUsed``, ``Leftover``, ``PoolEngine``, ``offer``, ``ISOLATION``.
 - ``common_config``: files in ``/etc`` (hosts), masked paths, options of tmpfs.
+- ``interface``: ``Engine``, ``EngineSandbox``, ``Capabilities``; levels of isolation; limits that are not
+  enforced. Start reading here. Public: ``format_limits``, ``unenforced``, ``ContentDigests``, ``EngineForkServer``,
+  ``EngineStatus``, ``ImageUsed``, ``Leftover``, ``PoolEngine``, ``offer``, ``ISOLATION``.
 - ``seccomp``: the system calls that a tool may make.
 - ``selection``: chooses the engine of a call and imports it; messages if none works. Public: ``close_unused``,
   ``in_use``, ``load``, ``probe``, ``select``, ``selection_of``, ``EngineSelection``.

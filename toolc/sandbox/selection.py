@@ -11,7 +11,7 @@ from typing import Final
 from toolc.model.errors import NoEngineError, UsageError
 from toolc.model.names import AUTO, ENGINES, engine_names
 from toolc.model.plan import LimitName, Profile
-from toolc.sandbox.base import Engine, EngineStatus, format_fallbacks, offer, unenforced
+from toolc.sandbox.interface import Engine, EngineStatus, format_fallbacks, offer, unenforced
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from toolc.model.plan import Exec, Plan, Profile, PythonCall
 from toolc.model.result import Outcome
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar
-from toolc.sandbox.base import Capabilities, ContentDigests, EngineStatus, ImageUsed, Leftover
+from toolc.sandbox.interface import Capabilities, ContentDigests, EngineStatus, ImageUsed, Leftover
 from toolc.testing.fake_programs import FakePrograms
 
 Script: TypeAlias = Callable[[Plan], Outcome]

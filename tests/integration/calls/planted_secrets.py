@@ -17,7 +17,7 @@ import docker
 from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
-from toolc.sandbox.base import Engine, EngineSandbox
+from toolc.sandbox.interface import Engine, EngineSandbox
 
 VALUES = {"IN_ENV": "env-value/7f3a+zz", "IN_FILE": "file-value/9c1d+yy", "BY_BROKER": "broker-value/5b2e+xx"}
 STORE = SecretStore({name: LiteralSource(value) for name, value in VALUES.items()}, {})

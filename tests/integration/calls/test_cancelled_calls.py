@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from toolc.backends.base import BASE
+from toolc.backends.backend_protocol import BASE
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.events import Stream
 from toolc.model.names import ENGINES

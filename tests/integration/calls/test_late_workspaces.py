@@ -23,11 +23,11 @@ from toolc.model.result import ToolResult
 from toolc.runtime.pool.pool import Pool
 from toolc.runtime.wire.readiness import confirm_ready, make_ready
 from toolc.runtime.workspace.mount import mount
-from toolc.sandbox.base import EngineSandbox
+from toolc.sandbox.docker.docker_sandbox import DockerSandbox
 from toolc.sandbox.docker.engine import DockerEngine
-from toolc.sandbox.docker.sandbox import DockerSandbox
+from toolc.sandbox.interface import EngineSandbox
 from toolc.sandbox.oci.engine import OciEngine
-from toolc.sandbox.oci.sandbox import OciSandbox
+from toolc.sandbox.oci.oci_sandbox import OciSandbox
 from toolc.sandbox.selection import close_unused, in_use, load, probe
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a workspace later")

@@ -14,7 +14,7 @@ from waiting_sandboxes import until
 
 from toolc import ExecResult, Executor, Registry, Sandbox, SandboxDiedError
 from toolc.model.json_schema import JsonObject
-from toolc.sandbox.base import Engine
+from toolc.sandbox.interface import Engine
 
 PROFILE: JsonObject = {"workspace": "rw", "limits": {"timeout": "60s"}}
 

@@ -16,7 +16,7 @@ from toolc.model.events import ToolEnd, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, Text, ToolFailure, ToolResult
 from toolc.model.spec.code_backends import ErrorKind
-from toolc.runtime.sessions.server import SandboxServer
+from toolc.runtime.sessions.sandbox_server import SandboxServer
 from toolc.runtime.wire.session import EndedError, SessionCall
 from toolc.sandbox.oci.engine import OciEngine
 
@@ -147,7 +147,7 @@ def test_output_after_an_answer_is_not_used_for_the_next_call(
 def test_an_immediate_next_call_waits_for_late_output(executor: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     answered = call(executor, "twice, late")
     # The second answer comes after 0.2 s, and ends the wait.
-    monkeypatch.setattr("toolc.runtime.sessions.server.QUIET_SECONDS", 50.0)
+    monkeypatch.setattr("toolc.runtime.sessions.sandbox_server.QUIET_SECONDS", 50.0)
     refused, after = call(executor, "ok"), call(executor, "ok")
     message = f"{BROKEN}it wrote unexpected output, {LATE}; {LOST}"
     assert_failed(refused, "serialization", message)
@@ -168,7 +168,7 @@ def test_updates_before_the_answer_are_reported(executor: Executor) -> None:
 @pytest.fixture
 def naming(engine: OciEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
     """Return a plugin whose answers have call ids; a wait for further output would never end."""
-    monkeypatch.setattr("toolc.runtime.sessions.server.QUIET_SECONDS", 1000.0)
+    monkeypatch.setattr("toolc.runtime.sessions.sandbox_server.QUIET_SECONDS", 1000.0)
     found = registry(tmp_path, command=["python3", "hostile_plugin.py", "name calls"])
     with Executor(found, engine=engine, timeout=100) as made:
         yield made
@@ -200,7 +200,7 @@ def test_a_plugin_that_sends_ids_must_continue(naming: Executor) -> None:
 
 def test_a_repeated_id_makes_the_call_wait(naming: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     # The second answer comes after 0.2 s, and ends the wait.
-    monkeypatch.setattr("toolc.runtime.sessions.server.QUIET_SECONDS", 50.0)
+    monkeypatch.setattr("toolc.runtime.sessions.sandbox_server.QUIET_SECONDS", 50.0)
     answered, refused = (naming.run("hostile", {"how": how}, call_id="c1") for how in ("twice, late", "ok"))
     assert answered.text == "c1"
     assert_failed(refused, "serialization", f"{BROKEN}it wrote unexpected output.*")

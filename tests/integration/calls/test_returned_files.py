@@ -12,7 +12,7 @@ from toolc.client.registry import Registry
 from toolc.config.user_config import Configuration
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, Resource, ToolResult
-from toolc.sandbox.base import Engine
+from toolc.sandbox.interface import Engine
 
 SCRIPT = r"""
 printf '\211PNG\r\n\032\n%s' "$ARG_word" >drawn

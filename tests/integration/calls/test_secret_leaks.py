@@ -29,8 +29,8 @@ from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, ToolFailure
 from toolc.runtime.cancellation import Cancellation
-from toolc.sandbox.base import Engine
 from toolc.sandbox.docker.api_client import find_socket
+from toolc.sandbox.interface import Engine
 
 BY_BROKER = VALUES["BY_BROKER"]
 

@@ -21,7 +21,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.names import ENGINES
 from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
-from toolc.sandbox.base import Engine
+from toolc.sandbox.interface import Engine
 from toolc.sandbox.selection import load
 
 PLUGIN = """

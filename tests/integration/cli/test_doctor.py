@@ -10,14 +10,14 @@ from command_line import run
 from toolc.cli.commands import doctor
 from toolc.doctor.advisories import Advisory, AdvisoryMatch, Component
 from toolc.doctor.diagnosis import Diagnosis, Probed, Trial, to_json
+from toolc.doctor.diagnosis_text import to_text
 from toolc.doctor.host_report import EngineReport, HostReport, Recommendation
 from toolc.doctor.probes import EscapeProbe, ProbeResult
-from toolc.doctor.text import to_text
 from toolc.model.json_schema import JsonObject
 from toolc.runtime.pool.control import PoolReport
-from toolc.sandbox.base import Capabilities, Enforcement
-from toolc.sandbox.base import EngineStatus as Availability
 from toolc.sandbox.host.owner import Owner
+from toolc.sandbox.interface import Capabilities, Enforcement
+from toolc.sandbox.interface import EngineStatus as Availability
 
 RUNC = Component(name="runc", version="1.1.5+ds1-1+deb12u1", package="runc")
 RACE = Advisory(

@@ -30,8 +30,8 @@ from toolc.runtime.cancellation import Cancellation
 from toolc.sandbox.docker import container as docker_container
 from toolc.sandbox.docker import engine as docker_engine
 from toolc.sandbox.docker.api_client import Client
+from toolc.sandbox.docker.docker_sandbox import KILLED_BY_DAEMON
 from toolc.sandbox.docker.engine import DockerEngine
-from toolc.sandbox.docker.sandbox import KILLED_BY_DAEMON
 from toolc.sandbox.host import kernel
 from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE
 from toolc.sandbox.images.stored import base_tag

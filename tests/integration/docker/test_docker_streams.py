@@ -25,8 +25,8 @@ from toolc.model.plan import Profile
 from toolc.sandbox.docker import container, streams
 from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.daemon import Daemon
+from toolc.sandbox.docker.docker_sandbox import DockerSandbox
 from toolc.sandbox.docker.engine import DockerEngine
-from toolc.sandbox.docker.sandbox import DockerSandbox
 from toolc.sandbox.docker.streams import AttachedStream, GuestListener, GuestSocketStream
 from toolc.sandbox.host import owner
 from toolc.sandbox.host.owner import Owner

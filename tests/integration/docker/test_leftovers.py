@@ -15,7 +15,6 @@ from toolc.model.json_schema import JsonValue
 from toolc.model.result import Outcome
 from toolc.runtime.execution import leftovers
 from toolc.runtime.workspace import scratch
-from toolc.sandbox.base import Leftover
 from toolc.sandbox.docker import sweep
 from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.container import remove_container
@@ -23,6 +22,7 @@ from toolc.sandbox.docker.daemon import OWNER_LABEL
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.host import cgroups, janitor, owner, store
 from toolc.sandbox.host.owner import Owner
+from toolc.sandbox.interface import Leftover
 from toolc.sandbox.oci import sweep as oci_sweep
 from toolc.sandbox.oci.engine import OciEngine
 from toolc.testing.fake_engine import FakeEngine

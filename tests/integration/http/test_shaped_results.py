@@ -14,7 +14,7 @@ from http_tools import call_http, failed
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, Text, ToolResult
-from toolc.sandbox.base import Engine
+from toolc.sandbox.interface import Engine
 from toolc.sandbox.oci.engine import OciEngine
 
 PNG = "\\x89PNG\\r\\n\\x1a\\n"

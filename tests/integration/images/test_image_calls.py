@@ -27,13 +27,13 @@ from toolc.model.plan import Profile
 from toolc.model.result import Text, ToolResult
 from toolc.runtime.pool.keeper import KEEPER
 from toolc.sandbox import selection
-from toolc.sandbox.base import Engine, ImageUsed
 from toolc.sandbox.docker.base_image import load_base, optional_client
 from toolc.sandbox.docker.image_builder import list_images
 from toolc.sandbox.docker.sdk import save_archive
 from toolc.sandbox.images import unpacked
 from toolc.sandbox.images.archive import open_archive
 from toolc.sandbox.images.stored import base_tag, find_base
+from toolc.sandbox.interface import Engine, ImageUsed
 from toolc.sandbox.oci import images as oci_images
 from toolc.sandbox.python import interpreter
 from toolc.sandbox.selection import load

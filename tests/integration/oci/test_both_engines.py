@@ -13,7 +13,7 @@ from configurations import configured
 from sandbox_output import output, workspace
 
 from toolc.model.plan import Profile
-from toolc.sandbox.base import Engine, EngineSandbox
+from toolc.sandbox.interface import Engine, EngineSandbox
 
 
 @pytest.fixture(scope="module", params=["docker", "oci root"])

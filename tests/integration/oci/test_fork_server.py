@@ -25,7 +25,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.sessions.pool import SERVERS
-from toolc.sandbox.base import Engine
+from toolc.sandbox.interface import Engine
 from toolc.sandbox.oci.fork_server import OciForkServer
 
 SANDBOX: JsonObject = {"lifetime": "fork", "limits": {"timeout": "100s", "memory": "128MiB"}}

@@ -12,7 +12,7 @@ from configurations import configured
 from test_fork_server import call_number, registry, run
 
 from toolc.client.executor import Executor
-from toolc.sandbox.base import Engine
+from toolc.sandbox.interface import Engine
 
 MODULE = """\
 import threading, time

@@ -7,15 +7,15 @@ from oci_cases import needs_oci, traces
 from waiting_sandboxes import until
 
 from toolc.model.errors import InfrastructureError
-from toolc.sandbox.oci import sandbox
-from toolc.sandbox.oci.sandbox import OciSandbox, SandboxPaths
+from toolc.sandbox.oci import oci_sandbox
+from toolc.sandbox.oci.oci_sandbox import OciSandbox, SandboxPaths
 
 pytestmark = needs_oci
 
 
 def test_a_runtime_that_hangs_is_killed_with_its_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("START_SECONDS", "CLOSE_SECONDS", "KILL_SECONDS"):
-        monkeypatch.setattr(sandbox, name, 0.2)
+        monkeypatch.setattr(oci_sandbox, name, 0.2)
     runtime = tmp_path / "runtime"
     runtime.write_text(f"#!/bin/sh\nsh -c 'sleep 1000; : {tmp_path}'\n", encoding="utf-8")
     runtime.chmod(0o755)

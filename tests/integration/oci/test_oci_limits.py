@@ -12,7 +12,7 @@ from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.plan import Exec, Plan, Profile
 from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime.wire.call_loop import converse
-from toolc.sandbox.oci import sandbox as oci_sandbox
+from toolc.sandbox.oci import oci_sandbox
 from toolc.sandbox.oci.engine import OciEngine
 
 pytestmark = needs_oci

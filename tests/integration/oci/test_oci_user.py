@@ -20,8 +20,8 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonValue
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import MIB, Limits
-from toolc.sandbox.base import Engine
 from toolc.sandbox.host import cgroups
+from toolc.sandbox.interface import Engine
 from toolc.sandbox.oci.engine import OciEngine
 
 pytestmark = needs_oci

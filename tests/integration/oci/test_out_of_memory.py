@@ -13,7 +13,7 @@ from transaction_cases import call, tool
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.host import kernel
 from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE, kernel_kills, oom_kill_possible
-from toolc.sandbox.oci import sandbox
+from toolc.sandbox.oci import oci_sandbox
 from toolc.sandbox.oci.engine import OciEngine
 
 
@@ -32,7 +32,7 @@ def test_an_unknown_oom_counter_means_possible(monkeypatch: pytest.MonkeyPatch, 
 
 @needs_oci
 def test_process_1_that_is_killed_from_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (sandbox, kernel):
+    for module in (oci_sandbox, kernel):
         # As on a machine where no other process runs out of memory.
         monkeypatch.setattr(module, "kernel_kills", lambda: 7)
     os.chown(tmp_path, 1234, 1234)

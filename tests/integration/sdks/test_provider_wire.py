@@ -13,7 +13,7 @@ from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import Image, Text, ToolResult
 from toolc.providers import load_provider
-from toolc.providers.base import CallMessage
+from toolc.providers.provider import CallMessage
 
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 

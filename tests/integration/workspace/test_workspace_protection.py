@@ -17,7 +17,7 @@ from toolc.model.json_schema import JsonValue
 from toolc.model.spec.sandbox import WorkspaceMode
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.workspace.dir_handle import RENAME_EXCHANGE, DirHandle, rename
-from toolc.sandbox.base import Engine
+from toolc.sandbox.interface import Engine
 
 __all__ = ["configuration", "workspace"]
 

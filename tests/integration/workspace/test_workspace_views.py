@@ -12,8 +12,8 @@ from transaction_cases import call, changes_of, paths, tool, tree
 
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.sandbox.base import Engine
 from toolc.sandbox.docker import base_image, image_builder
+from toolc.sandbox.interface import Engine
 
 BEFORE = {
     "a": "a\n", "b": "b\n", "d": "folder", "d/sub": "folder", "d/sub/y": "y\n", "d/x": "x\n",

@@ -13,7 +13,7 @@ from transaction_cases import call, changes_of, tool, tree
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonValue
 from toolc.model.result import ToolResult
-from toolc.sandbox.base import Engine
+from toolc.sandbox.interface import Engine
 
 __all__ = ["configuration", "workspace"]
 

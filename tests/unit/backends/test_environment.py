@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolc.backends.base import environment
+from toolc.backends.backend_protocol import environment
 from toolc.model.spec.sandbox import EnvVar, SandboxSpec
 
 

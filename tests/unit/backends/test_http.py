@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from scripted_tools import captured
 
-from toolc.backends.base import PlanError
+from toolc.backends.backend_protocol import PlanError
 from toolc.backends.http import Http
 from toolc.model.call import BoundCall
 from toolc.model.http_plan import Base64, FormPart, HttpCall, MultipartForm, NamedValue, PlainBody, Slot

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolc.backends.base import PlanError
+from toolc.backends.backend_protocol import PlanError
 from toolc.backends.shell import MAX_ARGUMENT_BYTES, Shell
 from toolc.model.call import BoundCall
 from toolc.model.json_schema import JsonObject, JsonValue, Schema

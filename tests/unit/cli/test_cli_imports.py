@@ -27,13 +27,13 @@ annotations: {read_only: true}
 tests: [{args: {path: a}, expect: {text: "1 a\\n"}}]
 """
 ELSEWHERE = {
-    "toolc.sandbox.base", "toolc.sandbox.selection",  # sandboxes
+    "toolc.sandbox.interface", "toolc.sandbox.selection",  # sandboxes
     "toolc.client.registry", "toolc.model.registry", "rfc8785",  # registries
-    "toolc.document.toml.parser", "toolc.document.toml.positions", "tomli",  # the other language
+    "toolc.document.toml.toml_parser", "toolc.document.toml.positions", "tomli",  # the other language
     "toolc.compiler.decode.http", "toolc.compiler.decode.python", "toolc.compiler.decode.composed",
     "toolc.compiler.build_output",  # builds
     "concurrent.futures.process", "multiprocessing",  # many files
-    "toolc.document.yaml.errors",  # messages about syntax errors
+    "toolc.document.yaml.yaml_errors",  # messages about syntax errors
     "jinja2", "jmespath", "jsonschema",  # what this spec has none of
     "difflib", "email", "importlib.metadata", "socket", "tempfile",  # slow to import
 }  # fmt: skip

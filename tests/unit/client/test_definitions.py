@@ -12,7 +12,7 @@ from toolc.client.definitions import definitions_for, limit_problem
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.spec.tool import ProviderChoice, ToolSpec
 from toolc.providers.json_schema.lowering import Loss
-from toolc.providers.limits import limits_of
+from toolc.providers.provider_limits import limits_of
 
 MANY = tuple(tool(f"tool_{number:03}") for number in range(130))
 

@@ -29,7 +29,7 @@ from toolc import (
     tool_messages,
 )
 from toolc.functions.define import AgentKeys
-from toolc.functions.tool import Traits
+from toolc.functions.tools import Traits
 from toolc.model.names import PROVIDER_NAMES
 from toolc.providers.response_streams import STREAMING
 

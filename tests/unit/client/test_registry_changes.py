@@ -6,7 +6,7 @@ import pytest
 from toolc import Cancellation, Executor, FunctionTool, Registry, RegistryError, UsageError, build, define, tool
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
-from toolc.runtime.caller import CallContext, no_caller
+from toolc.runtime.caller import CallContext, ignore_event
 from toolc.runtime.execution.call_pipeline import CallPipeline
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.selection import EngineSelection
@@ -207,7 +207,7 @@ def test_no_compiled_tool_reaches_a_function_of_the_process(compiled: Registry) 
         Executor(compiled).run("sneak", {})
     calls = CallPipeline(CallOptions(select_engine=never), compiled.called)
     with Cancellation() as cancellation:
-        context = CallContext(call_id="c", on_event=no_caller, cancellation=cancellation)
+        context = CallContext(call_id="c", on_event=ignore_event, cancellation=cancellation)
         result = calls.call("greet", {"name": "x"}, context, step="one")
     assert result.text == "'greet' is a function of the host process, which compiled tools may not call"
     assert calls.tools(["greet"]) == ()

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from paths import ROOT, TEST_SPECS
 
-from toolc.compiler.pipeline.build import compile_and_render
 from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.pipeline.parallel_build import compile_and_render
 from toolc.compiler.project.limits import MIN_TIMEOUT_MS
 from toolc.compiler.project.settings import NO_SETTINGS
 from toolc.model.errors import SpecError, UsageError

@@ -13,7 +13,7 @@ from project_cases import expected
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.diagnostics import Diagnostics
 from toolc.reporters import FORMATS, render
-from toolc.reporters.base import Report
+from toolc.reporters.report_input import Report
 from toolc.reporters.text import printable
 
 FILES = files()

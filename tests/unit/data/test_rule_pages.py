@@ -12,7 +12,7 @@ from reviewing import difference
 import toolc.review
 from toolc.cli.commands.explain import compile_example
 from toolc.compiler.checks import check_each
-from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS
+from toolc.compiler.checks.check_registry import TOOL_CHECKS, TOOL_SET_CHECKS
 from toolc.data.rule_pages import PageCode, RulePage, parse_page, rule_pages
 from toolc.model import codes
 from toolc.model.names import PROVIDER_NAMES

@@ -20,7 +20,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.names import ENGINES
 from toolc.model.plan import Profile
 from toolc.model.result import Outcome
-from toolc.sandbox.base import Capabilities, Enforcement, EngineStatus
+from toolc.sandbox.interface import Capabilities, Enforcement, EngineStatus
 from toolc.sandbox.oci import probe as oci_probe
 from toolc.testing.fake_engine import FakeEngine
 

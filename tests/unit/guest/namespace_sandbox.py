@@ -36,7 +36,7 @@ exec chroot . /usr/bin/setpriv --reuid {user} --regid {user} --clear-groups --in
 
 
 class NamespaceSandbox:
-    """Implements ``toolc.sandbox.base.EngineSandbox``."""
+    """Implements ``toolc.sandbox.interface.EngineSandbox``."""
 
     user = USER
     image = None

@@ -16,7 +16,7 @@ from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime.call_details import Timing
 from toolc.runtime.egress.broker import Egress
 from toolc.runtime.pool.pool import Lease
-from toolc.runtime.sessions.server import SandboxServer
+from toolc.runtime.sessions.sandbox_server import SandboxServer
 from toolc.runtime.wire.session import EndedError, SessionCall
 
 pytestmark = pytest.mark.slow

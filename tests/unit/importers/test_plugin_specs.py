@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from toolc.backends.plugin import difference
 from toolc.backends.plugin_protocol import Description, Offer
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.importers.plugin import plugin_spec, valid_names
+from toolc.importers.plugin_spec import plugin_spec, valid_names
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import PluginCall
 from toolc.model.spec.code_backends import PluginBackend

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.model.files import replace_file
+from toolc.model.atomic_files import replace_file
 
 
 def test_readers_find_the_old_content_until_the_end_of_the_block(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from toolc.model.json_schema import JsonObject, pointer_tokens, value_at
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.spec.tool import ProviderChoice
 from toolc.providers import load_provider
-from toolc.providers.base import Lowering
+from toolc.providers.provider import Lowering
 from toolc.validation.coercion import without_nulls
 
 

@@ -11,7 +11,7 @@ from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.registry_io import canonical
 from toolc.providers import _PROVIDERS, load_provider
-from toolc.providers.base import Provider
+from toolc.providers.provider import Provider
 
 PROVIDERS = {name: load_provider(name) for name in PROVIDER_NAMES}
 each_provider = pytest.mark.parametrize("provider", PROVIDERS.values(), ids=PROVIDERS.keys())

@@ -15,7 +15,7 @@ from sdk_objects import check_messages
 from toolc import Audio, Image, Resource, Text, ToolCall, ToolResult, tool_messages
 from toolc.model.names import PROVIDER_NAMES
 from toolc.providers import content
-from toolc.providers.limits import limits_of
+from toolc.providers.provider_limits import limits_of
 
 GOLDEN: Final = paths.GOLDEN / "model_results"
 

@@ -17,7 +17,7 @@ from toolc.data.rule_pages import PageCode, RulePage
 from toolc.model.diagnostics import Code, Diagnostics, Edit, Fix, Severity
 from toolc.model.source import Position, SourceText, Span
 from toolc.reporters import FORMATS, render
-from toolc.reporters.base import Report
+from toolc.reporters.report_input import Report
 
 NEGATIVE = TEST_SPECS / "negative"
 SARIF = json.loads((DATA / "sarif-2.1.0.json").read_text(encoding="utf-8"))

@@ -7,7 +7,7 @@ from diff_command import diff
 from repositories import Repository
 from reviewing import PLAIN, change_lines, difference
 
-from toolc.review.reports import machine, markdown, text
+from toolc.review.reports import diff_text, machine, markdown
 
 STRICT = "policy: {hosts: ['*.example.com:443'], limits: {timeout: 1m}}\n"
 ASKING = """\
@@ -99,7 +99,7 @@ def test_approvers_are_in_each_change_and_in_the_summary(tmp_path: Path) -> None
     found = difference(tmp_path, {"a.yaml": PLAIN} | project, {"a.yaml": REACHING} | project)
     (change,) = (each for _, each in found.changes if each.rule == "RSK01")
     assert change.approvers == ("@example/network", "@example/payments")
-    assert "    to be approved by: @example/network, @example/payments\n" in text.report(found)
+    assert "    to be approved by: @example/network, @example/payments\n" in diff_text.report(found)
     assert "; to be approved by &#64;example/network, &#64;example/payments" in markdown.report(found)
     assert '"approvers": [\n' in machine.json_report(found)
     assert "- to be approved by&#58; " not in markdown.report(found)

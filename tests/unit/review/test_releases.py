@@ -10,7 +10,7 @@ from repositories import Repository
 from reviewing import change_lines
 
 from toolc.backends.plugin_protocol import Description, Offer
-from toolc.importers.plugin import plugin_spec
+from toolc.importers.plugin_spec import plugin_spec
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.compare import compare
 from toolc.review.sources.states import two_states

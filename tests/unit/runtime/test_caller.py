@@ -12,9 +12,9 @@ from toolc.model.events import Event, ToolEnd
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import Outcome, ToolFailure, ToolResult
 from toolc.model.spec.tool import Retry
-from toolc.runtime.caller import CallContext, Caller, as_part, no_caller
+from toolc.runtime.caller import CallContext, Caller, as_part, ignore_event
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.composite.call import ComposedCall
+from toolc.runtime.composite.composed_call import ComposedCall
 from toolc.runtime.execution.admission import DenyList
 from toolc.runtime.execution.call_pipeline import CallPipeline
 
@@ -25,7 +25,7 @@ ECHO = tool("echo")
 @pytest.fixture
 def outer() -> Iterator[CallContext]:
     with Cancellation() as cancellation:
-        yield CallContext(call_id="outer", on_event=no_caller, cancellation=cancellation)
+        yield CallContext(call_id="outer", on_event=ignore_event, cancellation=cancellation)
 
 
 def calls(scripted: Scripted) -> CallPipeline:

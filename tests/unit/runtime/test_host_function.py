@@ -28,7 +28,7 @@ from toolc import (
     ToolUpdate,
     tool,
 )
-from toolc.functions.tool import FunctionTool
+from toolc.functions.tools import FunctionTool
 from toolc.guest.flow_control import FREE_REPORTS
 from toolc.model.errors import RegistryError
 from toolc.model.events import Listener

@@ -11,7 +11,15 @@ from toolc.client.registry import Registry
 from toolc.model.plan import Plan, Profile
 from toolc.model.result import Outcome
 from toolc.runtime.pool.pool import Pool
-from toolc.sandbox.base import Capabilities, ContentDigests, Engine, EngineSandbox, EngineStatus, Leftover, PoolEngine
+from toolc.sandbox.interface import (
+    Capabilities,
+    ContentDigests,
+    Engine,
+    EngineSandbox,
+    EngineStatus,
+    Leftover,
+    PoolEngine,
+)
 from toolc.testing.fake_engine import FakeSandbox
 
 SPEC = """\

@@ -12,7 +12,15 @@ from toolc.model.plan import LimitName, Profile
 from toolc.model.result import Outcome
 from toolc.model.spec.sandbox import MIB, Limits, MinIsolation
 from toolc.sandbox import selection
-from toolc.sandbox.base import Capabilities, Enforcement, Engine, EngineStatus, offer, unenforced, unenforced_reason
+from toolc.sandbox.interface import (
+    Capabilities,
+    Enforcement,
+    Engine,
+    EngineStatus,
+    offer,
+    unenforced,
+    unenforced_reason,
+)
 from toolc.testing.fake_engine import FakeEngine
 
 

@@ -15,7 +15,7 @@ from toolc.client.registry import Registry
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan
 from toolc.model.result import Outcome
-from toolc.serve.plugin import PluginServer
+from toolc.serve.plugin_server import PluginServer
 from toolc.testing.fake_engine import FakeEngine
 
 PNG = b"\x89PNG\r\n\x1a\n"

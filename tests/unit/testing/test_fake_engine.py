@@ -2,7 +2,7 @@ import threading
 
 from toolc.model.plan import Profile
 from toolc.model.result import Outcome
-from toolc.sandbox.base import Engine, EngineSandbox
+from toolc.sandbox.interface import Engine, EngineSandbox
 from toolc.testing.fake_engine import FakeEngine
 
 

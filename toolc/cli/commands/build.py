@@ -83,7 +83,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     If there are errors, nothing is written and the output folder does not change.
     """
     from toolc.compiler.cache.answers import Inputs  # start-up time
-    from toolc.compiler.cache.build import store_build, unchanged_build
+    from toolc.compiler.cache.cached_build import store_build, unchanged_build
 
     # A format for programs is alone on stdout; text for users then goes to stderr.
     findings, output_stream = (sys.stderr, sys.stdout) if format_name == "text" else (sys.stdout, sys.stderr)
@@ -113,7 +113,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
             _provider_report(providers, losses=losses, fail_on=fail_on).of_unchanged_build(done.out, output_stream)
         return
     from toolc.compiler.build_output import write_output  # start-up time
-    from toolc.compiler.pipeline.build import compile_and_render
+    from toolc.compiler.pipeline.parallel_build import compile_and_render
 
     compilation, rendered = compile_and_render(places, settings, inputs.contents or {})
     print_findings(compilation.diagnostics, findings, format_name)

@@ -169,9 +169,9 @@ def _report(difference: Difference, format_name: str, *, only_summary: bool) -> 
 
         return "".join(f"{line}\n" for line in summary(difference))
     if format_name == "text":
-        from toolc.review.reports import text
+        from toolc.review.reports import diff_text
 
-        return text.report(difference, color=wants_color(sys.stdout))
+        return diff_text.report(difference, color=wants_color(sys.stdout))
     if format_name == "markdown":
         from toolc.review.reports import markdown
 

@@ -44,7 +44,7 @@ def command(probe: bool, engine: str | None, as_json: bool) -> None:
 
         print(json.dumps(to_json(diagnosis), indent=2))
     else:
-        from toolc.doctor.text import to_text  # start-up time
+        from toolc.doctor.diagnosis_text import to_text  # start-up time
 
         sys.stdout.write(to_text(diagnosis))
     if not diagnosis.works:

@@ -11,7 +11,7 @@ from toolc.cli.common import note
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.reporters.text import escape_for_terminal
-from toolc.sandbox.base import Leftover
+from toolc.sandbox.interface import Leftover
 
 COULD_NOT = 3
 """The exit code if something could not be removed or inspected."""

@@ -61,7 +61,7 @@ def plugin(  # noqa: PLR0913  one parameter per option
     The command runs in a sandbox without network access, never on this host. Files that it names are searched next
     to the spec and become part of the tool.
     """
-    from toolc.importers.plugin import plugin_spec, provisional_spec, valid_names  # start-up time
+    from toolc.importers.plugin_spec import plugin_spec, provisional_spec, valid_names  # start-up time
 
     folder = Path(out).parent if out is not None else Path()
     if out is not None:

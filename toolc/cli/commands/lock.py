@@ -24,14 +24,14 @@ from toolc.cli.common import (
 )
 from toolc.cli.inputs import compile_or_exit, compiled_builtin, user_configuration
 from toolc.data.paths import packaged_path
-from toolc.model.files import replace_file
+from toolc.model.atomic_files import replace_file
 from toolc.model.text import count_noun
 
 if TYPE_CHECKING:
     from toolc.model.lock_file import Lock, Pin
     from toolc.model.plan import Profile
     from toolc.model.registry import RegisteredTool
-    from toolc.sandbox.base import ContentDigests
+    from toolc.sandbox.interface import ContentDigests
 
 
 PIN: Final = ""

@@ -77,7 +77,7 @@ def command(
 
 
 def _as_plugin(executor: Executor) -> None:
-    from toolc.serve.plugin import PluginServer, serve_plugin  # start-up time
+    from toolc.serve.plugin_server import PluginServer, serve_plugin  # start-up time
 
     serve_plugin(PluginServer(executor, [*executor.registry]))
 

@@ -36,14 +36,14 @@ def command(
     folder).
     """
     if provider is not None:
-        from toolc.cli.output.tool import definition_text, find_in_set  # start-up time
+        from toolc.cli.output.tool_text import definition_text, find_in_set  # start-up time
 
         if effective or as_json:
             raise click.ClickException("--as prints a definition; remove --effective and --json")
         print(definition_text(*find_in_set(target, paths, registry, builtin), provider), end="")
         return
     if effective and registry is None and builtin is None:
-        from toolc.cli.output import tool as values  # start-up time
+        from toolc.cli.output import tool_text as values  # start-up time
 
         located, _ = values.find_located(target, paths)
         print(values.as_json(located) if as_json else values.effective_text(located), end="")
@@ -62,7 +62,7 @@ def command(
     tool = tools.registered(tools.names[0])
     granted = permissions_of(tool.spec, tools_by_name(each.spec for each in tools.parts.by_name.values()))
     if not as_json:
-        from toolc.cli.output.tool import tool_text  # start-up time
+        from toolc.cli.output.tool_text import tool_text  # start-up time
 
         print(tool_text(tool, granted), end="")
         return

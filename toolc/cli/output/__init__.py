@@ -8,7 +8,7 @@ Start reading in ``result``. Reports of findings are in ``toolc.reporters``, of 
 - ``loss_report``: what providers cannot represent of a build, and which limits it exceeds.
 - ``prompts``: asks to confirm a call and to commit its changes; lists the changed files.
 - ``result``: the content, errors, timing and connections (``--explain-network``) of a result.
-- ``tool``: one tool for ``toolc show``: parameters, permissions, effective values, the definition for a provider.
+- ``tool_text``: one tool for ``toolc show``: parameters, permissions, effective values, the definition for a provider.
 
 May import: every package below ``cli``. ``cli.main`` and ``cli.commands`` import this package.
 """

@@ -4,8 +4,8 @@ Start reading in ``generate``. A type accepts every value that its schema accept
 
 - ``generate``: ``write_clients``: the languages, the description of each tool, and the file. Public: ``LANGUAGES``,
   ``ClientFile``, ``client_text``, ``parse_clients``.
-- ``names``: identifiers that a language accepts and that are used once.
-- ``python``: a module with ``TypedDict`` types, or with Pydantic models.
+- ``identifiers``: identifiers that a language accepts and that are used once.
+- ``python_client``: a module with ``TypedDict`` types, or with Pydantic models.
 - ``runtime``: what a generated Python module imports: calls, omitted arguments, the warning about another registry.
   Public: ``AsyncCaller``, ``Caller``, ``ToolCallError``, ``OMITTED``, ``Omitted``.
 - ``schema_types``: reads a JSON Schema as types.

@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from toolc.client.typed import python, typescript
-from toolc.client.typed.names import Names, type_name
+from toolc.client.typed import python_client, typescript
+from toolc.client.typed.identifiers import Names, type_name
 from toolc.client.typed.schema_types import SchemaTypes, description_of
 from toolc.client.typed.types import Alias, Definition, Named, Type, TypedTool
+from toolc.model.atomic_files import replace_file
 from toolc.model.errors import UsageError
-from toolc.model.files import replace_file
 from toolc.model.registry import RegisteredTool
 from toolc.model.registry_io import surfaces_digest
 from toolc.providers.json_schema.lowering import description_without_result
@@ -39,8 +39,8 @@ class Language:
 
 
 LANGUAGES: Final = {
-    "python": Language(python.RESERVED, "# ", python.module),
-    "pydantic": Language(python.RESERVED, "# ", partial(python.module, models=True)),
+    "python": Language(python_client.RESERVED, "# ", python_client.module),
+    "pydantic": Language(python_client.RESERVED, "# ", partial(python_client.module, models=True)),
     "typescript": Language(typescript.IMPORTED, "// ", typescript.module),
 }
 """The languages by name."""

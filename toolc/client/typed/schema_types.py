@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.client.typed.names import Names, type_name
+from toolc.client.typed.identifiers import Names, type_name
 from toolc.client.typed.types import (
     ANY,
     NEVER,

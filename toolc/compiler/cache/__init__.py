@@ -4,7 +4,7 @@ Start reading in ``answers``.
 
 - ``answers``: ``check_specs``: the findings of a command, and whether they are still valid. Public: ``Answer``,
   ``Inputs``.
-- ``build``: builds of an unchanged folder. Public: ``store_build``, ``unchanged_build``.
+- ``cached_build``: builds of an unchanged folder. Public: ``store_build``, ``unchanged_build``.
 - ``file``: the cache folder and the format of its files. Public: ``INVALID_CACHE``, ``cache_folder``, ``load``,
   ``save``.
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolc.compiler.project.files import digest_of_bytes
-from toolc.model.files import replace_file
+from toolc.model.atomic_files import replace_file
 
 _MAX_BYTES: Final = 64 * 1024 * 1024
 

@@ -4,29 +4,29 @@ To add a check, write a function with the decorator ``tool_check`` or ``tool_set
 subject, declare its code in ``toolc.model.codes``, and write its page in ``toolc/data/rules``. Findings that prevent
 decoding are reported in ``toolc.compiler.decode``, not here.
 
-- ``base``: the decorators and the tables of registered checks. Start reading here.
 - ``call_graph``: unknown tools in steps and agents, recursion, depth of calls. Public: ``tool_references``.
 - ``caller_code``: arguments that run as code; arguments without quotes in scripts.
+- ``check_registry``: the decorators and the tables of registered checks. Start reading here.
 - ``code_injection``: arguments that become SQL or JSON text.
 - ``composite_steps``: arguments and conditions of the steps of a composite.
 - ``credentials``: literal values in places for credentials. Public: ``host_of``,
   ``image_credentials``, ``literal_credentials``, ``public_values``.
 - ``descriptions``: length and similarity of descriptions; parameters without a description.
 - ``helpers``: the parameters and subschemas of a tool; a quick text search in its file.
-- ``http``: doubly encoded URLs, unencrypted requests, statuses without an error mapping.
+- ``http_checks``: doubly encoded URLs, unencrypted requests, statuses without an error mapping.
 - ``metadata``: ``label``, ``tests``, ``deprecated``, contradictory ``annotations``.
 - ``model_text``: hidden characters, instructions, markup and URLs in text that a model reads. Public:
   ``first_instruction``, ``first_invisible``, ``first_markup``.
-- ``names``: duplicate and similar names of tools.
-- ``network``: destinations that are too broad, or any address.
+- ``name_checks``: duplicate and similar names of tools.
+- ``network_checks``: destinations that are too broad, or any address.
 - ``parameters``: enums in prose, missing bounds, free-form objects, unused parameters.
 - ``placeholders``: placeholders in a form that is not replaced.
 - ``providers``: what Gemini, strict modes and others reject or lose.
-- ``sandbox``: image tags, root, missing or unneeded workspaces.
+- ``sandbox_checks``: image tags, root, missing or unneeded workspaces.
 - ``script_arguments``: unknown and absent arguments in scripts. Public: ``assigned_variables``.
 - ``scripts``: no checks: the shell script of a tool, its positions and edits. Public: ``shell_script``.
 - ``secrets``: literal secrets, exposed and undeclared secrets, variables that are not expanded.
-- ``shell``: scripts with one command, arguments that a program reads as options.
+- ``shell_checks``: scripts with one command, arguments that a program reads as options.
 - ``step_types``: no checks: the types of the values that steps receive and return. Public: ``StepArguments``.
 
 May import: ``compiler.located_tool``, ``project``, ``schema``, ``templates`` and ``text_analysis``; ``providers``,
@@ -47,20 +47,20 @@ from toolc.compiler.checks import (
     composite_steps,
     credentials,
     descriptions,
-    http,
+    http_checks,
     metadata,
     model_text,
-    names,
-    network,
+    name_checks,
+    network_checks,
     parameters,
     placeholders,
     providers,
-    sandbox,
+    sandbox_checks,
     script_arguments,
     secrets,
-    shell,
+    shell_checks,
 )
-from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS, ToolCheck
+from toolc.compiler.checks.check_registry import TOOL_CHECKS, TOOL_SET_CHECKS, ToolCheck
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.project.work_limits import unfinished_work
 from toolc.model import codes
@@ -68,9 +68,9 @@ from toolc.model.diagnostics import Diagnostic, step_budget
 from toolc.model.source import Span
 
 MODULES: Final = (
-    call_graph, caller_code, code_injection, composite_steps, credentials, descriptions, http, metadata, model_text,
-    names, network, parameters, placeholders, providers, sandbox, script_arguments, secrets,
-    shell,
+    call_graph, caller_code, code_injection, composite_steps, credentials, descriptions, http_checks, metadata,
+    model_text, name_checks, network_checks, parameters, placeholders, providers, sandbox_checks, script_arguments,
+    secrets, shell_checks,
 )  # fmt: skip
 """The modules with checks. Importing a module registers its checks."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as AnyMapping
 
-from toolc.compiler.checks.base import tool_set_check
+from toolc.compiler.checks.check_registry import tool_set_check
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.project.tool_names import builtin_names
 from toolc.document.nodes import Mapping, Node, Scalar

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.check_registry import tool_check
 from toolc.compiler.checks.helpers import is_harmless, text_may_contain
 from toolc.compiler.checks.scripts import MAX_FINDINGS, ScriptText, shell_script
 from toolc.compiler.located_tool import LocatedTool

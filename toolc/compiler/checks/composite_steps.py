@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from toolc.compiler.checks.base import tool_check, tool_set_check
+from toolc.compiler.checks.check_registry import tool_check, tool_set_check
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.templates.expressions import parse_expression
 from toolc.compiler.templates.parse import STEP_PROPERTIES

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Final, Literal
 from urllib.parse import parse_qsl
 
-from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.check_registry import tool_check
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.schema.parameters import is_full_schema
 from toolc.compiler.text_analysis.credentials import (

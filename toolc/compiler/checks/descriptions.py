@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.check_registry import tool_check
 from toolc.compiler.checks.helpers import has_keyword, parameters, text_of
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.text_analysis.informative_words import name_words, new_words, repeats_name

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.check_registry import tool_check
 from toolc.compiler.located_tool import LocatedTool
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.check_registry import tool_check
 from toolc.compiler.located_tool import LocatedTool, ModelText
 from toolc.compiler.text_analysis.long_runs import ALPHANUMERIC, character_table, has_long_run
 from toolc.document.edits import fix

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.check_registry import tool_check
 from toolc.compiler.checks.helpers import has_keyword, has_type, parameters, text_of, used_arguments
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.templates.expressions import argument_names

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.check_registry import tool_check
 from toolc.compiler.checks.credentials import literal_credentials
 from toolc.compiler.checks.helpers import used_arguments
 from toolc.compiler.checks.script_arguments import assigned_variables

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.check_registry import tool_check
 from toolc.compiler.checks.helpers import all_subschemas, has_type, parameters, text_may_contain, text_of
 from toolc.compiler.located_tool import LocatedTool
 from toolc.document.nodes import Mapping

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.check_registry import tool_check
 from toolc.compiler.checks.scripts import MAX_FINDINGS, ScriptText, shell_script
 from toolc.compiler.located_tool import LocatedTool
 from toolc.document.edits import fix

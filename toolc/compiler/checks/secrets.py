@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
-from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.check_registry import tool_check
 from toolc.compiler.checks.credentials import declaration, host_of, image_credentials, literal_credentials
 from toolc.compiler.checks.helpers import parameters, text_may_contain
 from toolc.compiler.located_tool import LocatedTool

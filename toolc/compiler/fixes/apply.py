@@ -25,9 +25,9 @@ from toolc.compiler.text_analysis.credentials import conceal_text
 from toolc.document import nodes
 from toolc.document.line_diff import unified_diff
 from toolc.document.loader import MAX_BYTES
+from toolc.model.atomic_files import replace_file
 from toolc.model.diagnostics import Diagnostic, Diagnostics, Fix
 from toolc.model.errors import UsageError
-from toolc.model.files import replace_file
 from toolc.model.source import BOM, Position, SourceText, Span
 
 MAX_ROUNDS: Final = 10

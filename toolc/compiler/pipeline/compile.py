@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from toolc.compiler.checks import check_all_tools
-from toolc.compiler.checks.base import TOOL_SET_CHECKS
+from toolc.compiler.checks.check_registry import TOOL_SET_CHECKS
 from toolc.compiler.checks.secrets import check_text_for_secrets
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.pipeline.builtin_tools import BuiltinTools, check_toolsets, load_builtin_tools

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.checks import check_each, internal_error
-from toolc.compiler.checks.base import TOOL_CHECKS, ToolCheck
+from toolc.compiler.checks.check_registry import TOOL_CHECKS, ToolCheck
 from toolc.compiler.checks.credentials import public_values
 from toolc.compiler.checks.secrets import check_text_for_secrets
 from toolc.compiler.decode.tool import decode

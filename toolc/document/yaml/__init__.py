@@ -1,9 +1,9 @@
-"""The YAML 1.2 parser, based on PyYAML and libyaml. Start reading in ``parser``.
+"""The YAML 1.2 parser, based on PyYAML and libyaml. Start reading in ``yaml_parser``.
 
 - ``builder``: values by the core schema ("yes" is text), and the limit of what aliases expand to (``MAX_ALIASED``).
 - ``compose``: PyYAML's nodes, with the maximum depth of ``document.syntax_errors``. Public: ``scalars``.
-- ``errors``: syntax errors as sentences with hints.
-- ``parser``: ``parse_yaml``: text to nodes; text that YAML 1.1 or other parsers read differently.
+- ``yaml_errors``: syntax errors as sentences with hints.
+- ``yaml_parser``: ``parse_yaml``: text to nodes; text that YAML 1.1 or other parsers read differently.
 
 May import: ``document`` (``nodes``, ``edits``, ``syntax_errors``) and ``model``.
 """

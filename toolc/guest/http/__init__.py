@@ -1,15 +1,15 @@
 """HTTP tools inside the sandbox: let the host send requests, read the responses, return the result.
 
-Start reading in ``tool``, then ``exchange``. Requests are built on the host, in ``toolc.runtime.http``.
+Start reading in ``http_tool``, then ``exchange``. Requests are built on the host, in ``toolc.runtime.http``.
 
 - ``body``: the body of a response as JSON, text, image or file; charsets; which error rule applies.
-- ``errors``: responses with an error status: kind and message, ``Retry-After`` and rate-limit headers.
 - ``exchange``: the requests of a call: renewal of tokens, redirects, retries, pagination.
-- ``parser``: HTTP/1.1: status line, headers (``MAX_LINE``, ``MAX_FIELDS``) and chunked bodies. The host uses it too.
-  Public: ``open_stream``, ``read_body``, ``read_head``, ``ResponseError``.
+- ``http_tool``: runs the call and writes its result.
+- ``response_errors``: responses with an error status: kind and message, ``Retry-After`` and rate-limit headers.
+- ``response_parser``: HTTP/1.1: status line, headers (``MAX_LINE``, ``MAX_FIELDS``) and chunked bodies. The host uses
+  it too. Public: ``open_stream``, ``read_body``, ``read_head``, ``ResponseError``.
 - ``round_trip``: ``Requests``: one request and its response; decompression and size limits (``MAX_RESPONSE_BODY``).
 - ``shaping``: ``result.select`` (JMESPath) and ``result.template`` (Jinja2).
-- ``tool``: runs the call and writes its result.
 
 May import: ``guest``.
 """

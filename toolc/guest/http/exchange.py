@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 from toolc.guest import truncate
 from toolc.guest.context import ToolError
 from toolc.guest.http.body import needed_json, rule_for
-from toolc.guest.http.errors import error_of, retry_after
+from toolc.guest.http.response_errors import error_of, retry_after
 from toolc.guest.http.round_trip import MAX_RESPONSE_BODY, Requests, Response
 from toolc.guest.http.shaping import jmespath_search
 from toolc.guest.job import HttpJob

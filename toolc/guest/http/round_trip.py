@@ -21,7 +21,7 @@ import zlib
 from collections.abc import Iterator
 
 from toolc.guest.context import ToolError
-from toolc.guest.http.parser import PIECE, ResponseError, open_stream, read_body, read_head
+from toolc.guest.http.response_parser import PIECE, ResponseError, open_stream, read_body, read_head
 from toolc.guest.truncate import truncate_end
 
 MAX_RESPONSE_BODY = 16 * 1024 * 1024

@@ -3,7 +3,7 @@
 The JSON of a CALL::
 
     {"stream": 16, "timeout_ms": 30000, "directory": "src", "environment": {"NAME": "value"},
-     "argv": ["wc", "-w"]}           or: "file": {"operation": "read", ...} (see ``toolc.guest.programs.files``)
+     "argv": ["wc", "-w"]}           or: "file": {"operation": "read", ...} (see ``file_operations``)
 
 ``directory`` is relative to the job's directory, and ``environment`` is added to the job's environment. With
 ``"terminal": {"rows": 24, "columns": 80}``, the program gets a pseudo terminal. A program of a session has only
@@ -39,7 +39,7 @@ from toolc.guest.processes import (
     wakeup_on_exit,
     write_all,
 )
-from toolc.guest.programs import files
+from toolc.guest.programs import file_operations
 from toolc.guest.streams import MAX_MESSAGE
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -252,7 +252,7 @@ def _run_child(request: Request, job: Job, streams: list[int], notes: int) -> No
         if request.file is None:
             execute(request.argv, {**job.environment, **request.environment})
         else:
-            files.run(request.file)
+            file_operations.run(request.file)
             status = 0
     except NotStartedError as error:
         _note(notes, str(error), None)

@@ -1,4 +1,4 @@
-"""One program of ``toolc.guest.programs.server``, or one operation on a file: its streams and its end.
+"""One program of ``toolc.guest.programs.program_server``, or one operation on a file: its streams and its end.
 
 The JSON of its end::
 

@@ -1,8 +1,8 @@
 """A difference as text, Markdown or JSON. The output is the same bytes for the same difference.
 
+- ``diff_text``: for terminals: excerpts, word differences, colors. Start reading here. Public: ``report``.
 - ``machine``: JSON, and changes as findings for ``toolc.reporters``. Public: ``findings_report``, ``json_report``.
 - ``markdown``: the comment of a pull request: escaping, length limit. Public: ``report``.
-- ``text``: for terminals: excerpts, word differences, colors. Start reading here. Public: ``report``.
 
 May import: ``review``, ``reporters`` and ``model``.
 """

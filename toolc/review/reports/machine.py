@@ -9,10 +9,10 @@ from toolc.model.diagnostics import Code, Diagnostics, Severity
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.source import Span, start_of_file
 from toolc.reporters import render
-from toolc.reporters.base import Report
+from toolc.reporters.report_input import Report
 from toolc.review.compare import Difference, ToolDifference
 from toolc.review.model.change import Grade, ToolChange, fingerprint
-from toolc.review.reports.text import SHARED
+from toolc.review.reports.diff_text import SHARED
 from toolc.review.summary import cost, summary
 from toolc.version import __version__
 

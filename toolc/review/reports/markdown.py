@@ -10,7 +10,7 @@ from toolc.model.text import shorten
 from toolc.reporters.text import printable
 from toolc.review.compare import Difference
 from toolc.review.model.change import GRADES, ToolChange, fingerprint
-from toolc.review.reports.text import SHARED, excerpt, format_word_diff, status, unified
+from toolc.review.reports.diff_text import SHARED, excerpt, format_word_diff, status, unified
 from toolc.review.summary import summary
 
 LONGEST: Final = 60_000

@@ -17,7 +17,7 @@ from toolc.review.model.change import Grade, Route, ToolChange
 from toolc.review.model.schema_node import to_json_text
 from toolc.review.model.state import Reviewed, State
 from toolc.review.model.text_diff import Part, as_in_spec, changed_parts, format_route
-from toolc.review.risk.base import Sides, risk_rule
+from toolc.review.risk.risk_rule import Sides, risk_rule
 
 DEPENDENCY: Final = "RSK12"
 

@@ -18,7 +18,7 @@ from toolc.model.template import Template
 from toolc.review.model.change import Grade, Route, ToolChange
 from toolc.review.model.state import Reviewed
 from toolc.review.model.text_diff import format_route, stored_values
-from toolc.review.risk.base import Sides, risk_rule, steps_suffix
+from toolc.review.risk.risk_rule import Sides, risk_rule, steps_suffix
 
 _ROUTE: Final = ("sandbox", "workspace")
 POWER: Final[dict[WorkspaceMode, int]] = {"none": 0, "ro": 1, "transaction": 2, "rw": 3}

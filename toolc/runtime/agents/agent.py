@@ -17,7 +17,7 @@ from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import TemplateError, as_text
 from toolc.model.text import count_noun
-from toolc.providers.base import CallMessage
+from toolc.providers.provider import CallMessage
 from toolc.runtime.agents.model import ModelError
 from toolc.runtime.agents.turns import AgentEvents, AgentLoop, open_api
 from toolc.runtime.argument_binding import validate_result

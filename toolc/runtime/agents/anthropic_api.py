@@ -10,10 +10,10 @@ import httpx2
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.providers import load_provider
-from toolc.providers.base import Provider
 from toolc.providers.calls import members
+from toolc.providers.provider import Provider
+from toolc.runtime.agents.broker_transport import KEY_PLACEHOLDER, failed_request
 from toolc.runtime.agents.model import ModelResponse, Post, Stop, normalise_ids, token_count, unreadable
-from toolc.runtime.agents.network import KEY_PLACEHOLDER, failed_request
 
 _STOPS: Final[dict[object, Stop]] = {
     "max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refusal",

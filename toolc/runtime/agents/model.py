@@ -12,7 +12,7 @@ from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.text import shorten
-from toolc.providers.base import Provider
+from toolc.providers.provider import Provider
 
 MAX_QUOTED: Final = 500
 """How much of a server's message an error quotes, in characters.

@@ -19,8 +19,8 @@ from toolc.model.result import REPLACEMENT, ConnectionAttempt
 from toolc.model.spec.composed_backends import AgentBackend, AgentProvider
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
+from toolc.runtime.agents.broker_transport import EgressTransport
 from toolc.runtime.agents.model import ModelApi, ModelError, ModelResponse, Post, request
-from toolc.runtime.agents.network import EgressTransport
 from toolc.runtime.caller import CallContext
 from toolc.runtime.cancellation import Deadline
 from toolc.runtime.composed_backends import MODEL_APIS

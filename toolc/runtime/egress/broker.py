@@ -22,7 +22,7 @@ from toolc.model.plan import LOCALHOST
 from toolc.model.result import ConnectionAttempt
 from toolc.model.spec.sandbox import Destination
 from toolc.runtime.egress.connection import EgressConnection
-from toolc.runtime.egress.policy import LOOPBACK, Decision, admit, decide
+from toolc.runtime.egress.egress_policy import LOOPBACK, Decision, admit, decide
 from toolc.runtime.egress.polling import Polling, ResolvedHost, Resolver
 from toolc.runtime.egress.transport import ConnectionRequest, RefusalKind, RefusedError
 from toolc.runtime.secrets.redaction import Redactor

@@ -9,8 +9,8 @@ from toolc.guest.flow_control import FlowWindow
 from toolc.guest.frames import HEADER, ProtocolError, encode
 from toolc.model.destinations import format_destination
 from toolc.model.result import ConnectionAttempt
+from toolc.runtime.egress.egress_policy import Decision
 from toolc.runtime.egress.http_host import HttpHostFilter
-from toolc.runtime.egress.policy import Decision
 from toolc.runtime.egress.tls_sni import ClientHelloFilter
 from toolc.runtime.egress.transport import ConnectionRequest, RefusalKind, RefusedError, Transport
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from toolc.model.destinations import HostError, canonical_host, format_destination
-from toolc.runtime.egress.policy import Decision, is_same_site
+from toolc.runtime.egress.egress_policy import Decision, is_same_site
 from toolc.runtime.egress.transport import RefusedError
 
 MAX_HEAD: Final = 128 * 1024

@@ -21,7 +21,7 @@ from toolc.model.call import ToolCall
 from toolc.model.events import BatchEnd, BatchEvent, Event, Listener
 from toolc.model.result import ToolResult
 from toolc.runtime import argument_checks
-from toolc.runtime.caller import CallContext, no_caller, one_at_a_time
+from toolc.runtime.caller import CallContext, ignore_event, one_at_a_time
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import Order, run_batch
 from toolc.runtime.execution.call_pipeline import CallPipeline, reject
@@ -69,7 +69,7 @@ class AsyncCall(Generic[T]):
 
     def __init__(self, call: CallRunner[T], *, listens: bool) -> None:
         self._call = call
-        self._on_event = self._put if listens else no_caller
+        self._on_event = self._put if listens else ignore_event
         self._loop = asyncio.get_running_loop()
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._room = threading.Semaphore(MAX_AHEAD)

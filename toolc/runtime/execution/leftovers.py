@@ -13,9 +13,9 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.names import ENGINES
 from toolc.runtime.workspace import scratch, scratch_sweep
 from toolc.sandbox import selection
-from toolc.sandbox.base import Leftover
 from toolc.sandbox.host import janitor_process, owner, store, store_sweep
 from toolc.sandbox.host.owner import Owner
+from toolc.sandbox.interface import Leftover
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from toolc.backends.base import environment
+from toolc.backends.backend_protocol import environment
 from toolc.model.call import Allow, BoundCall
 from toolc.model.errors import UsageError, raise_shortage
 from toolc.model.json_schema import JsonObject, Schema
@@ -26,15 +26,15 @@ from toolc.runtime.execution.admission import check_admission
 from toolc.runtime.execution.batch import new_call_id
 from toolc.runtime.sandboxed.options import (
     CallOptions,
+    build_guest_arguments,
     growth_limit,
-    guest_arguments,
     lease_sandbox,
     limit_ms,
     profile_of,
     select_approved,
 )
 from toolc.runtime.secrets.redaction import Redactor, expose_secrets, secrets_of
-from toolc.runtime.sessions.sandbox import SandboxSession
+from toolc.runtime.sessions.sandbox_session import SandboxSession
 from toolc.runtime.workspace.busy import require_free
 
 PROFILE_NAME: Final = "sandbox"
@@ -147,8 +147,8 @@ def _started(spec: ToolSpec, options: CallOptions, details: JsonObject) -> OpenS
     selection = select_approved(spec, profile, options)
     timing.lap("choose")
     with secrets.redactor.errors():
-        words = guest_arguments(has_network=bool(plan.allow))
-        start = partial(lease_sandbox, spec, selection.engine, options, words)
+        guest_arguments = build_guest_arguments(has_network=bool(plan.allow))
+        start = partial(lease_sandbox, spec, selection.engine, options, guest_arguments)
         session = SandboxSession(plan, start, Egress(redactor=secrets.redactor), timing)
     details |= {"engine": selection.engine.name}
     if selection.unenforced:

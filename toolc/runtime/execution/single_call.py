@@ -7,7 +7,7 @@
     prepare   BoundCall  -> an attempt   planned, its engine chosen       toolc.runtime.sandboxed.call
     confirm   if the spec requires it, the user allows, denies or edits it toolc.model.call
     run       an attempt -> ToolResult   in a new sandbox                 toolc.runtime.sandboxed.call
-                                         or by calls of other tools       toolc.runtime.composite.call
+                                         or by calls of other tools       toolc.runtime.composite.composed_call
     retry     if the spec has it and the tool is idempotent               toolc.runtime.execution.retry
 
 No sandbox starts before the first attempt. A check that fails before it gives an error result.
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final
 
-from toolc.backends.base import PlanError
+from toolc.backends.backend_protocol import PlanError
 from toolc.model.call import Allow, BoundCall, ToolCall
 from toolc.model.errors import UsageError
 from toolc.model.events import ToolDenied, ToolRetry, ToolStart
@@ -30,7 +30,7 @@ from toolc.runtime.call_details import Timing, identity
 from toolc.runtime.caller import CallContext, Caller
 from toolc.runtime.cancellation import Deadline, InterruptedWaitError
 from toolc.runtime.composed_backends import composed, prepare
-from toolc.runtime.composite.call import ComposedCall
+from toolc.runtime.composite.composed_call import ComposedCall
 from toolc.runtime.execution.admission import unsupported_features
 from toolc.runtime.execution.retry import attempt_to_json, wait_ms
 from toolc.runtime.sandboxed.call import NOT_STARTED, SandboxedCall

@@ -10,7 +10,7 @@ from toolc.model.spec.http_backend import HttpBackend
 from toolc.runtime.composed_backends import composed
 from toolc.runtime.execution.admission import check_admission
 from toolc.runtime.pool.pool import ExecutorPool
-from toolc.runtime.sandboxed.options import CallOptions, guest_arguments, preload_of, profile_of, select_approved
+from toolc.runtime.sandboxed.options import CallOptions, build_guest_arguments, preload_of, profile_of, select_approved
 
 
 def start_ahead(pool: ExecutorPool, options: CallOptions, find: Callable[[str], RegisteredTool]) -> None:
@@ -41,5 +41,5 @@ def _start_ahead(
     profile = profile_of(spec, options)
     engine = select_approved(spec, profile, options).engine
     has_network = isinstance(spec.backend, HttpBackend) or bool(spec.sandbox.network.allow)
-    words = guest_arguments(has_network=has_network, preload=preload_of(spec))
-    pool.keep(spec.name, engine, profile, words)
+    guest_arguments = build_guest_arguments(has_network=has_network, preload=preload_of(spec))
+    pool.keep(spec.name, engine, profile, guest_arguments)

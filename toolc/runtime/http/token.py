@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote_plus
 
-from toolc.guest.http.parser import ResponseError, open_stream, read_body, read_head
+from toolc.guest.http.response_parser import ResponseError, open_stream, read_body, read_head
 from toolc.model.http_plan import TokenRequest
 from toolc.model.json_schema import JsonObject, parse_json
 from toolc.model.text import render_size

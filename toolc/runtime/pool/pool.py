@@ -20,7 +20,7 @@ from toolc.runtime.pool.entry import Ceilings
 from toolc.runtime.pool.keeper import KEEPER
 from toolc.runtime.pool.pool_sandbox import PoolSandbox, SandboxKind
 from toolc.runtime.workspace.busy import NOT_ENDED, Removal
-from toolc.sandbox.base import Engine, EngineSandbox, PoolEngine
+from toolc.sandbox.interface import Engine, EngineSandbox, PoolEngine
 
 _PER_PROCESS: Final = 2 * (os.cpu_count() or 1)
 """How many sandboxes may wait in a process by default.

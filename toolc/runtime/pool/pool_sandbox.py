@@ -12,7 +12,7 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
 from toolc.runtime.wire.readiness import confirm_ready, make_ready
-from toolc.sandbox.base import PoolEngine
+from toolc.sandbox.interface import PoolEngine
 from toolc.sandbox.selection import in_use
 
 JUMP_SECONDS: Final = 1.0

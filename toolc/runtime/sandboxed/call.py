@@ -27,7 +27,7 @@ from time import monotonic
 from typing import Final
 
 from toolc.backends import load_backend
-from toolc.backends.base import PlanError
+from toolc.backends.backend_protocol import PlanError
 from toolc.backends.content import add_note
 from toolc.backends.plugin import Plugin, with_stderr
 from toolc.backends.plugin_protocol import Offer
@@ -47,7 +47,7 @@ from toolc.model.spec.tool import ResultSpec, ToolSpec
 from toolc.model.text import render_size
 from toolc.runtime.argument_binding import validate_result
 from toolc.runtime.call_details import Timing, identity, sandbox_details
-from toolc.runtime.caller import CallContext, no_caller
+from toolc.runtime.caller import CallContext, ignore_event
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress.broker import Egress, RequestHandler
 from toolc.runtime.egress.transport import RefusedError
@@ -60,8 +60,8 @@ from toolc.runtime.pool.pool import Lease
 from toolc.runtime.sandboxed.failure_hints import explain_failure
 from toolc.runtime.sandboxed.options import (
     CallOptions,
+    build_guest_arguments,
     growth_limit,
-    guest_arguments,
     lease_sandbox,
     limit_ms,
     preload_of,
@@ -70,13 +70,13 @@ from toolc.runtime.sandboxed.options import (
 )
 from toolc.runtime.sandboxed.result_files import paths_to_return, with_files
 from toolc.runtime.secrets.redaction import CallSecrets, expose_secrets, redact_result, secrets_of
-from toolc.runtime.sessions.server import PluginCalls, Start, call_once, start_request
+from toolc.runtime.sessions.sandbox_server import PluginCalls, Start, call_once, start_request
 from toolc.runtime.wire.call_loop import converse, ignore_progress
 from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
 from toolc.runtime.workspace.busy import require_free
 from toolc.runtime.workspace.dir_handle import DirHandle
 from toolc.runtime.workspace.transaction.transaction import Transaction
-from toolc.sandbox.base import PoolEngine, format_limits
+from toolc.sandbox.interface import PoolEngine, format_limits
 from toolc.sandbox.selection import EngineSelection
 
 INTERRUPTED: Final = frozenset({"timed_out", "out_of_memory", "workspace_limit", "cancelled"})
@@ -234,12 +234,12 @@ class SandboxedCall:
             transaction: Transaction | None = None
             if spec.sandbox.transaction is not None and workspace is not None:
                 transaction = stack.enter_context(Transaction(spec, self.bound.call_id, workspace))
-            words = guest_arguments(
+            guest_arguments = build_guest_arguments(
                 has_network=bool(self.plan.allow),
                 preload=preload_of(spec),
                 has_fork_server=self.plan.profile.has_fork_server,
             )
-            start = partial(self._start, words, transaction, context.cancellation)
+            start = partial(self._start, guest_arguments, transaction, context.cancellation)
             outcome, sandbox = self._run(start, context, allowed_ms)
             own_ms = timeout_ms if timeout_ms <= left_ms else None
             result = self._read(outcome, context.cancellation, allowed_ms, own_ms)
@@ -261,23 +261,27 @@ class SandboxedCall:
         return fit_to_limit(result, output_bytes, store.add if store else None)
 
     def _start(
-        self, words: tuple[str, ...], transaction: Transaction | None, cancellation: Cancellation, profile: Profile
+        self,
+        guest_arguments: tuple[str, ...],
+        transaction: Transaction | None,
+        cancellation: Cancellation,
+        profile: Profile,
     ) -> Lease:
         engine = self.selection.engine
         if transaction:
-            sandbox, profile = transaction.start(engine, profile, words)
+            sandbox, profile = transaction.start(engine, profile, guest_arguments)
             return Lease(sandbox, profile)
         if profile.has_fork_server:
-            server = engine.start(profile, words)
+            server = engine.start(profile, guest_arguments)
             if isinstance(engine, PoolEngine):
                 return Lease(server, profile, is_current=partial(engine.is_current, profile, server))
             return Lease(server, profile)
-        return lease_sandbox(self.tool.spec, engine, self.options, words, profile, cancellation)
+        return lease_sandbox(self.tool.spec, engine, self.options, guest_arguments, profile, cancellation)
 
     def _run(self, start: Start, context: CallContext, timeout_ms: int) -> tuple[Outcome, JsonObject]:
         """Run the plan. Return its outcome and the ``details`` of the sandbox."""
         events, egress = None, self.egress
-        if context.on_event is not no_caller:
+        if context.on_event is not ignore_event:
             events = EventEmitter(self.tool.spec.name, self.bound.call_id, context.on_event, egress.redactor)
             egress = replace(egress, on_attempt=events.attempt)
         has_session = self.tool.spec.sandbox.lifetime != "call"
@@ -347,8 +351,11 @@ class SandboxedCall:
         result = redact_result(result, self.egress.redactor)
         if not result.is_error and self._is_shaped(outcome.status):
             remaining_ms = max(1, allowed_ms - round(outcome.usage.duration_ms))
-            words, egress = guest_arguments(has_network=False, preload=()), Egress(redactor=self.egress.redactor)
-            start = partial(self._start, words, None, cancellation)
+            guest_arguments, egress = (
+                build_guest_arguments(has_network=False, preload=()),
+                Egress(redactor=self.egress.redactor),
+            )
+            start = partial(self._start, guest_arguments, None, cancellation)
             attempt = replace(self, plan=self._shaping_plan(result), timing=Timing())
             shaping, _ = attempt.run_once(start, remaining_ms, cancellation, None, egress)
             if shaping.ending in INTERRUPTED:

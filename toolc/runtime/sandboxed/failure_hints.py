@@ -10,7 +10,7 @@ from toolc.model.result import ToolResult
 from toolc.model.spec.code_backends import Argv, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
-from toolc.runtime.egress.policy import decide
+from toolc.runtime.egress.egress_policy import decide
 from toolc.version import __version__
 
 _MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '(?P<name>[\w.]+)'")

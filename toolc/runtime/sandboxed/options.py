@@ -22,7 +22,7 @@ from toolc.runtime.secrets.redaction import Reveal, no_secrets
 from toolc.runtime.sessions.pool import Sessions
 from toolc.runtime.workspace.growth import is_bounded
 from toolc.runtime.workspace.mount import copies_location, mount, scratch_location
-from toolc.sandbox.base import Engine
+from toolc.sandbox.interface import Engine
 from toolc.sandbox.selection import EngineSelection
 
 EngineSelector: TypeAlias = Callable[[Profile], EngineSelection]
@@ -106,7 +106,7 @@ def profile_of(tool: ToolSpec, options: CallOptions) -> Profile:
     )
 
 
-def guest_arguments(
+def build_guest_arguments(
     *, has_network: bool, preload: tuple[str, ...] | None = None, has_fork_server: bool = False
 ) -> tuple[str, ...]:
     """Return the arguments of Python in a sandbox. ``preload`` are the modules of a Python tool, None for others."""
@@ -138,14 +138,14 @@ def lease_sandbox(
     tool: ToolSpec,
     engine: Engine,
     options: CallOptions,
-    words: tuple[str, ...],
+    guest_arguments: tuple[str, ...],
     profile: Profile,
     cancellation: Cancellation | None = None,
 ) -> Lease:
-    """Return a sandbox with the arguments ``words``: a waiting one of the pool, or a new one."""
+    """Return a sandbox with the arguments ``guest_arguments``: a waiting one of the pool, or a new one."""
     if options.pool is None:
-        return Lease(engine.start(profile, words), profile)
-    return options.pool.lease(tool.name, engine, profile, words, cancellation)
+        return Lease(engine.start(profile, guest_arguments), profile)
+    return options.pool.lease(tool.name, engine, profile, guest_arguments, cancellation)
 
 
 def _unbounded_limits(sandbox: SandboxSpec, workspace: Mount | None) -> Limits:

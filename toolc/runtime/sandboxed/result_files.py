@@ -5,7 +5,7 @@ from glob import escape
 from pathlib import PurePosixPath
 from typing import Final
 
-from toolc.backends.base import PlanError
+from toolc.backends.backend_protocol import PlanError
 from toolc.backends.content import with_note
 from toolc.guest.context import audio_type, image_type
 from toolc.model.call import BoundCall

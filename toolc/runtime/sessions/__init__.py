@@ -4,8 +4,8 @@
 - ``pool``: ``Sessions``: which sandbox serves a call, idle time, closing. Start reading here. Public: ``IDLE_SECONDS``.
 - ``programs``: programs in one sandbox: the protocol of open sandboxes and shell sessions, without I/O. Public:
   ``OnOutput``, ``ProgramEnd``, ``ProgramRequest``, ``ProgramState``, ``ProgramTable``, ``SIGNALED``, ``TerminalSize``.
-- ``sandbox``: ``SandboxSession``: an open sandbox and its programs, for ``toolc.Sandbox``. Public: ``Program``.
-- ``server``: ``SandboxServer``: one call of a function, program or plugin (``PluginCalls``) in such a sandbox.
+- ``sandbox_server``: ``SandboxServer``: one call of a function, program or plugin (``PluginCalls``) in such a sandbox.
+- ``sandbox_session``: ``SandboxSession``: an open sandbox and its programs, for ``toolc.Sandbox``. Public: ``Program``.
 
 May import: ``runtime.wire`` and the packages below it; ``sandbox``, ``backends`` and ``model``.
 """

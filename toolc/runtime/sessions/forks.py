@@ -14,11 +14,11 @@ from toolc.model.plan import Plan
 from toolc.model.result import Outcome
 from toolc.runtime.call_details import Timing, sandbox_details
 from toolc.runtime.egress.broker import Egress
-from toolc.runtime.sessions.server import Start
+from toolc.runtime.sessions.sandbox_server import Start
 from toolc.runtime.wire.call_loop import converse
 from toolc.runtime.wire.readiness import await_ready
 from toolc.runtime.wire.session import SessionCall
-from toolc.sandbox.base import EngineForkServer
+from toolc.sandbox.interface import EngineForkServer
 from toolc.sandbox.selection import in_use
 
 

@@ -1,7 +1,7 @@
 """The pool of sessions: sandboxes that live for several calls of one tool, or of the tools of one plugin.
 
-The key of a session is everything its process is started with (``toolc.runtime.sessions.server.idle_state``). Calls
-with the same key use the same sandbox, one at a time and in order. A process that has ended, was late, was
+The key of a session is everything its process is started with (``toolc.runtime.sessions.sandbox_server.idle_state``).
+Calls with the same key use the same sandbox, one at a time and in order. A process that has ended, was late, was
 cancelled or violated the protocol is not used again; the next call starts a new one. A session that is idle for
 ``idle_seconds`` is closed.
 
@@ -26,7 +26,7 @@ from toolc.runtime.call_details import Timing
 from toolc.runtime.cancellation import FairLock
 from toolc.runtime.egress.broker import Egress
 from toolc.runtime.sessions.forks import ForkServer
-from toolc.runtime.sessions.server import SandboxServer, Start, idle_state
+from toolc.runtime.sessions.sandbox_server import SandboxServer, Start, idle_state
 from toolc.runtime.wire.session import EndedError, SessionCall
 
 IDLE_SECONDS: Final = 1800.0

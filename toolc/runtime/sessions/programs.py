@@ -1,4 +1,4 @@
-"""The host's side of ``toolc.guest.programs.server``, without I/O: programs over one stream of frames.
+"""The host's side of ``toolc.guest.programs.program_server``, without I/O: programs over one stream of frames.
 
 It does not trust the guest: anything that the protocol does not allow raises ``ProtocolError``.
 """
@@ -48,8 +48,9 @@ class TerminalSize:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramRequest:
-    """A program to run. ``file`` is an operation on a file (``toolc.guest.programs.files``) in place of ``argv``.
+    """A program to run.
 
+    ``file`` is an operation on a file (``toolc.guest.programs.file_operations``) in place of ``argv``.
     ``directory`` is relative to the working directory of the sandbox. ``output_bytes`` is the limit of each output.
     A program of a session has only ``argv`` and ``environment``, because the guest cannot end it.
     """

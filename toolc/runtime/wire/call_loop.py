@@ -23,7 +23,7 @@ from toolc.runtime.egress.broker import EXPIRY_SECONDS, Broker, Egress
 from toolc.runtime.output.progress import OutputSink, UpdateSink
 from toolc.runtime.wire.protocol import CallTooLargeError, Conversation
 from toolc.runtime.workspace.growth import INTERVAL_SECONDS, WorkspaceGrowth
-from toolc.sandbox.base import EngineSandbox
+from toolc.sandbox.interface import EngineSandbox
 
 START_SECONDS: Final = 60.0
 """How long a guest may take from its first byte to READY, in seconds.

@@ -182,7 +182,7 @@ class Conversation:
                     self._live.add(_LIVE_STREAMS[stream], data)
 
     def begin_programs(self, on_data: TextSink) -> None:
-        """Begin to serve programs. ``on_data`` receives the frames of ``toolc.guest.programs.server``."""
+        """Begin to serve programs. ``on_data`` receives the frames of ``toolc.guest.programs.program_server``."""
         self._outputs = program_outputs(self._plan, self._redactor, on_data)
 
     def send(self, data: bytes) -> None:

@@ -12,7 +12,7 @@ from toolc.model.plan import Profile
 from toolc.runtime.cancellation import poll_ms
 from toolc.runtime.wire.call_loop import START_SECONDS, sandbox_died, verify_workspace_mount
 from toolc.runtime.wire.protocol import MAX_CONTROL, json_object
-from toolc.sandbox.base import EngineSandbox
+from toolc.sandbox.interface import EngineSandbox
 
 CONFIRM_SECONDS: Final = 0.5
 """How long a waiting guest may take to answer, in seconds. A new sandbox takes less."""

@@ -27,7 +27,7 @@ from toolc.runtime.output.progress import OutputSink, ProgressReporter, UpdateSi
 from toolc.runtime.wire.call_loop import DELIVERY_SECONDS, ListenerTime, StreamEndError, WireLoop, ignore_progress
 from toolc.runtime.wire.protocol import CallTooLargeError, Conversation
 from toolc.runtime.workspace.growth import WorkspaceGrowth
-from toolc.sandbox.base import EngineSandbox
+from toolc.sandbox.interface import EngineSandbox
 
 LIFE_MS: Final = 2_000_000_000
 """How long a session's process may live, in milliseconds: 23 days, about the longest timeout of poll(2)."""

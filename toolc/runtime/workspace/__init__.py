@@ -10,5 +10,5 @@
 - ``scratch``: creates private temporary folders, and removes stale ones.
 - ``scratch_sweep``: cleans up the scratch folders of a dead process.
 
-May import: ``sandbox.host``, ``sandbox.base``, ``guest`` and ``model``.
+May import: ``sandbox.host``, ``sandbox.interface``, ``guest`` and ``model``.
 """

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolc.guest.http.parser import ResponseError, open_stream, read_body, read_head
+from toolc.guest.http.response_parser import ResponseError, open_stream, read_body, read_head
 from toolc.model.errors import raise_shortage
 from toolc.model.json_schema import JsonValue
 

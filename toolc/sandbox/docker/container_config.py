@@ -11,7 +11,6 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
 from toolc.sandbox import seccomp
-from toolc.sandbox.base import unenforced, unenforced_reason
 from toolc.sandbox.common_config import (
     FILES,
     HOSTNAME,
@@ -31,9 +30,10 @@ from toolc.sandbox.docker.daemon import (
     podman_tmpfs_options,
     shared_file,
 )
-from toolc.sandbox.docker.limits import MIN_MEMORY, capabilities_for
+from toolc.sandbox.docker.enforced_limits import MIN_MEMORY, capabilities_for
 from toolc.sandbox.host.kernel import overlay_options
 from toolc.sandbox.host.start_folder import StartFolder
+from toolc.sandbox.interface import unenforced, unenforced_reason
 
 NOBODY: Final = 65534
 """The uid and gid of a tool that has no workspace."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolc.model.atomic_files import replace_file
 from toolc.model.errors import raise_shortage
-from toolc.model.files import replace_file
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import MinIsolation
-from toolc.sandbox.base import ISOLATION
 from toolc.sandbox.docker.api_client import INSTALL, ApiError, Client, NoDaemonError
 from toolc.sandbox.host.owner import shared_directory
+from toolc.sandbox.interface import ISOLATION
 
 _KINDS: Final[tuple[tuple[MinIsolation, str], ...]] = (("gvisor", r"runsc|gvisor"), ("vm", r"kata"))
 """Patterns of runtime program names, with their isolation. Any other runtime shares the host's kernel."""

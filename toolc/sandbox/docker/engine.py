@@ -18,8 +18,7 @@ from typing import Final
 
 from toolc.model.errors import InfrastructureError, NoPythonError, raise_shortage
 from toolc.model.plan import Profile
-from toolc.sandbox.base import NO_PYTHON, Capabilities, ContentDigests, EngineSandbox, EngineStatus, Leftover
-from toolc.sandbox.docker import container_config, limits, streams, sweep
+from toolc.sandbox.docker import container_config, enforced_limits, streams, sweep
 from toolc.sandbox.docker.api_client import ApiError, Client, NoDaemonError, find_socket
 from toolc.sandbox.docker.container import (
     EventStream,
@@ -30,8 +29,8 @@ from toolc.sandbox.docker.container import (
     start_container,
 )
 from toolc.sandbox.docker.daemon import Daemon, connect
+from toolc.sandbox.docker.docker_sandbox import DockerSandbox
 from toolc.sandbox.docker.images import Images, ResolvedImage, missing_image, name_of
-from toolc.sandbox.docker.sandbox import DockerSandbox
 from toolc.sandbox.docker.streams import AttachedStream, GuestSocketStream
 from toolc.sandbox.docker.ways import WAYS, Way, Ways
 from toolc.sandbox.host import janitor, start_folder, store
@@ -39,6 +38,7 @@ from toolc.sandbox.host.kernel import kernel_kills, prepare_overlay
 from toolc.sandbox.host.live_sandboxes import LiveSandboxes
 from toolc.sandbox.host.owner import Owner
 from toolc.sandbox.host.start_folder import StartFolder
+from toolc.sandbox.interface import NO_PYTHON, Capabilities, ContentDigests, EngineSandbox, EngineStatus, Leftover
 from toolc.sandbox.python.packages import packages_of
 
 LATE_SECONDS: Final = 600.0
@@ -49,7 +49,7 @@ A daemon that is overloaded creates the container minutes after its client gave 
 
 
 class DockerEngine:
-    """A ``PoolEngine`` (see ``toolc.sandbox.base``) that uses a Docker or Podman daemon."""
+    """A ``PoolEngine`` (see ``toolc.sandbox.interface``) that uses a Docker or Podman daemon."""
 
     name = "docker"
 
@@ -75,7 +75,7 @@ class DockerEngine:
     def capabilities(self) -> tuple[Capabilities, ...]:
         """Return what the daemon enforces, for each kind of isolation that its runtimes provide."""
         try:
-            return limits.capabilities(self._connect())
+            return enforced_limits.capabilities(self._connect())
         except NoDaemonError:
             return ()
 
@@ -133,7 +133,7 @@ class DockerEngine:
             if error.status == 0:
                 # No response: query the daemon at this socket again next time.
                 self._disconnect()
-            if reason := limits.runtime_failure(container_config.runtime_of(profile, daemon), str(error)):
+            if reason := enforced_limits.runtime_failure(container_config.runtime_of(profile, daemon), str(error)):
                 raise InfrastructureError(reason) from error
             raise _start_error(profile, name_of(profile), error) from error
 

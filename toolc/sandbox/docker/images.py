@@ -7,13 +7,13 @@ from typing import Final, TypeAlias
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
-from toolc.sandbox.base import EngineSandbox, ImageUsed
 from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.base_image import built_image, load_base
 from toolc.sandbox.docker.container import find_image
 from toolc.sandbox.docker.container_config import LocalImage
 from toolc.sandbox.docker.image_builder import build_command, build_tag
 from toolc.sandbox.images.stored import name_of_base
+from toolc.sandbox.interface import EngineSandbox, ImageUsed
 from toolc.sandbox.python.packages import RootFilesystem, prepare_guest_environment
 
 _Key: TypeAlias = tuple[str, tuple[str, ...]]

@@ -20,11 +20,11 @@ from typing import Final
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS, CANNOT_CONNECT
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
-from toolc.sandbox.base import SocketStream
 from toolc.sandbox.docker.container_config import is_plain
 from toolc.sandbox.docker.daemon import Daemon
 from toolc.sandbox.host.programs import is_ready
 from toolc.sandbox.host.start_folder import StartFolder
+from toolc.sandbox.interface import SocketStream
 
 _HEADER: Final = struct.Struct(">BxxxI")
 """The header of each frame: the output and the number of bytes (API reference, "Stream format")."""
@@ -183,7 +183,7 @@ def listen(folder: StartFolder) -> GuestListener:
 
 
 class GuestSocketStream:
-    """The stream to a guest that connects to a socket, with the methods of ``toolc.sandbox.base.EngineSandbox``.
+    """The stream to a guest that connects to a socket, with the methods of an ``EngineSandbox``.
 
     Nothing is sent until the guest has connected, or has reported that it cannot: then it uses ``attached``.
     """

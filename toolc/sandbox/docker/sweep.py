@@ -8,11 +8,11 @@ from typing import Final
 from urllib.parse import quote
 
 from toolc.model.errors import InfrastructureError
-from toolc.sandbox.base import Leftover
 from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.container import remove_container
 from toolc.sandbox.docker.daemon import OWNER_LABEL
 from toolc.sandbox.host.owner import Owner
+from toolc.sandbox.interface import Leftover
 
 SECONDS: Final = 10.0
 """The timeout of each request, in seconds. The janitor waits no longer, see ``DEADLINE_SECONDS``."""

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
 
+from toolc.model.atomic_files import replace_file
 from toolc.model.errors import InfrastructureError, raise_shortage
-from toolc.model.files import replace_file
 from toolc.model.json_schema import JsonObject
 from toolc.sandbox.host import janitor, start_folder, store_sweep
 from toolc.sandbox.host.owner import Owner

@@ -8,7 +8,7 @@ from typing import Final
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
-from toolc.sandbox.base import ImageUsed
+from toolc.sandbox.interface import ImageUsed
 
 MANIFEST: Final = "manifest:"
 CONFIG: Final = "config:"

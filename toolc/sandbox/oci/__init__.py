@@ -1,4 +1,4 @@
-"""The OCI engine: sandboxes made by runc, without a daemon. Start reading in ``engine``, then ``sandbox``.
+"""The OCI engine: sandboxes made by runc, without a daemon. Start reading in ``engine``, then ``oci_sandbox``.
 
 - ``bundles``: the runtime folder of a process: bundles, roots, names of sandboxes.
 - ``config``: ``config.json``: namespaces, mounts, limits, process.
@@ -7,10 +7,10 @@
 - ``fork_server``: a sandbox whose process 1 makes a process for each call.
 - ``images``: unpacks images from archives or a daemon; missing images. Public: ``export_image``,
   ``import_image``, ``save_image``.
+- ``oci_sandbox``: one live sandbox: the runtime's process, its end, its stderr.
 - ``probe``: what this host lacks, and remedies; versions, capabilities. Public: ``runtime``, ``NEEDED_SETTINGS``,
   ``VERSION_SECONDS``.
 - ``root``: the root file system: an image, or the host's programs.
-- ``sandbox``: one live sandbox: the runtime's process, its end, its stderr.
 - ``sweep``: removes control groups and processes; also a program.
 - ``user_namespace``: users of a sandbox, user namespaces of idmapped mounts.
 

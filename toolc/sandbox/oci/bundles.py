@@ -23,8 +23,8 @@ from toolc.sandbox.host.owner import Owner, dead_directories
 from toolc.sandbox.oci import root as oci_root
 from toolc.sandbox.oci import sweep
 from toolc.sandbox.oci.config import config, fork_setup, resources
+from toolc.sandbox.oci.oci_sandbox import SandboxPaths
 from toolc.sandbox.oci.root import RootSpec
-from toolc.sandbox.oci.sandbox import SandboxPaths
 from toolc.sandbox.oci.user_namespace import UNUSED, SandboxUser, outside
 
 SWEEP_SECONDS: Final = 5.0

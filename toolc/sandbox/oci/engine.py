@@ -20,7 +20,13 @@ from typing import TypeAlias
 from toolc.model.errors import InfrastructureError, raise_shortage
 from toolc.model.plan import LoopbackProxy, Profile
 from toolc.model.spec.sandbox import Build
-from toolc.sandbox.base import (
+from toolc.sandbox.common_config import IMAGE_COMMAND, PYTHONS, guest_limits
+from toolc.sandbox.host import mounts, store
+from toolc.sandbox.host.kernel import retry_transient
+from toolc.sandbox.host.live_sandboxes import LiveSandboxes
+from toolc.sandbox.host.owner import Owner
+from toolc.sandbox.images.stored import find_base, name_of_base
+from toolc.sandbox.interface import (
     Capabilities,
     ContentDigests,
     EngineSandbox,
@@ -29,26 +35,20 @@ from toolc.sandbox.base import (
     unenforced,
     unenforced_reason,
 )
-from toolc.sandbox.common_config import IMAGE_COMMAND, PYTHONS, guest_limits
-from toolc.sandbox.host import mounts, store
-from toolc.sandbox.host.kernel import retry_transient
-from toolc.sandbox.host.live_sandboxes import LiveSandboxes
-from toolc.sandbox.host.owner import Owner
-from toolc.sandbox.images.stored import find_base, name_of_base
 from toolc.sandbox.oci import bundles, sweep
 from toolc.sandbox.oci import probe as oci_probe
 from toolc.sandbox.oci.bundles import BundleDirectory, needs_own_mount, prepare_scratch
 from toolc.sandbox.oci.filter_program import NO_LIBRARY, library
 from toolc.sandbox.oci.fork_server import OciForkServer
+from toolc.sandbox.oci.oci_sandbox import OciSandbox, with_stream_setup
 from toolc.sandbox.oci.root import HOST, RootSpec
-from toolc.sandbox.oci.sandbox import OciSandbox, with_stream_setup
 from toolc.sandbox.oci.user_namespace import IdMapping, SandboxUser, open_user_namespace, sandbox_user
 
 _RootKey: TypeAlias = tuple[str | None, Build | None, tuple[str, ...], str | None, bool]
 
 
 class OciEngine:
-    """A ``PoolEngine`` (see ``toolc.sandbox.base``) that uses runc."""
+    """A ``PoolEngine`` (see ``toolc.sandbox.interface``) that uses runc."""
 
     name = "oci"
 

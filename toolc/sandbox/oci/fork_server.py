@@ -1,7 +1,8 @@
 """A sandbox whose process 1 is a fork server, and the processes of its calls.
 
 Each call has a stream of its own: a socket whose other end the server gives to the process that it makes. Whatever the
-process of a call sends, it cannot reach the stream of the server, or another call. See ``toolc.guest.forks.server``.
+process of a call sends, it cannot reach the stream of the server, or another call. See
+``toolc.guest.forks.fork_supervisor``.
 """
 
 import itertools
@@ -14,10 +15,10 @@ from typing import Final, NamedTuple
 from toolc.guest import frames
 from toolc.guest.frames import FrameError, FrameReader
 from toolc.model.errors import InfrastructureError, raise_shortage
-from toolc.sandbox.base import ImageUsed, SocketStream
 from toolc.sandbox.host import cgroups
 from toolc.sandbox.host.programs import is_ready
-from toolc.sandbox.oci.sandbox import CLOSE_SECONDS, KILL_SECONDS, OciSandbox, SandboxPaths
+from toolc.sandbox.interface import ImageUsed, SocketStream
+from toolc.sandbox.oci.oci_sandbox import CLOSE_SECONDS, KILL_SECONDS, OciSandbox, SandboxPaths
 
 SEND_SECONDS: Final = 5.0
 """How long a request may take to be sent, in seconds. The server is idle and reads at once."""
@@ -34,7 +35,7 @@ class Shortages(NamedTuple):
 
 
 class OciForkServer(OciSandbox):
-    """An ``EngineForkServer`` (see ``toolc.sandbox.base``).
+    """An ``EngineForkServer`` (see ``toolc.sandbox.interface``).
 
     From the second call on, the process of the next call is made while a call runs. It has no content of a call.
     """
@@ -165,7 +166,7 @@ class OciForkServer(OciSandbox):
 
 
 class ForkedProcess(SocketStream):
-    """The process of one call: an ``EngineSandbox`` (see ``toolc.sandbox.base``).
+    """The process of one call: an ``EngineSandbox`` (see ``toolc.sandbox.interface``).
 
     ``shortages`` are those of its server when it was made.
     """

@@ -18,7 +18,6 @@ from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import Build
-from toolc.sandbox.base import EngineSandbox
 from toolc.sandbox.common_config import IMAGE_COMMAND
 from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.base_image import built_image, import_base_from, obtain_base, optional_client
@@ -30,6 +29,7 @@ from toolc.sandbox.images.archive import open_archive
 from toolc.sandbox.images.metadata import KIND, NAMES, Unpacked, load_unpacked
 from toolc.sandbox.images.stored import archive_of, base_tag, find_base, name_of_base
 from toolc.sandbox.images.unpacked import DOCKER, IMPORTED, fill, import_archive
+from toolc.sandbox.interface import EngineSandbox
 from toolc.sandbox.oci.root import HOST, NO_HOST_PYTHON, RootSpec, interpreter
 from toolc.sandbox.python.packages import RootFilesystem, packages_of, prepare_guest_environment
 

@@ -11,8 +11,8 @@ from typing import Final
 from toolc.model.errors import raise_shortage
 from toolc.model.plan import LimitName
 from toolc.sandbox import seccomp
-from toolc.sandbox.base import Capabilities, Enforcement, EngineStatus, Level, User
 from toolc.sandbox.host import cgroups
+from toolc.sandbox.interface import Capabilities, Enforcement, EngineStatus, Level, User
 from toolc.sandbox.oci.user_namespace import NOBODY, UNUSED
 
 RUNTIME: Final = "runc"

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from toolc.sandbox.base import HOST_PROGRAMS, ImageUsed
 from toolc.sandbox.common_config import FILES
 from toolc.sandbox.images.metadata import Unpacked
+from toolc.sandbox.interface import HOST_PROGRAMS, ImageUsed
 from toolc.sandbox.oci.user_namespace import SandboxUser
 
 LINKS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")

@@ -6,5 +6,5 @@
 - ``portable``: a program: writes a Python that runs in any image.
 - ``wheels_only``: pip without the permission to start programs.
 
-May import: ``sandbox.base``, ``sandbox.host``, ``sandbox.images`` and ``model``.
+May import: ``sandbox.interface``, ``sandbox.host``, ``sandbox.images`` and ``model``.
 """

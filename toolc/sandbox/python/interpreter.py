@@ -16,11 +16,11 @@ from typing import Final, TypeAlias
 
 from toolc.model.errors import InfrastructureError, NoPythonError
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.sandbox.base import EngineSandbox
 from toolc.sandbox.common_config import PYTHONS, RUNTIME
 from toolc.sandbox.host import store
 from toolc.sandbox.host.programs import is_ready
 from toolc.sandbox.images.unpack import LayerReader, UnpackBudget, unpack
+from toolc.sandbox.interface import EngineSandbox
 from toolc.sandbox.python import portable
 
 PORTABLE_COMMAND: Final = (

@@ -10,7 +10,7 @@ from command_line import toolc
 from toolc.client.registry import Registry
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.registry_io import surfaces_digest
-from toolc.providers.limits import limits_of
+from toolc.providers.provider_limits import limits_of
 
 GOOD = """\
 toolc: 1

@@ -9,7 +9,7 @@ from toolc.cli.commands.gc import command
 from toolc.model.errors import InfrastructureError
 from toolc.runtime.execution import leftovers
 from toolc.runtime.execution.leftovers import Survey
-from toolc.sandbox.base import Leftover
+from toolc.sandbox.interface import Leftover
 
 
 class Host:

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from random_schemas import RandomSchemas
 
 from toolc.client.typed.generate import client_text
-from toolc.client.typed.python import docstring
+from toolc.client.typed.python_client import docstring
 
 
 @pytest.mark.parametrize("text", typed_tools.HOSTILE_TEXTS)

@@ -11,7 +11,7 @@ from toolc.compiler.project.settings import NO_SETTINGS, Settings
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.reporters import FORMATS, render
-from toolc.reporters.base import Report
+from toolc.reporters.report_input import Report
 
 
 def write(path: str | Path, text: str | None) -> None:

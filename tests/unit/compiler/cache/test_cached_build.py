@@ -18,7 +18,7 @@ from toolc.compiler import build_output
 from toolc.compiler.build_output import Built, RenderedTool
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.errors import SpecError, UsageError
-from toolc.providers.limits import limits_of
+from toolc.providers.provider_limits import limits_of
 
 SPEC = """\
 toolc: 1

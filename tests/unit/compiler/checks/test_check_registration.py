@@ -8,7 +8,7 @@ from check_cases import numbers
 from compiled import ECHO, HEAD, compile_text
 
 from toolc.compiler.checks import check_each
-from toolc.compiler.checks.base import TOOL_CHECKS, ToolCheck
+from toolc.compiler.checks.check_registry import TOOL_CHECKS, ToolCheck
 from toolc.compiler.located_tool import LocatedTool
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostic

@@ -9,7 +9,7 @@ from paths import DATA
 from toolc.compiler.schema.check_schema import check_instance, check_schema
 from toolc.document.map_reader import Findings
 from toolc.document.nodes import Mapping, Node
-from toolc.document.yaml.parser import parse_yaml
+from toolc.document.yaml.yaml_parser import parse_yaml
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.json_schema import Schema

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from places import covered, finding_lines
 
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence, to_json
-from toolc.document.toml.parser import parse_toml
+from toolc.document.toml.toml_parser import parse_toml
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import SourceText
 

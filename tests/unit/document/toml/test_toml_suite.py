@@ -10,7 +10,7 @@ from paths import DATA
 
 from toolc.document.loader import load_data
 from toolc.document.nodes import to_json
-from toolc.document.toml.parser import parse_toml
+from toolc.document.toml.toml_parser import parse_toml
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import SourceText
 

@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 from places import marked, syntax_finding, unmarked
 
-from toolc.document.toml.parser import parse_toml
+from toolc.document.toml.toml_parser import parse_toml
 
 finding = partial(syntax_finding, parse_toml, "a.toml")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from places import covered, finding_lines
 
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence, to_json
-from toolc.document.yaml.parser import parse_yaml
+from toolc.document.yaml.yaml_parser import parse_yaml
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import SourceText
 

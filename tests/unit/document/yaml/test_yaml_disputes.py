@@ -4,7 +4,7 @@ import pytest
 from places import finding_lines
 
 from toolc.document.nodes import to_json
-from toolc.document.yaml.parser import parse_yaml
+from toolc.document.yaml.yaml_parser import parse_yaml
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import SourceText
 

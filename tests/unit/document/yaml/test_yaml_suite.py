@@ -10,7 +10,7 @@ import pytest
 from paths import DATA
 
 from toolc.document.nodes import to_json
-from toolc.document.yaml.parser import parse_yaml
+from toolc.document.yaml.yaml_parser import parse_yaml
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.source import SourceText
 

@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 from places import marked, syntax_finding, unmarked
 
-from toolc.document.yaml.parser import parse_yaml
+from toolc.document.yaml.yaml_parser import parse_yaml
 from toolc.model.source import SourceText
 
 finding = partial(syntax_finding, parse_yaml, "a.yaml")

@@ -3,7 +3,7 @@
 import pytest
 from http_responses import response
 
-from toolc.guest.http.errors import MAX_HTML, error_of
+from toolc.guest.http.response_errors import MAX_HTML, error_of
 
 PAGE = (
     b"<html><head><title>Oops</title><STYLE>a{}</STYLE><script>x('<b>')</script></head>"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.guest.http.parser import MAX_FIELDS, MAX_LINE, ResponseError, read_body, read_head
+from toolc.guest.http.response_parser import MAX_FIELDS, MAX_LINE, ResponseError, read_body, read_head
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n"
 

@@ -19,7 +19,7 @@ from toolc.guest.http.round_trip import Requests, Response
 PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from toolc.guest.http import tool as http_tool
+from toolc.guest.http import http_tool
 from toolc.guest.http.body import parse_json
 from toolc.guest.http.round_trip import Requests
 before = set(sys.modules)

@@ -8,8 +8,8 @@ import pytest
 from http_responses import FakeRequests, Request, job, response
 
 from toolc.guest.http.exchange import Exchange
+from toolc.guest.http.http_tool import run_call
 from toolc.guest.http.round_trip import Response
-from toolc.guest.http.tool import run_call
 
 PNG = b"\x89PNG\r\n\x1a\n"
 RETRY = {"attempts": 3, "backoff_ms": 1, "statuses": [503]}

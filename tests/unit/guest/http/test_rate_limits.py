@@ -6,7 +6,7 @@ from email.utils import formatdate
 import pytest
 from http_responses import response
 
-from toolc.guest.http.errors import is_rate_limited, retry_after
+from toolc.guest.http.response_errors import is_rate_limited, retry_after
 
 
 @pytest.mark.parametrize(

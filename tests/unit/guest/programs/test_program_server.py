@@ -24,9 +24,9 @@ from toolc.runtime.call_details import Timing
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress.broker import Egress
 from toolc.runtime.pool.pool import Lease
-from toolc.runtime.sessions import sandbox
+from toolc.runtime.sessions import sandbox_session
 from toolc.runtime.sessions.programs import ProgramEnd, ProgramRequest, TerminalSize
-from toolc.runtime.sessions.sandbox import Program, SandboxSession
+from toolc.runtime.sessions.sandbox_session import Program, SandboxSession
 from toolc.runtime.wire import protocol
 from toolc.runtime.workspace import busy
 
@@ -194,7 +194,7 @@ def test_what_a_process_in_the_background_writes_after_the_end_is_not_waited_for
 def test_a_program_that_stops_its_supervising_process_can_be_killed(
     session: SandboxSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sandbox, "GRACE_SECONDS", 0.3)
+    monkeypatch.setattr(sandbox_session, "GRACE_SECONDS", 0.3)
     program = session.start(shell("kill -STOP $PPID; echo stopped; sleep 1000"), buffers_output=True)
     with pytest.raises(SandboxDiedError, match="did not end a program that was killed"):
         program.wait(lambda *_: program.kill())
@@ -205,7 +205,7 @@ def test_a_killed_program_whose_output_is_read_later_ends_as_usual(
 ) -> None:
     program = session.start(shell("yes"), buffers_output=True)
     until(lambda: sum(len(data) for _, data in program.state.unread) >= frames.WINDOW_BYTES)
-    monkeypatch.setattr(sandbox, "GRACE_SECONDS", 2.0)
+    monkeypatch.setattr(sandbox_session, "GRACE_SECONDS", 2.0)
     program.kill()
     time.sleep(2.2)
     assert program.wait(lambda *_: None).exit_code == 137

@@ -12,7 +12,7 @@ from reviewing import PLAIN, difference
 
 from toolc.review.compare import Difference
 from toolc.review.model.change import fingerprint
-from toolc.review.reports import machine, markdown, text
+from toolc.review.reports import diff_text, machine, markdown
 from toolc.review.summary import summary
 
 SCRIPT = PLAIN.replace('argv: [echo, --, "{{ name }}"]', "script: |\n      set -eu\n      echo one\n      echo two")
@@ -34,7 +34,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Difference:
 
 @pytest.mark.parametrize("name", ["text", "markdown", "github"])
 def test_golden_reports(small: Difference, name: str, golden: bool) -> None:
-    printed = {"text": text.report, "markdown": markdown.report}.get(
+    printed = {"text": diff_text.report, "markdown": markdown.report}.get(
         name, partial(machine.findings_report, format_name=name)
     )
     expected = GOLDEN / f"{name}.txt"
@@ -56,7 +56,7 @@ def test_json_has_every_change_with_its_fingerprint(small: Difference) -> None:
 
 def test_no_changes_print_nothing(tmp_path: Path) -> None:
     same = difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": PLAIN})
-    assert (text.report(same), markdown.report(same), machine.findings_report(same, "github"), summary(same)) == (
+    assert (diff_text.report(same), markdown.report(same), machine.findings_report(same, "github"), summary(same)) == (
         "",
         "",
         "",
@@ -115,8 +115,8 @@ def test_long_script_is_truncated_in_every_report(tmp_path: Path) -> None:
     new = SCRIPT.replace("      echo one\n", "".join(f"      printf {n}\n" for n in range(10_000)))
     found = difference(tmp_path, {"a.yaml": old}, {"a.yaml": new})
     assert len(markdown.report(found)) < 10_000
-    assert "more lines)" in text.report(found)
-    assert len(text.report(found).splitlines()) < 100
+    assert "more lines)" in diff_text.report(found)
+    assert len(diff_text.report(found).splitlines()) < 100
 
 
 @pytest.mark.slow
@@ -139,7 +139,7 @@ def test_branch_names_are_escaped_in_markdown(small: Difference) -> None:
         "### toolc: x&lt;U\\+000A\\>\\# \\[a\\]\\(http&#58;//evil.example\\) &#64;all &lt;script\\>"
     )
     assert len(title) < 1300
-    assert "\x1b" not in text.report(named)
+    assert "\x1b" not in diff_text.report(named)
 
 
 def test_sarif_follows_its_schema(small: Difference) -> None:
@@ -153,14 +153,14 @@ def test_change_inside_a_long_program(tmp_path: Path) -> None:
     long = [f"      echo {n}\n" for n in range(10_000)]
     old = SCRIPT.replace("      echo one\n", "".join(long))
     new = SCRIPT.replace("      echo one\n", "".join([*long[:9_000], "      curl evil.example\n", *long[9_000:]]))
-    lines = text.report(difference(tmp_path, {"a.yaml": old}, {"a.yaml": new})).splitlines()
+    lines = diff_text.report(difference(tmp_path, {"a.yaml": old}, {"a.yaml": new})).splitlines()
     assert lines[3:5] == ["    @@ -9002,0 +9002,1 @@", "    +curl evil.example"]
 
 
 def test_change_inside_a_long_line(tmp_path: Path) -> None:
     old = PLAIN.replace("[echo,", f"[echo, {'a' * 1000}b,")
     new = PLAIN.replace("[echo,", f"[echo, {'a' * 1000}c,")
-    report = text.report(difference(tmp_path, {"a.yaml": old}, {"a.yaml": new}))
+    report = diff_text.report(difference(tmp_path, {"a.yaml": old}, {"a.yaml": new}))
     assert f'    +...{"a" * 40}c", "--",' in report
 
 

@@ -11,7 +11,7 @@ from reviewing import PLAIN
 
 from toolc.data.rule_pages import rule_pages
 from toolc.review.compare import Difference, compare
-from toolc.review.reports import machine, markdown, text
+from toolc.review.reports import diff_text, machine, markdown
 from toolc.review.sources.states import state_of, two_states
 from toolc.review.summary import summary
 from toolc.validation.validate import validation_errors
@@ -86,7 +86,7 @@ def test_history_of_this_repository(commits: list[str]) -> None:
 
 def reports(found: Difference) -> list[str]:
     return [
-        text.report(found),
+        diff_text.report(found),
         markdown.report(found),
         machine.json_report(found),
         machine.findings_report(found, "sarif"),

@@ -22,8 +22,8 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolFailure, ToolResult
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.runtime.agents import turns
+from toolc.runtime.agents.broker_transport import MAX_RESPONSE
 from toolc.runtime.agents.model import MAX_QUOTED
-from toolc.runtime.agents.network import MAX_RESPONSE
 from toolc.runtime.agents.turns import ATTEMPTS, MAX_ANSWERED
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.composed_backends import MODEL_APIS

@@ -17,7 +17,7 @@ from toolc.model.result import Image, Text, ToolFailure, ToolResult, failure
 from toolc.model.spec.composed_backends import CompositeBackend, Step, Strategy
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import JsonConstant, JsonEntry, JsonList, JsonMap, JsonTemplate, Placeholder, Template
-from toolc.runtime.caller import CallContext, no_caller
+from toolc.runtime.caller import CallContext, ignore_event
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.composite.composite import MAX_PARALLEL, Composite
 from toolc.runtime.composite.steps import StepOutcome
@@ -63,7 +63,7 @@ def run(
     steps: Sequence[Step],
     caller: Caller,
     arguments: JsonObject | None = None,
-    on_event: Callable[[Event], None] = no_caller,
+    on_event: Callable[[Event], None] = ignore_event,
     cancellation: Cancellation | None = None,
 ) -> ToolResult:
     with cancellation or Cancellation() as own:

@@ -12,8 +12,8 @@ from tcp_server import tcp
 
 from toolc.guest import frames
 from toolc.model.destinations import parse_destination
+from toolc.runtime.egress.egress_policy import decide
 from toolc.runtime.egress.http_host import MAX_HEAD, HttpHostFilter
-from toolc.runtime.egress.policy import decide
 from toolc.runtime.egress.transport import RefusedError
 
 HOST = "api.example.com"

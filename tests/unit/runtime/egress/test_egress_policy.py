@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from toolc.model.destinations import format_destination, parse_destination
 from toolc.model.spec.sandbox import Destination
-from toolc.runtime.egress.policy import admit, decide, why_not_public
+from toolc.runtime.egress.egress_policy import admit, decide, why_not_public
 
 LIST = tuple(parse_destination(each) for each in ALLOW)
 

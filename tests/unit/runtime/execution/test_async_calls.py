@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import pytest
 
 from toolc.model.events import Event, Listener, ToolUpdate
-from toolc.runtime.caller import no_caller
+from toolc.runtime.caller import ignore_event
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution import async_calls
 from toolc.runtime.execution.async_calls import MAX_AHEAD
@@ -39,7 +39,7 @@ def test_results_are_returned_and_events_arrive_on_the_loop() -> None:
 
 
 def test_without_a_listener_no_events_are_emitted() -> None:
-    assert run(async_calls.result(lambda on_event, _: on_event is no_caller, None))
+    assert run(async_calls.result(lambda on_event, _: on_event is ignore_event, None))
 
 
 @pytest.mark.parametrize("is_iterator", [False, True], ids=["awaited", "iterated"])

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from bypass_attempts import ALLOW, URLS
 
-from toolc.backends.base import PlanError
+from toolc.backends.backend_protocol import PlanError
 from toolc.backends.http_templates import render_url
 from toolc.guest.frames import ProtocolError
 from toolc.model.destinations import parse_destination
@@ -24,7 +24,7 @@ from toolc.model.json_schema import JsonValue
 from toolc.model.spec.http_backend import CursorPages, Pagination
 from toolc.model.spec.sandbox import Destination, SecretSpec
 from toolc.model.template import Placeholder, Template
-from toolc.runtime.egress.policy import decide
+from toolc.runtime.egress.egress_policy import decide
 from toolc.runtime.egress.transport import ConnectionRequest, RefusedError
 from toolc.runtime.http.broker import HttpBroker
 from toolc.runtime.http.request import Target, parse_url

@@ -28,7 +28,7 @@ from toolc.runtime.pool.pool import Pool
 from toolc.runtime.pool.pool_sandbox import ClockOffsets, PoolSandbox
 from toolc.runtime.workspace import busy
 from toolc.runtime.workspace.mount import mount
-from toolc.sandbox.base import EngineSandbox
+from toolc.sandbox.interface import EngineSandbox
 from toolc.testing import fake_engine
 from toolc.testing.fake_engine import FakeEngine, FakeSandbox
 

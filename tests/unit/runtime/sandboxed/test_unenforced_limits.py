@@ -7,7 +7,7 @@ from toolc import Executor, NoEngineError, Registry
 from toolc.config.user_config import Configuration
 from toolc.model.plan import Plan, Profile
 from toolc.model.result import Outcome
-from toolc.sandbox.base import Capabilities, Enforcement, unenforced_reason
+from toolc.sandbox.interface import Capabilities, Enforcement, unenforced_reason
 from toolc.testing.fake_engine import FakeEngine
 
 SPEC = """\

@@ -16,7 +16,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan, Profile
 from toolc.model.result import Outcome, ToolResult
 from toolc.runtime.pool.pool import Pool
-from toolc.sandbox.base import EngineSandbox
+from toolc.sandbox.interface import EngineSandbox
 from toolc.testing.fake_engine import FakeEngine
 
 SPEC: JsonObject = {

@@ -24,7 +24,7 @@ from toolc.model.plan import Exec, Plan, PluginCall, Profile, PythonCall, Secret
 from toolc.model.result import Ending, Image, Outcome, ToolFailure
 from toolc.model.spec.sandbox import Destination, EnvVar
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.sessions.server import idle_state
+from toolc.runtime.sessions.sandbox_server import idle_state
 from toolc.testing.fake_engine import FakeEngine, FakeSandbox
 
 NOTES: JsonObject = {

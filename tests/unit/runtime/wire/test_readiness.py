@@ -12,7 +12,7 @@ from toolc.model.plan import Mount, Profile
 from toolc.model.result import Outcome
 from toolc.runtime.wire import readiness
 from toolc.runtime.wire.readiness import confirm_ready, make_ready
-from toolc.sandbox.base import SocketStream
+from toolc.sandbox.interface import SocketStream
 from toolc.testing.fake_engine import FakeEngine
 
 READY = encode(frames.READY, 0, b'{"python": "3.11.2"}')

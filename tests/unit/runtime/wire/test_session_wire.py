@@ -12,9 +12,9 @@ from toolc.model.errors import SandboxDiedError
 from toolc.model.plan import Plan, Profile, PythonCall
 from toolc.model.result import Capture
 from toolc.runtime.egress.broker import Egress
-from toolc.runtime.sessions.server import call_function
+from toolc.runtime.sessions.sandbox_server import call_function
 from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
-from toolc.sandbox.base import SocketStream
+from toolc.sandbox.interface import SocketStream
 
 CALL = PythonCall(entry="tool.py", function="run", arguments={}, files=())
 PLAN = Plan(profile=Profile(), invocation=CALL, call_id="c")

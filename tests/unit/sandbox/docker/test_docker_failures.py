@@ -12,8 +12,8 @@ from toolc.model.plan import Mount, Profile
 from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.container import open_process
 from toolc.sandbox.docker.daemon import Daemon, Runtime
+from toolc.sandbox.docker.enforced_limits import runtime_failure
 from toolc.sandbox.docker.engine import _start_error
-from toolc.sandbox.docker.limits import runtime_failure
 
 DAEMON = Daemon(client=Client("/run/docker.sock"), version="28.3.0", id="ABCD")
 NO_NETWORK = "OCI runtime start failed: setting up network: cannot run with network enabled in root network namespace"

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from toolc.model.plan import Profile
-from toolc.sandbox.base import Enforcement, unenforced_reason
-from toolc.sandbox.docker import limits
+from toolc.sandbox.docker import enforced_limits
 from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.daemon import Daemon, Runtime
-from toolc.sandbox.docker.limits import REMEDY, capabilities
+from toolc.sandbox.docker.enforced_limits import REMEDY, capabilities
+from toolc.sandbox.interface import Enforcement, unenforced_reason
 
 DAEMON = Daemon(client=Client("/run/docker.sock"), cpus=2, architecture="x86_64")
 RUNC, RUNSC, KATA = Runtime("runc"), Runtime("runsc", "gvisor"), Runtime("kata", "vm")
@@ -55,7 +55,7 @@ def test_a_rootless_daemon_without_a_delegated_cpu_controller() -> None:
 
 @pytest.mark.parametrize("swaps", [True, False])
 def test_swap_matters_only_if_the_host_swaps(monkeypatch: pytest.MonkeyPatch, swaps: bool) -> None:
-    monkeypatch.setattr(limits, "_host_swaps", lambda: swaps)
+    monkeypatch.setattr(enforced_limits, "_host_swaps", lambda: swaps)
     (found,) = capabilities(replace(DAEMON, limits_swap=False))
     assert (found.limit("memory").level == "approximate") == swaps
 

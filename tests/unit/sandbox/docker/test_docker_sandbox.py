@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from toolc.model.errors import InfrastructureError
-from toolc.sandbox.base import ImageUsed
-from toolc.sandbox.docker import sandbox as docker_sandbox
+from toolc.sandbox.docker import docker_sandbox
 from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.container import ContainerWatcher
-from toolc.sandbox.docker.sandbox import DockerSandbox
+from toolc.sandbox.docker.docker_sandbox import DockerSandbox
 from toolc.sandbox.docker.streams import AttachedStream
 from toolc.sandbox.host.start_folder import StartFolder
+from toolc.sandbox.interface import ImageUsed
 
 
 class NoEvents:

@@ -11,8 +11,8 @@ from toolc.model.result import Outcome
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.sandboxed.options import approve_image
-from toolc.sandbox.base import ContentDigests, ImageUsed
 from toolc.sandbox.images.metadata import approval_name, content_names
+from toolc.sandbox.interface import ContentDigests, ImageUsed
 from toolc.testing.fake_engine import FakeEngine
 
 INDEX, OTHER, CONFIG, BUILT = (f"sha256:{letter * 64}" for letter in "abcd")

@@ -11,10 +11,10 @@ import pytest
 from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
 from toolc.sandbox import seccomp
-from toolc.sandbox.base import SocketStream
 from toolc.sandbox.common_config import MASKED_PATHS, READONLY_PATHS
 from toolc.sandbox.host import cgroups
 from toolc.sandbox.images.metadata import Unpacked
+from toolc.sandbox.interface import SocketStream
 from toolc.sandbox.oci import root as oci_root
 from toolc.sandbox.oci.config import ENVIRONMENT, config, resources
 from toolc.sandbox.oci.root import Interpreter, RootSpec

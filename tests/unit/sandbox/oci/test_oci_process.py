@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.sandbox.oci.sandbox import STREAM, RuntimeProcess, with_stream_setup
+from toolc.sandbox.oci.oci_sandbox import STREAM, RuntimeProcess, with_stream_setup
 
 LOOK = f"""
 import os

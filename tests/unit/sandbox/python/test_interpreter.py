@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 
 from toolc.model.errors import InfrastructureError, NoPythonError
-from toolc.sandbox.base import EngineSandbox, SocketStream
 from toolc.sandbox.host import store
+from toolc.sandbox.interface import EngineSandbox, SocketStream
 from toolc.sandbox.python import interpreter, portable
 from toolc.sandbox.python.interpreter import PythonInfo, Start, python_info
 

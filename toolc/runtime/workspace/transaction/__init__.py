@@ -11,5 +11,5 @@
 - ``transaction``: ``Transaction``: the view of a call, proposal, commit or discard. Start reading here.
 - ``view``: scans what changed: overlay or copy; limits of entries and depth.
 
-May import: ``runtime.workspace``, ``sandbox.host``, ``sandbox.base`` and ``model``.
+May import: ``runtime.workspace``, ``sandbox.host``, ``sandbox.interface`` and ``model``.
 """

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from toolc.model.files import replace_file
+from toolc.model.atomic_files import replace_file
 from toolc.runtime.workspace.dir_handle import FOLDER, has_entries
 from toolc.runtime.workspace.transaction.file_state import FileState, state_at
 from toolc.runtime.workspace.transaction.lock import lock_file

@@ -33,7 +33,7 @@ from toolc.runtime.workspace.transaction.baseline import ChangeClock, record
 from toolc.runtime.workspace.transaction.commit import ConflictError, RollbackFailedError, commit
 from toolc.runtime.workspace.transaction.diff import ConcurrentChange, Differences, find_differences
 from toolc.runtime.workspace.transaction.view import Overlay, TooManyChangesError, View, copy_tree
-from toolc.sandbox.base import Engine, EngineSandbox, offer
+from toolc.sandbox.interface import Engine, EngineSandbox, offer
 
 LOCAL: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "bcachefs", "zfs"})
 """File systems whose timestamps come from this kernel, which the commit of an overlay relies on."""

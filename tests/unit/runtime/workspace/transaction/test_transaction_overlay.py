@@ -15,7 +15,7 @@ from toolc.model.result import Outcome
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.workspace.transaction import baseline, transaction
 from toolc.runtime.workspace.transaction.baseline import Baseline, ChangeClock
-from toolc.sandbox.base import Capabilities
+from toolc.sandbox.interface import Capabilities
 from toolc.testing.fake_engine import FakeEngine, FakeSandbox
 
 __all__ = ["workspace"]

@@ -11,8 +11,8 @@ import tomli
 from toolc.document.edits import fix, quote, unquoted
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, unsupported_value
 from toolc.document.syntax_errors import MAX_DEPTH, TooDeepError
-from toolc.document.toml.errors import syntax_problem
 from toolc.document.toml.positions import Items, Table, ValueRange, scan
+from toolc.document.toml.toml_errors import syntax_problem
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics, Edit
 from toolc.model.source import Position, SourceText, Span

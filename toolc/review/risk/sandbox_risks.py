@@ -17,7 +17,7 @@ from toolc.model.spec.sandbox import Build, Lifetime, Limits, MinIsolation
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.text import render_size
 from toolc.review.model.change import Grade, ToolChange
-from toolc.review.risk.base import Sides, gained, risk_rule, steps_suffix
+from toolc.review.risk.risk_rule import Sides, gained, risk_rule, steps_suffix
 
 _STRENGTH: Final[dict[MinIsolation, int]] = {"namespace": 0, "gvisor": 1, "vm": 2}
 

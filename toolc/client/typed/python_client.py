@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.client.typed.names import Names, variable_name
+from toolc.client.typed.identifiers import Names, variable_name
 from toolc.client.typed.types import (
     Alias,
     Definition,

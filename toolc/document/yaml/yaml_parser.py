@@ -212,7 +212,7 @@ def _compose(source: SourceText, diagnostics: Diagnostics) -> list[yaml.Node]:
             diagnostics.add(codes.TOO_BIG, str(error), source.span(error.offset, error.offset + 1))
             return []
         except yaml.YAMLError as error:
-            from toolc.document.yaml.errors import placeholder_at_fault, syntax_problem  # lazy: +1 ms; for errors
+            from toolc.document.yaml.yaml_errors import placeholder_at_fault, syntax_problem  # lazy: +1 ms; for errors
 
             fault = placeholder_at_fault(error, text)
             if fault is None:

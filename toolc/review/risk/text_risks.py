@@ -11,7 +11,7 @@ from toolc.model.spec.tool import SURFACE, Annotations
 from toolc.review.model.change import Grade, Route, ToolChange
 from toolc.review.model.state import Reviewed
 from toolc.review.model.text_diff import format_route, stored_values, texts
-from toolc.review.risk.base import Sides, risk_rule
+from toolc.review.risk.risk_rule import Sides, risk_rule
 
 _COMMANDING: Final = re.compile(
     r"\b(?:always|never|must|before (?:using|calling)|first call|instead of)\b", re.IGNORECASE

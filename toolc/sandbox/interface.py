@@ -226,9 +226,9 @@ class EngineSandbox(Protocol):
 
 @runtime_checkable
 class EngineForkServer(EngineSandbox, Protocol):
-    """A sandbox of a profile with ``has_fork_server``. The stream carries the frames of ``toolc.guest.forks.server``.
+    """A sandbox of a profile with ``has_fork_server``.
 
-    For one thread at a time.
+    The stream carries the frames of ``toolc.guest.forks.fork_supervisor``. For one thread at a time.
     """
 
     @property

@@ -13,9 +13,9 @@ from toolc.model.spec.http_backend import HttpBackend, Method, OAuth2Auth, Url
 from toolc.model.spec.tool import ToolSpec
 from toolc.review.model.change import Grade, ToolChange
 from toolc.review.model.state import State
-from toolc.review.risk.base import Sides, gained, risk_rule
 from toolc.review.risk.data_access import POWER
 from toolc.review.risk.lookalike import imitated
+from toolc.review.risk.risk_rule import Sides, gained, risk_rule
 
 PUBLIC: Final = "RSK13"
 

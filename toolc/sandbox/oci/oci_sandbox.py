@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Final
 
 from toolc.model.errors import InfrastructureError, NoPythonError, raise_shortage
-from toolc.sandbox.base import NO_PYTHON, ImageUsed, SocketStream
 from toolc.sandbox.host import cgroups
 from toolc.sandbox.host.janitor_process import remove_tree
 from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE, kernel_kills, oom_kill_possible
 from toolc.sandbox.host.mounts import in_own_mount_namespace
+from toolc.sandbox.interface import NO_PYTHON, ImageUsed, SocketStream
 from toolc.sandbox.oci.sweep import sweep, sweep_until_gone
 
 STREAM: Final = 3
@@ -162,7 +162,7 @@ def _inheritable() -> Iterator[int]:
 
 
 class OciSandbox(SocketStream):
-    """An ``EngineSandbox`` (see ``toolc.sandbox.base``) that is run by runc."""
+    """An ``EngineSandbox`` (see ``toolc.sandbox.interface``) that is run by runc."""
 
     def __init__(self, paths: SandboxPaths, user: str, tree: int | None = None) -> None:
         """Start the sandbox and wait until process 1 runs. Raises ``InfrastructureError``; then nothing is left.

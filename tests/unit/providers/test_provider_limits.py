@@ -6,7 +6,7 @@ from paths import ROOT
 
 from toolc.model.names import PROVIDER_NAMES
 from toolc.providers.json_schema.keywords import rules_of
-from toolc.providers.limits import NAMES, all_limits, limits_of
+from toolc.providers.provider_limits import NAMES, all_limits, limits_of
 
 
 def test_each_limit_is_known_and_has_a_date_and_a_source() -> None:

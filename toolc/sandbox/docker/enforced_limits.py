@@ -6,9 +6,9 @@ from typing import Final
 from toolc.model.plan import LimitName, Profile
 from toolc.model.spec.sandbox import MIB, MinIsolation
 from toolc.sandbox import seccomp
-from toolc.sandbox.base import ISOLATION, Capabilities, Enforcement, Level, User, offer
 from toolc.sandbox.docker.daemon import Daemon, Runtime, choose_runtime
 from toolc.sandbox.host.kernel import is_transient
+from toolc.sandbox.interface import ISOLATION, Capabilities, Enforcement, Level, User, offer
 
 MIN_MEMORY: Final = 6 * MIB
 """The smallest memory limit in bytes that the daemon accepts (moby, daemon/daemon_unix.go)."""

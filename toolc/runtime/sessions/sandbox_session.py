@@ -32,7 +32,7 @@ from toolc.runtime.sessions.programs import (
     ProgramTable,
     TerminalSize,
 )
-from toolc.runtime.sessions.server import Start
+from toolc.runtime.sessions.sandbox_server import Start
 from toolc.runtime.wire.call_loop import ListenerTime, StreamEndError, WireLoop, ignore_progress, sandbox_died
 from toolc.runtime.wire.protocol import CallTooLargeError, Conversation, ExitReport
 from toolc.runtime.wire.session import LIFE_MS

@@ -14,7 +14,7 @@ from toolc.model.spec.sandbox import MIB
 from toolc.model.text import count_noun, render_size
 from toolc.reporters.text import escape_for_terminal
 from toolc.runtime.pool.control import PoolReport
-from toolc.sandbox.base import Capabilities, unenforced
+from toolc.sandbox.interface import Capabilities, unenforced
 
 WIDTH: Final = 116
 """The line width of text; a longer command stays on one line, so that it can be copied."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
-from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.check_registry import tool_check
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.text_analysis.code_arguments import SHELLS
 from toolc.document.edits import fix, insert_item, is_toml, replace, text_at

@@ -12,7 +12,7 @@ from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.spec.tool import ResultSpec
 from toolc.runtime.argument_binding import validate_result
 from toolc.runtime.call_details import Timing, identity
-from toolc.runtime.caller import CallContext, Caller, ComposedBackend, no_caller
+from toolc.runtime.caller import CallContext, Caller, ComposedBackend, ignore_event
 from toolc.runtime.http.message import libraries
 from toolc.runtime.output.truncation import fit_to_limit
 from toolc.runtime.sandboxed.call import ENTRY, SandboxedCall, arguments, with_shaped_text
@@ -38,7 +38,7 @@ def shape_result(
     )
     shaping = replace(call, tool=spec, arguments=arguments(call, result, limits.output_bytes))
     prepared = SandboxedCall.prepare(replace(tool, spec=spec), shaping, options, Timing())
-    shaped = prepared.run(replace(context, on_event=no_caller), limits.timeout_ms)
+    shaped = prepared.run(replace(context, on_event=ignore_event), limits.timeout_ms)
     if shaped.error is not None:
         return replace(shaped, details=result.details)
     return with_shaped_text(result, shaped)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.compiler.checks.base import tool_set_check
+from toolc.compiler.checks.check_registry import tool_set_check
 from toolc.compiler.located_tool import LocatedTool
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic

@@ -13,7 +13,7 @@ from typing import Final
 import httpx2
 
 from toolc.guest import frames
-from toolc.guest.http.parser import ResponseError, open_stream, read_body, read_head
+from toolc.guest.http.response_parser import ResponseError, open_stream, read_body, read_head
 from toolc.model.json_schema import parse_json
 from toolc.model.result import ConnectionAttempt
 from toolc.model.spec.sandbox import Destination

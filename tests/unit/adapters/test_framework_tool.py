@@ -9,7 +9,7 @@ import pytest
 from framework_tools import COUNT, COUNT_DESCRIPTION, TOOLS, echoing, executor_of
 
 from toolc import Allow, MissingExtraError, UsageError
-from toolc.adapters.base import AdaptedTool, adapt
+from toolc.adapters.framework_tool import AdaptedTool, adapt
 from toolc.model.json_schema import JsonObject
 
 MODULES = {

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolc.model.errors import InfrastructureError
-from toolc.sandbox.base import ImageUsed
 from toolc.sandbox.docker.api_client import ApiError, Client, StoppedDaemonError
 from toolc.sandbox.docker.container import EventStream, remove_container
 from toolc.sandbox.docker.streams import AttachedStream, GuestSocketStream
 from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE, oom_kill_possible
 from toolc.sandbox.host.start_folder import StartFolder
+from toolc.sandbox.interface import ImageUsed
 
 _GRACE: Final = 0.5
 """How long a guest may run after its stream is closed before it is killed, in seconds.
@@ -33,7 +33,7 @@ KILLED_FROM_INSIDE_OR_OOM: Final = (
 
 @dataclass(kw_only=True, eq=False)
 class DockerSandbox:
-    """An ``EngineSandbox`` (see ``toolc.sandbox.base``) that is a container.
+    """An ``EngineSandbox`` (see ``toolc.sandbox.interface``) that is a container.
 
     ``created``: when it was created and attached. ``guarded``: nothing inside can kill process 1. ``kernel_kills``:
     how often its kernel had run out of memory before the start; None if that is not this host's kernel.

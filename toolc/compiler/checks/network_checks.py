@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.check_registry import tool_check
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.project.network import written_entry
 from toolc.document.nodes import Sequence
