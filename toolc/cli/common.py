@@ -48,13 +48,6 @@ def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> f
     return seconds
 
 
-def named(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    """Reject empty paths, which result from unset variables. This is an argument callback."""
-    if "" in value:
-        raise click.BadParameter("the path is empty; write . for the current folder", ctx, param)
-    return value
-
-
 engine_option = click.option(
     "--engine",
     type=click.Choice(engine_names()),

@@ -8,13 +8,15 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from gc import freeze
 from importlib import import_module
 from types import ModuleType
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeAlias
 
 import click
+from click.core import ParameterSource
 
 from toolc.version import __version__
 
@@ -44,6 +46,9 @@ _MODULES: Final = {"import": "import_"}
 """The modules of commands whose names are reserved words."""
 
 
+Callback: TypeAlias = Callable[[click.Context, click.Parameter, object], object]
+
+
 class CommandGroup(click.Group):
     """A group of commands. Without a command it prints its help and fails; for a mistyped one it suggests another."""
 
@@ -61,7 +66,19 @@ class CommandGroup(click.Group):
         known = self.list_commands(ctx)
         if args and args[0] not in known and not args[0].startswith("-"):
             raise click.ClickException(_failure().unknown_command(args[0], known, ctx.command_path))
-        return super().resolve_command(ctx, args)
+        name, command, left = super().resolve_command(ctx, args)
+        for each in command.params if command else ():
+            if each.type is not click.UNPROCESSED:
+                each.callback = partial(_not_empty, each.callback)
+        return name, command, left
+
+
+def _not_empty(callback: Callback | None, ctx: click.Context, param: click.Parameter, value: object) -> object:
+    """Reject an empty value: the variable of a script that is not set must not mean "here" or "nothing"."""
+    is_typed = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+    if is_typed and (value == "" or (isinstance(value, tuple) and "" in value)):
+        raise click.BadParameter("the value is empty; leave it out, or set its variable", ctx, param)
+    return callback(ctx, param, value) if callback else value
 
 
 class _LazyGroup(CommandGroup):

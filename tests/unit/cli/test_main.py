@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -33,6 +34,25 @@ def test_future_warnings_of_patterns_are_not_printed(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+MODULES = {name: import_module(f"toolc.cli.commands.{name + '_' if name == 'import' else name}") for name in COMMANDS}
+TEXT_OPTIONS = [
+    (name, option.opts[0])
+    for name, module in MODULES.items()
+    for option in module.command.params
+    if isinstance(option, click.Option) and not option.is_flag and not option.count
+]
+
+
+@pytest.mark.parametrize(("command", "option"), TEXT_OPTIONS)
+def test_an_empty_value_of_an_option_is_an_error(command: str, option: str) -> None:
+    status, _, error = toolc(command, "x", option, "")
+    assert (status, f"Invalid value for '{option}'" in error) == (2, True), error
+
+
+def test_the_command_of_a_shell_may_have_empty_words() -> None:
+    assert toolc("shell", "x.yaml", "echo", "")[2].startswith("toolc: there is no file or folder 'x.yaml'")
+
+
 @pytest.mark.parametrize("command", ["show", "run", "diff"])
 def test_a_name_that_is_too_long_for_a_file_is_not_a_bug(command: str) -> None:
     message = f"toolc: there is no file '{'a' * 80}'...: the name is too long\n"
@@ -53,7 +73,7 @@ def test_every_command_in_the_table_has_its_module() -> None:
 
 
 IMAGE = ["build", "export", "import", "list", "prune"]
-EMPTY = "the path is empty; write . for the current folder"
+EMPTY = "the value is empty; leave it out, or set its variable"
 
 
 @pytest.mark.parametrize(("group", "commands"), [((), COMMANDS), (("image",), IMAGE), (("import",), ["plugin"])])

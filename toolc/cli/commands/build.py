@@ -16,7 +16,6 @@ from toolc.cli.common import (
     builtin_option,
     central_policy,
     findings_format,
-    named,
     note,
     policy_option,
     print_findings,
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @click.command("build")
-@click.argument("paths", nargs=-1, callback=named, metavar="PATHS...")
+@click.argument("paths", nargs=-1, metavar="PATHS...")
 @builtin_option
 @click.option("--out", metavar="DIR", help="The folder to write.  [default: the project's 'out', or build]")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")

@@ -15,7 +15,6 @@ from toolc.cli.common import (
     base_option,
     central_policy,
     findings_format,
-    named,
     nearest_lock,
     note,
     note_any_base,
@@ -69,7 +68,7 @@ def _codes(option: str, values: tuple[str, ...], *, turns_off: bool) -> tuple[st
 
 
 @click.command("check")
-@click.argument("paths", nargs=-1, required=True, callback=named, metavar="PATHS...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @click.option("--fix", is_flag=True, help="Apply fixes that do not change the meaning of a spec.")
 @click.option("--unsafe-fixes", is_flag=True, help="Like --fix, with fixes that change the meaning; review the diff.")

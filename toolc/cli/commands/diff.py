@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolc.cli.common import FINDINGS, format_options, named, note, policy_option, print_findings, wants_color
+from toolc.cli.common import FINDINGS, format_options, note, policy_option, print_findings, wants_color
 from toolc.compiler.pipeline.gc_pause import gc_paused
 from toolc.model.text import count_noun
 
@@ -30,7 +30,6 @@ FORMATS: Final = ("text", "markdown", "json", "sarif", "github")
     "--path",
     "paths",
     multiple=True,
-    callback=named,
     metavar="PATH",
     help="The specs in a commit or the working tree. May be repeated.  [default: the current folder]",
 )

@@ -33,7 +33,7 @@ def command() -> None:
 
 
 @command.command("plugin", short_help="Write the spec of a plugin from its own description.")
-@click.argument("words", nargs=-1, required=True, metavar="-- COMMAND...")
+@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 @click.option("--out", metavar="FILE", help="The spec file to write.  [default: NAME.yaml]")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @click.option(

@@ -16,7 +16,6 @@ from toolc.cli.common import (
     builtin_option,
     engine_option,
     format_options,
-    named,
     note,
     note_any_base,
     refuse_both,
@@ -39,7 +38,7 @@ PIN: Final = ""
 
 
 @click.command("lock")
-@click.argument("paths", nargs=-1, callback=named, metavar="[PATHS...]")
+@click.argument("paths", nargs=-1, metavar="[PATHS...]")
 @builtin_option
 @click.option("--check", is_flag=True, help="Write nothing; exit with status 1 if a tool differs from the lock file.")
 @click.option("--lock", "lock_file", metavar="FILE", default="toolc.lock", show_default=True, help="The lock file.")

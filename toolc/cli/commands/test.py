@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolc.cli.call_options import CallOptions, call_options
-from toolc.cli.common import FINDINGS, builtin_option, format_options, named, note, refuse_both
+from toolc.cli.common import FINDINGS, builtin_option, format_options, note, refuse_both
 from toolc.cli.inputs import builtin_targets, compile_or_exit
 from toolc.model.errors import InfrastructureError, UsageError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command("test")
-@click.argument("targets", nargs=-1, callback=named, metavar="TARGETS...")
+@click.argument("targets", nargs=-1, metavar="TARGETS...")
 @builtin_option
 @click.option("--tool", "names", multiple=True, metavar="PATTERN", help="Test only tools with these names: word_*.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Test only tools with this tag.")
