@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from traceback import walk_tb
 
 import pytest
 from configurations import configured
@@ -186,3 +187,15 @@ def test_a_program_that_kills_everything_ends_only_its_sandbox(any_engine: Engin
         with executor.sandbox({}) as sandbox, pytest.raises(SandboxDiedError):
             shell(sandbox, "kill -9 -1; sleep 100")
         assert shell(other, "echo alive").stdout == b"alive\n"
+
+
+def test_each_call_of_a_dead_sandbox_has_its_own_error(any_engine: Engine) -> None:
+    with Executor(Registry(), engine=any_engine) as executor, executor.sandbox({}) as sandbox:
+        errors = []
+        for _ in range(4):
+            with pytest.raises(SandboxDiedError) as raised:
+                shell(sandbox, "kill -9 -1; sleep 100")
+            errors.append(raised.value)
+    assert len({*map(id, errors)}) == 4
+    # Frames that an earlier raise added would keep the data of its call in memory.
+    assert len({len([*walk_tb(error.__traceback__)]) for error in errors[1:]}) == 1

@@ -8,6 +8,7 @@ process. All waits end with the call's cancellation or deadline.
 import math
 import select
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Final
 
 import httpx2
@@ -169,7 +170,7 @@ class _Exchange:
         while not self._data and not self._has_ended:
             self._receive()
         if self._error is not None and not self._data:
-            raise self._error
+            raise copy(self._error)  # each raise adds frames to an exception, which keep their data
         size = min(len(buffer), len(self._data))
         buffer[:size] = self._data[:size]
         del self._data[:size]

@@ -6,6 +6,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
+from copy import copy
 from functools import lru_cache
 
 from toolc.guest.frames import LENGTH
@@ -142,7 +143,7 @@ class FramedTransport(OuterTransport):
     def _frame(self, room: memoryview) -> int | None:
         try:
             if self._error is not None:
-                raise self._error
+                raise copy(self._error)  # each raise adds frames to an exception, which keep their data
             size = self._inner.read_into(room[LENGTH.size :])
         except OSError as error:
             self.failure = f"the connection broke: {error.strerror.lower()}" if error.strerror else str(error)

@@ -11,6 +11,7 @@ import os
 import select
 import threading
 from contextlib import ExitStack, suppress
+from copy import copy
 from dataclasses import replace
 from time import monotonic
 from typing import Final
@@ -162,15 +163,18 @@ class SandboxSession:
     def _check_open(self) -> None:
         if self._closing:
             raise UsageError("the sandbox is closed; open another one")
-        if self._failure is not None:
-            raise self._failure
+        self._check_alive()
 
     def check_running(self) -> None:
         """Raise the error of a sandbox that no longer runs."""
-        if self._failure is not None:
-            raise self._failure
+        self._check_alive()
         if self._closing:
             raise SandboxDiedError("the sandbox was closed while a program was running")
+
+    def _check_alive(self) -> None:
+        if self._failure is not None:
+            # A copy: each raise adds frames to an exception, and they keep the data of their call.
+            raise copy(self._failure)
 
     def fail(self, error: InfrastructureError) -> None:
         """Let all programs, running and future ones, raise ``error``."""
