@@ -24,7 +24,7 @@ CLOSED = "[not connected: the tool has no network; add {} to sandbox.network.all
         ),
         (
             "import importlib; importlib.import_module('skimage')",
-            "'skimage' is not in the sandbox: add requirements: [scikit-image",
+            "'skimage' is not in the sandbox; add requirements: [scikit-image",
         ),
     ],
 )

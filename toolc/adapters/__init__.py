@@ -1,4 +1,4 @@
-"""The tools of an executor as tool objects of agent frameworks: one module with ``tools(executor)`` per framework.
+"""The tools of an executor as tool objects of agent frameworks, with a module and ``tools(executor)`` for each.
 
 ::
 
@@ -11,7 +11,7 @@
 
 Importing a module whose framework is not installed raises ``MissingExtraError``.
 
-- ``framework_tool``: a tool for a framework: its definition, calls, approval. Start reading here, then in
+- ``framework_tool``: a tool for a framework, with its definition, calls and approval. Start reading here, then in
   ``langchain``. Public: ``AdaptedTool``, ``adapt``.
 - ``google_adk``: Google Agent Development Kit: ``BaseTool``. Public: ``tools``.
 - ``inspect_ai``: Inspect: a provider of sandboxes for evaluations, not of tools. Public: ``SandboxConfig``,

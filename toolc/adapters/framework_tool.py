@@ -1,7 +1,7 @@
-"""A tool of an executor for an agent framework: what its model reads, calls, and approval by the framework's user.
+"""A tool of an executor for an agent framework: its definition, its calls, and approval by the framework's user.
 
 A framework that can ask its user before a call does so for tools with ``confirm: true``, unless the executor has its
-own ``confirm``. Other frameworks rely on the executor's ``confirm``; without it, such calls are denied.
+own ``confirm``. Other frameworks rely on the executor's ``confirm``. Without it, such calls are denied.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from toolc.runtime.execution.batch import new_call_id
 
 @dataclass(frozen=True, slots=True)
 class AdaptedTool:
-    """A tool of an executor. ``definition`` is what its model reads: an entry of ``Executor.definitions``."""
+    """A tool of an executor. ``definition`` is an entry of ``Executor.definitions``, which the model reads."""
 
     executor: Executor
     spec: ToolSpec
@@ -28,7 +28,7 @@ class AdaptedTool:
 
     @property
     def description(self) -> str:
-        """Return the description, with the result schema in short: these frameworks send no such schema to models."""
+        """Return the description with a short form of the result schema, because these frameworks do not send one."""
         return description(self.spec)
 
     @property
@@ -43,7 +43,7 @@ class AdaptedTool:
     async def arun(self, arguments: JsonObject, *, call_id: str | None = None, is_approved: bool = False) -> ToolResult:
         """Call the tool and return its result. Cancelling the task cancels the call and waits for its sandbox.
 
-        ``is_approved``: the framework's user approved this call. It does not approve other calls that are part of it.
+        ``is_approved`` means that the framework's user approved this call, but not the calls that are part of it.
         """
         call_id = call_id or new_call_id()
         confirm = _approved(call_id) if is_approved and self.needs_approval else None
@@ -66,7 +66,7 @@ def adapt(executor: Executor, provider: str) -> list[AdaptedTool]:
 
 
 def object_of(definition: JsonObject, key: str) -> JsonObject:
-    """Return the object under ``key`` of a definition; empty if there is none."""
+    """Return the object under ``key`` of a definition, or an empty object."""
     value = definition.get(key)
     return value if isinstance(value, dict) else {}
 

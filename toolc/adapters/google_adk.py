@@ -1,7 +1,7 @@
 """Google Agent Development Kit: each tool as a ``BaseTool`` with the declaration for Gemini.
 
-A result is ``{"output": ...}``, a failed call ``{"error": ...}``; images, recordings and PDF files are parts of the
-response. A failure of the sandbox is raised and ends the run. For tools with ``confirm: true``, the ADK asks for a
+A result is ``{"output": ...}``, and a failed call is ``{"error": ...}``. Images, recordings and PDF files are parts of
+the response. A failure of the sandbox is raised and ends the run. For tools with ``confirm: true``, the ADK asks for a
 ``ToolConfirmation``.
 """
 
@@ -44,7 +44,7 @@ class _Tool(BaseTool):
         return self._tool.needs_approval
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> dict[str, Any]:
-        """Call the tool. The ADK moves the parts with media from this result to those of the response."""
+        """Call the tool. The ADK moves the media parts of this result to the parts of the response."""
         call = ToolCall(name=self.name, arguments=args, call_id=tool_context.function_call_id or "")
         result = await self._tool.arun(args, call_id=call.call_id, is_approved=True)
         [content] = tool_messages(_PROVIDER, [call], [result])

@@ -1,8 +1,8 @@
 """Inspect: the sandbox provider ``toolc``, in which evaluations run commands and keep files.
 
 ``sandbox="toolc"`` gives each sample a sandbox without a network. ``sandbox=("toolc", "specs/shell.yaml#shell")`` gives
-it the sandbox of a tool, and ``SandboxEnvironmentSpec("toolc", SandboxConfig(...))`` one with other settings. A command
-runs as the user of the sandbox and as no other.
+it the sandbox of a tool, and ``SandboxEnvironmentSpec("toolc", SandboxConfig(...))`` a sandbox with other settings.
+Commands can run only as the user of the sandbox.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ except ModuleNotFoundError as error:
 PROFILE: Final[JsonObject] = {
     "limits": {"timeout": "1440m", "memory": "1GiB", "tmp": "512MiB", "output": "10MiB", "pids": 512}
 }
-"""The sandbox of a sample without a configuration: the output limit is that of Inspect.
+"""The sandbox of a sample without a configuration. Its output limit is the same as in Inspect.
 
-Inspect limits the time of each command, so the sandbox may live for a day. Samples compile programs, which need more
-memory and processes than the defaults.
+Inspect limits the time of each command, so the sandbox may live for a day. Samples may compile programs, which need
+more memory and processes than the defaults allow.
 """
 
 NOT_EXECUTABLE: Final = 126
@@ -45,9 +45,9 @@ NOT_EXECUTABLE: Final = 126
 
 
 class SandboxConfig(BaseModel, frozen=True):
-    """The configuration of the sandbox of a sample: that of ``tool`` (``SPEC#NAME``), or one with ``profile``.
+    """The configuration of a sample: the sandbox of the tool ``tool`` (``SPEC#NAME``), or a sandbox with ``profile``.
 
-    ``profile`` has the keys of ``sandbox`` in a spec. ``workspace`` is the folder of a sandbox with a workspace.
+    ``profile`` has the keys of ``sandbox`` in a spec. ``workspace`` is the folder for a sandbox with a workspace.
     """
 
     tool: str | None = None
@@ -58,7 +58,7 @@ class SandboxConfig(BaseModel, frozen=True):
 
 @sandboxenv(name="toolc")
 class ToolcSandbox(SandboxEnvironment):
-    """A sandbox of toolc for one sample."""
+    """A sandbox for one sample."""
 
     def __init__(self, executor: Executor, sandbox: Sandbox) -> None:
         super().__init__()
@@ -67,14 +67,14 @@ class ToolcSandbox(SandboxEnvironment):
 
     @classmethod
     def config_deserialize(cls, config: dict[str, Any]) -> SandboxConfig:
-        """Return the configuration that an evaluation log contains."""
+        """Return the configuration for an evaluation log."""
         return SandboxConfig(**config)
 
     @classmethod
     async def sample_init(
         cls, task_name: str, config: BaseModel | str | None, metadata: dict[str, str]
     ) -> dict[str, SandboxEnvironment]:
-        """Open the sandbox of a sample. Raises what ``Executor.sandbox`` raises."""
+        """Open the sandbox of a sample. Raises the same errors as ``Executor.sandbox``."""
         settings = _settings(config)
         registry = Registry() if settings.tool is None else Registry.load(settings.tool)
         executor = Executor(registry, workspace=settings.workspace, engine=settings.engine, pool=None)
@@ -94,7 +94,7 @@ class ToolcSandbox(SandboxEnvironment):
         environments: dict[str, SandboxEnvironment],
         interrupted: bool,
     ) -> None:
-        """Close the sandbox of a sample, also after an error."""
+        """Close the sandbox of a sample, even after an error."""
         for environment in environments.values():
             await environment.as_type(cls).close()
 
@@ -117,7 +117,7 @@ class ToolcSandbox(SandboxEnvironment):
         timeout_retry: bool = True,
         concurrency: bool = True,
     ) -> ExecResult[str]:
-        """Run a command. Raises what ``SandboxEnvironment.exec`` raises."""
+        """Run a command. Raises the same errors as ``SandboxEnvironment.exec``."""
         try:
             result = await self._sandbox.aexec(
                 cmd, stdin=input or b"", cwd=cwd or "", env=env, timeout=timeout, user=user
@@ -141,7 +141,7 @@ class ToolcSandbox(SandboxEnvironment):
         )
 
     async def write_file(self, file: str, contents: str | bytes) -> None:
-        """Write a file. Raises what ``SandboxEnvironment.write_file`` raises."""
+        """Write a file. Raises the same errors as ``SandboxEnvironment.write_file``."""
         await self._sandbox.awrite_file(file, contents)
 
     @overload
@@ -151,7 +151,7 @@ class ToolcSandbox(SandboxEnvironment):
     async def read_file(self, file: str, text: Literal[False]) -> bytes: ...
 
     async def read_file(self, file: str, text: bool = True) -> str | bytes:
-        """Return the content of a file. Raises what ``SandboxEnvironment.read_file`` raises."""
+        """Return the content of a file. Raises the same errors as ``SandboxEnvironment.read_file``."""
         limits = SandboxEnvironmentLimits
         try:
             data = await self._sandbox.aread_file(file, max_bytes=limits.MAX_READ_FILE_SIZE)
@@ -162,7 +162,7 @@ class ToolcSandbox(SandboxEnvironment):
         return data.decode() if text else data
 
     async def _reason_for(self, user: str, error: UsageError) -> str:
-        """Return why a command cannot run as ``user``; for an unknown user, the text that Inspect expects."""
+        """Return why a command cannot run as ``user``. For an unknown user, this is the text that Inspect expects."""
         lines = (await self._sandbox.aread_file("/etc/passwd")).decode("utf-8", "replace").splitlines()
         if any(user in line.split(":")[:3:2] for line in lines):
             return str(error)
@@ -178,7 +178,7 @@ def _settings(config: BaseModel | str | None) -> SandboxConfig:
     if not isinstance(config, SandboxConfig):
         raise UsageError(f"the sandbox 'toolc' needs a toolc.adapters.inspect_ai.SandboxConfig, not {config!r:.60}")
     if config.tool is not None and config.profile is not None:
-        raise UsageError("a SandboxConfig has a 'tool' or a 'profile', but this one has both; remove one")
+        raise UsageError("a SandboxConfig has either a 'tool' or a 'profile', but this one has both; remove one")
     return config
 
 
@@ -190,7 +190,7 @@ def _only_name(registry: Registry, target: str) -> str:
 
 
 def _check_output(result: ProgramResult) -> None:
-    """Raise ``OutputLimitExceededError`` if an output has more bytes than Inspect allows, or was cut."""
+    """Raise ``OutputLimitExceededError`` if an output has more bytes than Inspect allows, or was truncated."""
     limits = SandboxEnvironmentLimits
     for output in (result.stdout, result.stderr):
         is_cut = result.truncated and len(output) == max(len(result.stdout), len(result.stderr))

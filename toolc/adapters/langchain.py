@@ -1,8 +1,8 @@
 """LangChain and LangGraph: each tool as a ``BaseTool`` with the JSON Schema of its parameters.
 
-A failed call raises ``ToolException``, which the tool handles: the model receives a ``ToolMessage`` with the status
+A failed call raises ``ToolException``. The tool handles it, so the model receives a ``ToolMessage`` with the status
 ``error``. The artifact of other messages is the result as JSON, with its data and details. A failure of the sandbox is
-raised and ends the run. LangChain has no confirmation of a tool: calls of tools with ``confirm: true`` need the
+raised and ends the run. LangChain cannot ask for confirmation, so calls of tools with ``confirm: true`` need the
 executor's ``confirm``.
 """
 
@@ -31,7 +31,7 @@ def tools(executor: Executor) -> list[BaseTool]:
 
 
 class _Tool(BaseTool):
-    """``BaseTool`` itself, as ``StructuredTool`` reserves the parameter names ``config`` and ``run_manager``."""
+    """A subclass of ``BaseTool``, because ``StructuredTool`` reserves the names ``config`` and ``run_manager``."""
 
     _tool: AdaptedTool = PrivateAttr()
 
@@ -66,7 +66,7 @@ def _content_and_artifact(result: ToolResult) -> tuple[Any, JsonObject]:
 
 
 def _block(block: Content) -> dict[str, Any]:
-    """Return a content block of LangChain. Its tool messages have no block for audio."""
+    """Return a content block for LangChain, whose tool messages have no block for audio."""
     match block:
         case Image():
             return {"type": "image", "base64": to_base64(block), "mime_type": block.mime_type}

@@ -1,7 +1,7 @@
 """OpenAI Agents SDK: each tool as a ``FunctionTool`` with the schema that OpenAI accepts, strict if its spec says so.
 
-A failed call returns its error as text, as the API has no error flag. A failure of the sandbox is raised and ends the
-run. For tools with ``confirm: true``, the run is interrupted until ``RunState.approve`` or ``reject``.
+A failed call returns its error as text, because the API has no error flag. A failure of the sandbox is raised and ends
+the run. For tools with ``confirm: true``, the run is interrupted until ``RunState.approve`` or ``reject`` is called.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _function_tool(tool: AdaptedTool) -> FunctionTool:
 
 
 def _output(call: ToolCall, result: ToolResult) -> Any:
-    """Return the output of the message for the API, with the SDK's types of images and files."""
+    """Return the output for the API's message, with the SDK's types for images and files."""
     [message] = tool_messages(_PROVIDER, [call], [result])
     output = message["output"]
     return output if isinstance(output, str) else [_part(each) for each in output]

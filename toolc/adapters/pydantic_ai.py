@@ -1,8 +1,8 @@
 """Pydantic AI: each tool as a ``Tool`` with the JSON Schema of its parameters.
 
-Invalid arguments raise ``ModelRetry``, which counts as one of the tool's retries; any other failed call raises
-``ToolFailed``. The metadata of other returns is the result as JSON. A failure of the sandbox is raised and ends the
-run. Tools with ``confirm: true`` require approval: the run ends with ``DeferredToolRequests``.
+Invalid arguments raise ``ModelRetry``, which counts as one of the tool's retries. Any other failed call raises
+``ToolFailed``. The metadata of a successful call is its result as JSON. A failure of the sandbox is raised and ends the
+run. For tools with ``confirm: true``, which require approval, the run ends with ``DeferredToolRequests``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _tool(tool: AdaptedTool) -> Tool[Any]:
 
 
 def _content(result: ToolResult) -> Any:
-    """Return the texts, or a list of all blocks if some are not text."""
+    """Return the text, or a list of all blocks if some are not text."""
     content = blocks(result)
     texts = [block.text for block in content if isinstance(block, Text)]
     if len(texts) == len(content):

@@ -1,9 +1,10 @@
 """smolagents: each tool as a ``Tool`` for a ``ToolCallingAgent`` or a ``CodeAgent``.
 
-A failed call raises ``ToolCallError``, which the agent shows to its model, like every exception: also a failure of the
-sandbox. smolagents has no confirmation: calls of tools with ``confirm: true`` need the executor's ``confirm``.
+A failed call raises ``ToolCallError``. The agent shows it to its model, as it does with every exception, including a
+failure of the sandbox. smolagents cannot ask for confirmation, so calls of tools with ``confirm: true`` need the
+executor's ``confirm``.
 
-smolagents has no place for a whole JSON Schema: it sends the schema of each parameter, without ``$defs``, and rewrites
+smolagents cannot send a whole JSON Schema. It sends the schema of each parameter, without ``$defs``, and rewrites
 ``anyOf``. References are therefore inlined, and ``anyOf`` is moved into ``allOf``, which has the same meaning.
 """
 
@@ -37,27 +38,27 @@ except ModuleNotFoundError as error:
 _ALL_TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 
 MAX_NODES: Final = 5_000
-"""The maximum number of subschemas of a tool; others become ``{}``. References can make a small schema very large.
+"""The maximum number of subschemas of a tool. Any others become ``{}``.
 
-No provider accepts as many properties.
+With references, a small schema can become very large. No provider accepts as many properties.
 """
 
 
 class ToolCallError(Exception):
-    """A call that failed. The message is for the model."""
+    """A call has failed. The message is for the model."""
 
 
 def tools(executor: Executor) -> list[Tool]:
     """Return the executor's tools for ``ToolCallingAgent`` or ``CodeAgent``. They work until the executor is closed.
 
-    A hyphen in a name becomes an underscore. Raises ``UsageError`` if a name is then a keyword or not unique.
+    A hyphen in a name becomes an underscore. Raises ``UsageError`` if the new name is a keyword or not unique.
     """
     made: dict[str, Tool] = {}
     for tool in adapt(executor, "mcp"):
         name = tool.spec.name.replace("-", "_")
         if name in made or keyword.iskeyword(name):
             reason = "a keyword of Python" if keyword.iskeyword(name) else "also the name of another tool"
-            raise UsageError(f"smolagents cannot have the tool {tool.spec.name!r}: {name} is {reason}; rename the tool")
+            raise UsageError(f"smolagents cannot use the tool {tool.spec.name!r}: {name} is {reason}; rename the tool")
         made[name] = _Tool(name, tool)
     return [*made.values()]
 
@@ -83,7 +84,7 @@ class _Tool(Tool):
 
 
 def _output(result: ToolResult) -> Any:
-    """Return data as a Python value, a single image as an image, and other content as text."""
+    """Return structured data as a Python value, a single image as an image, and other content as text."""
     content = blocks(result)
     text = "\n".join(map(describe_block, content))
     if result.is_error:
@@ -112,14 +113,14 @@ def _inputs(schema: JsonObject) -> dict[str, Any]:
 
 
 class _Inlining:
-    """Replaces the references in a schema by their targets, and recursive ones by a description."""
+    """Replaces the references in a schema with their targets, and recursive references with a description."""
 
     def __init__(self, root: JsonObject) -> None:
         self._root = root
         self._nodes = 0
 
     def inline(self, schema: JsonValue, inside: tuple[str, ...]) -> JsonObject:
-        """Return a schema without references. ``inside`` are the references that lead to it."""
+        """Return a schema without references. ``inside`` has the references that lead to it."""
         self._nodes += 1
         if self._nodes > MAX_NODES or not isinstance(schema, dict):
             return {"not": {}} if schema is False else {}
@@ -137,7 +138,7 @@ class _Inlining:
 
 
 def _types(schema: JsonObject) -> set[str]:
-    """Return the types of the values that a schema without references allows, or a superset of them."""
+    """Return the types of the values that a schema without references allows, and possibly more."""
     types = set(_ALL_TYPES)
     if declared := types_of(schema):
         # An integer is a number, but smolagents compares names.

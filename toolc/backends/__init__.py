@@ -1,19 +1,19 @@
-"""Backends: how a call of each kind of backend becomes a plan, and its outcome a result. All functions are pure.
+"""Backends: how each kind turns a call into a plan, and an outcome into a result. All functions are pure.
 
 Start reading in ``backend_protocol``, then the module of a kind. Each kind reads its own output and words its own
-errors ("not JSON"). Composites and agents are in ``toolc.runtime.composite`` and ``toolc.runtime.agents``. A new kind
-is a module here that has ``BACKEND``, and its name in ``BACKEND_KINDS``.
+errors ("not JSON"). Composites and agents are in ``toolc.runtime.composite`` and ``toolc.runtime.agents``. To add a
+kind, write a module here that defines ``BACKEND``, and add its name to ``BACKEND_KINDS``.
 
-- ``backend_protocol``: the protocol ``Backend``, ``PlanError``, and ``environment``: the variables that every call
+- ``backend_protocol``: the protocol ``Backend``, ``PlanError``, and ``environment``, the variables that every call
   starts with.
-- ``content``: reads content blocks (``read_content``); applies ``result.format``; the text of a program that failed.
-  Public: ``add_note``, ``MalformedError``, ``with_note``.
-- ``http``: ``backend.http``: the request of a call, from its URL, query, headers, ``auth`` and body; the result of its
-  response.
-- ``http_templates``: renders the templates of a request and escapes each value for its place: path, query, header.
+- ``content``: reads content blocks (``read_content``), applies ``result.format``, and builds the text of a program that
+  failed. Public: ``add_note``, ``MalformedError``, ``with_note``.
+- ``http``: ``backend.http``: the request of a call, from its URL, query, headers, ``auth`` and body, and the result of
+  its response.
+- ``http_templates``: renders the templates of a request and escapes each value for a path, a query or a header.
   Public: ``escape``.
-- ``plugin``: ``backend.plugin``: calls of a plugin; ``difference`` from its reviewed description. Public: ``Plugin``,
-  ``with_stderr``.
+- ``plugin``: ``backend.plugin``: calls of a plugin, and the ``difference`` from its reviewed description. Public:
+  ``Plugin``, ``with_stderr``.
 - ``plugin_protocol``: the lines of the plugin protocol, read strictly, for the host and for servers. Public:
   ``call_line``, ``encode_line``, ``quote_line``, ``read_line``, ``read_message``, ``read_offer``, ``Description``,
   ``LineError``, ``Offer``, ``PluginResponse``, ``ProgressUpdate``, ``DESCRIBE``.
@@ -30,13 +30,13 @@ from typing import Any, Final
 from toolc.backends.backend_protocol import Backend
 
 BACKEND_KINDS: Final = ("http", "plugin", "python", "shell")
-"""The tags of the backends in ``toolc.model.spec.tool`` that run in a sandbox; each is the name of a module here."""
+"""The tags of ``toolc.model.spec.tool`` whose backends run in a sandbox. Each is the name of a module here."""
 
 
 # Any: each backend has a spec type of its own, which depends on the value of ``kind``.
 @cache
 def load_backend(kind: str) -> Backend[Any]:
-    """Return a backend by its kind, and import its module if needed. Raises ``KeyError`` for an unknown kind."""
+    """Return the backend of a kind. Its module is imported when it is first needed. Raises ``KeyError``."""
     if kind not in BACKEND_KINDS:
         raise KeyError(kind)
     backend: Backend[Any] = import_module(f"toolc.backends.{kind}").BACKEND

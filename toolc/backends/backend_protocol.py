@@ -18,10 +18,10 @@ BASE: Final = {
     "USER": "tool",
     "LANG": "C.UTF-8",
 }
-"""The variables of every tool, unless the spec sets them to other values."""
+"""The variables that every tool has, unless the spec overrides them."""
 
 GIT: Final = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
-"""Allows git to work in a workspace with files of another user. Hooks of that user can only run in the sandbox."""
+"""Allows git to work in a workspace whose files belong to another user. Their hooks can only run in the sandbox."""
 
 GIT_READS: Final = {
     "GIT_OPTIONAL_LOCKS": "0",
@@ -29,27 +29,27 @@ GIT_READS: Final = {
     "GIT_CONFIG_KEY_1": "diff.autoRefreshIndex",
     "GIT_CONFIG_VALUE_1": "false",
 }
-"""Prevents ``git status`` and ``git diff`` from writing their index, which no transaction may change."""
+"""Prevents ``git status`` and ``git diff`` from updating the index, which a transaction must not change."""
 
 
 class PlanError(ValueError):
-    """Arguments that match the schema but cannot be passed to the tool; becomes an ``invalid_args`` result."""
+    """The arguments match the schema but cannot be passed to the tool. Becomes an ``invalid_args`` result."""
 
 
 class Backend(Protocol[Kind_contra]):
-    """How calls of one kind of backend (``ShellBackend``, ``PythonBackend``) are planned and their outcomes read."""
+    """Plans the calls of one kind of backend, such as ``ShellBackend``, and reads their outcomes."""
 
     def plan(self, backend: Kind_contra, call: BoundCall, profile: Profile) -> Plan:
-        """Return what an engine must run for this call. Raises ``PlanError``."""
+        """Return the plan that an engine runs for this call. Raises ``PlanError``."""
 
     def read(self, backend: Kind_contra, result: ResultSpec, outcome: Outcome) -> ToolResult:
-        """Return the result for an outcome. Its ``details`` are only those that the backend provides."""
+        """Return the result for an outcome. Its ``details`` contain only the backend's own."""
 
 
 def environment(sandbox: SandboxSpec, call_id: str) -> tuple[EnvVar, ...]:
-    """Return the variables of a call: the base, ``TOOLC_CALL_ID``, and ``env`` of ``sandbox``, which has priority.
+    """Return the variables of a call: the defaults, ``TOOLC_CALL_ID``, and ``sandbox.env``, which has priority.
 
-    A call with a workspace also gets the settings for git, and a call with a network those for its proxy.
+    A call with a workspace also gets the settings for git, and a call with a network the settings for its proxy.
     """
     values = BASE | {"TOOLC_CALL_ID": call_id}
     mode = sandbox.workspace

@@ -14,7 +14,7 @@ from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.spec.tool import ResultSpec
 
 MAX_BLOCKS: Final = 100
-"""The maximum number of content blocks in a response. More are of no use to a model, and each costs the host time."""
+"""The maximum number of content blocks in a response. Each costs the host time, and a model cannot use more."""
 
 IMAGE_TYPES: Final = "image/png, image/jpeg, image/gif, image/webp"
 """The image formats that every provider supports."""
@@ -26,7 +26,7 @@ _MIME_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0
 
 
 def apply_format(read: ToolResult, result: ResultSpec, source: str) -> ToolResult:
-    """Return the result of ``source`` in the form that ``result.format`` demands, or an error if it has another."""
+    """Return the result of ``source`` as ``result.format`` demands, or an error if it has another form."""
     match result.format:
         case "none":
             return ToolResult(content=(), details=read.details)
@@ -40,7 +40,7 @@ def apply_format(read: ToolResult, result: ResultSpec, source: str) -> ToolResul
 
 
 def program_failure(kind: ErrorKind, message: str, outcome: Outcome, note: str) -> ToolResult:
-    """Return the error result of a program, with all of its output and ``note`` as the text for the model."""
+    """Return a program's error result. The text for the model is all its output, followed by ``note``."""
     text = with_note(combined_output(outcome), note)
     return ToolResult(content=(Text(text),), error=ToolFailure(kind, message))
 
@@ -75,7 +75,7 @@ def signal_name(number: int) -> str:
 
 
 class MalformedError(ValueError):
-    """A response that does not have the format that the guest writes; ``str(error)`` is the reason."""
+    """A response is not in the format that the guest writes. ``str(error)`` is the reason."""
 
 
 def read_content(value: JsonValue) -> tuple[Content, ...]:
@@ -90,7 +90,7 @@ def read_content(value: JsonValue) -> tuple[Content, ...]:
 def read_media(block: JsonObject, where: str, declared: str | None) -> Image | Audio:
     """Return a block of type ``image`` or ``audio``. ``where`` describes the block in messages.
 
-    Raises ``MalformedError`` if its first bytes are not of a supported type, or not of the ``declared`` type.
+    Raises ``MalformedError`` if the first bytes of its data show no supported type, or a type other than ``declared``.
     """
     is_image = block["type"] == "image"
     what, supported = ("an image", IMAGE_TYPES) if is_image else ("a recording", AUDIO_TYPES)
@@ -135,7 +135,7 @@ def _read_block(value: JsonValue) -> Content:
 
 
 def _read_resource(block: JsonObject) -> Audio | Resource:
-    """Return a file, or a recording if both its declared type and its data are audio."""
+    """Return a file block, or an audio block if both the declared type and the data are audio."""
     name = require_string(block.get("name"), "a resource's name")
     data = _decode(block.get("data"), "a resource's 'data'")
     mime_type = require_string(block.get("mime_type"), "a resource's type")

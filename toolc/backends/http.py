@@ -1,4 +1,4 @@
-"""``backend.http``: the request that a spec declares, and the result of its response."""
+"""The backend ``http``: builds the request that a spec declares, and the result from its response."""
 
 import json
 from collections.abc import Iterator
@@ -102,7 +102,7 @@ class Http:
         )
 
     def read(self, backend: HttpBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
-        """Return the result of the guest's response, which is validated like that of any function."""
+        """Return the result of the guest's response, which is validated like the response of any function."""
         # The guest has already applied ``result.format``.
         function = PythonBackend(entry="", function="the request", files=())
         read = Python().read(function, ResultSpec(), outcome)
@@ -188,7 +188,7 @@ def _join_text(pieces: Iterator[Piece]) -> tuple[Piece, ...]:
 
 
 def _allow(backend: HttpBackend, listed: tuple[Destination, ...]) -> tuple[Destination, ...]:
-    """Return the allowed destinations: the list, and the hosts of the request and of its token."""
+    """Return the allowed destinations: the spec's list, and the hosts of the request and of its token request."""
     urls = [backend.url] if isinstance(backend.url, Url) else []
     if isinstance(backend.auth, OAuth2Auth):
         urls.append(backend.auth.token_url)
@@ -221,7 +221,7 @@ def _call(backend: HttpBackend, call: BoundCall) -> HttpCall:
 
 
 def _may_repeat(backend: HttpBackend, call: BoundCall) -> bool:
-    """Return whether a request may be repeated: because of its method (RFC 9110, 9.2.2) or of the spec."""
+    """Return whether a request may be repeated, because its method (RFC 9110, 9.2.2) or the spec allows it."""
     return backend.method in _IDEMPOTENT or call.tool.annotations.idempotent is True
 
 
@@ -249,7 +249,7 @@ def _headers(fields: tuple[Field, ...], arguments: JsonObject) -> tuple[NamedVal
 def _auth(
     auth: Auth | None, arguments: JsonObject
 ) -> tuple[tuple[NamedValue, ...], tuple[NamedValue, ...], TokenRequest | None]:
-    """Return the headers and the query fields that ``auth`` adds, and the token to request first."""
+    """Return the headers and query fields that ``auth`` adds, and the request for a token that must come first."""
     match auth:
         case None:
             return (), (), None
@@ -288,7 +288,7 @@ def _token(auth: OAuth2Auth, arguments: JsonObject) -> TokenRequest:
 
 
 def _merge_headers(headers: tuple[NamedValue, ...], more: tuple[NamedValue, ...]) -> tuple[NamedValue, ...]:
-    """Return ``headers`` and ``more``, which replaces headers of the same name."""
+    """Return ``headers`` with ``more`` added. Headers in ``more`` replace those of the same name."""
     names = {each.name.lower() for each in more}
     return (*(each for each in headers if each.name.lower() not in names), *more)
 

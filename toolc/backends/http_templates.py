@@ -11,17 +11,17 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.template import SECRETS, Placeholder, Template, as_text, evaluate
 
 MAX_RENDERED_URL: Final = 8000
-"""The maximum length of a URL, in characters: every server must accept this length (RFC 9110, 4.1)."""
+"""The maximum length of a URL in characters. RFC 9110, 4.1, recommends that every server accepts this length."""
 
 _HEADER_TEXT: Final = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
 _UNSAFE_URL: Final = re.compile(r"[\x00-\x20\x7f\\]")
 
 _MARK: Final = "\0"
-"""Marks the start and the end of an argument while a path is built. In an argument it is percent-encoded."""
+"""Marks the start and the end of an argument while a path is built. Within an argument, it is percent-encoded."""
 
 
 def has_arguments(template: Template, arguments: JsonObject) -> bool:
-    """Return whether all arguments that ``template`` uses are present; otherwise its field is omitted."""
+    """Return whether all arguments that ``template`` uses are present. If not, its field is omitted."""
     return all(name in arguments for name in template.names)
 
 
@@ -53,7 +53,10 @@ def render_text(template: Template, arguments: JsonObject, place: Escaping = "pl
 def render_values(
     template: Template, arguments: JsonObject, place: Escaping = "plain"
 ) -> tuple[tuple[str | Slot, ...], ...]:
-    """Return a field's values: one, one per array item, or none (argument absent or null). Raises ``TemplateError``."""
+    """Return a field's values: one, or one per array item. Empty if an argument is absent or null.
+
+    Raises ``TemplateError``.
+    """
     if not has_arguments(template, arguments):
         return ()
     sole = template.sole_placeholder
@@ -76,7 +79,7 @@ def render_header(name: str, template: Template, arguments: JsonObject) -> tuple
 
 
 def render_path(path: Template, arguments: JsonObject) -> str:
-    """Return a URL's path with percent-encoded arguments; ``/`` is encoded too.
+    """Return a URL's path with percent-encoded arguments. A ``/`` in an argument is encoded too.
 
     Raises ``TemplateError``, and ``PlanError`` if an argument would make a segment empty, ``.`` or ``..``.
     """
@@ -103,7 +106,7 @@ def render_url(url: Template, arguments: JsonObject) -> str:
     text = url.render(arguments)
     names = ", ".join(sorted(url.names))
     if not re.match(r"https?://[^/?#]", text, re.ASCII | re.IGNORECASE):
-        raise PlanError(f"{names}: {text[:80]!r} is not an HTTP URL; use one like https://example.com/page")
+        raise PlanError(f"{names}: {text[:80]!r} is not an HTTP URL; write it as https://example.com/page")
     text = text.partition("#")[0]
     if _UNSAFE_URL.search(text):
         raise PlanError(f"{names}: a URL cannot contain spaces, control characters or '\\'; percent-encode them")

@@ -59,7 +59,7 @@ class Plugin:
 
 
 def difference(reviewed: PluginCall, offer: Offer) -> str | None:
-    """Return how a plugin's own description differs from the reviewed one, as a sentence; None if it does not."""
+    """Describe how a plugin's own description differs from the reviewed one. None if they are the same."""
     offered = next((each for each in offer.tools if each.name == reviewed.tool), None)
     if offered is None:
         names = ", ".join(repr(each.name) for each in offer.tools)
@@ -73,14 +73,14 @@ def difference(reviewed: PluginCall, offer: Offer) -> str | None:
 
 
 def with_stderr(result: ToolResult, outcome: Outcome) -> ToolResult:
-    """Return ``result`` with the plugin's stderr in ``details``: its log, which is not shown to a model."""
+    """Return ``result`` with the plugin's stderr in ``details``. It is the plugin's log and not shown to a model."""
     if not outcome.stderr.total_bytes:
         return result
     return replace(result, details=result.details | {"stderr": outcome.stderr.text()})
 
 
 def normalise_parameters(parameters: JsonObject) -> JsonObject:
-    """Return a plugin's parameters as a spec has them: an object without other properties, unless it allows them."""
+    """Return a plugin's parameters as a spec declares them: without other properties, unless it allows them."""
     required = parameters.get("required")
     rest: JsonObject = {"type": "object", "properties": {}}
     rest |= {key: value for key, value in parameters.items() if key != "required"}
@@ -90,7 +90,7 @@ def normalise_parameters(parameters: JsonObject) -> JsonObject:
 
 
 def _in_sandbox(word: str, files: tuple[File, ...]) -> str:
-    """Return a word of the command. The path of one of the tool's files becomes its path in the sandbox."""
+    """Return an argument of the command. The path of a file of the tool becomes its path in the sandbox."""
     path = word.removeprefix("./")
     return f"{TOOL_FOLDER}/{path}" if any(file.path == path for file in files) else word
 

@@ -29,16 +29,16 @@ UPDATE: Final = "update"
 """The type of a line that reports progress before the response."""
 
 MAX_QUOTE: Final = 200
-"""The maximum length of an invalid line's start in a message, in characters. An author recognizes the line by it."""
+"""How much of an invalid line a message quotes, in characters. It is enough for an author to recognize the line."""
 
 _RULE: Final = "a message is one JSON object on one line, and logs belong on stderr"
 
 _TYPE_KEYS: Final = ("mimeType", "mime_type", "media_type")
-"""The keys that are accepted for the type of an image or a recording. The first is MCP's."""
+"""The keys that can name the type of an image or a recording. MCP uses the first."""
 
 
 class LineError(MalformedError):
-    """A line that does not follow the protocol; ``str(error)`` explains it to the user."""
+    """A line does not follow the protocol. ``str(error)`` explains the violation to the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The tools of a plugin. If ``has_several``, it described them as a list, and each call must name its tool."""
+    """The tools of a plugin. If ``has_several``, the plugin sent them as a list, and each call must name its tool."""
 
     tools: tuple[Description, ...]
     has_several: bool

@@ -1,7 +1,7 @@
-"""``backend.python``: a function that is called with the arguments as keywords, and its JSON response.
+"""The backend ``python``: calls a function with keyword arguments, and reads its JSON response.
 
-The response is untrusted, because the tool runs in the same sandbox and can forge it. It is therefore validated
-strictly, and can contain only what a tool may report.
+The response is not trusted, because the tool runs in the same sandbox and can forge it. It is therefore validated
+strictly, and can contain only the fields that a tool may report.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""``backend.shell``: a program with arguments, or a script with its parameters in the environment."""
+"""The backend ``shell``: runs a program with arguments, or a script with its parameters in the environment."""
 
 from typing import Final
 
@@ -18,13 +18,13 @@ MAX_ARGUMENT_BYTES: Final = 131_071
 """The maximum size of an argument or ``NAME=value``, in bytes (Linux: MAX_ARG_STRLEN without the final NUL)."""
 
 MAX_TOTAL_BYTES: Final = 2_000_000
-"""The maximum size of all arguments and variables (Linux: a quarter of the stack limit, by default 2 MiB)."""
+"""The maximum size of all arguments and variables, in bytes (Linux: a quarter of the stack limit, 2 MiB by default)."""
 
 SCRIPT: Final = "script"
-"""The name of the script's file in ``/tool``."""
+"""The file name of the script in ``/tool``."""
 
 COMMAND_NOT_FOUND: Final = 127
-"""The exit status of a shell if a command does not exist (POSIX, 2.8.2)."""
+"""The exit status of a shell if it cannot find a command (POSIX, 2.8.2)."""
 
 
 class Shell:
@@ -121,7 +121,7 @@ def _arg_variables(arguments: JsonObject) -> tuple[EnvVar, ...]:
 
 
 def _argv(command: Argv, allow_dash: tuple[str, ...], arguments: JsonObject) -> tuple[str, ...]:
-    """Return the program and its arguments: one per element, or one per item if the element is only an array."""
+    """Return the program and its arguments. An element gives one argument, or one per item if it is an array."""
     templates: list[Template] = []
     for element in command.elements:
         if isinstance(element, Template):
@@ -146,12 +146,12 @@ def _argv(command: Argv, allow_dash: tuple[str, ...], arguments: JsonObject) -> 
             if text.startswith("-") and isinstance(source, Placeholder) and source.name not in may_dash:
                 raise PlanError(
                     f"{source.name}: {text[:60]!r} starts with '-', so the command would read it as an option; "
-                    f"for a file use './{text[:60]}'"
+                    f"for a file, use './{text[:60]}'"
                 )
             _check_size(", ".join(sorted(template.names)), text)
         argv += texts
     if not argv or not argv[0]:
-        raise PlanError("with these arguments the command is empty; there is nothing to run")
+        raise PlanError("the command is empty with these arguments; pass arguments that name a program")
     return tuple(argv)
 
 

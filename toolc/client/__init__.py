@@ -2,16 +2,16 @@
 
 Start reading in ``registry``, then ``executor``. Most of these names are exported by ``toolc`` too.
 
-- ``build``: ``build``: compile specs and write the output folder; ``split_target`` (``PATH#NAME``). Public:
-  ``compile_paths``, ``write_build``.
+- ``build``: ``build``, which compiles specs and writes the output folder, and ``split_target`` for ``PATH#NAME``.
+  Public: ``compile_paths``, ``write_build``.
 - ``definitions``: definitions and request options for a provider, within its limits. Public: ``definitions_for``,
   ``limit_problem``, ``request_options_for``.
-- ``executor``: ``Executor``: run calls and batches, blocking or with ``asyncio``; its options, ``deny`` and ``allow``,
-  close; the tool ``read_result`` and its page size. Public: ``CallableTools``.
-- ``messages``: ``tool_calls``, ``tool_messages`` and ``collect_response``: hands a provider's messages to its module in
-  ``toolc.providers``. Public: ``acollect_response``.
-- ``registry``: ``Registry``: load, combine, filter and describe tools; definitions for a provider.
-- ``sandbox``: ``Sandbox``: an open sandbox: commands and files. Public: ``ExecResult``, ``FileEntry``.
+- ``executor``: ``Executor``, which runs calls and batches, blocking or with ``asyncio``, and can deny tools; the tool
+  ``read_result`` and its page size. Public: ``CallableTools``.
+- ``messages``: ``tool_calls``, ``tool_messages`` and ``collect_response``, which pass a provider's messages to its
+  module in ``toolc.providers``. Public: ``acollect_response``.
+- ``registry``: ``Registry``, which loads, combines, filters and describes tools.
+- ``sandbox``: ``Sandbox``, an open sandbox with its commands and files. Public: ``ExecResult``, ``FileEntry``.
 - ``serialization``: ``result_to_json``, ``event_to_json``.
 - ``typed``: typed clients for ``toolc build --client``.
 

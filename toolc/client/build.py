@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
     """Compile specs and write the registry and every provider's definitions to the folder ``out``.
 
-    If there is any error, nothing is written and ``out`` stays unchanged. Raises ``SpecError`` and ``UsageError``.
+    If a spec has an error, ``out`` stays unchanged. Raises ``SpecError`` and ``UsageError``.
     """
     given = (paths,) if isinstance(paths, str | Path) else argument_checks.sequence("paths", paths, "paths")
     if not given:
@@ -44,7 +44,7 @@ def write_build(compilation: Compilation, out: str | Path) -> Built:
 
 
 def split_target(target: str) -> tuple[Path, str | None]:
-    """Split ``PATH#NAME``. If a path with the ``#`` exists, it is not split."""
+    """Split ``PATH#NAME`` into path and name. If the whole text is an existing path, it is not split."""
     source, separator, name = target.rpartition("#")
     if not separator or _exists(Path(target)):
         return Path(target), None
@@ -52,7 +52,7 @@ def split_target(target: str) -> tuple[Path, str | None]:
 
 
 def _exists(path: Path) -> bool:
-    """Return False also for a name that is too long for a file."""
+    """Return whether the path exists. A name that is too long for a file counts as missing."""
     try:
         return path.exists()
     except OSError:

@@ -1,4 +1,4 @@
-"""What a request with tools contains for one provider: the definitions, within its limits, and options."""
+"""The parts of a provider's request that depend on the tools: their definitions and the request options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from toolc.providers.provider_limits import Exceeded, exceeded_limits, size_of
 def definitions_for(name: str, tools: Sequence[ToolSpec], toolsets: Mapping[str, Sequence[str]]) -> list[JsonValue]:
     """Return the value of the ``tools`` argument of a provider's SDK.
 
-    Raises ``UsageError`` for an unknown provider, and beyond a limit of the provider, with the ``toolsets`` that fit.
+    Raises ``UsageError`` if the provider is unknown, or if the tools exceed one of its limits. The message then lists
+    the ``toolsets`` that fit.
     """
     provider = find_provider(name)
     definitions = provider.lower(tools).tools
@@ -32,10 +33,10 @@ def limit_problem(
     toolsets: Mapping[str, Sequence[str]],
     load_tools: Callable[[], Sequence[ToolSpec]],
 ) -> str:
-    """Return which limit of a provider the tools of a build exceed; empty if none, or if every toolset fits.
+    """Describe the provider's limit that the tools of a build exceed. Empty if none, or if every toolset fits.
 
-    ``names`` are those of the tools, and ``size`` is that of their definitions in bytes. ``load_tools`` returns the
-    tools; it is called only if there are too many and there are toolsets.
+    ``names`` are the names of the tools, and ``size`` is the size of their definitions in bytes. ``load_tools``
+    returns the tools. It is called only if the tools exceed a limit and the build has toolsets.
     """
     exceeded = next(exceeded_limits(name, names, size), None)
     if exceeded is None:
@@ -48,12 +49,12 @@ def limit_problem(
 
 
 def request_options_for(name: str, tools: Sequence[ToolSpec]) -> JsonObject:
-    """Return the arguments of a request with these tools that belong to no single tool. Raises ``UsageError``."""
+    """Return the request arguments that these tools need beside their definitions. Raises ``UsageError``."""
     return find_provider(name).request_options(tools)
 
 
 def _describe(provider: Provider, exceeded: Exceeded, tools: int, fitting: Mapping[str, int]) -> str:
-    """Return the limit with advice: a shorter name, a toolset that fits, or how many toolsets would be needed."""
+    """Return a message with the limit and advice: a shorter name, a toolset that fits, or the toolsets to define."""
     if exceeded.tool:
         advice = f"give the tool {exceeded.tool!r} a shorter name"
     elif fitting:
@@ -69,7 +70,7 @@ def _describe(provider: Provider, exceeded: Exceeded, tools: int, fitting: Mappi
 
 
 def _fitting(provider: Provider, tools: Sequence[ToolSpec], toolsets: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    """Return the toolsets within the limits, sorted, with the number of their tools."""
+    """Return the toolsets within the limits, sorted, each with its number of tools."""
     fitting: dict[str, int] = {}
     for name, members in sorted(toolsets.items()):
         chosen = [tool for tool in tools if not {tool.name, *tool.aliases}.isdisjoint(members)]

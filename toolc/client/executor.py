@@ -47,21 +47,21 @@ from toolc.sandbox.selection import EngineSelection, close_unused, in_use, selec
 
 PAGE_BYTES: Final = 32 * 1024
 MAX_PAGE_BYTES: Final = 128 * 1024
-"""The default and the maximum size of a page, in bytes: less than a tool's default output limit.
+"""The default and the maximum size of a page, in bytes. It is less than a tool's default output limit.
 
-A larger page would itself be truncated. A smaller default would cost a model more turns.
+A larger page would itself be truncated. With a smaller default, a model would need more turns.
 """
 
 
 @runtime_checkable
 class CallableTools(Protocol):
-    """The tools that an executor can call. ``toolc.Registry`` implements it."""
+    """The tools that an executor can call, as implemented by ``toolc.Registry``."""
 
     def registered(self, name: str) -> RegisteredTool:
         """Return the tool with this name or alias. Raises ``UsageError`` if there is none."""
 
     def called(self, name: str) -> RegisteredTool:
-        """Return the tool with this name or alias, or a part that only other tools call."""
+        """Return the tool with this name or alias, including parts, which only other tools call."""
 
     def definitions(self, provider: str) -> list[JsonValue]:
         """Return the value of the ``tools`` argument of this provider's SDK."""
@@ -80,21 +80,21 @@ class Executor:
 
     - ``workspace``: the folder for tools that have a workspace.
     - ``engine``: a name as for ``toolc run --engine``, or an ``Engine`` object. ``auto`` selects the first engine
-      that can run a call. None means the engine of ``configuration``, or else ``auto``.
-    - ``timeout``: in seconds; it can only lower the limit of a spec.
+      that can run a call. The default is the engine of ``configuration``, or else ``auto``.
+    - ``timeout``: the time limit of each call in seconds. It can only lower the limit of a spec.
     - ``approve_changes``: called with the proposed workspace changes if the spec has ``commit: ask``, and returns
-      whether to apply them. Without it they are discarded.
+      whether to apply them. Without it, they are discarded.
     - ``confirm``: called before each call of a tool whose spec has ``confirm: true``, and returns ``Allow()``,
-      ``Deny()`` or ``Allow(other_arguments)``. Without it these calls are denied. Both functions run on the thread of
+      ``Deny()`` or ``Allow(other_arguments)``. Without it, these calls are denied. Both functions run on the thread of
       the call.
-    - ``configuration``: the user's configuration; by default the result of ``load_configuration``.
-    - ``session_idle``: seconds without a call after which the sandbox of a tool with ``lifetime: session`` or ``fork``
-      is closed.
-    - ``keep_results``: store what is removed from long results until ``close``, and offer the tool ``read_result``,
-      which reads it.
-    - ``pool``: how sandboxes are started ahead of calls. With None each sandbox is started when its call needs it.
-    - ``lock``: a tool that it does not approve raises ``LockError``.
-    - ``policy``: a tool that it does not allow raises ``PolicyError``. See ``read_policy``.
+    - ``configuration``: the user's configuration. The default is the result of ``load_configuration``.
+    - ``session_idle``: the number of seconds without a call after which the sandbox of a tool with ``lifetime:
+      session`` or ``fork`` is closed.
+    - ``keep_results``: whether to store the truncated parts of long results until ``close``, and to offer the tool
+      ``read_result``, which reads them.
+    - ``pool``: how sandboxes are started ahead of calls. Without it, each sandbox is started when a call needs it.
+    - ``lock``: a call of a tool that the lock does not approve raises ``LockError``.
+    - ``policy``: a call of a tool that the policy does not allow raises ``PolicyError``. See ``read_policy``.
     """
 
     def __init__(  # noqa: PLR0913  one parameter per option
@@ -158,30 +158,34 @@ class Executor:
 
     @property
     def confirm(self) -> Confirm | None:
-        """The function that decides about calls of tools whose spec has ``confirm: true``."""
+        """The function that allows or denies calls of tools whose spec has ``confirm: true``."""
         return self._options.confirm
 
     def deny(self, *names: str, tags: Iterable[str] = ()) -> None:
         """Deny further calls of the tools with these names or aliases, and of all tools with one of these tags.
 
-        Denied tools are not in ``definitions``. A call of one, also by another tool, emits ``ToolDenied`` and returns a
-        result of kind ``denied``. Running calls continue. Raises ``UsageError`` for unknown names and invalid tags.
+        ``definitions`` omits denied tools. A call of a denied tool, even by another tool, emits ``ToolDenied`` and
+        returns a result of kind ``denied``. Running calls continue. Raises ``UsageError`` for unknown names and invalid
+        tags.
         """
         self._denials.deny((self._called(name).spec.name for name in names), tags)
 
     def allow(self, *names: str, tags: Iterable[str] = ()) -> None:
-        """Remove names and tags from the deny-list; another denied tag still denies a tool. Raises as ``deny`` does."""
+        """Remove names and tags from the deny-list. Raises ``UsageError`` as ``deny`` does.
+
+        A tool stays denied while its name or another of its tags is on the list.
+        """
         self._denials.allow((self._called(name).spec.name for name in names), tags)
 
     def definitions(self, provider: str) -> list[JsonValue]:
-        """Return ``tools`` for this provider's SDK, without denied tools.
+        """Return the ``tools`` argument for this provider's SDK, without denied tools.
 
-        Raises ``UsageError`` for an unknown provider, and if there are more tools than it accepts in one request.
+        Raises ``UsageError`` if the provider is unknown, or accepts fewer tools in one request.
         """
         return definitions_for(provider, self.tools, self.registry.toolsets)
 
     def request_options(self, provider: str) -> JsonObject:
-        """Return the other arguments that a request with ``definitions`` should have. Raises ``UsageError``."""
+        """Return the request arguments that ``definitions`` needs beside ``tools``. Raises ``UsageError``."""
         return request_options_for(provider, self.tools)
 
     @property
@@ -205,7 +209,7 @@ class Executor:
         """Call a tool and return its result. ``is_error`` is set if the tool failed or its arguments are invalid.
 
         ``on_event`` receives the start, output, progress and end of the call, on this thread. ``confirm`` replaces
-        the executor's function for this call. ``cancellation`` ends the call from another thread. Raises
+        the executor's function for this call. Another thread can end the call with ``cancellation``. Raises
         ``UsageError`` for an unknown tool or a refused workspace, and ``InfrastructureError`` if the sandbox failed.
         """
         tool = self._registered(name)
@@ -227,7 +231,7 @@ class Executor:
         on_event: Listener | None = None,
         confirm: Confirm | None = None,
     ) -> ToolResult:
-        """Do the same as ``run`` for ``asyncio``. Cancelling the task cancels the call and waits for its sandbox.
+        """Like ``run``, for ``asyncio``. Cancelling the task cancels the call and waits for its sandbox.
 
         ``on_event`` is called on the thread of the event loop, ``confirm`` on the thread of the call.
         """
@@ -236,16 +240,16 @@ class Executor:
     def stream(
         self, name: str, arguments: JsonObject, *, call_id: str | None = None
     ) -> Generator[Event, None, ToolResult]:
-        """Call a tool and yield its events; the last one is a ``ToolEnd`` with the result.
+        """Call a tool and yield its events. The last one is a ``ToolEnd`` with the result.
 
-        The call starts with the first ``next``. Closing the iterator (``contextlib.closing``) cancels the call and
-        waits until its sandbox is closed. Raises what ``run`` raises.
+        The call starts at the first ``next``. Closing the iterator (``contextlib.closing``) cancels the call and
+        waits until its sandbox is closed. Raises the same errors as ``run``.
         """
         self._registered(name)
         return stream_events(self._runner(name, arguments, call_id))
 
     def astream(self, name: str, arguments: JsonObject, *, call_id: str | None = None) -> AsyncGenerator[Event, None]:
-        """Do the same as ``stream`` for ``asyncio``; to stop early, use ``contextlib.aclosing``."""
+        """Like ``stream``, for ``asyncio``. To stop early, use ``contextlib.aclosing``."""
         self._registered(name)
         return async_calls.async_events(self._runner(name, arguments, call_id))
 
@@ -265,14 +269,14 @@ class Executor:
         - ``mode``: ``parallel`` (``size`` calls at a time), ``sequential``, or ``batched`` (groups of ``size`` calls,
           one group after the other).
         - ``steer``: called between calls or groups with the results so far. If it returns a reason, the remaining
-          calls are skipped, and their results have that reason.
-        - ``timeout``: in seconds for the whole batch. After it, or once ``cancellation`` is cancelled, running calls
-          end and no further call starts; their results say so.
+          calls are skipped, and their results state that reason.
+        - ``timeout``: the time limit of the whole batch in seconds. When it expires, or when ``cancellation`` is
+          cancelled, running calls end and no further call starts. The results of these calls say so.
         - ``on_event``: receives the events of all calls, one at a time, from several threads.
 
-        A call that fails does not affect the others; an unknown tool gives a result of kind ``not_found``.
-        Raises ``UsageError`` for contradictory options, before any call starts. Raises ``BatchError``, which has all
-        results, after the last call if calls could not be made.
+        A call that fails does not affect the others. A call of an unknown tool has a result of kind ``not_found``.
+        If options contradict each other, raises ``UsageError`` before any call starts. If calls could not be made,
+        raises ``BatchError`` with all results after the last call.
         """
         argument_checks.listener("on_event", on_event)
         _check_open(cancellation)
@@ -290,7 +294,7 @@ class Executor:
         timeout: float | None = None,
         on_event: Listener | None = None,
     ) -> list[ToolResult]:
-        """Do the same as ``run_batch`` for ``asyncio``. Cancelling the task cancels all calls and waits for them.
+        """Like ``run_batch``, for ``asyncio``. Cancelling the task cancels all calls and waits for them.
 
         ``on_event`` is called on the thread of the event loop, ``steer`` on a thread of the batch.
         """
@@ -306,10 +310,10 @@ class Executor:
         steer: Steer | None = None,
         timeout: float | None = None,
     ) -> Generator[BatchEvent, None, None]:
-        """Run several calls and yield all their events; the last event is a ``BatchEnd`` with the results.
+        """Run several calls and yield all their events. The last event is a ``BatchEnd`` with the results.
 
-        See ``run_batch`` for the options and errors, and ``stream`` for the start and for stopping early. The
-        ``call_id`` of an event identifies its call.
+        For the options and errors, see ``run_batch``. For when the calls start and how to stop early, see ``stream``.
+        The ``call_id`` of an event identifies its call.
         """
         return self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout).events()
 
@@ -322,15 +326,15 @@ class Executor:
         steer: Steer | None = None,
         timeout: float | None = None,
     ) -> AsyncGenerator[BatchEvent, None]:
-        """Do the same as ``stream_batch`` for ``asyncio``; to stop early, use ``contextlib.aclosing``."""
+        """Like ``stream_batch``, for ``asyncio``. To stop early, use ``contextlib.aclosing``."""
         return self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout).aevents()
 
     def sandbox(self, profile: "str | JsonObject") -> Sandbox:
-        """Open a sandbox in which the program itself runs commands and accesses files. ``close`` closes it too.
+        """Open a sandbox in which this program runs commands and accesses files. ``Executor.close`` closes it too.
 
-        ``profile`` is the name of a tool, whose sandbox it is, or a dict with the keys of ``sandbox`` in a spec. A
-        tool must be allowed to run: lock, policy, deny-list and confirmation apply as to a call. A dict was not
-        reviewed (``details["reviewed"]`` is false), and is refused if the executor has a lock. Raises ``UsageError``,
+        ``profile`` is the name of a tool whose sandbox to open, or a dict with the keys of ``sandbox`` in a spec. For a
+        tool, the lock, policy, deny-list and confirmation apply as they do to a call. A dict was not reviewed
+        (``details["reviewed"]`` is false), so an executor with a lock refuses it. Raises ``UsageError``,
         ``SpecError`` (an invalid profile), ``LockError``, ``PolicyError`` and ``InfrastructureError``.
         """
         if isinstance(profile, str):
@@ -343,15 +347,15 @@ class Executor:
         return sandbox
 
     async def asandbox(self, profile: "str | JsonObject") -> Sandbox:
-        """Do the same as ``sandbox`` for ``asyncio``."""
+        """Like ``sandbox``, for ``asyncio``."""
         return await async_calls.result(lambda _, __: self.sandbox(profile), None)
 
     def close(self) -> None:
-        """Close sessions, open sandboxes, and the sandboxes that wait for calls.
+        """Close all sessions, open sandboxes, and sandboxes that wait for calls.
 
-        If no call is running, also close the connections, threads and folders of the engines.
-        A session with a running call is closed after that call. One small process runs until this process exits,
-        to clean up if this one is killed.
+        If no call is running, the connections, threads and folders of the engines are closed too. A session with a
+        running call is closed after that call. One small process runs until this process exits, and cleans up if this
+        process is killed.
         """
         # In reverse order, and all of them, also if one raises an error.
         with ExitStack() as closings:
@@ -393,7 +397,7 @@ class Executor:
         return self._read_result if self._read_result and name == READ_RESULT else self.registry.registered(name)
 
     def _called(self, name: str) -> RegisteredTool:
-        """Return a tool that a caller may name, or that one of these tools calls. Raises ``UsageError``."""
+        """Return a tool that a caller may name, or a part that another tool calls. Raises ``UsageError``."""
         return self._read_result if self._read_result and name == READ_RESULT else self.registry.called(name)
 
 
@@ -404,18 +408,18 @@ def _check_open(cancellation: Cancellation | None) -> None:
 
 
 def read_result_tool(result_store: ResultStore) -> RegisteredTool:
-    """Return the tool that reads results in ``result_store``."""
+    """Return the tool that reads stored results from ``result_store``."""
 
     def read_result(id: str, offset: int, limit: int) -> ToolResult:  # noqa: A002  the word in details.full_result
         page = result_store.read(id, offset, limit)
         if page is None:
-            message = f"there is no stored result {id!r}: results of other sessions and old ones are not available"
+            message = f"there is no stored result {id!r}; old results and results of other sessions are not available"
             return ToolResult.failure(message, kind="not_found")
         if page.offset >= page.total_bytes:
             message = f"offset {offset} is beyond the end of the result, which has {page.total_bytes} bytes"
             return ToolResult.failure(message, kind="invalid_args")
         left = page.total_bytes - page.next_offset
-        more = f"{left} more: continue at offset {page.next_offset}" if left else "end of the result"
+        more = f"{left} more, continue at offset {page.next_offset}" if left else "end of the result"
         note = f"[bytes {page.offset} to {page.next_offset} of {page.total_bytes}; {more}]"
         return ToolResult(content=(Text(page.text), Text(note)))
 

@@ -1,4 +1,4 @@
-"""Translate between the messages of a provider's API and calls and results of toolc.
+"""Translate a provider's messages to calls of toolc, and results of toolc to messages.
 
 ::
 
@@ -7,7 +7,7 @@
     messages.append({"role": "assistant", "content": response.content})
     messages += tool_messages("anthropic", calls, executor.run_batch(calls))
 
-``collect_response`` joins the chunks of a stream to such a response, as JSON.
+``collect_response`` joins the chunks of a stream into such a response, as JSON.
 """
 
 from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
@@ -26,10 +26,10 @@ from toolc.runtime import argument_checks
 
 
 def tool_calls(provider: str, response: object) -> tuple[ToolCall, ...]:
-    """Return the calls in a model's response, in their order.
+    """Return the calls in a model's response, in order.
 
-    ``response`` is the response object of the provider's SDK, or its JSON. Arguments that are not JSON stay a string,
-    and their call returns an error that describes the problem. Raises ``UsageError``.
+    ``response`` is the response object of the provider's SDK, or its JSON. If the arguments of a call are not valid
+    JSON, they stay a string, and the call returns an error that describes the problem. Raises ``UsageError``.
     """
     value = _as_json(response)
     if not isinstance(value, dict):
@@ -43,9 +43,10 @@ def tool_calls(provider: str, response: object) -> tuple[ToolCall, ...]:
 def collect_response(provider: str, chunks: Iterable[object]) -> dict[str, Any]:
     """Return the whole response of a stream, as the JSON that the API returns without streaming.
 
-    ``chunks`` are the stream of the provider's SDK, or a list of what it yielded: chunks or events, as objects of the
-    SDK or as JSON. The response has what belongs to the conversation: texts, reasoning and calls. A stream that ended
-    early is a response too, and calls that were cut off return an error. Raises ``UsageError``.
+    ``chunks`` is the stream of the provider's SDK, or a list of the chunks or events that it yielded, as objects of
+    the SDK or as JSON. The response contains the parts that belong to the conversation: texts, reasoning and calls. A
+    stream that ended early gives a response too, in which a call that was cut off returns an error. Raises
+    ``UsageError``.
     """
     _check_streaming(provider)
     if isinstance(chunks, AsyncIterable):
@@ -58,7 +59,7 @@ def collect_response(provider: str, chunks: Iterable[object]) -> dict[str, Any]:
 
 
 async def acollect_response(provider: str, chunks: AsyncIterable[object]) -> dict[str, Any]:
-    """Do the same as ``collect_response`` for the asynchronous stream of an SDK."""
+    """Like ``collect_response``, for the asynchronous stream of an SDK."""
     _check_streaming(provider)
     if not isinstance(chunks, AsyncIterable):
         raise UsageError(f"chunks must be the asynchronous stream of the provider's SDK, not a {_name(chunks)}")
@@ -66,10 +67,10 @@ async def acollect_response(provider: str, chunks: AsyncIterable[object]) -> dic
 
 
 def tool_messages(provider: str, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> list[Any]:
-    """Return the messages to append to the conversation, after the response that contains these calls.
+    """Return the messages to append to the conversation after the response that contains these calls.
 
-    ``results`` are in the order of ``calls``, as returned by ``Executor.run_batch``. The messages are dicts for the
-    SDK's ``messages``, ``input`` or ``contents``; for ``mcp`` each is a ``CallToolResult``. Raises ``UsageError``.
+    ``results`` are in the order of ``calls``, as ``Executor.run_batch`` returns them. The messages are dicts for the
+    SDK's ``messages``, ``input`` or ``contents``. For ``mcp``, each is a ``CallToolResult``. Raises ``UsageError``.
     """
     argument_checks.sequence("calls", calls, "ToolCall")
     argument_checks.sequence("results", results, "ToolResult")
@@ -82,14 +83,14 @@ def tool_messages(provider: str, calls: Sequence[ToolCall], results: Sequence[To
 
 
 def find_provider(name: str) -> Provider:
-    """Return the provider with this name. Raises ``UsageError``, which lists all providers."""
+    """Return the provider with this name. Raises ``UsageError`` with a list of all providers."""
     return load_provider(argument_checks.one_of("provider", name, PROVIDER_NAMES))
 
 
 def _check_streaming(provider: str) -> None:
     argument_checks.one_of("provider", provider, PROVIDER_NAMES)
     if provider not in STREAMING:
-        raise UsageError(f"{provider} has no streams; the providers with streams are: {', '.join(STREAMING)}")
+        raise UsageError(f"{provider} does not stream responses; the providers that do are: {', '.join(STREAMING)}")
 
 
 def _chunk(given: object) -> JsonObject:
@@ -104,7 +105,7 @@ def _name(value: object) -> str:
 
 
 def _as_json(value: object) -> Any:
-    """Return the objects of an SDK as dicts and lists, with the names and values that the API sent. Keep bytes."""
+    """Convert objects of an SDK to dicts and lists, with the names and values that the API sent. Bytes stay bytes."""
     dump = getattr(value, "model_dump", None)
     if callable(dump) and not isinstance(value, type):
         return _as_json(dump(mode="json", by_alias=True, exclude_unset=True, warnings=False))

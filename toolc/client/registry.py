@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToolCollection:
-    """One state of a registry, which never changes. ``by_name`` is sorted."""
+    """An immutable snapshot of a registry. ``by_name`` is sorted."""
 
     by_name: Mapping[str, RegisteredTool] = field(default_factory=dict)
     by_alias: Mapping[str, RegisteredTool] = field(default_factory=dict)
@@ -48,8 +48,8 @@ class ToolCollection:
                 if taken := names.get(name) or aliases.get(name):
                     kind = "name" if name == tool.spec.name else f"alias {name!r}"
                     raise UsageError(
-                        f"the tool {tool.spec.name!r} cannot be added: its {kind} is taken by the tool "
-                        f"{taken.spec.name!r}; remove that tool first, or rename this one"
+                        f"cannot add the tool {tool.spec.name!r}, because the tool {taken.spec.name!r} "
+                        f"already uses its {kind}; remove that tool first, or rename this one"
                     )
             names[tool.spec.name] = tool
             aliases |= dict.fromkeys(tool.spec.aliases, tool)
@@ -64,7 +64,7 @@ class ToolCollection:
         )
 
     def joined(self, others: ToolCollection) -> ToolCollection:
-        """Return this collection and the tools of ``others`` whose names it does not contain."""
+        """Return this collection with those tools of ``others`` whose names it does not contain yet."""
         names = {**others.by_name, **self.by_name}
         aliases = {**others.by_alias, **self.by_alias}
         return ToolCollection({name: names[name] for name in sorted(names)}, aliases)
@@ -80,7 +80,7 @@ class ToolCollection:
         return self.by_name.get(str(name)) or self.by_alias.get(str(name))
 
     def find(self, name: str) -> RegisteredTool:
-        """Return the tool with this name or alias. Raises ``UsageError``, which names a similar tool, or all."""
+        """Return the tool with this name or alias. Raises ``UsageError`` with a similar name, or with all names."""
         tool = self.get(name)
         if tool is None:
             close = close_match(str(name), self.by_name)
@@ -91,14 +91,14 @@ class ToolCollection:
 
 
 Addable: TypeAlias = "RegisteredTool | FunctionTool | ComposedTool | Registry | Callable[..., object]"
-"""The arguments of ``Registry.add``. A plain function becomes a tool as with ``@toolc.tool``."""
+"""The types that ``Registry.add`` accepts. A plain function becomes a tool as with ``@toolc.tool``."""
 
 
 class Registry:
-    """Tools by name: compiled ones, and functions of this program. Any number of threads may use and change it.
+    """A set of tools by name: compiled tools, and functions of this program. Safe to use from several threads.
 
-    Iterates over the specs of its tools, sorted by name; ``name in registry`` and ``len(registry)`` work.
-    ``diagnostics`` contains the compiler's warnings for a registry made from specs. ``parts`` are tools that only
+    Iterating yields the specs of the tools, sorted by name. ``name in registry`` and ``len(registry)`` also work.
+    For a registry made from specs, ``diagnostics`` contains the compiler's warnings. ``parts`` are tools that only
     other tools call.
     """
 
@@ -120,8 +120,8 @@ class Registry:
     def load(cls, path: str | Path) -> Self:
         """Read a ``registry.json``, or compile a spec file or a folder of specs; ``PATH#NAME`` selects one tool.
 
-        Raises ``UsageError`` (no such file or tool), ``SpecError`` (errors in the specs) and ``RegistryError`` (a
-        registry that is damaged or does not match its digests).
+        Raises ``UsageError`` if the file or tool does not exist, ``SpecError`` if the specs have errors, and
+        ``RegistryError`` if the registry is damaged or does not match its digests.
         """
         source, name = split_target(str(argument_checks.path("path", path)))
         is_built = source.suffix == ".json"
@@ -130,14 +130,14 @@ class Registry:
 
     @classmethod
     def compiled(cls, compilation: Compilation) -> Self:
-        """Return the registry that a compilation would build. Raises ``SpecError`` if it has errors."""
+        """Return the registry that a build would write for this compilation. Raises ``SpecError`` if it has errors."""
         # Use its stored form, so that a spec runs the same way before and after a build.
         stored = registry_from_json(parse(registry_bytes(compilation.registry())))
         return cls(stored, compilation.diagnostics)
 
     @classmethod
     def builtin(cls, preset: str = "all") -> Self:
-        """Return the tools included in toolc, which run in sandboxes like all tools.
+        """Return the tools included in toolc. They run in sandboxes like all other tools.
 
         ``preset`` is ``all``, ``none``, or a toolset: ``coding`` (commands and files), ``data`` (databases, JSON,
         numbers), ``readonly`` (changes nothing, no network) or ``research`` (the web, files, memory). Raises
@@ -157,10 +157,10 @@ class Registry:
         return registry.toolset(preset)
 
     def add(self, *tools: Addable) -> None:
-        """Add tools, or all tools of a registry with its toolsets. Adds all of them or none.
+        """Add tools, or all tools and toolsets of a registry. If one cannot be added, nothing changes.
 
-        Raises ``UsageError`` if a name or an alias is taken or a function cannot be a tool, and ``SpecError`` if a
-        composite or a sub-agent of this program calls a tool that is missing or does not fit.
+        Raises ``UsageError`` if a name or an alias is taken, or a function cannot be a tool. Raises ``SpecError`` if a
+        composite or a sub-agent of this program calls a tool that is missing or has incompatible parameters.
         """
         added = [each for tool in tools for each in _registered(tool)]
         toolsets = [each.toolsets for each in tools if isinstance(each, Registry)]
@@ -187,7 +187,7 @@ class Registry:
 
     @property
     def toolsets(self) -> dict[str, tuple[str, ...]]:
-        """The toolsets of the project files of the specs, sorted, with the names of their tools."""
+        """The toolsets that the project files define, sorted, each with the names of its tools."""
         return dict(sorted(self._toolsets.items()))
 
     def get(self, name: str) -> ToolSpec | None:
@@ -200,11 +200,14 @@ class Registry:
         return self._tools.find(name)
 
     def called(self, name: str) -> RegisteredTool:
-        """Return the tool that other tools call by this name or alias, perhaps a part. Raises ``UsageError``."""
+        """Return the tool or part that other tools call by this name or alias. Raises ``UsageError``."""
         return self.parts.get(name) or self._tools.find(name)
 
     def only(self, *names: str) -> Self:
-        """Return a registry of these tools (names or aliases); ``parts`` are what they call. Raises ``UsageError``."""
+        """Return a registry of the tools with these names or aliases. Tools that they call become ``parts``.
+
+        Raises ``UsageError``.
+        """
         tools = self._tools
         chosen = {tool.spec.name: tool for tool in map(tools.find, names)}
         parts = self.parts.joined(tools).parts(chosen.values())
@@ -220,14 +223,14 @@ class Registry:
     def definitions(self, provider: str) -> list[JsonValue]:
         """Return the value of the ``tools`` argument of this provider's SDK.
 
-        Raises ``UsageError`` for an unknown provider, and if there are more tools than it accepts in one request.
+        Raises ``UsageError`` if the provider is unknown, or accepts fewer tools in one request.
         """
         return definitions_for(provider, tuple(self), self.toolsets)
 
     def request_options(self, provider: str) -> JsonObject:
-        """Return the other arguments that a request with ``definitions`` should have. Raises ``UsageError``.
+        """Return the request arguments that ``definitions`` needs beside ``tools``. Raises ``UsageError``.
 
-        For example ``{"strict_tools": True}`` for Cohere, if every tool is strict. The dict is often empty.
+        For most providers the dict is empty. For Cohere it is ``{"strict_tools": True}`` if every tool is strict.
         """
         return request_options_for(provider, tuple(self))
 
@@ -236,7 +239,7 @@ class Registry:
         return deepcopy(self.registered(name).spec.parameters.value)
 
     def execute(self, name: str, arguments: JsonObject) -> ToolResult:
-        """Call a tool without a workspace and return its result. Raises what ``Executor.run`` raises."""
+        """Call a tool without a workspace and return its result. Raises the same errors as ``Executor.run``."""
         with Executor(self, pool=None) as executor:
             return executor.run(name, arguments)
 
@@ -271,7 +274,7 @@ def _registered(tool: Addable) -> Iterable[RegisteredTool]:
 
 
 def _joined(first: Mapping[str, Sequence[str]], second: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """Return the toolsets of both registries. A toolset with the same name in both has the tools of both."""
+    """Merge the toolsets of two registries. A toolset that both define has the tools of both."""
     return {name: (*first.get(name, ()), *second.get(name, ())) for name in (*first, *second)}
 
 

@@ -27,11 +27,11 @@ T = TypeVar("T")
 MAX_FILE_BYTES: Final = 100 * MIB
 """The maximum size of a file that ``read_file`` returns by default, in bytes.
 
-The content is held in memory on the host, so a caller that wants more says so.
+The content is held in memory on the host, so a caller must ask for a higher limit.
 """
 
 MAX_LIST_BYTES: Final = 16 * MIB
-"""The maximum size of the list of a folder, as JSON, in bytes. This is enough for a hundred thousand entries.
+"""The maximum size of a folder's list as JSON, in bytes. This is enough for a hundred thousand entries.
 
 Without a limit, a sandbox could fill the memory of the host.
 """
@@ -44,10 +44,10 @@ _TYPES: Final[Mapping[object, FileType]] = {"file": "file", "folder": "folder", 
 class ExecResult:
     """The result of a program.
 
-    ``exit_code`` is as in a shell: 128 plus the signal number if a signal killed the program, 127 if it was not found,
-    126 if it could not be run. ``reason`` says why it did not start. If an output is longer than the limit, its middle
-    is missing and ``truncated`` is set. ``out_of_memory`` is set if a process of the sandbox was killed because of the
-    memory limit while the program ran.
+    ``exit_code`` is as in a shell: 128 plus the signal number if a signal killed the program, 127 if the program was
+    not found, and 126 if it could not be run. ``reason`` says why it did not start. If an output exceeds the limit, its
+    middle is missing and ``truncated`` is set. ``out_of_memory`` is set if a process of the sandbox was killed because
+    of the memory limit while the program ran.
     """
 
     stdout: bytes
@@ -70,11 +70,11 @@ class FileEntry:
 
 
 class Sandbox:
-    """An open sandbox, from ``Executor.sandbox``: commands run at the same time and share files and processes.
+    """An open sandbox, from ``Executor.sandbox``. Its commands can run at the same time and share files and processes.
 
     Safe to use from several threads. Close it, or use it in a ``with`` statement. Each method has an asynchronous
-    one, whose name begins with ``a``; cancelling its task kills the command. All paths are those of the sandbox, and
-    relative ones begin at its working directory: ``/workspace``, or ``/tmp`` if it has no workspace.
+    version with the prefix ``a``. Cancelling its task kills the command. All paths are paths in the sandbox. Relative
+    paths start at its working directory: ``/workspace``, or ``/tmp`` if it has no workspace.
     """
 
     def __init__(self, opened: OpenSandbox) -> None:
@@ -103,10 +103,10 @@ class Sandbox:
     ) -> ExecResult:
         """Run a command without a shell and return its result.
 
-        ``env`` is added to the variables of the sandbox. ``timeout`` is in seconds, and can only lower the limit of
-        the sandbox; when it expires, the command and all its descendants are killed. ``user`` can only be the user of
-        the sandbox. ``on_output`` is called on this thread with ``"stdout"`` or ``"stderr"`` and the next bytes; it
-        receives the complete output, also what exceeds the limit of the result. Raises ``OSError`` if ``cwd`` is not a
+        ``env`` is added to the variables of the sandbox. ``timeout`` is in seconds and can only lower the limit of the
+        sandbox. When it expires, the command and all its descendants are killed. ``user`` can only be the user of the
+        sandbox. ``on_output`` is called on this thread with ``"stdout"`` or ``"stderr"`` and the next bytes. It
+        receives the complete output, even beyond the limit of the result. Raises ``OSError`` if ``cwd`` is not a
         folder, ``UsageError`` and ``InfrastructureError``.
         """
         request = self._request(argv, cwd, env, timeout, user)
@@ -123,25 +123,25 @@ class Sandbox:
         user: str | None = None,
         on_output: OnOutput | None = None,
     ) -> ExecResult:
-        """Do the same as ``exec`` for ``asyncio``. ``on_output`` is called on another thread."""
+        """Like ``exec``, for ``asyncio``. ``on_output`` is called on another thread."""
         request, data = self._request(argv, cwd, env, timeout, user), _bytes("stdin", stdin)
         return await async_calls.result(lambda _, cancel: self._exec(request, data, on_output, cancel), None)
 
     def read_file(self, path: str, *, max_bytes: int = MAX_FILE_BYTES) -> bytes:
-        """Return the content of a file. Raises ``OSError`` as ``open`` does, EFBIG for more than ``max_bytes``."""
+        """Return the content of a file. Raises ``OSError`` as ``open`` does, and EFBIG above ``max_bytes``."""
         return self._read(_reading(path, max_bytes), max_bytes)
 
     async def aread_file(self, path: str, *, max_bytes: int = MAX_FILE_BYTES) -> bytes:
-        """Do the same as ``read_file`` for ``asyncio``."""
+        """Like ``read_file``, for ``asyncio``."""
         request = _reading(path, max_bytes)
         return await async_calls.result(lambda _, cancel: self._read(request, max_bytes, cancel), None)
 
     def write_file(self, path: str, data: bytes | str) -> None:
-        """Write a file, and create the folders above it that are missing. Raises ``OSError`` as ``open`` does."""
+        """Write a file, and create missing folders above it. Raises ``OSError`` as ``open`` does."""
         self._file({"operation": "write", "path": _path(path)}, _bytes("data", data))
 
     async def awrite_file(self, path: str, data: bytes | str) -> None:
-        """Do the same as ``write_file`` for ``asyncio``."""
+        """Like ``write_file``, for ``asyncio``."""
         request, content = {"operation": "write", "path": _path(path)}, _bytes("data", data)
         await async_calls.result(lambda _, cancel: self._file({**request}, content, cancellation=cancel), None)
 
@@ -150,16 +150,16 @@ class Sandbox:
         return _entries(self._read({"operation": "list", "path": _path(path)}, MAX_LIST_BYTES))
 
     async def alist(self, path: str = ".") -> tuple[FileEntry, ...]:
-        """Do the same as ``list`` for ``asyncio``."""
+        """Like ``list``, for ``asyncio``."""
         request: JsonObject = {"operation": "list", "path": _path(path)}
         return _entries(await async_calls.result(lambda _, cancel: self._read(request, MAX_LIST_BYTES, cancel), None))
 
     def remove(self, path: str, *, recursive: bool = False) -> None:
-        """Remove a file, a link or an empty folder; with ``recursive`` a folder with its files. Raises ``OSError``."""
+        """Remove a file, a link or a folder. A folder must be empty unless ``recursive``. Raises ``OSError``."""
         self._file({"operation": "remove", "path": _path(path), "recursive": recursive})
 
     async def aremove(self, path: str, *, recursive: bool = False) -> None:
-        """Do the same as ``remove`` for ``asyncio``."""
+        """Like ``remove``, for ``asyncio``."""
         request: JsonObject = {"operation": "remove", "path": _path(path), "recursive": recursive}
         await async_calls.result(lambda _, cancel: self._file(request, cancellation=cancel), None)
 
@@ -171,19 +171,19 @@ class Sandbox:
         env: Mapping[str, str] | None = None,
         terminal: TerminalSize | None = None,
     ) -> Program:
-        """Start a command without a time limit and return it. Call its method ``wait`` to wait for its end.
+        """Start a command without a time limit and return it. Its method ``wait`` waits for its end.
 
-        With ``terminal`` it has a pseudo terminal. Raises ``UsageError`` and ``InfrastructureError``.
+        With ``terminal``, the command has a pseudoterminal. Raises ``UsageError`` and ``InfrastructureError``.
         """
         request = self._request(argv, cwd, env, None, None, terminal=terminal, timeout_ms=LIFE_MS)
         return self._session.start(request, buffers_output=True)
 
     def close(self) -> None:
-        """End the sandbox with everything that runs in it, and wait for its end. Further calls have no effect."""
+        """End the sandbox and everything that runs in it, and wait for its end. Closing it again has no effect."""
         self._close()
 
     async def aclose(self) -> None:
-        """Do the same as ``close`` for ``asyncio``."""
+        """Like ``close``, for ``asyncio``."""
         await async_calls.result(lambda _, __: self.close(), None)
 
     def __enter__(self) -> Self:
@@ -249,7 +249,7 @@ class Sandbox:
     def _file(
         self, operation: JsonObject, data: bytes = b"", *, limit: int = 0, cancellation: Cancellation | None = None
     ) -> ProgramEnd:
-        """Do an operation on a file. Raises its ``OSError``."""
+        """Run an operation on files in the sandbox. Raises the ``OSError`` that it reports."""
         timeout_ms = self._opened.timeout_ms
         request = ProgramRequest(file=operation, timeout_ms=timeout_ms, output_bytes=limit)
         program = self._session.start(request)
@@ -309,9 +309,9 @@ def _path(given: object) -> str:
 
 
 def _encodable(given: object) -> str:
-    """Return a string that a program can receive. Raises ``UsageError`` for others.
+    """Return ``text`` if a program can receive it. Raises ``UsageError``.
 
-    A name that is not UTF-8 has surrogates, as in the result of ``os.listdir``.
+    A name that is not UTF-8 contains surrogates, as in the result of ``os.listdir``.
     """
     text = argument_checks.of_type("an argument, variable or path", given, str, "a string")
     try:
@@ -324,7 +324,7 @@ def _encodable(given: object) -> str:
 
 
 def _entries(data: bytes) -> tuple[FileEntry, ...]:
-    """Parse the guest's list. Raises ``InfrastructureError``."""
+    """Parse a folder's list from the guest. Raises ``InfrastructureError`` if it is invalid."""
     try:
         return tuple(_entry(each) for each in loads(data))
     except (ValueError, TypeError, KeyError, RecursionError):

@@ -19,7 +19,7 @@ from toolc.runtime import argument_checks
 
 
 def result_to_json(result: ToolResult) -> JsonObject:
-    """Return a result as JSON, bytes in base64. ``structured`` is present only if the tool returned data."""
+    """Return a result as JSON, with bytes in base64. ``structured`` is present only if the tool returned data."""
     argument_checks.of_type("result", result, ToolResult, "a toolc.ToolResult")
     error: JsonValue = {"kind": result.error.kind, "message": result.error.message} if result.error else None
     value: JsonObject = {"content": [_content_to_json(block) for block in result.content]}
@@ -31,8 +31,8 @@ def result_to_json(result: ToolResult) -> JsonObject:
 def event_to_json(event: BatchEvent) -> JsonObject:
     """Return an event as JSON: ``event`` is ``start``, ``update``, ``connect``, ``retry``, ``denied`` or ``end``.
 
-    The end contains the result. ``parent_call_id`` is present for a call that is part of another call. The last
-    event of a batch is ``batch_end`` and contains all results.
+    ``end`` contains the result. ``parent_call_id`` is present if the call is part of another call. The last event of a
+    batch is ``batch_end``, which contains all results.
     """
     if isinstance(event, BatchEnd):
         return {"event": "batch_end", "results": [result_to_json(result) for result in event.results]}
@@ -57,7 +57,7 @@ def event_to_json(event: BatchEvent) -> JsonObject:
 
 
 def _update_to_json(update: ToolUpdate) -> JsonObject:
-    """Return the JSON of an update; ``content`` is present only if there is more than text."""
+    """Return an update as JSON. ``content`` is present only if the update has more than text."""
     value: JsonObject = {"stream": update.stream, "text": update.text}
     if update.stream is None:
         value = {"percent": update.percent, "message": update.message}

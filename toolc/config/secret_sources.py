@@ -1,6 +1,6 @@
 """The sources of secret values: the user's own configuration, the file of ``--secrets``, or the environment.
 
-``secrets:`` of the configuration, and the whole file of ``--secrets``, is a map of names to sources::
+``secrets:`` in the configuration, and the whole file of ``--secrets``, map names to sources::
 
     GITHUB_TOKEN: {env: GH_TOKEN}
     SHOP_TOKEN: {file: ~/.secrets/shop}
@@ -32,13 +32,13 @@ MIN_CHARACTERS: Final = 8
 """The minimum length of a value. Redacting a shorter value would also remove ordinary words from output."""
 
 MAX_BYTES: Final = 64 * 1024
-"""The maximum size of a value: more than any key needs, and small enough to search for in all output."""
+"""The maximum size of a value, in bytes. Keys are smaller, and all output can be searched for such a value."""
 
 COMMAND_SECONDS: Final = 60.0
 """The maximum time for a command, in seconds. The user may have to unlock a password store."""
 
 PREFIX: Final = "TOOLC_SECRET_"
-"""The prefix of the environment variable for a secret without a source."""
+"""The prefix of environment variables for secrets without a source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,9 @@ SecretSource: TypeAlias = EnvSource | FileSource | CommandSource | LiteralSource
 
 
 class SecretStore:
-    """The values of secrets, each read when it is first needed. Thread-safe.
+    """The values of secrets. Each is read when it is first needed. Thread-safe.
 
-    ``from_environment`` is whether to use ``TOOLC_SECRET_<NAME>`` for secrets that are not in ``sources``.
+    With ``from_environment``, secrets that are not in ``sources`` are read from ``TOOLC_SECRET_<NAME>``.
     """
 
     def __init__(
@@ -96,9 +96,9 @@ class SecretStore:
         return f"<SecretStore: {', '.join(sorted(self._sources)) or 'no sources'}>"
 
     def reveal(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the values of these secrets. Raises ``UsageError`` that describes all problems.
+        """Return the values of these secrets. Raises ``UsageError``, which describes all problems.
 
-        Only callers that need the same secret wait for its source.
+        A caller waits only for the sources of the secrets that it needs.
         """
         values: dict[str, str] = {}
         problems: list[str] = []
@@ -160,9 +160,9 @@ def _read_file(name: str, path: str) -> bytes:
 
 
 def _check_private(name: str, path: str, descriptor: int) -> None:
-    """Reject a file of this user that others can access, as ssh does for keys (OpenSSH's sshkey_perm_ok).
+    """Reject a file of this user that others can access, as ssh does for keys (``sshkey_perm_ok`` in OpenSSH).
 
-    Read-only mounts, which orchestrators use for secrets, are accepted: their modes cannot be changed.
+    Read-only mounts, which orchestrators use for secrets, are accepted, because their modes cannot be changed.
     """
     status = os.fstat(descriptor)
     others = status.st_mode & 0o077
@@ -249,15 +249,15 @@ def read_sources(node: nodes.Node, what: str, findings: Findings) -> dict[str, S
 
 
 def load_secrets(path: Path) -> dict[str, SecretSource]:
-    """Read the file of ``--secrets``: YAML, or TOML by its name. Raises ``UsageError`` with the position."""
+    """Read the file of ``--secrets``, which is YAML, or TOML by its suffix. Raises ``UsageError`` with the position."""
     if not path.exists():
-        raise UsageError(f"{path} does not exist; --secrets needs a file with lines like NAME: value")
+        raise UsageError(f"{path} does not exist; --secrets needs a file with lines such as NAME: value")
     diagnostics = Diagnostics()
     document = load_project(path, str(path), diagnostics, what="a secrets file")
     if document is None:
         # The message of the finding is not shown, because it could contain a secret value.
         span = diagnostics.sorted()[0].span
-        raise UsageError(f"{span}: cannot be read; write lines like NAME: value, values in quotes")
+        raise UsageError(f"{span}: cannot be read; write lines such as NAME: value, with values in quotes")
     findings = Findings(document.source, diagnostics)
     sources: dict[str, SecretSource] = {}
     for entry in document.root.entries:

@@ -1,6 +1,6 @@
 """The user's own configuration, with settings that specs and repositories must not decide.
 
-It is in ``$XDG_CONFIG_HOME/toolc/config.yaml`` or ``config.toml`` (``~/.config`` if the variable is not set)::
+The file is ``$XDG_CONFIG_HOME/toolc/config.yaml`` or ``config.toml`` (in ``~/.config`` if the variable is not set)::
 
     engine: auto
     accept_unenforced: [memory, cpus]
@@ -30,29 +30,29 @@ from toolc.model.plan import LIMITS
 from toolc.model.spec.sandbox import MIB
 
 NAMES: Final = ("config.yaml", "config.toml")
-"""The names of the file, in the folder ``toolc`` of the user's configuration folder."""
+"""The possible names of the file, in the folder ``toolc`` of the user's configuration folder."""
 
 
 MAX_WARM: Final = 1000
 """The maximum number of sandboxes per tool in ``warm``.
 
-More is probably a typing mistake, because the bounds of the pool apply before.
+More is probably a typing mistake, because the limits of the pool are lower.
 """
 
 WORKSPACE_GROWTH_BYTES: Final = 2048 * MIB
-"""The default of ``workspace_growth``: more than the output of most builds, less than most disks have left."""
+"""The default of ``workspace_growth``. Most builds write less, and most disks have more free space."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
     """A user's settings for all calls.
 
-    ``accept_unenforced`` names limits that need not be enforced if the host cannot enforce them.
-    ``workspace_growth_bytes`` is by how much a call may grow its workspace before it is stopped. ``secrets`` maps the
-    name of a secret to the source of its value. ``base_image`` is the image of tools that name none, in place of
-    toolc's own. With ``host_programs``, they run with the host's own programs on an engine without a daemon. ``warm``
-    maps the name of a tool to how many of its sandboxes are started ahead when an executor opens, and kept; 0 means
-    that none is ever started ahead.
+    ``accept_unenforced`` names the limits that need not be enforced if the host cannot enforce them.
+    ``workspace_growth_bytes`` is how much a call may add to its workspace before it is stopped. ``secrets`` maps the
+    name of a secret to the source of its value. ``base_image`` is the image for tools that name none, instead of
+    toolc's own. With ``host_programs``, such tools run with the host's own programs on an engine without a daemon.
+    ``warm`` maps the name of a tool to the number of its sandboxes that are started when an executor opens, and kept.
+    With 0, no sandbox of the tool is ever started ahead.
     """
 
     engine: str = AUTO
@@ -65,7 +65,7 @@ class Configuration:
 
 
 def load_configuration(environment: Mapping[str, str] | None = None) -> Configuration:
-    """Return the user's configuration, or the defaults without a file. Raises ``UsageError`` with the position."""
+    """Return the user's configuration, or the defaults if there is no file. Raises ``UsageError`` with the position."""
     environment = os.environ if environment is None else environment
     folder = configuration_folder(environment)
     # Without access to the home folder, as with sudo, there is no configuration.
@@ -79,21 +79,21 @@ def load_configuration(environment: Mapping[str, str] | None = None) -> Configur
 
 
 def configuration_folder(environment: Mapping[str, str]) -> Path:
-    """Return the folder of the file. A relative ``XDG_CONFIG_HOME`` is ignored, as its specification requires."""
+    """Return the folder of the file. As its specification requires, a relative ``XDG_CONFIG_HOME`` is ignored."""
     chosen = Path(environment.get("XDG_CONFIG_HOME", ""))
     base = chosen if chosen.is_absolute() else Path(environment.get("HOME") or "/") / ".config"
     return base / "toolc"
 
 
 def _check_place(path: Path, environment: Mapping[str, str]) -> None:
-    """Reject a file that another user could have written or put there."""
+    """Reject a file that another user could have written or created."""
     try:
         status = path.stat()
     except OSError as error:
         raise UsageError(f"{path} cannot be opened ({error.strerror}); fix the link, or remove it") from None
     if not stat.S_ISREG(status.st_mode):
         # Opening a pipe would wait for its writer.
-        raise UsageError(f"{path} is not a regular file; put your configuration into one")
+        raise UsageError(f"{path} is not a regular file; put your configuration into a regular file")
     for each, state, mode in ((path, status, 600), (path.parent, path.parent.stat(), 700)):
         if state.st_uid not in {os.geteuid(), 0} or state.st_mode & 0o022:
             raise UsageError(
@@ -103,7 +103,7 @@ def _check_place(path: Path, environment: Mapping[str, str]) -> None:
     repository = _repository(Path.cwd())
     if environment.get("XDG_CONFIG_HOME") and repository and path.resolve().is_relative_to(repository):
         raise UsageError(
-            f"{path} is in the repository {repository}, but your own configuration must be outside of it: "
+            f"{path} is in the repository {repository}, but your own configuration must be outside of it; "
             "set XDG_CONFIG_HOME to another folder, or leave it unset"
         )
 

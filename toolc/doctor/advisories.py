@@ -9,28 +9,28 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 FixStatus: TypeAlias = Literal["affected", "unknown", "fixed"]
-"""Whether a version has a flaw. ``unknown``: the fix in its branch is not recorded."""
+"""Whether a version has a flaw. ``unknown`` means that no fix in its branch is recorded."""
 
 _CVE: Final = r"CVE-\d{4}-\d+"
 _CANDIDATE: Final = re.compile(r"[-.~]?(alpha|beta|rc)[-.]?(\d*)", re.IGNORECASE)
 _DATE: Final = re.compile(r"(20\d{6})(?:\.(\d+))?")
 
 PATH: Final = Path(__file__).parent.parent / "data" / "advisories.toml"
-"""The table of advisories; the comment at its start describes the format."""
+"""The table of advisories. The comment at its start describes the format."""
 
 Exposed: TypeAlias = Literal["no", "partly", "yes"]
-"""Whether a tool in toolc's sandbox could exploit a flaw; ``partly`` if that needs more than the tool."""
+"""Whether a tool in toolc's sandbox could exploit a flaw. ``partly`` means that the tool alone is not enough."""
 
 Status: TypeAlias = Literal["open", "maybe", "patched"]
-"""``patched``: according to the changelog of the installed package; ``maybe``: perhaps fixed by its packager."""
+"""``patched`` is according to the changelog of the installed package. ``maybe`` means a possible fix by a packager."""
 
 _KERNEL: Final = "kernel"
-"""The component whose branches are maintained for years, with fixes that no list contains completely."""
+"""The component whose branches are maintained for years, and for which no list has all fixes."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Version:
-    """A release: its numbers, and the mark of a release candidate. ``rest`` is what a packager has added."""
+    """A release: its numbers, and the mark of a release candidate. ``rest`` is the part that a packager added."""
 
     numbers: tuple[int, ...]
     candidate: tuple[str, int] = ("~", 0)  # sorts after all candidates
@@ -48,7 +48,7 @@ class Version:
 
 
 def parse(text: str) -> Version | None:
-    """Parse a version of a program, kernel or package; return None if it is not one.
+    """Parse a version of a program, kernel or package. Return None if it is not a version.
 
     Examples: ``v1.4.0-rc.3``, ``1.1.5+ds1-1+deb12u1``, ``6.1.0-18-amd64``, and gVisor's dates:
     ``release-20240212.0``.
@@ -69,7 +69,7 @@ def parse(text: str) -> Version | None:
 def fix_status(version: Version, since: Version, fixed: Sequence[Version], *, every_branch: bool) -> FixStatus:
     """Return whether ``version`` has a flaw introduced in ``since`` and fixed in ``fixed``, one release per branch.
 
-    With ``every_branch``, a branch that is not in ``fixed`` was never fixed; else it is unknown.
+    With ``every_branch``, a branch that is not in ``fixed`` was never fixed. Otherwise the answer is unknown.
     """
     release = Version(version.numbers, version.candidate)
     if release < since:
@@ -86,7 +86,7 @@ def fix_status(version: Version, since: Version, fixed: Sequence[Version], *, ev
 class Component:
     """A program that sandboxes use, or the kernel, with the version that it reports.
 
-    ``package`` is its package in a distribution if it runs on this machine; else empty.
+    ``package`` is its package in a distribution if it runs on this machine, otherwise empty.
     """
 
     name: str
@@ -116,7 +116,7 @@ class Advisory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdvisoryMatch:
-    """An advisory that affects a component here. ``note`` explains a status other than ``open``."""
+    """An advisory that affects a component of this host. ``note`` explains a status other than ``open``."""
 
     advisory: Advisory
     component: Component
@@ -125,7 +125,7 @@ class AdvisoryMatch:
 
 
 def load(path: Path = PATH) -> tuple[Advisory, ...]:
-    """Return the advisories of the table, in its order."""
+    """Return the advisories in the order of the table."""
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     return tuple(Advisory(**{**entry, "fixed": tuple(entry["fixed"])}) for entry in table["advisory"])
 
@@ -165,7 +165,7 @@ def _match(advisory: Advisory, component: Component, changelog: Callable[[str], 
 
 
 def installed_changelog(package: str) -> str:
-    """Return the changelog of a package on Debian and its derivatives; empty if there is none."""
+    """Return the changelog of a package on Debian and its derivatives, or an empty string."""
     path = Path("/usr/share/doc", package, "changelog.Debian.gz")
     try:
         return gzip.decompress(path.read_bytes()).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Which components the sandboxes of an engine use, and their versions."""
+"""The components that an engine's sandboxes use, with their versions."""
 
 import os
 import re
@@ -17,17 +17,17 @@ PACKAGES: Final = {"docker": "docker.io", "containerd": "containerd", "runc": "r
 """The packages of these programs on Debian and its derivatives, by their names in the advisories."""
 
 _NAMES: Final = {"Engine": "docker", "Podman Engine": "podman", "containerd": "containerd", "runc": "runc"}
-"""The names of components in the daemon's response, and in the advisories."""
+"""The names of components in the advisories, by their names in the daemon's response."""
 
 _SECONDS: Final = 10.0
 """How long the daemon, or a runtime that prints its version, may take, in seconds.
 
-A report must end soon, and an engine that is slower is reported as such.
+A report must end soon. An engine that does not respond in time is reported.
 """
 
 
 def docker_components() -> tuple[Component, ...]:
-    """Return the daemon, its components, its gVisor and its kernel; empty if no daemon responds."""
+    """Return the daemon, its components, its gVisor and its kernel. Empty if no daemon responds."""
     try:
         daemon = connect(find_socket(os.environ))
         version = daemon.client.call("GET", "/version", timeout=_SECONDS)
@@ -52,7 +52,7 @@ def parse_docker_version(version: JsonObject) -> tuple[Component, ...]:
 
 
 def _number(part: JsonObject) -> str:
-    """Return the version of a component; the longer one if a distribution adds its own."""
+    """Return the version of a component. If a distribution adds its own, return the longer one."""
     # Podman reports the whole version output of its runtime.
     version = re.sub(r"(?s)^runc version (\S+).*", r"\1", str(part.get("Version", "")))
     details = part.get("Details")
@@ -76,7 +76,7 @@ def _gvisor(daemon: Daemon) -> Iterator[Component]:
 
 
 def _version_output(program: str, seconds: float = _SECONDS) -> str | None:
-    """Return what ``PROGRAM --version`` prints; None if it cannot be run."""
+    """Return the output of ``PROGRAM --version``, or None if it cannot be run."""
     try:
         argv = [program, "--version"]
         return subprocess.run(argv, env={}, capture_output=True, text=True, timeout=seconds, check=False).stdout
@@ -85,7 +85,7 @@ def _version_output(program: str, seconds: float = _SECONDS) -> str | None:
 
 
 def oci_components() -> tuple[Component, ...]:
-    """Return the runtime and this machine's kernel; nothing if there is no runtime."""
+    """Return the runtime and this machine's kernel. Empty if there is no runtime."""
     path = probe.runtime()
     if path is None:
         return ()
@@ -112,6 +112,6 @@ def parse_runc_version(text: str) -> tuple[Component, ...]:
 
 
 def kernel_version(release: str, version: str) -> str:
-    """Return the kernel's version, from ``uname -r`` and ``uname -v``: Debian's release is only in the latter."""
+    """Return the kernel's version from ``uname -r`` and ``uname -v``. Debian's release is only in the latter."""
     debian = re.search(r"\bDebian (\d\S+)", version)
     return debian[1] if debian else release

@@ -18,9 +18,9 @@ EngineKind: TypeAlias = tuple[str, MinIsolation]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One real call. ``reason`` says why it failed; if it is empty, the other fields are the results.
+    """One real call. ``reason`` says why it failed. If it is empty, the other fields are the results.
 
-    ``image`` is what a tool without an image runs in, as in ``details``.
+    ``image`` is the image in which a tool without an image runs, as in ``details``.
     """
 
     reason: str = ""
@@ -32,7 +32,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probed:
-    """The results of the probes, by name. ``reason`` says why they could not be run; else it is empty."""
+    """The results of the probes, by name. ``reason`` says why they could not be run. Otherwise it is empty."""
 
     reason: str = ""
     results: dict[str, ProbeResult] = field(default_factory=dict)
@@ -45,9 +45,9 @@ class Probed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """All findings. ``trials`` and ``probed`` are by engine and kind of isolation, in their order.
+    """All findings. ``trials`` and ``probed`` are ordered by engine and kind of isolation.
 
-    ``pools`` are the warm sandboxes of this user's processes.
+    ``pools`` describes the warm sandboxes of this user's processes.
     """
 
     host: HostReport

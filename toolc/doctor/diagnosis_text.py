@@ -17,7 +17,7 @@ from toolc.runtime.pool.control import PoolReport
 from toolc.sandbox.interface import Capabilities, unenforced
 
 WIDTH: Final = 116
-"""The line width of text; a longer command stays on one line, so that it can be copied."""
+"""The line width of text. A longer command stays on one line, so that it can be copied."""
 
 _WORDS: Final = {"held": "ok", "failed": "FAILED", "own": "own", "unenforced": "accepted"}
 """The verdicts as shown in the table."""
@@ -84,16 +84,16 @@ def _offered(offered: Capabilities, trial: Trial) -> Iterator[str]:
 
 
 def _image(image: JsonValue) -> str:
-    """Return what tools without an image run in, from the ``details`` of a call."""
+    """Describe the image in which tools without an image run, from the ``details`` of a call."""
     match image:
         case {"name": str(name), "tree": str(tree)}:
             return f"{name}, tree {tree}"
         case _:
-            return "none: tools see this machine's own programs, because your configuration says host_programs: true"
+            return "none, so tools see this machine's own programs, because your configuration says host_programs: true"
 
 
 def _advisories(reports: Sequence[EngineReport]) -> Iterator[str]:
-    """Yield each flaw once, with the engines that it affects; first those that a tool might exploit."""
+    """Yield each flaw once, with the engines that it affects. Flaws that a tool might exploit come first."""
     engines: dict[AdvisoryMatch, list[str]] = {}
     for report in reports:
         for match in report.advisories:

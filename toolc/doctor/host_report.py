@@ -16,12 +16,12 @@ from toolc.sandbox.oci import probe as oci_probe
 from toolc.sandbox.selection import load as load_engine
 
 Read: TypeAlias = Callable[[str], str]
-"""Returns the text of a small file of the kernel, stripped; empty if it does not exist."""
+"""Returns the stripped text of a small file of the kernel, or an empty string if it does not exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostReport:
-    """The machine. Each of ``restrictions`` is a sentence about what its kernel forbids or lacks."""
+    """The machine. Each of ``restrictions`` is a sentence about something that its kernel forbids or lacks."""
 
     system: str
     kernel: str
@@ -31,7 +31,7 @@ class HostReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recommendation:
-    """What could be better, and how to achieve it: both are sentences for the user."""
+    """A possible improvement, and how to achieve it. Both are sentences for the user."""
 
     lacks: str
     remedy: str
@@ -39,7 +39,7 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineReport:
-    """One engine: its components, what it enforces with each kind of isolation, and what would improve it."""
+    """One engine: its components, its capabilities with each kind of isolation, and possible improvements."""
 
     name: str
     status: EngineStatus
@@ -50,7 +50,7 @@ class EngineReport:
 
 
 def report_host() -> HostReport:
-    """Return a description of this machine, for sandboxes. Does not raise."""
+    """Return the properties of this machine that matter for sandboxes. Does not raise."""
     return HostReport(
         system=_system(),
         kernel=f"{platform.system()} {platform.release()}",
@@ -90,9 +90,9 @@ def describe(
 
 
 def strongest(offers: Sequence[tuple[EngineReport, Capabilities]]) -> tuple[EngineReport, Capabilities] | None:
-    """Return the engine and isolation that are the strongest; None if ``offers`` is empty.
+    """Return the strongest engine and isolation, or None if ``offers`` is empty.
 
-    The kind of isolation counts first, then the number of enforced limits, then the order of the engines.
+    The kind of isolation counts first, then the number of enforced limits, and then the order of the engines.
     """
     return max(offers, key=lambda each: (ISOLATION.index(each[1].isolation), -len(unenforced(each[1]))), default=None)
 
@@ -154,16 +154,16 @@ def describe_cgroup(mountinfo: str) -> str:
 
 
 def restrictions(read: Read) -> list[str]:
-    """Return what the kernel's settings and modules restrict, one sentence each."""
+    """Return a sentence for each restriction by the kernel's settings and modules."""
     found = [
         f"Ordinary users may not create user namespaces ({name} is {value}); to allow it: {remedy}"
         for name, value, remedy in oci_probe.NEEDED_SETTINGS
         if read(f"/proc/sys/{name.replace('.', '/')}") == str(value)
     ]
     if read("/sys/module/apparmor/parameters/enabled") != "Y" and not read("/sys/fs/selinux/enforce"):
-        found.append("Neither AppArmor nor SELinux is on: only namespaces and the system call filter isolate tools.")
+        found.append("Neither AppArmor nor SELinux is on, so only namespaces and the system call filter isolate tools.")
     if read("/sys/fs/selinux/enforce") == "0":
-        found.append("SELinux only logs (permissive); to enforce: setenforce 1")
+        found.append("SELinux only logs (permissive). To enforce its policy, run: setenforce 1")
     if "Seccomp:" not in read("/proc/self/status"):
         found.append("This kernel has no system call filter (CONFIG_SECCOMP_FILTER), which sandboxes need.")
     return found

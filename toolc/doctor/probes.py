@@ -28,16 +28,16 @@ FOLDER: Final = Path(__file__).parent.parent / "data" / "probes"
 """The folder with the specs and the table of the probes."""
 
 CALLERS: Final = 2
-"""The number of concurrent calls: most of them wait for a deadline."""
+"""The number of concurrent calls. Most of them wait for a deadline."""
 
 Verdict: TypeAlias = Literal["held", "failed", "own", "unenforced"]
-"""The outcome of a probe. ``own``: the tool reached only the sandbox's own kernel, which is harmless;
-``unenforced``: a limit that this host cannot enforce, which the user has accepted."""
+"""The outcome of a probe. ``own`` means that the tool reached only the sandbox's own kernel, which is harmless.
+``unenforced`` means that this host cannot enforce a limit, which the user has accepted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EscapeProbe:
-    """One probe: what a tool tries, what success means, and the limit that it tests, if any."""
+    """One probe: what a tool tries, what its success would mean, and the limit that the probe tests, if any."""
 
     name: str
     group: str
@@ -58,7 +58,7 @@ class ProbeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Host:
-    """The objects on this machine that the probes look for; all are created for this purpose."""
+    """The objects on this machine that the probes look for. All of them are created for this purpose."""
 
     word: str
     socket_name: str
@@ -72,7 +72,7 @@ class _Host:
 
 
 def load_probes() -> tuple[EscapeProbe, ...]:
-    """Return the probes of the table, in its order."""
+    """Return the probes in the order of the table."""
     table = tomllib.loads((FOLDER / "table.toml").read_text(encoding="utf-8"))
     return tuple(
         EscapeProbe(
@@ -90,7 +90,7 @@ def load_probes() -> tuple[EscapeProbe, ...]:
 
 
 def load_tools(isolation: MinIsolation) -> Registry:
-    """Return the tools of the probes, each with this isolation as its demand."""
+    """Return the tools of the probes. Each requires this isolation."""
     tools = (replace(tool, sandbox=replace(tool.sandbox, min_isolation=isolation)) for tool in Registry.load(FOLDER))
     return Registry(RegistryFile(tuple(map(_registered, tools))))
 
@@ -168,7 +168,7 @@ def _traces(executor: Executor, host: _Host) -> dict[str, ProbeResult]:
 
 
 def _expect_silence(result: ToolResult) -> ProbeResult:
-    """Return ``held`` if the tool printed nothing, or returned an empty list; else ``failed``."""
+    """Return ``held`` if the tool printed nothing or returned an empty list, otherwise ``failed``."""
     if result.structured is not None and not result.is_error:
         return ProbeResult("failed", str(result.structured[0])) if result.structured[0] else ProbeResult("held")
     return ProbeResult("failed", result.text.strip()) if result.text.strip() else ProbeResult("held")
@@ -180,7 +180,7 @@ def _expect_none(found: Iterator[str]) -> ProbeResult:
 
 
 def _processes_with(word: str) -> Iterator[str]:
-    """Yield the command lines on this machine that contain ``word``; none without ``/proc``."""
+    """Yield the command lines on this machine that contain ``word``. Without ``/proc``, there are none."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             line = path.read_bytes()

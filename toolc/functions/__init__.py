@@ -4,8 +4,8 @@
 
 - ``composed``: composites and agents defined in Python (``step``), with the checks of specs. Public: ``check_calls``.
 - ``define``: the decorator ``tool`` and the builder ``define``. Start reading here. Public: ``Definition``.
-- ``tools``: ``FunctionTool`` and ``ComposedTool``: the defined tool, checked when it is created.
-- ``type_hints``: type hints to JSON Schema, JSON values to types, docstrings to descriptions.
+- ``tools``: ``FunctionTool`` and ``ComposedTool``, the defined tools, which are checked when they are created.
+- ``type_hints``: converts type hints to JSON Schema, JSON values to types, and docstrings to descriptions.
 
 May import: ``compiler``, ``document``, ``validation`` and ``model``.
 """

@@ -1,7 +1,7 @@
 """Composites and sub-agents defined in Python, with the same rules and findings as in a spec.
 
-The values are converted to a document, as if they were the text of a spec. The position of each value is the line of
-the program that passed it.
+The values are converted to a document, as if they came from a spec file. The position of each value is the line of the
+program that passed it.
 """
 
 import linecache
@@ -38,7 +38,7 @@ _PLAIN: Final = ("label", "aliases", "tags", "examples", "confirm")
 
 @dataclass(frozen=True, slots=True)
 class SourceLocation:
-    """A line of a program: its file and its number, from 1."""
+    """A line of a program, by its file and its number, which starts at 1."""
 
     path: str
     line: int
@@ -53,7 +53,7 @@ class SourceLocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefinedStep:
-    """The arguments of ``step``, and the line that called it. They are decoded together with their composite."""
+    """The arguments of ``step`` and the line that called it. They are decoded together with their composite."""
 
     location: SourceLocation
     id: str
@@ -88,7 +88,7 @@ def step(
 
     Each string in ``args`` is a template that can use the composite's parameters and the previous steps
     (``"{{ word }}"``, ``"{{ steps.find.outputs }}"``). ``condition`` is the key ``if`` of a spec. ``timeout`` is in
-    seconds. Raises ``UsageError`` if it is invalid; the other arguments are checked with the composite.
+    seconds. Raises ``UsageError`` if ``timeout`` is invalid. The other arguments are checked with the composite.
     """
     if timeout is not None:
         argument_checks.seconds("step: a timeout", timeout)
@@ -108,7 +108,7 @@ def compose(
 ) -> ComposedTool:
     """Return the tool with this ``backend``, as in a spec.
 
-    ``interface`` has its name, description and parameters. ``secrets`` is the value of ``sandbox.secrets`` or None.
+    ``interface`` has its name, description and parameters. ``secrets`` is the value of ``sandbox.secrets``, or None.
     Raises ``UsageError`` for a value that is not JSON, and ``SpecError`` if the same spec would have errors.
     """
     name = str(interface["name"])
@@ -137,7 +137,7 @@ def compose(
 
 
 def _raise_errors(name: str, findings: Sequence[Diagnostic]) -> None:
-    """Raise ``SpecError`` if ``findings``, the findings about the tool ``name``, contains an error."""
+    """Raise ``SpecError`` if the findings about the tool ``name`` contain an error."""
     errors = [each for each in findings if each.is_error]
     if errors:
         lines = (f"{each.span}: {each.code.number} {each.message}{_hint(each)}" for each in errors)
@@ -152,13 +152,13 @@ def _hint(finding: Diagnostic) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Nodes:
-    """Converts the values that define the tool ``name`` to nodes; ``source`` is the file that defines it."""
+    """Converts the values that define the tool ``name`` to nodes. ``source`` is the file that defines the tool."""
 
     name: str
     source: SourceText
 
     def node(self, value: object, location: SourceLocation, what: str = "", depth: int = 0) -> Node:
-        """Return the node of a value. Raises ``UsageError`` if it is not JSON; ``what`` names it."""
+        """Return the node of a value. Raises ``UsageError`` if it is not JSON. ``what`` describes it in the message."""
         span = self._span(location)
         if depth > argument_checks.MAX_DEPTH:
             raise UsageError(f"tool {self.name!r}: {what} is nested too deeply, or contains itself")
@@ -182,7 +182,7 @@ class _Nodes:
             yield MappingEntry(name, span, self.node(each, location, f"{what}.{name}".lstrip("."), depth + 1))
 
     def _span(self, location: SourceLocation) -> Span:
-        """Return the span of a line without surrounding whitespace; of its start if it cannot be read."""
+        """Return the span of a line without surrounding whitespace. If it cannot be read, return its start."""
         line = self.source.line(location.line) if location.path == self.source.path else ""
         start = len(line) - len(line.lstrip()) + 1
         end = max(start, len(line.rstrip())) + 1
@@ -190,7 +190,7 @@ class _Nodes:
 
 
 def check_calls(new: Iterable[ComposedTool], tools: Iterable[ToolSpec]) -> None:
-    """Raise ``SpecError`` if a tool of ``new`` cannot call what it needs; ``tools`` are all tools with these."""
+    """Raise ``SpecError`` if a tool of ``new`` cannot call a tool that it needs. ``tools`` includes ``new``."""
     known = tools_by_name(tools)
     for tool in new:
         _raise_errors(tool.name, [*_findings(tool, known)])

@@ -41,8 +41,9 @@ def tool(
 ) -> FunctionTool | Callable[[Function], FunctionTool]:
     """Define a tool from a function: ``@tool``, or ``@tool(name="...", timeout=5)``.
 
-    The schema comes from the type hints (see ``toolc.functions.type_hints``), the descriptions from the docstring. A
-    parameter ``ctx`` receives the context of the call. Raises ``UsageError`` if a part is missing or has no JSON form.
+    The schema comes from the type hints (see ``toolc.functions.type_hints``), and the descriptions come from the
+    docstring. A parameter ``ctx`` receives the context of the call. Raises ``UsageError`` if a part is missing or has
+    no JSON form.
     """
     if function is None:
         return lambda each: _from_function(each, name, description, traits)
@@ -52,9 +53,10 @@ def tool(
 def define(
     name: str, description: str, *, parameters: JsonObject | None = None, **traits: Unpack[Traits]
 ) -> Definition:
-    """Start the definition of a tool; ``handler``, ``composite`` or ``agent`` completes it.
+    """Start the definition of a tool. ``handler``, ``composite`` or ``agent`` completes it.
 
-    ``parameters`` is a JSON Schema of type object, instead of calls of ``param``. Raises ``UsageError`` if invalid.
+    ``parameters`` is a JSON Schema of type object. It replaces calls of ``param``. Raises ``UsageError`` if an argument
+    is invalid.
     """
     argument_checks.text("a tool's name", name)
     check_description(name, description)
@@ -69,7 +71,7 @@ def define(
 
 
 class AgentKeys(TypedDict, total=False):
-    """Optional keys of ``backend.agent``, as in a spec."""
+    """The optional keys of ``backend.agent``, as in a spec."""
 
     base_url: str
     api_key: str
@@ -81,9 +83,9 @@ class AgentKeys(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """An incomplete tool. Definitions are immutable: each method returns a new one, or the tool.
+    """An incomplete tool. It is immutable, so each method returns a new definition, or the complete tool.
 
-    ``handler`` completes it with a function, ``composite`` with calls of other tools, ``agent`` with a model.
+    ``handler`` completes it with a function, ``composite`` with calls of other tools, and ``agent`` with a model.
     """
 
     name: str
@@ -111,12 +113,15 @@ class Definition:
         enum: list[JsonValue] | None = None,
         default: JsonValue = None,
     ) -> Definition:
-        """Add an optional parameter. If a call omits it, the handler receives ``default`` unless that is None."""
+        """Add an optional parameter. If a call omits it, the handler receives ``default``, unless it is None."""
         keywords: JsonObject = {} if default is None else {"default": default}
         return self._with(name, kind, description, enum, keywords)
 
     def handler(self, function: Function) -> FunctionTool:
-        """Return a tool that calls ``function`` with keyword arguments. Raises ``UsageError`` if it rejects them."""
+        """Return a tool that calls ``function`` with keyword arguments.
+
+        Raises ``UsageError`` if the function does not accept the parameters.
+        """
         argument_checks.function(f"tool {self.name!r}: its handler", function)
         schema = self._parameters()
         properties = schema.get("properties")
@@ -149,7 +154,7 @@ class Definition:
     ) -> ComposedTool:
         """Return a sub-agent that can call ``tools`` of its registry.
 
-        The other arguments are the keys of ``backend.agent`` in a spec, and ``secrets`` is ``sandbox.secrets``. Raise
+        The other arguments are the keys of ``backend.agent`` in a spec, and ``secrets`` is ``sandbox.secrets``. Raises
         the same errors as ``composite``.
         """
         agent = {"provider": provider, "model": model, "instructions": instructions, "tools": tools, **keys}
@@ -225,7 +230,7 @@ def _parameter(function: Function, each: inspect.Parameter, hint: object, descri
     if each.kind not in _NAMED:
         raise UsageError(f"{where} cannot be passed by name; declare each parameter of a tool individually, by name")
     if hint is each.empty:
-        raise UsageError(f"{where} has no type hint; write for example {each.name}: str")
+        raise UsageError(f"{where} has no type hint; write, for example, {each.name}: str")
     try:
         read = read_hint(hint)
     except HintError as error:
@@ -251,7 +256,7 @@ def _kind(tool_name: str, name: str, kind: object) -> Hint:
 def _check_signature(name: str, function: Function, parameters: list[str], required: list[str]) -> bool:
     """Return whether the function has a parameter for the context.
 
-    Raises ``UsageError`` if it does not accept ``parameters``, or requires others than ``required``.
+    Raises ``UsageError`` if it does not accept all ``parameters``, or requires any that are not in ``required``.
     """
     try:
         signature = inspect.signature(function)

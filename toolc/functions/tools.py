@@ -1,4 +1,4 @@
-"""Functions, composites and sub-agents of a program as tools. Their definitions are checked when they are created."""
+"""Functions, composites and sub-agents of a program as tools, whose definitions are checked when they are created."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from toolc.compiler.located_tool import LocatedTool
 
 DEFAULT_TIMEOUT: Final = 30.0
-"""The default timeout of a call in seconds, the same as for compiled tools."""
+"""The default timeout of a call, in seconds. It is the same as for compiled tools."""
 
 _NO_BACKEND: Final = ShellBackend(command=Argv(elements=()))
-"""Replaces the backend when the surface digest is computed, which does not cover the backend."""
+"""Replaces the backend in the computation of the surface digest, which does not cover the backend."""
 
 
 class Traits(TypedDict, total=False):
     """The options of a tool in addition to its name, description and parameters.
 
-    ``timeout`` is in seconds, 30 by default. ``read_only`` to ``open_world`` are the hints of MCP. ``confirm``
-    requires a user's approval of each call. ``result_schema`` is the JSON Schema of the tool's structured data.
+    ``timeout`` is in seconds and defaults to 30. ``read_only`` to ``open_world`` are the hints of MCP. With
+    ``confirm``, a user must approve each call. ``result_schema`` is the JSON Schema of the tool's structured data.
     """
 
     label: str
@@ -63,14 +63,14 @@ class _ProgramTool:
         return self.spec.name
 
     def registered(self) -> RegisteredTool:
-        """Return the tool as stored in a registry, without effect digest: a running program cannot be reviewed."""
+        """Return the tool as stored in a registry, without an effect digest, because a program cannot be reviewed."""
         surface = digests(replace(self.spec, backend=_NO_BACKEND)).surface
         return RegisteredTool(spec=self.spec, surface_digest=surface, effect_digest="")
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionTool(_ProgramTool):
-    """A function of this program as a tool, for ``Registry.add``. It can still be called like the function."""
+    """A function of this program as a tool, for ``Registry.add``. You can still call it as a function."""
 
     function: Callable[..., object]
 
@@ -105,7 +105,7 @@ def make_tool(
     for each in names:
         if not (isinstance(each, str) and TOOL_NAME.fullmatch(each)):
             raise UsageError(
-                f"{each!r} is not a valid tool name: use 1 to 64 of the characters A-Z a-z 0-9 _ -, and do not start "
+                f"{each!r} is not a valid tool name; use 1 to 64 of the characters A-Z a-z 0-9 _ -, and do not start "
                 "with a digit or -"
             )
     check_parameters(name, parameters)
@@ -150,7 +150,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], object]]] = {
     "open_world": _optional(argument_checks.boolean),
     "result_schema": _optional(argument_checks.json_object),
 }
-"""The check of the value of each option."""
+"""The checks of the options' values, by option."""
 
 
 def _spec(name: str, description: str, parameters: JsonObject, backend: HostFunction, traits: Traits) -> ToolSpec:
@@ -180,7 +180,7 @@ def _spec(name: str, description: str, parameters: JsonObject, backend: HostFunc
 def check_description(name: str, description: object) -> None:
     """Raise ``UsageError`` unless ``description`` is a string that is not blank."""
     if not (isinstance(description, str) and description.strip()):
-        raise UsageError(f"tool {name!r} has no description; write one: a model uses it to decide when to call")
+        raise UsageError(f"tool {name!r} has no description; write one that tells a model when to call it")
     argument_checks.text(f"tool {name!r}: its description", description)
 
 
@@ -193,6 +193,6 @@ def check_parameters(name: str, parameters: object) -> None:
     for each in properties:
         if not IDENTIFIER.fullmatch(each):
             raise UsageError(
-                f"tool {name!r}: {each!r} is not a valid parameter name: use 1 to 64 of the characters A-Z a-z 0-9 _, "
+                f"tool {name!r}: {each!r} is not a valid parameter name; use 1 to 64 of the characters A-Z a-z 0-9 _, "
                 "and do not start with a digit"
             )

@@ -43,12 +43,12 @@ _FIELD: Final = re.compile(r":(\w+)(?:\s+[^:]*?(\w+))?:\s*(.*)")
 
 
 class HintError(ValueError):
-    """Raised for a type hint without a JSON form; ``str(error)`` is the reason and what to use instead."""
+    """A type hint has no JSON form. ``str(error)`` says why, and what to use instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """The schema of a type hint. ``load`` converts a JSON value to the type; None if no conversion is needed."""
+    """The schema of a type hint. ``load`` converts a JSON value to the type, or is None if no conversion is needed."""
 
     schema: JsonObject
     load: Load | None = None
@@ -88,7 +88,7 @@ def object_schema(read: Mapping[str, Hint], required: Sequence[str]) -> JsonObje
 
 
 def json_default(value: object) -> tuple[JsonValue] | None:
-    """Return a default as a tuple of one JSON value; None if it is None or has no JSON form."""
+    """Return a default as a tuple of one JSON value, or None if it is None or has no JSON form."""
     if isinstance(value, Enum):
         value = value.value
     if isinstance(value, str | int | float | bool):
@@ -106,7 +106,7 @@ class Docstring:
 
 
 def read_docstring(text: str | None) -> Docstring:
-    """Read a docstring in Google or Sphinx style; in any other style, all of it is the description."""
+    """Read a docstring in Google or Sphinx style. In any other style, the whole text is the description."""
     result = Docstring()
     description: list[str] = []
     current, indent, in_arguments, in_sections = "", 0, False, False
@@ -164,7 +164,7 @@ def _annotated(hint: Hint, notes: tuple[object, ...]) -> Hint:
 
 
 def _choices(values: Sequence[object]) -> Hint:
-    """Return an ``enum`` of these values, with their type if all have the same one: providers require it."""
+    """Return an ``enum`` of these values. If they all have the same type, add it, because providers require it."""
     plain: list[JsonValue] = [each for each in values if each is None or isinstance(each, str | int | float | bool)]
     if not plain or len(plain) != len(values):
         raise HintError("its values must be one or more strings, numbers, booleans or None")
@@ -180,11 +180,11 @@ def _enum(cls: type[Enum]) -> Hint:
 def _union(members: Sequence[Hint]) -> Hint:
     loads = [each.load for each in members if each.load not in {None, *_NUMBERS.values()}]
     if len(loads) > 1:
-        raise HintError("a union may contain only one enum, tuple or class: JSON does not identify the type")
+        raise HintError("a union can contain only one enum, tuple or class: JSON does not identify the type")
     special = next(iter(loads), None)
     others = [each for each in members if each.load is not special or special is None]
     if special is not None and any(each.schema.get("type") != "null" for each in others):
-        raise HintError("an enum, tuple or class may be in a union only with None: JSON does not identify the type")
+        raise HintError("a union with an enum, tuple or class can add only None: JSON does not identify the type")
     load = None if special is None else lambda value: None if value is None else special(value)
     types_of = [each.schema.get("type") for each in members]
     if all(len(each.schema) == 1 for each in members) and all(isinstance(each, str) for each in types_of):

@@ -1,16 +1,16 @@
-"""The runtime: from a validated call to its result. It never reads a spec file.
+"""The runtime, which takes a call to its result. It never reads a spec file.
 
 Start reading in ``execution.single_call``. The packages:
 
-- ``argument_binding``: ``bind``: arguments checked and defaults filled in, with messages for models;
+- ``argument_binding``: ``bind``, which checks arguments and fills in defaults, with messages for models, and
   ``validate_result``.
-- ``argument_checks``: checks of arguments of the public functions; wording of type errors. Public: ``boolean``,
+- ``argument_checks``: checks of the public functions' arguments, and the wording of type errors. Public: ``boolean``,
   ``call_id``, ``function``, ``hook``, ``json_object``, ``json_value``, ``listener``, ``number``, ``of_type``,
   ``one_of``, ``optional``, ``path``, ``seconds``, ``sequence``, ``string_list``, ``text``, ``MAX_DEPTH``.
-- ``call_details``: ``details`` of a result: durations (``Timing``), identity of the call, sandbox.
+- ``call_details``: the ``details`` of a result: durations (``Timing``), the identity of the call, and its sandbox.
 - ``caller``: interfaces of backends that make further calls. Public: ``CallContext``, ``ignore_event``.
-- ``cancellation``: ``Cancellation`` and ``Deadline``, which end waits; a fair lock.
-- ``composed_backends``: which backends make calls, and their import before a call's time begins.
+- ``cancellation``: ``Cancellation`` and ``Deadline``, which end waits, and a fair lock.
+- ``composed_backends``: the backends that make calls, which are imported before a call's time begins.
 - ``composite``, ``agents``: calls that call tools.
 - ``execution``: whether a call may run; its deadline and retries; batches, asynchronous calls.
 - ``host_function``: runs a function of the embedding program on a thread: context, progress, generators.
@@ -20,8 +20,8 @@ Start reading in ``execution.single_call``. The packages:
   protocol with the guest, and the deadline if the guest does not end the call (``wire.call_loop``).
 - ``secrets``, ``workspace``, ``output``: redaction; files; captured output, its limits and events.
 
-What is repeated: a call with ``retry`` in ``execution.retry``, HTTP requests in ``toolc.guest.http.exchange``, requests
-to a model in ``agents.turns``, the start of a sandbox in ``toolc.sandbox.host.kernel``.
+Four modules retry: ``execution.retry`` a call with ``retry``, ``toolc.guest.http.exchange`` HTTP requests,
+``agents.turns`` requests to a model, and ``toolc.sandbox.host.kernel`` the start of a sandbox.
 
 May import: ``sandbox``, ``backends``, ``providers``, ``policy``, ``guest``, ``validation`` and ``model``; never
 ``compiler``. The order of the packages inside is a contract in pyproject.toml.

@@ -1,6 +1,6 @@
 """Validate arguments and results of calls, with error messages that a model can act on.
 
-A message says what was expected and what was received.
+Each message says which value was expected and which was received.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 MAX_QUOTED: Final = 60
 """The maximum number of characters of a value that a message quotes.
 
-A model recognizes its own value by the beginning.
+The start is enough for a model to recognize its own value.
 """
 
 MAX_LISTED: Final = 20
-"""The maximum number of allowed values that a message lists. A longer list costs more tokens than it helps."""
+"""The maximum number of allowed values that a message lists. A longer list would cost more tokens than it saves."""
 
 MAX_COMPARED: Final = 200
-"""The maximum number of known names that are compared with an unknown one to suggest the intended name.
+"""The maximum number of known names that are compared with an unknown name to suggest the intended one.
 
 Each comparison takes about ten microseconds.
 """
@@ -49,7 +49,7 @@ Each comparison takes about ten microseconds.
 MAX_REASONS: Final = 5
 """The maximum number of reasons that a message gives if a value matches none of several forms.
 
-Further reasons are usually about forms that were not meant.
+Further reasons are usually about forms that the caller did not mean.
 """
 
 _TYPES: Final = {
@@ -58,15 +58,15 @@ _TYPES: Final = {
 }  # fmt: skip
 
 MAX_DEPTH: Final = 64
-"""The maximum nesting of arguments, in levels: far more than tools need, far less than exhausts the stack."""
+"""The maximum nesting depth of arguments. Tools need far less, and the stack has room for far more."""
 
 MAX_INTEGER: Final = int(sys.float_info.max)
-"""The maximum absolute value of an integer: the largest floating-point number, which JSON readers use."""
+"""The maximum absolute value of an integer. It is the largest floating-point number, as JSON readers use."""
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 MAX_PROBLEMS: Final = 50
-"""The maximum number of problems that a message lists: more than a model can fix in one step."""
+"""The maximum number of problems that a message lists. A model cannot fix so many in one step."""
 
 MAX_RESULT_PROBLEMS: Final = 10
 """The maximum number of problems that a message about a result lists.
@@ -77,7 +77,7 @@ A model cannot correct the data of a tool, so a few are enough.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedKeyword:
-    """One keyword of a schema that a value does not satisfy.
+    """A keyword of a schema that a value does not satisfy.
 
     ``value`` is the keyword's value in ``schema``. ``causes`` are the failures inside an ``anyOf`` or ``oneOf``.
     ``message`` is the validator's own message.
@@ -106,7 +106,7 @@ def failed_keyword(error: ValidationError) -> FailedKeyword:
 
 
 def problems_of(error: FailedKeyword) -> Iterator[str]:
-    """Yield one line for each parameter that a failed keyword is about."""
+    """Yield one line for each parameter that a failed keyword concerns."""
     where = problem_path(error.path)
     got = describe(error.instance)
     match error.keyword:
@@ -160,7 +160,7 @@ class BindError(ValueError):
 def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
     """Fill in defaults, validate, and convert ``2.0`` to ``2`` where the schema requires an integer.
 
-    Does not change the caller's ``arguments``. Raises ``BindError`` with all problems, up to ``MAX_PROBLEMS``, and
+    The caller's ``arguments`` are not changed. Raises ``BindError`` with up to ``MAX_PROBLEMS`` problems, and
     ``RegistryError`` if the schema itself is broken.
     """
     problems = tuple(islice(_not_json(arguments, ()), MAX_PROBLEMS))
@@ -221,7 +221,7 @@ def validate_result(result: ToolResult, schema: Schema, tool: str) -> ToolResult
 
 
 def _omission(error: FailedKeyword, schema: JsonObject) -> str:
-    """Return a hint about an optional parameter, for which models often write an empty value; otherwise nothing."""
+    """Return a hint for an optional parameter, because models often pass an empty value. Empty if it is required."""
     is_optional = len(error.path) == 1 and error.path[0] not in _list(schema.get("required"))
     return "; leave it out if it is not needed" if is_optional and error.instance in (None, "", [], {}) else ""
 
@@ -283,7 +283,7 @@ _BOUNDS: Final[Mapping[str, Callable[[JsonValue], str]]] = {
     "maxItems": lambda bound: f"at most {count_noun(bound, 'item')}", "uniqueItems": lambda _: "unique items",
     "format": lambda name: describe_format(str(name)),
 }  # fmt: skip
-"""The expected value for keywords that apply to one value."""
+"""The expected value, for each keyword that applies to a single value."""
 
 
 def _closest(name: str, known: list[str]) -> str:
@@ -307,11 +307,11 @@ def _list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else []
 
 
-_CUT_OFF: Final = "; it may have been cut off at the maximum length of a response: write a shorter call"
+_CUT_OFF: Final = "; it may have been cut off at the maximum length of a response, so write a shorter call"
 
 
 def _describe_non_object(arguments: JsonValue) -> str:
-    """Describe arguments that are not an object. For a string, which models may send, say whether it is JSON."""
+    """Describe arguments that are not an object. Models may send a string, so say whether it is JSON."""
     if isinstance(arguments, str):
         try:
             meant = parse_json(arguments.encode())
@@ -325,7 +325,7 @@ def _describe_non_object(arguments: JsonValue) -> str:
 
 
 def _with_defaults(schema: JsonValue, value: JsonValue) -> JsonValue:
-    """Return a copy of ``value`` with the defaults of absent properties."""
+    """Return a copy of ``value`` in which absent properties have their defaults."""
     if isinstance(value, list):
         items = _object(schema).get("items")
         return [_with_defaults(items, item) for item in value]
@@ -340,9 +340,9 @@ def _with_defaults(schema: JsonValue, value: JsonValue) -> JsonValue:
 
 
 def _not_json(value: object, path: tuple[str | int, ...]) -> Iterator[str]:
-    """Yield why ``value`` cannot be JSON text in UTF-8, or would not be accepted by JSON readers.
+    """Yield the reasons why ``value`` cannot be JSON text in UTF-8, or JSON readers would not accept it.
 
-    A program can pass such values; a model cannot.
+    Only a program can pass such values. A model cannot.
     """
     reason = ""
     if len(path) > MAX_DEPTH:
@@ -362,7 +362,7 @@ def _not_json(value: object, path: tuple[str | int, ...]) -> Iterator[str]:
         reason = "" if math.isfinite(value) else f"{value} is not a JSON number"
     elif isinstance(value, int):
         is_huge = abs(value) > MAX_INTEGER
-        reason = f"an integer of {value.bit_length()} bits is more than JSON readers can hold" if is_huge else ""
+        reason = f"an integer of {value.bit_length()} bits is too large for JSON readers" if is_huge else ""
     elif value is not None:
         reason = f"a {type(value).__name__} is not JSON"
     if reason:

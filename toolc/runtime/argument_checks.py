@@ -1,8 +1,8 @@
 """Checks of the arguments that callers pass to toolc's public functions.
 
-A value of the wrong type is rejected where toolc is called, not by an exception from inside. Each function returns
-the value that it checked (``given``), or raises ``UsageError`` with the name of the argument (``what``), the value,
-and what to pass instead.
+A value of the wrong type is rejected at once, instead of causing an exception deep inside. Each function returns the
+value that it checked (``given``), or raises ``UsageError`` with the name of the argument (``what``), the value, and
+what to pass instead.
 """
 
 import math
@@ -22,10 +22,10 @@ _MAX_SECONDS: Final = (2**53 - 1) / 1000
 """The largest number of milliseconds that every JSON reader represents exactly."""
 
 MAX_CALL_ID: Final = 4096
-"""The maximum length of a call id, in characters. Some servers store more in it than a number."""
+"""The maximum length of a call id, in characters. The ids of some servers contain more than a number."""
 
 MAX_DEPTH: Final = 100
-"""The maximum nesting depth of lists and dicts. It is the same as in a spec, and far less than exhausts the stack."""
+"""The maximum nesting depth of lists and dicts. It is the same as in a spec, and the stack has room for far more."""
 
 
 def text(what: str, given: object) -> str:
@@ -70,7 +70,7 @@ def json_value(what: str, given: object, depth: int = 0) -> JsonValue:
 
 
 def string_list(what: str, given: object, example: str = "words") -> tuple[str, ...]:
-    """Check for a list or tuple of strings. A single string is rejected: it is a sequence of characters."""
+    """Check that ``given`` is a list or tuple of strings. A single string is rejected."""
     if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
         name = what.rpartition(" ")[2]
         raise _mismatch(what, given, "a list of strings", f"; write e.g. {name}=[{example!r}]")
@@ -78,14 +78,14 @@ def string_list(what: str, given: object, example: str = "words") -> tuple[str, 
 
 
 def sequence(what: str, given: object, of: str) -> tuple[object, ...]:
-    """Check for a list or tuple. ``of`` names its items in the error message."""
+    """Check that ``given`` is a list or tuple. ``of`` names its items in the error message."""
     if not isinstance(given, list | tuple):
         raise _mismatch(what, given, f"a list of {of}")
     return tuple(given)
 
 
 def seconds(what: str, given: object) -> float:
-    """Check for a number of seconds above 0 that milliseconds can represent exactly, as for durations in specs."""
+    """Check that ``given`` is a number of seconds above 0 and within the limit for durations in specs."""
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= _MAX_SECONDS:
         raise _mismatch(what, given, "a number of seconds above 0 and below 9e12")
     return given
@@ -99,7 +99,7 @@ def number(what: str, given: object) -> float:
 
 
 def path(what: str, given: object) -> Path:
-    """Check for a path: a string or an ``os.PathLike`` without a NUL character."""
+    """Check that ``given`` is a path, as a string or an ``os.PathLike`` without a NUL character."""
     if not isinstance(given, str | os.PathLike) or not isinstance(os.fspath(given), str) or "\0" in os.fspath(given):
         raise _mismatch(what, given, "a path: a string or a Path, without a NUL character")
     return Path(given)
@@ -112,19 +112,19 @@ def function(what: str, given: object) -> None:
 
 
 def listener(what: str, given: object) -> None:
-    """Check for None, or a function that receives events."""
+    """Check that ``given`` is None or a function that receives events."""
     hint = "to await something for each event, iterate over astream(...) or astream_batch(...)"
     _plain_function(what, given, hint)
 
 
 def hook(what: str, given: object) -> None:
-    """Check for None, or a function that is called on the thread of a call and returns a decision."""
-    hint = "a function can wait for a coroutine: asyncio.run_coroutine_threadsafe(decide(...), loop).result()"
+    """Check that ``given`` is None or a function that returns a decision, on the thread of a call."""
+    hint = "to wait for a coroutine, call asyncio.run_coroutine_threadsafe(decide(...), loop).result() in a function"
     _plain_function(what, given, hint)
 
 
 def _plain_function(what: str, given: object, hint: str) -> None:
-    """Reject coroutine functions too: they would never run, because toolc does not await them."""
+    """Reject other values, and coroutine functions, which would never run because toolc does not await them."""
     if given is not None:
         function(what, given)
     if iscoroutinefunction(given):
@@ -132,7 +132,7 @@ def _plain_function(what: str, given: object, hint: str) -> None:
 
 
 def call_id(given: object) -> str:
-    """Check a call id, which is put into the tool's environment and into logs."""
+    """Check that ``given`` is a valid call id. Call ids appear in the tool's environment and in logs."""
     if not (isinstance(given, str) and given.isprintable() and len(given) <= MAX_CALL_ID):
         raise _mismatch("a call id", given, f"a string of at most {MAX_CALL_ID} printable characters")
     return given

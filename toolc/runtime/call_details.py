@@ -8,7 +8,7 @@ from toolc.sandbox.interface import ImageUsed
 
 
 class Timing:
-    """Consecutive laps of one call. Each begins where the previous one ended, so no time is left out."""
+    """The consecutive laps of a call. Each begins when the previous one ended, so no time is missing."""
 
     def __init__(self) -> None:
         self._last = perf_counter()
@@ -17,8 +17,8 @@ class Timing:
     def lap(self, name: str, *, until: float | None = None) -> None:
         """Record the time since the last lap as ``name``.
 
-        ``until`` is a past moment of ``perf_counter``; the default is now. If it lies before the start of the lap,
-        the lap took 0 ms.
+        ``until`` is a past time of ``perf_counter``. The default is now. If it is before the start of the lap, the lap
+        took 0 ms.
         """
         now = perf_counter() if until is None else max(until, self._last)
         self._ms[name] = (now - self._last) * 1000
@@ -35,12 +35,12 @@ class Timing:
 
 
 def identity(tool: RegisteredTool, call_id: str) -> JsonObject:
-    """Return the call id and the digests of the reviewed tool; a host function has no effect digest."""
+    """Return the call id and the digests of the reviewed tool. A host function has no effect digest."""
     return {"call_id": call_id, "digests": {"surface": tool.surface_digest, "effect": tool.effect_digest or None}}
 
 
 def sandbox_details(user: str, image: ImageUsed | None) -> JsonObject:
-    """Return the user in the sandbox, and the image from which the sandbox was created, if any."""
+    """Return the user in the sandbox, and the image of the sandbox, if any."""
     details: JsonObject = {"user": user}
     if image is not None:
         details["image"] = {"name": image.name, "digest": image.digest or None, "tree": image.tree or None}

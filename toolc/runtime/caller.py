@@ -30,7 +30,7 @@ class CallContext:
 
     ``on_event`` is ``ignore_event`` if there is no listener. ``deadline`` is when the call must end, in seconds of
     ``time.monotonic``, or ``math.inf`` if only the tool's own limit applies. ``depth`` is 0 for a call that is not
-    nested in another. ``secrets`` are the secrets of the call's tool; their values may be sent only to their hosts.
+    nested in another. ``secrets`` are the secrets of the call's tool. Their values may be sent only to their hosts.
     """
 
     call_id: str
@@ -49,12 +49,12 @@ class Caller(Protocol):
     ) -> ToolResult:
         """Call the tool ``name`` (or alias) as the part ``step`` of the call ``context``, from any thread.
 
-        The call id is ``CALL_ID.STEP``, and its events name the parent call. It shares the parent's cancellation.
-        It ends at the earliest of its tool's own limit, ``timeout_ms`` and ``context.deadline``. To cancel several
+        The call id is ``CALL_ID.STEP``, and its events name the parent call. The call shares the parent's cancellation,
+        and ends at the earliest of its tool's own limit, ``timeout_ms`` and ``context.deadline``. To cancel several
         parts together, pass a context with ``context.cancellation.child()``. Deny-lists, confirmation and retries
-        apply as for any call. An unknown tool gives a ``not_found`` result. Calls nested deeper than
-        ``toolc.model.call_graph.MAX_DEPTH`` give an ``execution`` error.
-        Raises what ``Executor.run`` raises otherwise.
+        apply as for any call. An unknown tool gives a ``not_found`` result. A call nested deeper than
+        ``toolc.model.call_graph.MAX_DEPTH`` gives an ``execution`` error. Otherwise raises the same errors as
+        ``Executor.run``.
         """
 
     def tools(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
@@ -62,18 +62,18 @@ class Caller(Protocol):
 
 
 class ComposedBackend(Protocol[Kind_contra]):
-    """Runs one kind of backend whose calls make calls. See ``toolc.runtime.composite.composite``."""
+    """Runs a kind of backend whose calls make further calls. See ``toolc.runtime.composite.composite``."""
 
     def run(self, backend: Kind_contra, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
-        """Return the result of ``call``; its ``details`` hold only the entries of this backend.
+        """Return the result of ``call``. Its ``details`` have only the entries of this backend.
 
-        ``context.deadline`` already includes the tool's own limit. Raises what ``caller.call`` raises, after all
-        parts of the call have ended.
+        ``context.deadline`` already includes the tool's own limit. After all parts of the call have ended, raises
+        what ``caller.call`` raised.
         """
 
 
 def ignore_event(_: Event) -> None:
-    """Ignore an event. This is the listener of a call for which the caller has set none."""
+    """Ignore an event. This is the listener of a call if its caller has set none."""
 
 
 def as_part(context: CallContext) -> Listener:
@@ -91,7 +91,7 @@ def as_part(context: CallContext) -> Listener:
 
 
 def one_at_a_time(on_event: Listener) -> Listener:
-    """Return ``on_event`` for calls on several threads: it receives one event at a time."""
+    """Wrap ``on_event`` for calls on several threads, so that it receives one event at a time."""
     if on_event is ignore_event:
         return ignore_event
     lock = threading.Lock()
@@ -108,7 +108,8 @@ def run_in_threads(
 ) -> list[T]:
     """Return the result of ``make`` for each number, in order. ``make`` is called on several threads.
 
-    Raises the first exception after all calls have ended. It sets ``cancellation``, and no other call begins.
+    After an exception, ``cancellation`` is set and no further call begins. Once all calls have ended, raises the first
+    exception.
     """
     failures: list[BaseException] = []
 

@@ -16,7 +16,7 @@ from toolc.model.errors import raise_shortage
 from toolc.runtime import argument_checks
 
 _LONGEST_MS: Final = 2_000_000_000
-"""The longest timeout that is passed to poll(2), in milliseconds: about 23 days."""
+"""The longest timeout that is passed to poll(2), in milliseconds. It is about 23 days."""
 
 
 def poll_ms(seconds: float) -> float:
@@ -27,8 +27,8 @@ def poll_ms(seconds: float) -> float:
 class Cancellation:
     """A cancellation flag with a file descriptor to poll.
 
-    ``cancel`` takes no lock, so any thread or signal handler may call it. Holds two descriptors until ``close``,
-    which the ``with`` statement calls. Raises ``InfrastructureError`` if there are too many open files.
+    ``cancel`` takes no lock, so any thread or signal handler may call it. The object holds two descriptors until
+    ``close``, which the ``with`` statement calls. Raises ``InfrastructureError`` if there are too many open files.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Cancellation:
         return self._cancelled
 
     def cancel(self) -> None:
-        """Cancel the calls that use this object. Further calls, also after ``close``, have no effect."""
+        """Cancel the calls that use this object. Cancelling again, or after ``close``, has no effect."""
         self._cancelled = True
         # The socket may be closed or full; the flag is set in both cases.
         with suppress(OSError):
@@ -58,7 +58,7 @@ class Cancellation:
             child.cancel()
 
     def child(self) -> "Cancellation":
-        """Return a child that is cancelled with this one, but not the reverse. Close the child before its parent."""
+        """Return a child that is cancelled with its parent, but not the reverse. Close the child before its parent."""
         child = Cancellation()
         self._children[child] = None
         child._remove_from_parent = lambda: self._children.pop(child, None)
@@ -67,7 +67,7 @@ class Cancellation:
         return child
 
     def wait(self, seconds: float) -> bool:
-        """Wait for ``seconds`` or until cancelled. Return whether it was cancelled."""
+        """Wait for ``seconds``, or until cancelled. Return whether this object was cancelled."""
         argument_checks.number("the time to wait", seconds)
         if not self._cancelled:
             poll = select.poll()
@@ -76,7 +76,7 @@ class Cancellation:
         return self._cancelled
 
     def fileno(self) -> int:
-        """Return a descriptor that stays readable once cancelled, or -1 when closed. Do not read from it."""
+        """Return a descriptor that is readable from the cancellation on, or -1 if closed. Do not read from it."""
         return self._receiver.fileno()
 
     def close(self) -> None:
@@ -95,7 +95,7 @@ class Cancellation:
 
 
 class InterruptedWaitError(Exception):
-    """A wait ended because the call was cancelled or timed out; ``reason`` says which."""
+    """A wait ended because the call was cancelled or timed out. ``reason`` says which."""
 
     def __init__(self, reason: Literal["cancelled", "timed_out"]) -> None:
         super().__init__(reason)
@@ -133,7 +133,7 @@ class Deadline:
 
 
 class FairLock:
-    """A first-in, first-out lock with a timeout and a cancellation for each waiter."""
+    """A first-in, first-out lock. Each waiter has its own timeout and cancellation."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -146,7 +146,7 @@ class FairLock:
 
     @contextmanager
     def acquire(self, seconds: float, cancellation: Cancellation | None) -> Iterator[bool]:
-        """Hold the lock in the ``with`` block. Yields False, without it, after ``seconds`` or a cancellation."""
+        """Hold the lock in the ``with`` block. After ``seconds`` or a cancellation, yields False without the lock."""
         ticket = _Ticket()
         try:
             with self._lock:

@@ -1,7 +1,7 @@
-"""The backends whose calls make calls, and their import, which waits until a call needs them.
+"""The backends whose calls make further calls. They are imported when a call first needs them.
 
-The import of a model's SDK can take longer than a call and cannot be interrupted. It happens on a separate thread,
-before the time of the call begins; a caller whose deadline passes, or who cancels, does not wait for it.
+The import of a model's SDK can take longer than a call and cannot be interrupted. It runs on a separate thread, before
+the time of the call begins. If the caller's deadline passes or the caller cancels, it does not wait for the import.
 """
 
 import sys
@@ -22,26 +22,26 @@ COMPOSED: Final[Mapping[str, tuple[str, str]]] = {
     "composite": ("toolc.runtime.composite.composite", "Composite"),
     "function": ("toolc.runtime.host_function", "HostFunctionBackend"),
 }
-"""Module and class of each kind. Imported at the first call, because most registries do not use them."""
+"""The module and class of each kind, imported at the first call, because most registries do not use them."""
 
 MODEL_APIS: Final[Mapping[AgentProvider, tuple[str, str]]] = {
     "anthropic": ("toolc.runtime.agents.anthropic_api", "AnthropicApi"),
     "openai": ("toolc.runtime.agents.openai_api", "ChatApi"),
     "openai_responses": ("toolc.runtime.agents.openai_api", "ResponsesApi"),
 }
-"""Module and class of the ``ModelApi`` of each provider. The module imports the provider's SDK."""
+"""The module and class of each provider's ``ModelApi``. The module imports the provider's SDK."""
 
 AGENT_PACKAGES: Final = frozenset({"anthropic", "httpx2", "openai"})
 """The packages of the extra ``agent``."""
 
 PAUSE_SECONDS: Final = 0.01
-"""How long to wait between checks whether an import has ended, in seconds. It is short compared with an import."""
+"""The interval between checks for the end of an import, in seconds. It is short compared with an import."""
 
 
 def prepare(tool: ToolSpec, caller: Caller, deadline: Deadline) -> None:
     """Import the backends of ``tool`` and of the tools that it may call through ``caller``.
 
-    Raises ``InterruptedWaitError`` at the deadline or a cancellation; the import then continues, for later calls.
+    Raises ``InterruptedWaitError`` at the deadline or on a cancellation. The import then continues for later calls.
     Raises ``MissingExtraError`` if ``tool`` is a sub-agent and its packages are not installed.
     """
     known: dict[str, ToolSpec] = {}
@@ -60,7 +60,7 @@ def prepare(tool: ToolSpec, caller: Caller, deadline: Deadline) -> None:
 def composed(tool: ToolSpec) -> ComposedBackend[Any] | None:  # Any: each takes the spec type of its tag
     """Return the backend of ``tool``, or None for a backend that runs in a sandbox.
 
-    Raises ``MissingExtraError`` for a sub-agent if its packages are not installed.
+    Raises ``MissingExtraError`` if ``tool`` is a sub-agent and its packages are not installed.
     """
     if tool.backend.tag not in COMPOSED:
         return None
@@ -77,7 +77,7 @@ def composed(tool: ToolSpec) -> ComposedBackend[Any] | None:  # Any: each takes 
 
 
 def _modules(tool: ToolSpec) -> tuple[str, ...]:
-    """Return the modules that a call of ``tool`` needs besides those that every call needs."""
+    """Return the modules that a call of ``tool`` needs in addition to those of every call."""
     backend = tool.backend
     if isinstance(backend, AgentBackend):
         return COMPOSED[backend.tag][0], MODEL_APIS[backend.provider][0]
@@ -85,7 +85,7 @@ def _modules(tool: ToolSpec) -> tuple[str, ...]:
 
 
 class _Import(threading.Thread):
-    """Imports modules. What fails is imported again by the call itself, which reports it."""
+    """Imports modules. If an import fails, the call itself repeats it and reports the error."""
 
     def __init__(self, modules: tuple[str, ...]) -> None:
         super().__init__(name="toolc import", daemon=True)

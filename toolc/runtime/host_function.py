@@ -40,12 +40,12 @@ from toolc.runtime.output.truncation import truncate_result
 from toolc.runtime.secrets.redaction import Redactor
 
 NO_PIPE: Final = -1
-"""The descriptor of reports that stay in this process."""
+"""A descriptor number for reports that stay in this process."""
 
 GRACE_SECONDS: Final = 0.2
 """How many seconds a cancelled async function has to clean up before its caller continues.
 
-Closing a connection takes less, and the caller has waited for its whole timeout before.
+Closing a connection takes less time, and the caller may already have waited for the whole timeout.
 """
 
 _Report: TypeAlias = tuple[float | None, str, tuple[Content, ...]] | str
@@ -56,7 +56,7 @@ ENGINE: Final = "host process"
 
 
 def to_guest_value(value: object) -> object:
-    """Return ``value`` with toolc's content blocks, single or in lists and results, in the form a guest writes."""
+    """Convert toolc's content blocks in ``value``, single or in lists and results, to the form that a guest writes."""
     match value:
         case Result():
             return Result(to_guest_value(value.content), value.structured, value.details)
@@ -67,7 +67,7 @@ def to_guest_value(value: object) -> object:
 
 
 class HostUpdates(Updates):
-    """Passes a function's reports to sinks until its call has ended; later reports are dropped."""
+    """Passes a function's reports to sinks until its call has ended. Later reports are dropped."""
 
     def __init__(self, text: Callable[[str], None], update: UpdateSink) -> None:
         super().__init__(NO_PIPE)
@@ -79,7 +79,7 @@ class HostUpdates(Updates):
         self._text(words)
 
     def blocks(self, blocks: list[dict[str, object]], percent: float | None = None, message: str = "") -> None:
-        """Pass on content blocks, checked like those of a result, and the progress in percent. Raises ``ToolError``."""
+        """Pass on content blocks, checked as in a result, with the progress in percent. Raises ``ToolError``."""
         try:
             content = read_content(cast("JsonValue", blocks))
         except MalformedError as error:
@@ -96,26 +96,26 @@ class FunctionContext(Context):
 
     @property
     def cancelled(self) -> bool:
-        """Whether the call was cancelled or timed out, so its result is no longer used."""
+        """Whether the call was cancelled or timed out. If so, its result is not used."""
         return self._has_ended()
 
     def progress(self, percent: float | None, message: str = "", content: object = None) -> None:
         """Report progress: 0 to 100 percent, or None if unknown, and a short message.
 
-        ``content`` is shown immediately. It has the same types as the argument of ``result``, or toolc's own blocks.
+        ``content`` is shown immediately. It takes the same types as ``result``, or toolc's own blocks.
         """
         blocks = [] if content is None else blocks_of(to_guest_value(content))
         percent = None if percent is None else min(100.0, max(0.0, float(percent)))
         self._updates.blocks(blocks, percent, str(message)[:1000])
 
     def log(self, text: object) -> None:
-        """Write to the logger ``toolc.function``, for the author of the tool. The model does not see it."""
+        """Write a line for the author of the tool to the logger ``toolc.function``. The model does not see it."""
         logging.getLogger("toolc.function").info("%s: %s", self.call_id, text)
 
 
 @dataclass(frozen=True, slots=True)
 class CapturedException:
-    """Wraps the exception of a function, to distinguish it from a returned value."""
+    """Wraps an exception that a function raised, to distinguish it from a returned value."""
 
     error: BaseException
 
@@ -123,7 +123,7 @@ class CapturedException:
 class RunningFunction:
     """One call on its thread. ``value`` is what the function returned, or a ``CapturedException``.
 
-    Once the block is left, further reports of the function are dropped.
+    After the end of the ``with`` block, further reports of the function are dropped.
     """
 
     def __init__(self, backend: HostFunction, call: BoundCall) -> None:
@@ -160,11 +160,11 @@ class RunningFunction:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the function still runs although its call has ended."""
+        """Whether the function is still running although its call has ended."""
         return self._thread.is_alive()
 
     def wait(self, context: CallContext) -> bool:
-        """Pass reports on while the function runs. Return whether it finished: not if it was cancelled or timed out."""
+        """Pass on reports while the function runs. Return False if the call was cancelled or timed out."""
         poll = select.poll()
         for each in (context.cancellation, self._receiver):
             poll.register(each, select.POLLIN)
@@ -246,7 +246,7 @@ class HostFunctionBackend:
     """The backend kind ``function``."""
 
     def run(self, backend: HostFunction, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
-        """Return the function's result, or an error result. Raises only what a listener raises."""
+        """Return the function's result, or an error result. Raises only the exceptions of a listener."""
         with RunningFunction(backend, call) as running:
             if running.wait(context):
                 result = _function_result(running.value, call)
@@ -277,7 +277,7 @@ async def _run_async_generator(generator: AsyncGeneratorType[object, None], yiel
 
 
 class _HostGeneratorOutput(GeneratorOutput):
-    """Also accepts toolc's own content blocks."""
+    """Like its base class, but also accepts toolc's own content blocks."""
 
     def add(self, item: object) -> None:
         match item:
@@ -293,7 +293,7 @@ def _interrupted_result(seconds: float, *, is_cancelled: bool) -> ToolResult:
     """Return the result of a call that was cancelled or timed out."""
     if is_cancelled:
         return ToolResult.failure("the call was cancelled before it finished", kind="cancelled")
-    message = f"the call did not finish within {seconds:.3g} s and its result is discarded; request less work per call"
+    message = f"the call did not finish within {seconds:.3g} s, and its result is discarded; request less work per call"
     return ToolResult.failure(message, kind="timeout")
 
 
@@ -318,7 +318,7 @@ def _function_result(value: object, call: BoundCall) -> ToolResult:
 
 
 def _checked(result: ToolResult) -> ToolResult:
-    """Return a ``ToolResult`` made by the function, its data as JSON. Raises ``ToolError`` if it has no JSON form."""
+    """Return the function's ``ToolResult`` with its data as JSON. Raises ``ToolError`` if the data has no JSON form."""
     name = "of the ToolResult"
     data = (cast("JsonValue", to_data(result.data, f"the data {name}")),)
     details = cast("JsonObject", to_data(result.details, f"the details {name}"))

@@ -1,7 +1,7 @@
 """Serve tools to an MCP client: list them, and run each call in a separate sandbox.
 
-The failure of a tool and invalid arguments are results with ``isError``, so that the model can correct itself. An
-unknown tool is JSON-RPC error -32602, a failure of the sandbox -32603.
+A failure of a tool and invalid arguments are results with ``isError``, so that the model can correct itself. An unknown
+tool is the JSON-RPC error -32602, and a failure of the sandbox is -32603.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from toolc.runtime.execution.batch import new_call_id
 from toolc.serve.mcp_interaction import ClientConfirmation, InputRequiredError, ProgressRelay
 
 MAX_CALLS: Final = 16
-"""The maximum number of concurrent calls; others wait. Less than anyio's 40 threads: reading stdin needs one."""
+"""The maximum number of concurrent calls. Others wait. It is below anyio's 40 threads, because stdin needs one."""
 
 
 REGISTRY_KEY: Final = "toolc/registry"
-"""The key, in the metadata of a list of tools, of the digest with which typed clients compare their own."""
+"""The key of the registry's digest in the metadata of a list of tools. Typed clients compare it with their own."""
 
 
 def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:
-    """Return a server that offers the executor's tools to one client. It holds nothing that must be closed."""
+    """Return a server that offers the executor's tools to one client. It need not be closed."""
     slots = anyio.Semaphore(MAX_CALLS)
     lock = anyio.Lock()
 
@@ -122,7 +122,7 @@ def _attempt(
 
 
 async def _cancel_call(cancellation: Cancellation, closed: anyio.Event) -> None:
-    """Cancel the call when this task is cancelled; after the end of the call that has no effect."""
+    """Cancel the call when this task is cancelled. This has no effect after the end of the call."""
     try:
         await anyio.sleep_forever()
     finally:

@@ -1,8 +1,8 @@
 """Ask the user of an MCP client for confirmation (elicitation), and send progress to the client.
 
-Up to protocol version 2025-11-25, the server asks during the call, one question at a time, so that a response cannot
-be mistaken for that to another question. Later versions have no requests from server to client: the call ends with
-a question before anything was started, and the client sends it again with the response.
+Up to protocol version 2025-11-25, the server asks during the call, one question at a time, so that it cannot confuse
+the responses to several questions. Later versions have no requests from server to client. Instead, the call ends with a
+question before anything has started, and the client sends it again with the response.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ ENDS_WITH_QUESTION: Final = "2026-07-28"
 """The first protocol version in which a question ends the call."""
 
 MAX_ARGUMENTS: Final = 4000
-"""The maximum length of a call's arguments in a question, in characters. A user cannot judge more before answering."""
+"""The maximum length of a call's arguments in a question, in characters. A user cannot review more."""
 
 _FORM: Final[dict[str, Any]] = {"type": "object", "properties": {}}
-"""A form without fields: the user accepts or declines."""
+"""A form without fields, which the user accepts or declines."""
 
 TOTAL: Final = 100.0
-"""Progress is in percent."""
+"""The total of a progress notification, because progress is in percent."""
 
 STEP: Final = 0.001
-"""The increment for a report without a higher percentage: the protocol requires every number to increase."""
+"""The increment for a report without a higher percentage, because the protocol requires every number to increase."""
 
 Send: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
-"""Sends one notification: progress, total, message."""
+"""Sends a notification with progress, total and message."""
 
 
 class InputRequiredError(Exception):
-    """The call needs a response of the user first; ``result`` asks for it."""
+    """The call first needs a response of the user. ``result`` asks for it."""
 
     def __init__(self, result: InputRequiredResult) -> None:
         super().__init__("the call needs the user's confirmation")
@@ -60,7 +60,7 @@ class InputRequiredError(Exception):
 class ClientConfirmation:
     """Asks the user of the client that made a request. Set ``closed`` when the request has ended.
 
-    ``lock`` is shared by the requests of a client, so that only one asks at a time.
+    All requests of a client share ``lock``, so that only one asks at a time.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class ClientConfirmation:
         if self._context.protocol_version < ENDS_WITH_QUESTION:
             return _decision(anyio.from_thread.run(self._ask, _question(call), token=self._loop))
         if call.call_id != self.call_id:
-            return Deny("it is part of another call, and this client can only be asked before a call starts")
+            return Deny("it is part of another call, but this client can be asked only before a call starts")
         # A response is only valid for the call with these arguments.
         subject = json.dumps([call.tool.name, call.arguments], sort_keys=True)
         key = f"confirm {hashlib.sha256(subject.encode()).hexdigest()}"
@@ -98,7 +98,7 @@ class ClientConfirmation:
         raise InputRequiredError(InputRequiredResult(input_requests={key: ElicitRequest(params=form)}))
 
     async def _ask(self, message: str) -> object:
-        """Return the client's response; None if it has none."""
+        """Return the client's response, or None if there is none."""
         responses: list[ElicitResult] = []
         session = self._context.session
 
@@ -168,7 +168,7 @@ def _decision(response: object) -> Allow | Deny:
 
 
 def _report(event: Event) -> ToolUpdate | None:
-    """Return the progress of the client's own call, or of a call that is part of it; None for other events."""
+    """Return the progress of the client's own call, or of a call that is part of it. None for other events."""
     if isinstance(event, ToolUpdate) and event.stream is None:
         if event.parent_call_id is None:
             return event

@@ -1,6 +1,6 @@
 """Serve MCP over stdin and stdout of this process.
 
-If the client closes the connection, and on SIGTERM and Ctrl-C, the input ends. The SDK then cancels the running calls,
+The input ends when the client closes the connection, and on SIGTERM and Ctrl-C. The SDK then cancels the running calls,
 and each of them waits until its sandbox has been removed.
 """
 
@@ -22,10 +22,10 @@ from mcp.server.stdio import stdio_server
 
 
 def serve_stdio(server: Server[dict[str, Any]]) -> None:
-    """Serve until the input ends. After Ctrl-C, raise ``KeyboardInterrupt`` when every call has ended.
+    """Serve until the input ends. After Ctrl-C, raise ``KeyboardInterrupt`` once every call has ended.
 
-    Descriptor 0 of the process then is empty and descriptor 1 is its stderr, so that only the protocol is written to
-    the client. A second signal ends the process immediately.
+    Meanwhile, descriptor 0 of the process is empty and descriptor 1 is its stderr, so that only the protocol is written
+    to the client. A second signal ends the process immediately.
     """
     received = anyio.run(_serve, server)
     if received == signal.SIGINT:
@@ -59,7 +59,7 @@ async def _end_on_signal(
 
 
 def _claim(descriptor: int, instead: int) -> int:
-    """Return a private copy of a standard descriptor and replace the original with ``instead``."""
+    """Return a private copy of a standard descriptor, and replace the original with ``instead``."""
     private = os.dup(descriptor)
     os.dup2(instead, descriptor)
     os.close(instead)
@@ -67,7 +67,7 @@ def _claim(descriptor: int, instead: int) -> int:
 
 
 class _Input:
-    """The lines of a descriptor. ``end`` works while a thread waits for the next line.
+    """The lines of a descriptor. ``end`` works even while a thread waits for the next line.
 
     A read from a pipe cannot be interrupted, so a daemon thread forwards the data to a socket pair, which can.
     """
@@ -92,18 +92,18 @@ class _Input:
 
 
 class _Output(io.RawIOBase):
-    """Writes to a descriptor. If its reader has closed it, call ``on_closed`` and discard further output."""
+    """Writes to a descriptor. If its reader has closed it, calls ``on_closed`` and discards further output."""
 
     def __init__(self, descriptor: int, *, on_closed: Callable[[], None]) -> None:
         self._descriptor = descriptor
         self._on_closed = on_closed
 
     def writable(self) -> bool:
-        """Return True: the stream is writable."""
+        """Return True, because the stream is writable."""
         return True
 
     def write(self, data: bytes, /) -> int:  # type: ignore[override]  # the text layer passes only bytes
-        """Write all of ``data``: the text layer above ignores the number of bytes written."""
+        """Write all of ``data``, because the text layer above ignores the number of bytes written."""
         left = memoryview(data)
         size = len(left)
         try:

@@ -1,7 +1,7 @@
 """Serve tools over the plugin protocol (``toolc.backends.plugin_protocol``) on stdin and stdout.
 
-A single tool is described directly. Several tools are described as a list, and each call then names its tool. The
-response to an invalid line is an error, like that to a failed call.
+A single tool is described directly. Several tools are described as a list, and each call must then name its tool. An
+invalid line gets an error response, as a failed call does.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from toolc.model.spec.sandbox import MIB
 from toolc.model.spec.tool import ToolSpec
 
 MAX_LINE: Final = 64 * MIB
-"""The maximum length of a line, in bytes. It is that of the longest message that a guest receives."""
+"""The maximum length of a line, in bytes. It is the same as for messages to a guest."""
 
 
 class PluginServer:
-    """Responds to request lines using the executor. ``tools`` are the served tools, at least one."""
+    """Responds to request lines, using an executor. ``tools`` are the served tools, at least one."""
 
     def __init__(self, executor: Executor, tools: Sequence[ToolSpec]) -> None:
         self._executor = executor
@@ -64,7 +64,7 @@ class PluginServer:
         if name is None and len(names) == 1:
             return names[0]
         if name not in names:
-            raise LineError(f"its 'tool' is {name!r:.80}, and this plugin has: {', '.join(names)}")
+            raise LineError(f"its 'tool' is {name!r:.80}, but this plugin has: {', '.join(names)}")
         return str(name)
 
 
@@ -72,7 +72,7 @@ def serve_plugin(server: PluginServer) -> None:
     """Read requests from stdin and write responses to stdout, until stdin ends or stdout is closed.
 
     File descriptor 1 is redirected to stderr, so that the host reads only responses. SIGTERM raises ``SystemExit``
-    when the running call has ended.
+    after the running call has ended.
     """
     signal.signal(signal.SIGTERM, _end)
     output = os.dup(1)
@@ -86,7 +86,7 @@ def serve_plugin(server: PluginServer) -> None:
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines that are not empty. A line that is too long is cut, which makes its JSON invalid."""
+    """Yield the lines that are not empty. A line that is too long is cut off, which makes its JSON invalid."""
     while line := stream.readline(MAX_LINE):
         rest = line
         while len(rest) == MAX_LINE and not rest.endswith(b"\n"):

@@ -3,12 +3,12 @@
 - ``cases``: finds and selects tests. Start reading here, then in ``runner``. Public: ``Case``, ``CaseFilter``,
   ``CaseSet``, ``find_cases``, ``Tested``.
 - ``expectations``: compares a result with ``expect``: data, files, changes, connections. Public: ``compare``.
-- ``fake_engine``: ``FakeEngine``: a Python function returns the outcomes of calls.
-- ``fake_programs``: programs and files of an open sandbox of ``FakeEngine``. Public: ``FakePrograms``.
+- ``fake_engine``: ``FakeEngine``, for which a Python function returns the outcomes of calls.
+- ``fake_programs``: programs and files in an open sandbox of ``FakeEngine``. Public: ``FakePrograms``.
 - ``reports``: text, JSON and JUnit XML. Public: ``as_json``, ``as_junit``, ``as_line``, ``as_summary``.
 - ``runner``: runs tests concurrently. Public: ``ExecutorFactory``, ``run_cases``.
-- ``updates``: ``--update``: results as new expectations (``toolc.compiler.fixes.update_tests`` writes them). Public:
-  ``update``.
+- ``updates``: turns results into new expectations for ``--update`` (``toolc.compiler.fixes.update_tests`` writes them).
+  Public: ``update``.
 - ``workspace``: the files of a test before and after its call.
 
 May import: ``client`` and every package below it.

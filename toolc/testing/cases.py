@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from toolc.testing.workspace import Changes
 
 CompileSources: TypeAlias = "Callable[[tuple[str, ...]], Compilation]"
-"""Compiles specs, given their paths; it reports their findings and raises if there are errors."""
+"""Compiles the specs at these paths. Reports their findings, and raises if there are errors."""
 
 Verdict: TypeAlias = Literal["passed", "failed", "error"]
-"""``error``: the call could not be made, so nothing was tested."""
+"""``error`` means that the call could not be made, so nothing was tested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One test of a tool; ``number`` counts from 1. ``located`` is the tool in its spec, if known."""
+    """One test of a tool. ``number`` counts from 1. ``located`` is the tool with positions in its spec, if known."""
 
     registry: Registry
     tool: ToolSpec
@@ -43,12 +43,12 @@ class Case:
 
     @property
     def location(self) -> str:
-        """The position ``file:line:column``; empty if unknown."""
+        """The position ``file:line:column``, or an empty string if it is unknown."""
         return str(self.located.span("tests", self.number - 1)) if self.located else ""
 
     @property
     def path(self) -> str:
-        """The file of the test; empty if unknown."""
+        """The file of the test, or an empty string if it is unknown."""
         return self.located.path if self.located else ""
 
 
@@ -56,8 +56,8 @@ class Case:
 class Tested:
     """The result of one test. Each of ``problems`` may have several lines.
 
-    ``result`` is None if the verdict is ``error``. ``files`` are the texts of the files that the test names, after
-    the call; None for a file that does not exist.
+    ``result`` is None if the verdict is ``error``. ``files`` has the texts, after the call, of the files that the test
+    names, and None for a file that does not exist.
     """
 
     case: Case
@@ -72,7 +72,7 @@ class Tested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseFilter:
-    """Selects tools: one of the name patterns and one of the tags must match. An empty list matches all tools."""
+    """Selects tools that match one of the name patterns and one of the tags. An empty list matches all tools."""
 
     names: Sequence[str] = ()
     tags: Sequence[str] = ()
@@ -94,18 +94,19 @@ class CaseSet:
 
 
 def find_cases(targets: Sequence[str], selection: CaseFilter, compile_sources: CompileSources) -> CaseSet:
-    """Return the tests of ``targets``: specs, folders, registries, ``SPEC#NAME``.
+    """Return the tests of ``targets``, which are specs, folders, registries or ``SPEC#NAME``.
 
-    Specs without ``#NAME`` are compiled together, so duplicate names are errors. Raises ``UsageError`` without tests.
+    Specs without ``#NAME`` are compiled together, so duplicate names are errors. Raises ``UsageError`` if there are no
+    tests.
     """
     sources = _sources(targets, compile_sources)
     chosen = [(source, tool) for source in sources for tool in source.registry if selection.matches(tool)]
     cases = tuple(case for source, tool in chosen for case in source.cases(tool))
     untested = tuple(dict.fromkeys(tool.name for _, tool in chosen if not tool.tests))
     if not chosen:
-        raise UsageError("there is nothing to test: no tool matches --tool and --tag; list the tools with: toolc list")
+        raise UsageError("no tool matches --tool and --tag; list the tools with: toolc list")
     if not cases:
-        raise UsageError(f"there is nothing to test: none of the {len(untested)} tools has the key `tests`")
+        raise UsageError(f"none of the {len(untested)} tools has tests; add the key 'tests' to a spec")
     return CaseSet(cases, untested)
 
 

@@ -18,7 +18,7 @@ from toolc.validation.pattern_speed import compile_python
 
 
 def compare(expect: Expect, result: ToolResult, workspace: Path, changed: Changes | None = None) -> Iterator[str]:
-    """Yield a text for each difference from the expectations. A text may have several lines."""
+    """Yield a description of each difference from the expectations, possibly with several lines."""
     kind = result.error.kind if result.error else None
     if kind != expect.error:
         yield f"expected {_ending(expect.error)}, got {_ending(kind)}{_place(result)}" + (
@@ -38,7 +38,7 @@ def compare(expect: Expect, result: ToolResult, workspace: Path, changed: Change
         yield from _compare_file(file, workspace)
     for path in expect.absent:
         if os.path.lexists(workspace / workspace_path(path)):
-            yield f"{path}: expected that it does not exist, but it exists"
+            yield f"{path}: expected not to exist, but it exists"
     if expect.changes is not None and changed is not None:
         yield from compare_changes(expect.changes, changed)
     if expect.network is not None:
@@ -48,7 +48,7 @@ def compare(expect: Expect, result: ToolResult, workspace: Path, changed: Change
 
 
 def json_of(result: ToolResult) -> tuple[JsonValue] | None:
-    """Return the data of a result, or its text parsed as JSON, as a tuple of one; None if it has neither."""
+    """Return the data of a result, or its text parsed as JSON, as a tuple of one value. None if it has neither."""
     if result.structured is not None:
         return result.structured
     try:
@@ -58,7 +58,7 @@ def json_of(result: ToolResult) -> tuple[JsonValue] | None:
 
 
 def reached(result: ToolResult, *, allowed: bool) -> tuple[str, ...]:
-    """Return the destinations that a call reached, or was refused, in the notation of specs, sorted."""
+    """Return the destinations that a call reached or was refused, sorted, in the notation of specs."""
     destinations = {
         format_destination(Destination(kind="exact", host=str(each["host"]), port=int(str(each["port"]))))
         for each in _attempts(result)
@@ -73,7 +73,7 @@ def _attempts(result: ToolResult) -> list[JsonObject]:
 
 
 def compare_network(listed: tuple[Destination, ...], result: ToolResult) -> Iterator[str]:
-    """Yield the destinations that the call reached and the test does not list."""
+    """Yield the destinations that the call reached but the test does not list."""
     for each in _attempts(result):
         if each["allowed"] and not any(_is(entry, each) for entry in listed):
             yield f"the call reached {each['host']}:{each['port']}, which expect.network does not list"
@@ -122,7 +122,7 @@ def _ending(kind: str | None) -> str:
 
 
 def _place(result: ToolResult) -> str:
-    """Return where in its code a Python function failed, or an empty string."""
+    """Return the line at which a Python function failed, or an empty string."""
     file, line = result.details.get("file"), result.details.get("line")
     return f" at {file}, line {line}" if result.error and file and line else ""
 
@@ -135,7 +135,7 @@ def _compare_data(what: str, expected: JsonValue, got: tuple[JsonValue] | None, 
 
 
 def restrict_keys(expected: JsonValue, got: JsonValue) -> JsonValue:
-    """Return ``got`` with only those keys of objects that ``expected`` contains."""
+    """Return ``got`` without the keys of objects that ``expected`` does not contain."""
     match expected, got:
         case dict(), dict():
             return {key: restrict_keys(expected[key], value) for key, value in got.items() if key in expected}
@@ -146,7 +146,7 @@ def restrict_keys(expected: JsonValue, got: JsonValue) -> JsonValue:
 
 
 def json_equal(expected: JsonValue, got: JsonValue) -> bool:
-    """Return whether two values are equal as JSON: 1 equals 1.0, but 1 does not equal true."""
+    """Return whether two values are equal as JSON. For example, 1 equals 1.0, but 1 does not equal true."""
     try:
         return canonical(expected) == canonical(got)
     except ValueError:
@@ -170,6 +170,6 @@ def _diff(expected: str, got: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text; a missing last line feed is marked as by ``diff`` and Git."""
+    """Return the lines of a text. A missing last line feed is marked as ``diff`` and Git do."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else [*lines[:-1], lines[-1] + "\n\\ No newline at end of file"]

@@ -1,7 +1,7 @@
-"""An engine for the tests of programs that embed toolc: a Python function returns the outcome of each call.
+"""An engine for the tests of programs that embed toolc. A Python function returns the outcome of each call.
 
-It does not run the code of specs. Its sandboxes are threads that use the real wire protocol, so that the runtime
-works as with a real engine.
+The engine does not run the code of specs. Its sandboxes are threads that use the real wire protocol, so the runtime
+works as it does with a real engine.
 """
 
 import hashlib
@@ -31,14 +31,14 @@ from toolc.testing.fake_programs import FakePrograms
 Script: TypeAlias = Callable[[Plan], Outcome]
 """Returns the outcome of a call. If it raises an exception, the sandbox dies.
 
-For a plugin it is called once per line, which is the plan's stdin, and returns the response as the outcome's stdout.
-The plugin keeps running while outcomes are ``answered``.
+For a plugin, it is called once per line. The line is the plan's stdin, and the response is the outcome's stdout. The
+plugin keeps running while outcomes are ``answered``.
 """
 
 READ_SIZE = 256 * 1024
 
 JOIN_SECONDS = 1.0
-"""The maximum time in seconds that ``close`` waits for a running script; its thread ends later.
+"""The maximum time that ``close`` waits for a running script, in seconds. Its thread may end later.
 
 A script that hangs must not block a test.
 """
@@ -47,7 +47,7 @@ A script that hangs must not block a test.
 class FakeEngine:
     """An engine whose calls have the outcomes of ``script``. ``profiles`` lists the started sandboxes in order.
 
-    It is no ``PoolEngine``, so that each call starts a sandbox.
+    It does not implement ``PoolEngine``, so each call starts a sandbox.
     """
 
     def __init__(self, script: Script) -> None:
@@ -56,19 +56,19 @@ class FakeEngine:
 
     @property
     def name(self) -> str:
-        """``fake``."""
+        """The name ``fake``."""
         return "fake"
 
     def probe(self) -> EngineStatus:
-        """Return that the engine is available."""
+        """Return an available status."""
         return EngineStatus(available=True, version="0")
 
     def capabilities(self) -> tuple[Capabilities, ...]:
-        """Return all capabilities except overlays: the script gets a copy of the workspace in a transaction."""
-        return (Capabilities(overlay_obstacle="the fake engine mounts no folder"),)
+        """Return all capabilities except overlays. In a transaction, the script gets a copy of the workspace."""
+        return (Capabilities(overlay_obstacle="the fake engine mounts no folders"),)
 
     def unsupported_reason(self, profile: Profile) -> str | None:
-        """Return None: every profile is supported."""
+        """Return None, because every profile is supported."""
         return None
 
     def content_digests(self, profile: Profile) -> ContentDigests:
@@ -85,11 +85,11 @@ class FakeEngine:
         return kind(profile, self._script)
 
     def leftovers(self) -> tuple[Leftover, ...]:
-        """Return nothing: sandboxes are threads."""
+        """Return nothing, because sandboxes are threads."""
         return ()
 
     def close(self) -> None:
-        """Do nothing: the engine has no resources, and its sandboxes are closed by their owners."""
+        """Do nothing. The engine has no resources, and the owners of its sandboxes close them."""
 
 
 class FakeSandbox:
@@ -110,14 +110,14 @@ class FakeSandbox:
 
     @property
     def image(self) -> None:
-        """None: there is no image."""
+        """None, because there is no image."""
 
     def fileno(self) -> int:
         """Return the descriptor of the host's end of the socket pair."""
         return self._socket.fileno()
 
     def read(self) -> bytes | None:
-        """Return the received data, ``b""`` at the end, or None if there is none yet."""
+        """Return the received data, ``b""`` at the end, or None if no data has arrived yet."""
         try:
             return self._socket.recv(READ_SIZE)
         except BlockingIOError:
@@ -155,7 +155,7 @@ class FakeSandbox:
 
 
 class FakeForkServer(FakeSandbox):
-    """A sandbox with a fork server: each call gets a thread of its own."""
+    """A sandbox with a fork server, in which each call gets its own thread."""
 
     setup = b""
     has_ended = False
@@ -166,7 +166,7 @@ class FakeForkServer(FakeSandbox):
         self._script = script
 
     def fork(self) -> FakeSandbox:
-        """Start a sandbox that waits for a call, and has its guest already."""
+        """Start a sandbox that already has its guest and waits for a call."""
         return FakeSandbox(self._profile, self._script, is_forked=True)
 
 
@@ -225,7 +225,7 @@ class _Guest:
     def _run_script(self, plan: Plan) -> Outcome:
         outcome = self._script(plan)
         if outcome.ending == "cancelled":
-            raise ValueError("a sandbox cannot end as 'cancelled': cancel the call instead")
+            raise ValueError("a sandbox cannot end as 'cancelled'; cancel the call instead")
         self.out_of_memory = outcome.ending == "out_of_memory"
         return outcome
 
@@ -320,7 +320,7 @@ class _Guest:
 
 
 class _HostGoneError(Exception):
-    """Raised when the host has closed the stream, which ends the sandbox."""
+    """The host has closed the stream, which ends the sandbox."""
 
 
 def _plan(job: Job, profile: Profile) -> Plan:

@@ -1,4 +1,4 @@
-"""The programs of a sandbox of ``FakeEngine``: a script returns their outcomes, and files are kept in memory."""
+"""The programs of a sandbox of ``FakeEngine``. A script returns their outcomes, and files are in memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Run: TypeAlias = Callable[[Request, bytes], Outcome]
 
 @dataclass(slots=True)
 class FakePrograms:
-    """Runs one program at a time, when its stdin is complete. ``send`` receives the bytes for the host."""
+    """Runs one program at a time, once its stdin is complete. ``send`` receives the bytes for the host."""
 
     run: Run
     send: Callable[[bytes], None]
@@ -30,7 +30,7 @@ class FakePrograms:
     _waiting: dict[int, tuple[Request, bytearray]] = field(default_factory=dict)
 
     def receive(self, data: bytes) -> None:
-        """Process bytes of the host."""
+        """Process bytes from the host."""
         for kind, stream, payload in self._reader.feed(data):
             if kind == frames.CALL:
                 request = Request(payload)
@@ -67,7 +67,7 @@ class FakePrograms:
         self.send(encode(frames.CLOSE, request.stream, json.dumps(report).encode()))
 
     def _file(self, operation: dict[str, object], data: bytes) -> bytes:
-        """Do an operation on the files in memory, which have no folders. Raises ``OSError``."""
+        """Run an operation on the files in memory, which have no folders. Raises ``OSError``."""
         path, name = posixpath.normpath(str(operation["path"])), operation["operation"]
         if name == "write":
             self.files[path] = data

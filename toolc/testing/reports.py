@@ -17,7 +17,7 @@ _SIGNS: Final[dict[Verdict, str]] = {"passed": "ok  ", "failed": "FAIL", "error"
 
 
 def as_line(tested: Tested) -> str:
-    """Return one test on a line, followed by its problems."""
+    """Return a line about one test, followed by its problems."""
     location = f" {tested.case.location}" if tested.problems and tested.case.location else ""
     lines = [f"{_SIGNS[tested.verdict]} {tested.case.name} ({tested.duration_ms:.0f} ms){location}"]
     lines += [textwrap.indent(problem.rstrip(), "     ") for problem in tested.problems]

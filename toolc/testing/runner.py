@@ -18,13 +18,13 @@ from toolc.testing.expectations import compare
 from toolc.testing.workspace import changes, file_texts, snapshot, write_files
 
 ExecutorFactory: TypeAlias = Callable[[Case, Path], Executor]
-"""Returns an executor for one test, with this folder as workspace."""
+"""Returns an executor for one test, with this folder as its workspace."""
 
 
 def run_cases(cases: Sequence[Case], make_executor: ExecutorFactory, jobs: int) -> Generator[Tested, None, None]:
     """Run up to ``jobs`` tests concurrently and yield their results in order.
 
-    Closing the iterator or an interrupt cancels the running calls and waits until their sandboxes are removed. Raises
+    Closing the iterator, or an interrupt, cancels the running calls and waits until their sandboxes are removed. Raises
     ``NoEngineError`` if no test can run.
     """
     with Cancellation() as cancellation, ThreadPoolExecutor(jobs, "toolc test") as threads:

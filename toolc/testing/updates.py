@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 def update(tested: Sequence[Tested], report: Callable[[str], None]) -> list[Tested]:
-    """Write the results of failed tests into their specs; return the tests that still fail.
+    """Write the results of failed tests into their specs. Return the tests that still fail.
 
-    ``report`` receives one line per change and per test that could not be changed. Tests that could not run are not
-    changed, nor are patterns, because several patterns match the new result.
+    ``report`` receives one line per change, and per test that could not be changed. Tests that could not run are not
+    changed. Patterns are not changed either, because several patterns can match the new result.
     """
     failed = [each for each in tested if each.verdict == "failed"]
     done = update_tests([new for each in failed if (new := _update_of(each))])
@@ -56,7 +56,7 @@ def _test_name(update: ExpectationUpdate) -> str:
 
 
 def _unwritable(tested: Tested) -> Iterator[str]:
-    """Yield why expectations of a test cannot be replaced by its result."""
+    """Yield the reasons why expectations of a test cannot be replaced by its result."""
     expect, result = tested.case.test.expect, tested.result
     assert result is not None
     if expect.matches is not None and not compile_python(expect.matches).search(result.text):
@@ -71,7 +71,7 @@ def _unwritable(tested: Tested) -> Iterator[str]:
 
 
 def _update_of(tested: Tested) -> ExpectationUpdate | None:
-    """Return the expectations that a test would have to have; None if none of them can be written."""
+    """Return the expectations that the test should have, or None if none of them can be written."""
     case, result = tested.case, tested.result
     if case.located is None or result is None:
         return None

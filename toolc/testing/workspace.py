@@ -17,11 +17,11 @@ from toolc.model.spec.code_backends import File
 from toolc.model.spec.tool import Expect
 
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
-"""The maximum size of a file that a test compares. An expected content of more could not be in a spec."""
+"""The maximum size of a file that a test compares, in bytes. A spec cannot contain a longer expected content."""
 
 
 def write_files(files: tuple[File, ...], workspace: Path) -> None:
-    """Write the files of a test into its workspace. Raises ``UsageError`` for a path outside it."""
+    """Write the files of a test into its workspace. Raises ``UsageError`` for a path outside of it."""
     for file in files:
         path = workspace / workspace_path(file.path)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ class Changes:
 
 
 def snapshot(workspace: Path) -> dict[str, str]:
-    """Return a digest of each file, link and special file of a workspace by path, to compare with a later one."""
+    """Return the digest of each file, link and special file of a workspace by path, to compare with a later state."""
     digests: dict[str, str] = {}
     for folder, folders, names in os.walk(workspace):
         for name in sorted(folders + names):
@@ -51,7 +51,7 @@ def snapshot(workspace: Path) -> dict[str, str]:
 
 
 def changes(before: Mapping[str, str], after: Mapping[str, str], result: ToolResult) -> Changes:
-    """Return what a call changed, or would have changed if its transaction was not committed."""
+    """Return the changes of a call, even if its transaction was not committed."""
     listed = result.details.get("changes")
     if isinstance(listed, dict) and listed.get("committed") is False:
         added, changed, deleted = (_paths(listed, action) for action in ("added", "changed", "deleted"))
@@ -64,7 +64,7 @@ def changes(before: Mapping[str, str], after: Mapping[str, str], result: ToolRes
 
 
 def file_texts(expect: Expect, workspace: Path) -> dict[str, str | None]:
-    """Return the text of each file that a test names, or None if it does not exist. Other files are omitted."""
+    """Return the text of each file that a test names, or None if it does not exist. Files without text are omitted."""
     texts: dict[str, str | None] = {}
     for name in (*(file.path for file in expect.files), *expect.absent):
         if not os.path.lexists(workspace / workspace_path(name)):
@@ -86,7 +86,7 @@ def comparison_obstacle(name: str, workspace: Path) -> str | None:
     if not path.is_file():
         return "expected a file, but it does not exist"
     size = path.stat().st_size
-    return f"has {size} bytes, more than the {MAX_FILE_BYTES} that a test compares" if size > MAX_FILE_BYTES else None
+    return f"has {size} bytes; a test compares at most {MAX_FILE_BYTES}" if size > MAX_FILE_BYTES else None
 
 
 def workspace_path(name: str) -> Path:
@@ -98,7 +98,7 @@ def workspace_path(name: str) -> Path:
 
 
 def file_bytes(file: File) -> bytes:
-    """Return the contents of a file of a test."""
+    """Return the contents of a test's file."""
     return base64.b64decode(file.base64) if file.base64 is not None else (file.text or "").encode()
 
 

@@ -132,7 +132,7 @@ CAUSES: list[tuple[ErrorKind, str, Make]] = [
     ("not_found", "no-such-program", lambda executor: executor.run("program", {})),
     ("not_found", "No such file or directory", python("open")),
     ("not_found", "there is no tool 'nope'", in_batch("nope")), ("not_found", "HTTP 404", http("404")),
-    ("denied", "each call of it must be confirmed", in_batch("asking")),
+    ("denied", "each call must be confirmed", in_batch("asking")),
     ("denied", "Operation not permitted", python("forbidden")),
     ("cancelled", "the call was cancelled before it finished", cancelled),
     ("timeout", "the call did not finish within 0.3 s and was stopped", lambda executor: executor.run("slow", {})),

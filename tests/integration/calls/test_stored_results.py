@@ -138,7 +138,7 @@ def test_a_result_within_the_limit_is_not_stored(executor: Executor, tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
-        ({"id": "result_0"}, "not_found", "there is no stored result 'result_0': results of other sessions"),
+        ({"id": "result_0"}, "not_found", "there is no stored result 'result_0'; old results and results of other"),
         ({"id": "../x"}, "not_found", "there is no stored result '../x'"),
         ({"id": "x", "limit": 10}, "invalid_args", "limit: expected at least 256, got the number 10"),
         ({}, "invalid_args", "id: required but missing"),

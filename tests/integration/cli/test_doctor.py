@@ -112,7 +112,7 @@ oci 1.1.5
     components runc 1.1.5+ds1-1+deb12u1
   isolation: namespace
     test call  took 210 ms, as user 65534:65534, with Python 3.11.2
-    base image none: tools see this machine's own programs, because your configuration says host_programs: true
+    base image none, so tools see this machine's own programs, because your configuration says host_programs: true
     limits     enforced: timeout, cpus, pids, output, tmp, files, file_size
                memory: not enforced; limited instead: each process separately
                No control group with memory is delegated.

@@ -111,7 +111,7 @@ def test_the_tool_of_an_entry_is_called_under_its_gates(
         (True, "it has no tool to call"),
         (False, found[4]["message"].partition(";")[0]),
     ]
-    assert found[1]["message"].startswith("denied: the tool 'pay' was not called: each call of it must be confirmed")
+    assert found[1]["message"].startswith("denied: the tool 'pay' was not called: each call must be confirmed")
     assert found[4]["message"].startswith("invalid_args: ")
     plan(engine, folder, {"tool": "pay"}, {"tool": "greet", "arguments": {"name": "Ada"}})
     assert schedule("run", "tools.yaml", "--yes", "--deny", "greet") == 1

@@ -110,7 +110,7 @@ FAIL t[3] (N ms) t.yaml:18:5
 
 def test_nothing_to_test(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("") == 2
-    assert capsys.readouterr().err == "toolc: there is nothing to test: none of the 1 tools has the key `tests`\n"
+    assert capsys.readouterr().err == "toolc: none of the 1 tools has tests; add the key 'tests' to a spec\n"
 
 
 def test_a_spec_with_errors_is_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,7 +192,7 @@ def test_tools_are_chosen_by_name_and_tag(
 @pytest.mark.parametrize("options", [("--tool", "nothing"), ("--tag", "file", "--tool", "read_b")])
 def test_filter_without_matches(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert run_choices(*options) == 2
-    expected = "toolc: there is nothing to test: no tool matches --tool and --tag; list the tools with: toolc list\n"
+    expected = "toolc: no tool matches --tool and --tag; list the tools with: toolc list\n"
     assert capsys.readouterr().err.endswith(expected)
 
 
@@ -332,7 +332,7 @@ def test_different_changes_are_printed(capsys: pytest.CaptureFixture[str]) -> No
         re.sub(r"\d+ ms", "N ms", capsys.readouterr().out)
         == """\
 FAIL w[1] (N ms) w.yaml:8:5
-     new.txt: expected that it does not exist, but it exists
+     new.txt: expected not to exist, but it exists
      the changes differ:
      --- expected
      +++ got

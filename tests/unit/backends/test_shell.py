@@ -123,7 +123,7 @@ def test_invalid_program_arguments_are_rejected(
 
 
 def test_an_empty_command_is_an_argument_error() -> None:
-    with pytest.raises(PlanError, match="nothing to run"):
+    with pytest.raises(PlanError, match="the command is empty with these arguments"):
         argv(X, x=[])
 
 

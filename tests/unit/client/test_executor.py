@@ -387,7 +387,7 @@ class TestHooks:
         async def hook(_: object) -> Allow:
             return Allow()
 
-        message = r"cannot be a coroutine function, .*: asyncio\.run_coroutine_threadsafe\(decide\("
+        message = r"cannot be a coroutine function, .* call asyncio\.run_coroutine_threadsafe\(decide\("
         with pytest.raises(UsageError, match=f"confirm .*{message}"):
             Executor(registry, engine=words.engine, confirm=hook)  # type: ignore[arg-type]
         with pytest.raises(UsageError, match=f"confirm .*{message}"):

@@ -153,7 +153,7 @@ def test_a_pipe_is_rejected_without_waiting(home: dict[str, str]) -> None:
     os.mkfifo(path, 0o600)
     with pytest.raises(UsageError) as caught:
         load_configuration(home)
-    assert str(caught.value) == f"{path} is not a regular file; put your configuration into one"
+    assert str(caught.value) == f"{path} is not a regular file; put your configuration into a regular file"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give a file away")
@@ -173,7 +173,7 @@ def test_a_file_in_a_repository_is_rejected(
     with pytest.raises(UsageError) as caught:
         load_configuration(home)
     assert str(caught.value) == (
-        f"{path} is in the repository {tmp_path}, but your own configuration must be outside of it: "
+        f"{path} is in the repository {tmp_path}, but your own configuration must be outside of it; "
         "set XDG_CONFIG_HOME to another folder, or leave it unset"
     )
     monkeypatch.chdir("/")

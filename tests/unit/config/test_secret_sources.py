@@ -248,9 +248,9 @@ def test_a_file_of_secrets_is_read(tmp_path: Path, name: str, text: str) -> None
     [
         ("A: 1234567890", ":1:4: the value of 'A' is not a string; write it in quotes"),
         ("A: [correct horse]", ":1:4: A must be the source of the value, not the value itself"),
-        ("A: 'correct horse", ":1:4: cannot be read; write lines like NAME: value, values in quotes"),
-        ("- correct horse", ":1:1: cannot be read; write lines like NAME: value, values in quotes"),
-        ("A=correct horse", ":1:1: cannot be read; write lines like NAME: value, values in quotes"),
+        ("A: 'correct horse", ":1:4: cannot be read; write lines such as NAME: value, with values in quotes"),
+        ("- correct horse", ":1:1: cannot be read; write lines such as NAME: value, with values in quotes"),
+        ("A=correct horse", ":1:1: cannot be read; write lines such as NAME: value, with values in quotes"),
     ],
 )
 def test_errors_of_a_secrets_file_do_not_show_values(tmp_path: Path, text: str, expected: str) -> None:
@@ -262,5 +262,5 @@ def test_errors_of_a_secrets_file_do_not_show_values(tmp_path: Path, text: str, 
 
 
 def test_a_missing_secrets_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"/no does not exist; --secrets needs a file with lines like NAME: value"):
+    with pytest.raises(UsageError, match=r"/no does not exist; --secrets needs a file with lines such as NAME: value"):
         load_secrets(tmp_path / "no")

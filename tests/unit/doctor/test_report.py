@@ -135,11 +135,11 @@ PLAIN = {"/sys/module/apparmor/parameters/enabled": "Y", "/proc/self/status": "S
         ),
         (
             {"/sys/module/apparmor/parameters/enabled": ""},
-            ["Neither AppArmor nor SELinux is on: only namespaces and the system call filter isolate tools."],
+            ["Neither AppArmor nor SELinux is on, so only namespaces and the system call filter isolate tools."],
         ),
         (
             {"/sys/module/apparmor/parameters/enabled": "", "/sys/fs/selinux/enforce": "0"},
-            ["SELinux only logs (permissive); to enforce: setenforce 1"],
+            ["SELinux only logs (permissive). To enforce its policy, run: setenforce 1"],
         ),
         ({"/sys/module/apparmor/parameters/enabled": "", "/sys/fs/selinux/enforce": "1"}, []),
         (

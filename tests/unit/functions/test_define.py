@@ -114,13 +114,13 @@ def unknown(city: Nowhere) -> None:  # type: ignore[name-defined]  # noqa: F821
     [
         (
             unhinted,
-            r"test_define\.py:\d+: unhinted: the parameter 'city' has no type hint; write for example city: str",
+            r"test_define\.py:\d+: unhinted: the parameter 'city' has no type hint; write, for example, city: str",
         ),
         (several, r"several: the parameter 'cities' cannot be passed by name"),
-        (silent, r"tool 'silent' has no description; write one: a model uses it to decide when to call"),
+        (silent, r"tool 'silent' has no description; write one that tells a model when to call it"),
         (odd, r"odd: the parameter 'when': complex has no JSON form"),
         (unknown, r"unknown: its type hints cannot be read: name 'Nowhere' is not defined"),
-        (lambda: 1, r"'<lambda>' is not a valid tool name: use 1 to 64 of the characters A-Z a-z 0-9 _ -"),
+        (lambda: 1, r"'<lambda>' is not a valid tool name; use 1 to 64 of the characters A-Z a-z 0-9 _ -"),
     ],
 )
 def test_incomplete_function_is_rejected(function: object, message: str) -> None:

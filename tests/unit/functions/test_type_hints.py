@@ -125,7 +125,7 @@ def test_json_types_are_not_converted(hint: object) -> None:
         (set[str], "set.* has no JSON form"),
         (tuple[int, str], r"tuple.* has no JSON form"),
         (dict[int, str], "the keys of a JSON object are strings, not int"),
-        (Unit | Level, "a union may contain only one enum, tuple or class"),
+        (Unit | Level, "a union can contain only one enum, tuple or class"),
         (Unit | str, "may be in a union only with None"),
         (Literal[b"x"], "its values must be one or more strings, numbers, booleans or None"),
         (Loop, "nested deeper than 32 levels, or contains itself"),

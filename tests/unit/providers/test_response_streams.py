@@ -287,7 +287,7 @@ def test_an_asynchronous_stream_gives_the_same_response() -> None:
 
 
 def test_misuse_says_what_to_pass() -> None:
-    with pytest.raises(UsageError, match="mcp has no streams; the providers with streams are: openai_chat"):
+    with pytest.raises(UsageError, match="mcp does not stream responses; the providers that do are: openai_chat"):
         collect_response("mcp", [])
     with pytest.raises(UsageError, match="use acollect_response"):
         collect_response("openai_chat", _slowly([]))

@@ -65,8 +65,8 @@ ENDLESS.append(ENDLESS)
         (
             lambda: argument_checks.hook("steer", coroutine_function),
             (
-                "steer cannot be a coroutine function, because toolc does not await it; a function can wait for a "
-                "coroutine: asyncio.run_coroutine_threadsafe(decide(...), loop).result()"
+                "steer cannot be a coroutine function, because toolc does not await it; to wait for a "
+                "coroutine, call asyncio.run_coroutine_threadsafe(decide(...), loop).result() in a function"
             ),
         ),
         (

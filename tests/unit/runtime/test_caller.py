@@ -84,7 +84,7 @@ def test_the_nesting_of_calls_is_limited(outer: CallContext) -> None:
     assert not made.call("echo", WORD, replace(outer, depth=MAX_DEPTH - 2), step="x").is_error
     result = made.call("echo", WORD, replace(outer, depth=MAX_DEPTH - 1), step="x")
     assert result.error == ToolFailure(
-        "execution", "'echo' was not called: calls may be nested 8 deep at most; call it from an outer tool"
+        "execution", "'echo' was not called; calls can be nested at most 8 deep; call it from an outer tool"
     )
     assert len(scripted.words) == 1
 

@@ -316,7 +316,7 @@ def test_an_async_function_is_cancelled_at_its_deadline() -> None:
         result = run(tool(timeout=0.05)(wait), forever=True)
     assert result is not None
     assert result.error == ToolFailure(
-        "timeout", "the call did not finish within 0.05 s and its result is discarded; request less work per call",
+        "timeout", "the call did not finish within 0.05 s, and its result is discarded; request less work per call",
     )  # fmt: skip
     assert ended.wait(60)
 

@@ -96,8 +96,8 @@ UNREADABLE = "Error: the request cannot be read: "
         (b'{"type":"ping"}', "its type is 'ping'; use 'describe' or 'call'"),
         (call(params=[]), "its 'params' are not an object"),
         (call(call_id=3), "its 'call_id' is not a string"),
-        (call(), "its 'tool' is None, and this plugin has: echo, draw"),
-        (call(tool="sleep"), "its 'tool' is 'sleep', and this plugin has: echo, draw"),
+        (call(), "its 'tool' is None, but this plugin has: echo, draw"),
+        (call(tool="sleep"), "its 'tool' is 'sleep', but this plugin has: echo, draw"),
     ],
     ids=["words", "latin1", "type", "params", "call_id", "no tool", "another tool"],
 )  # fmt: skip

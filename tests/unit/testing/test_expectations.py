@@ -188,5 +188,5 @@ def test_file_texts_omit_binary_files_and_links(tmp_path: Path) -> None:
     expect = Expect(files=tuple(File(path=name, text="") for name in ("text", "bytes", "link")), absent=("none",))
     assert file_texts(expect, tmp_path) == {"text": "ä", "none": None}
     assert problems(Expect(absent=("none", "link")), result_of(""), tmp_path) == [
-        "link: expected that it does not exist, but it exists"
+        "link: expected not to exist, but it exists"
     ]

@@ -1,7 +1,7 @@
 """Write typed clients for the tools of a registry.
 
-The first line of a client has the digest of the registry: of what models and clients see of all its tools. A client is
-in no digest itself.
+The first line of a client has the digest of the registry, which covers what models and clients see of all its tools. No
+digest covers the client itself.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from toolc.providers.json_schema.lowering import description_without_result
 from toolc.providers.json_schema.result_schema import is_wrapped
 
 _MARK: Final = "toolc client for the registry "
-"""The words of the first line, after the sign of a comment."""
+"""The start of the first line, after the comment sign."""
 
 _Write: TypeAlias = Callable[[str, Sequence[TypedTool], Sequence[Definition]], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language of clients: the names that types must not have, the start of a comment, and the writer of a module."""
+    """A language of clients: its reserved type names, its comment sign, and the function that writes a module."""
 
     reserved: frozenset[str]
     comment: str
@@ -55,12 +55,12 @@ class ClientFile:
 
 
 def parse_clients(values: Sequence[str]) -> list[ClientFile]:
-    """Parse each ``LANGUAGE:PATH``. Raises ``UsageError``, also if two have the same path."""
+    """Parse each ``LANGUAGE:PATH``. Raises ``UsageError`` if one is invalid or two have the same path."""
     clients: dict[Path, ClientFile] = {}
     for value in values:
         language, separator, path = value.partition(":")
         if not separator or not path or language not in LANGUAGES:
-            raise UsageError(f"--client {value}: write LANGUAGE:PATH; the languages are {', '.join(LANGUAGES)}")
+            raise UsageError(f"--client {value}: write it as LANGUAGE:PATH; the languages are {', '.join(LANGUAGES)}")
         if Path(path).resolve() in clients:
             raise UsageError(f"--client {value}: another client has the same path; choose another path")
         clients[Path(path).resolve()] = ClientFile(language, Path(path))
@@ -77,9 +77,9 @@ def client_text(tools: Sequence[RegisteredTool], language: str) -> str:
 
 
 def write_clients(clients: Sequence[ClientFile], tools: Sequence[RegisteredTool], out: Path) -> None:
-    """Write clients for the tools of the build in the folder ``out``. A file with the same text is not written.
+    """Write clients for the tools of the build in the folder ``out``. A file that is up to date is not written.
 
-    Raises ``UsageError`` if a path is in ``out``, has another file, or cannot be written.
+    Raises ``UsageError`` if a path is in ``out``, contains a file that is not a client, or cannot be written.
     """
     for client in clients:
         if client.path.resolve().is_relative_to(out.resolve()):
@@ -119,7 +119,7 @@ def _typed_tool(tool: RegisteredTool, names: Names, definitions: list[Definition
 
 
 def _result(tool: RegisteredTool, names: Names, definitions: list[Definition]) -> Type | None:
-    """Return the type of a tool's data, which always has a name."""
+    """Return the type of a tool's data. The type always has a name."""
     if tool.spec.result_schema is None:
         return None
     schema, name = tool.spec.result_schema.value, type_name(tool.spec.name, "Result")

@@ -1,4 +1,4 @@
-"""Identifiers for generated code: valid in the language, and each used once."""
+"""Identifiers for generated code, valid in the language and unique."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _SEPARATORS = re.compile(r"[^0-9A-Za-z]+")
 
 
 class Names:
-    """The identifiers of one generated module or of one scope in it."""
+    """The identifiers of a generated module, or of a scope in it."""
 
     def __init__(self, reserved: Iterable[str]) -> None:
         self._used = set(reserved)
 
     def unique(self, name: str) -> str:
-        """Return ``name``, or if it is used ``name_2`` and so on, and reserve it."""
+        """Reserve and return ``name``, or ``name_2`` and so on if it is in use."""
         number, found = 2, name
         while found in self._used:
             found, number = f"{name}_{number}", number + 1
@@ -25,7 +25,7 @@ class Names:
 
 
 def type_name(*words: str) -> str:
-    """Return a name such as ``CountWordsResult`` for ``count_words`` and ``Result``; ``_`` for no letters or digits."""
+    """Return a name such as ``CountWordsResult`` for ``count_words`` and ``Result``. It is never empty."""
     parts = [part for word in words for part in _SEPARATORS.split(_ascii(word)) if part]
     name = "".join(part[:1].upper() + part[1:] for part in parts)
     return f"Type{name}" if not name or name[0].isdigit() else name
@@ -42,5 +42,5 @@ def variable_name(name: str) -> str:
 
 
 def _ascii(text: str) -> str:
-    """Return ``text`` with accents removed; other letters outside ASCII stay, and are separators for the callers."""
+    """Remove the accents of ``text``. Other letters outside ASCII stay, and the callers treat them as separators."""
     return "".join(each for each in unicodedata.normalize("NFKD", text) if not unicodedata.combining(each))

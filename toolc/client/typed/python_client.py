@@ -30,7 +30,7 @@ from toolc.client.typed.types import (
 from toolc.model.registry_io import canonical
 
 WIDTH: Final = 110
-"""The maximum length of a line. It is shorter than 120, a common limit of linters."""
+"""The maximum length of a line, below 120, which is a common limit of linters."""
 
 _KINDS: Final = {
     "any": "Any", "never": "Any", "null": "None", "boolean": "bool", "integer": "int", "number": "float",
@@ -58,7 +58,7 @@ RESERVED: Final = IMPORTED | {
     "_caller",
     *keyword.kwlist,
 }
-"""The names that neither a type nor a method may have: an annotation below a method would find the method."""
+"""The names that neither a type nor a method may have, because an annotation below a method would mean the method."""
 
 _MODEL_ATTRIBUTES: Final = frozenset(
     {
@@ -70,7 +70,7 @@ _MODEL_ATTRIBUTES: Final = frozenset(
 
 
 def module(digest: str, tools: Sequence[TypedTool], definitions: Sequence[Definition], *, models: bool = False) -> str:
-    """Return a module after its first line. With ``models``, records are Pydantic models."""
+    """Return the text of a module after its first line. With ``models``, records are Pydantic models."""
     return _Module(digest, tools, definitions, models).text()
 
 
@@ -207,7 +207,7 @@ def type_text(kind: Type) -> str:
 
 
 def docstring(text: str, indent: str) -> list[str]:
-    """Return the lines of a docstring with any text, whose invisible characters are escaped."""
+    """Return the lines of a docstring for any text. Invisible characters are escaped."""
     escaped = re.sub(r'"(?=""|"?\Z)', r"\"", text.replace("\\", "\\\\"))
     escaped = re.sub(r"[^\n -~]", lambda match: match[0] if match[0].isprintable() else _escape(match[0]), escaped)
     lines = [line for each in escaped.splitlines() for line in _wrapped(each, WIDTH - len(indent))]
@@ -218,7 +218,7 @@ def docstring(text: str, indent: str) -> list[str]:
 
 
 def _wrapped(line: str, width: int) -> list[str]:
-    """Return a line as lines of at most ``width`` characters, indented as it is; longer words are not split."""
+    """Wrap a line at ``width`` characters and keep its indentation. Longer words are not split."""
     indent = line[: len(line) - len(line.lstrip())]
     return textwrap.wrap(
         line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
@@ -261,7 +261,7 @@ def _typed_dict(record: Record) -> Iterator[str]:
 
 
 def _is_plain(name: str) -> bool:
-    """Return whether a name can be a field of a class: a reserved or mangled one cannot, nor one that hides a type."""
+    """Return whether a name can be a field of a class. It must not be reserved, be mangled, or hide a type."""
     is_identifier = name.isidentifier() and unicodedata.normalize("NFKC", name) == name
     return is_identifier and not name.startswith("__") and name not in RESERVED and not name[:1].isupper()
 

@@ -1,6 +1,6 @@
-"""What a generated Python client imports: calls of an executor, omitted arguments, and the warning.
+"""The parts that a generated Python client imports: callers, omitted arguments, and the registry warning.
 
-A generated module has a class ``Tools`` and a class ``AsyncTools``, which call through a ``Caller`` each.
+A generated module has the classes ``Tools`` and ``AsyncTools``, which call through ``Caller`` and ``AsyncCaller``.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Omitted(Enum):
 
 
 OMITTED: Final = Omitted.OMITTED
-"""The value of an optional argument that a call does not have. The tool then uses its default, if there is one."""
+"""The value of an optional argument that a call omits. The tool then uses its default, if there is one."""
 
 
 class ToolCallError(ToolcError):
-    """A call of a typed client returned an error result: ``result``, of the tool ``tool``."""
+    """A call of ``tool`` through a typed client returned the error ``result``."""
 
     def __init__(self, tool: str, result: ToolResult) -> None:
         kind, message = (result.error.kind, result.error.message) if result.error else ("execution", result.text)
@@ -44,9 +44,9 @@ _warned: Final[set[tuple[str, str]]] = set()
 
 
 def warn_of_difference(tools: CallableTools, digest: str, surfaces: Mapping[str, str]) -> None:
-    """Warn, once per process, if ``tools`` are not those that a client was generated for.
+    """Warn, once per process, if ``tools`` differ from the tools that a client was generated for.
 
-    ``digest`` and ``surfaces`` are the digest of those tools, and the digest of what a client sees of each.
+    ``digest`` is the digest of those tools. ``surfaces`` has a digest per tool, of the parts that a client sees.
     """
     present = {tool.name: tools.registered(tool.name).surface_digest for tool in tools}
     found = surfaces_digest(present)
@@ -67,7 +67,7 @@ def warn_of_difference(tools: CallableTools, digest: str, surfaces: Mapping[str,
 
 
 class Caller:
-    """Calls tools with an executor and waits."""
+    """Calls tools with an executor, blocking."""
 
     def __init__(self, executor: Executor, digest: str, surfaces: Mapping[str, str]) -> None:
         warn_of_difference(executor.registry, digest, surfaces)
@@ -103,7 +103,7 @@ def _present(arguments: Mapping[str, Any]) -> JsonObject:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value with Pydantic models as objects that only have the properties that were set."""
+    """Return a value with Pydantic models converted to objects with only the properties that were set."""
     if callable(dump := getattr(value, "model_dump", None)):
         return dump(mode="json", by_alias=True, exclude_unset=True)
     if isinstance(value, list | tuple):

@@ -1,6 +1,6 @@
-"""Read a JSON Schema as types.
+"""Derive types from a JSON Schema.
 
-A type accepts every value that its schema accepts. Where a schema says more than a type can, such as ``not`` or a
+A type accepts every value that its schema accepts. If a type cannot express a rule of the schema, such as ``not`` or a
 second schema of ``allOf``, the type accepts more values.
 """
 
@@ -30,9 +30,9 @@ from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
 from toolc.providers.json_schema.references import References, merge_all_of
 
 MAX_DEFINITIONS: Final = 300
-"""The maximum number of records of one schema; further objects can have any keys.
+"""The maximum number of records of one schema. Objects beyond it can have any keys.
 
-References can make a small schema very large, and a type checker slow.
+With references, a small schema can describe a very large type, which slows down a type checker.
 """
 
 _SIMPLE: Final = {
@@ -53,7 +53,7 @@ class SchemaTypes:
         self._records_left = MAX_DEFINITIONS
 
     def type_of(self, schema: JsonValue, name: str) -> Type:
-        """Return the type of a subschema. If it is a record, that is named ``name``, or similarly if that is used."""
+        """Return the type of a subschema. A record is named ``name``, or similarly if that name is in use."""
         if schema is False:
             return NEVER
         if not isinstance(schema, dict):
@@ -135,7 +135,7 @@ class SchemaTypes:
         return self._list(schema, name) if kind == "array" else _SIMPLE[kind]
 
     def _object(self, schema: JsonObject, name: str | Named) -> Type:
-        """Return the type of an object; ``name`` is ``Named`` if it is reserved already."""
+        """Return the type of an object. ``name`` is a ``Named`` if the name is already reserved."""
         others, base = schema.get("additionalProperties", True), name.name if isinstance(name, Named) else name
         has_names = bool(map_under(schema, "properties") or list_under(schema, "required"))
         if not has_names and ("patternProperties" in schema or others is not False):
@@ -166,19 +166,19 @@ def description_of(schema: JsonObject) -> str:
 
 
 def _has_parts(schema: JsonObject) -> bool:
-    """Return whether the schema itself describes properties or items, which say more than its alternatives."""
+    """Return whether the schema itself describes properties or items, which are preferred to its alternatives."""
     return not {"properties", "items", "prefixItems"}.isdisjoint(schema)
 
 
 def _is_object(schema: JsonObject) -> bool:
-    """Return whether the type of a schema is that of one object."""
+    """Return whether a schema accepts only objects."""
     is_other = not {"$ref", "$dynamicRef", "const", "enum"}.isdisjoint(schema)
     has_choices = not {"anyOf", "oneOf"}.isdisjoint(schema) and not _has_parts(schema)
     return types_of(schema) == ["object"] and not is_other and not has_choices
 
 
 def _with_type(choice: JsonValue, schema: JsonObject) -> JsonValue:
-    """Return an alternative with the type of the schema around it, if it has none."""
+    """Return an alternative. If it has no ``type``, it gets that of the enclosing schema."""
     if "type" not in schema or not isinstance(choice, dict) or {"type", "$ref", "$dynamicRef"} & choice.keys():
         return choice
     return {**choice, "type": schema["type"]}

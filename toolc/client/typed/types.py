@@ -1,4 +1,4 @@
-"""The types of values, between JSON Schema and a programming language."""
+"""The types of values, independent of JSON Schema and of a programming language."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class TupleOf:
-    """A list that starts with items of these types. The first ``required`` exist; ``rest`` is the type of others."""
+    """A list that starts with items of these types, the first ``required`` always. Others have the type ``rest``."""
 
     items: tuple[Type, ...]
     required: int
@@ -70,7 +70,7 @@ NULL = Primitive("null")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A property of an object. ``default`` is a tuple of one value, or None without a default."""
+    """A property of an object. ``default`` is a tuple with the default value, or None if there is no default."""
 
     name: str
     type: Type
@@ -81,7 +81,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """The type of objects with these properties. ``is_open``: others are expected too."""
+    """The type of objects with these properties. If ``is_open``, objects can have other properties."""
 
     name: str
     fields: tuple[Field, ...]
@@ -91,7 +91,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alias:
-    """A name for a type that is not a record, which a schema refers to."""
+    """A name for a type that is not a record and that a schema refers to."""
 
     name: str
     type: Type
@@ -103,7 +103,7 @@ Definition: TypeAlias = "Record | Alias"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedTool:
-    """A tool: its arguments, and the type of its data; None if the spec does not say what the tool returns."""
+    """A tool: its arguments, and the type of its data, or None if the spec does not declare what the tool returns."""
 
     name: str
     description: str

@@ -1,4 +1,4 @@
-"""Write a typed client as a TypeScript module without imports: it calls through a function, or an MCP client."""
+"""Write a typed client as a TypeScript module without imports. It calls through a function or an MCP client."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
 def module(digest: str, tools: Sequence[TypedTool], definitions: Sequence[Definition]) -> str:
-    """Return a module after its first line."""
+    """Return the text of a module after its first line."""
     wrapped = ", ".join(json.dumps(tool.name) for tool in tools if tool.is_wrapped)
     parts = [
         _HEADER,
@@ -89,7 +89,7 @@ def type_text(kind: Type) -> str:
 
 
 def comment(text: str, indent: str) -> list[str]:
-    """Return the lines of a JSDoc comment with any text, whose invisible characters are escaped."""
+    """Return the lines of a JSDoc comment for any text. Invisible characters are escaped."""
     escaped = re.sub(
         r"[^\n -~]", lambda match: match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1], text
     )

@@ -32,15 +32,15 @@ NO_TASK: Final = "Begin."
 _FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n```\s*", re.DOTALL)
 
 MAX_CALLS: Final = 64
-"""The maximum number of calls that are made for one answer. Models in use make some ten.
+"""The maximum number of calls that are made for one answer. Current models make about ten.
 
 A model that repeats itself must not start thousands of sandboxes.
 """
 
 MAX_PARALLEL: Final = 8
-"""The maximum number of these calls that run at the same time.
+"""The maximum number of an answer's calls that run at the same time.
 
-Each call is a sandbox, and calls of a sub-agent come in addition to those of its caller.
+Each call runs in a sandbox, and the calls of a sub-agent add to those of its caller.
 """
 
 
@@ -61,7 +61,7 @@ def is_json(tool: ToolSpec) -> bool:
 
 def schema_instructions(tool: ToolSpec) -> str:
     """Return the instructions for an answer that must be data."""
-    text = "Your final answer is one JSON value and nothing else: no text around it, no code fence."
+    text = "Your final answer must be one JSON value and nothing else, without text around it or a code fence."
     if tool.result_schema is None or tool.result.select is not None:
         return text
     return f"{text} It must satisfy this JSON Schema:\n{as_text(tool.result_schema.value)}"
@@ -91,8 +91,8 @@ def make_calls(
 ) -> list[CallMessage]:
     """Make ``calls`` and return their results in order. Only tools in ``names`` are called.
 
-    ``turn`` is the number of the model's answer, and the first part of the call ids. ``parallel`` allows the calls
-    to run concurrently. Raises what ``caller.call`` raises, after all of them have ended.
+    ``turn`` is the number of the model's answer, and the first part of the call ids. With ``parallel``, the calls may
+    run concurrently. After all of them have ended, raises what ``caller.call`` raised.
     """
     with context.cancellation.child() as cancellation:
         context = replace(context, cancellation=cancellation, on_event=one_at_a_time(context.on_event))
@@ -111,7 +111,7 @@ class Agent:
     """The backend kind ``agent``."""
 
     def run(self, backend: AgentBackend, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
-        """Return the model's final answer. Raises what ``caller.call`` raises."""
+        """Return the model's final answer. Raises the same errors as ``caller.call``."""
         deadline = Deadline(context.cancellation, context.deadline)
         events = AgentEvents(call, context)
         with ExitStack() as stack:
@@ -138,7 +138,7 @@ def _make_call(call: ToolCall, names: frozenset[str], step: str, context: CallCo
 
 
 def _as_object(arguments: JsonValue) -> JsonObject | str:
-    """Return the arguments, or the end of the message: where they are not JSON, or an empty string."""
+    """Return the arguments. If they are not an object, return the end of the error message instead."""
     if isinstance(arguments, dict):
         return arguments
     if isinstance(arguments, str):
@@ -151,7 +151,7 @@ def _as_object(arguments: JsonValue) -> JsonObject | str:
 
 @dataclass(slots=True)
 class _Conversation:
-    """The conversation of one call: the messages so far, and the calls that were made."""
+    """The conversation of one call, with the messages and calls so far."""
 
     backend: AgentBackend
     call: BoundCall
@@ -162,7 +162,7 @@ class _Conversation:
     calls_made: list[JsonValue] = field(default_factory=list)
 
     def result(self) -> ToolResult:
-        """Run the conversation and return its result, with the model's usage, calls and connections in details."""
+        """Run the conversation and return its result. ``details`` has the model's usage, calls and connections."""
         started = monotonic()
         try:
             result = self._converse()
@@ -208,7 +208,7 @@ class _Conversation:
         return failure("execution", f"the model did not answer within {turns}; request less, or raise 'max_turns'")
 
     def _tools(self) -> tuple[ToolSpec, ...]:
-        """Return the tools that may be called now, with toolc's own tool that reads stored results, if enabled."""
+        """Return the tools that may be called now, including the tool that reads stored results if it is enabled."""
         builtin = (each for each in self.caller.tools((READ_RESULT,)) if isinstance(each.backend, HostFunction))
         return (*self.caller.tools(self.backend.tools), *builtin)
 
@@ -232,6 +232,6 @@ class _Conversation:
 
 
 def _needs_confirmation(calls: Sequence[ToolCall], tools: Sequence[ToolSpec]) -> bool:
-    """Return whether a call needs confirmation. Then calls run one at a time, so that prompts do not overlap."""
+    """Return whether a call needs confirmation. If so, calls run one at a time, so that prompts do not overlap."""
     confirmed = {name for each in tools if each.confirm for name in (each.name, *each.aliases)}
     return any(each.name in confirmed for each in calls)

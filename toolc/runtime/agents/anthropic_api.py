@@ -46,7 +46,7 @@ class AnthropicApi:
         return body | {"tools": [*tools]} if tools else body
 
     def read(self, response: JsonObject) -> ModelResponse:
-        """Return the message. Its blocks are sent back unchanged, because thinking blocks are signed."""
+        """Return the model's message. Its blocks are sent back unchanged, because thinking blocks are signed."""
         if not isinstance(response.get("content"), list):
             raise unreadable("it has no list 'content'")
         blocks = members(response, "content")
@@ -73,7 +73,7 @@ def _post(client: anthropic.Anthropic, body: JsonObject) -> bytes:
 
 
 def _block(block: JsonObject, call_id: str | None) -> JsonObject:
-    """Return a block to send back. The input of a call must be an object there, even if the model sent none."""
+    """Return a block to send back. The API requires an object as the input of a call, even if the model sent none."""
     if call_id is None:
         return block
     given = block.get("input")

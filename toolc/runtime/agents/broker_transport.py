@@ -1,8 +1,8 @@
-"""Requests of a sub-agent to its model's API: a transport for httpx whose connections are those of the egress broker.
+"""Requests of a sub-agent to its model's API, with a transport for httpx that connects through the egress broker.
 
 The broker decides which destinations are allowed, resolves names, connects, verifies certificates, and keeps the log.
-This module asks it for requests in frames, as the guest of an HTTP tool does (``toolc.guest.http``), but in this
-process. All waits end with the call's cancellation or deadline.
+This module requests connections from it with frames, as the guest of an HTTP tool does (``toolc.guest.http``), but in
+the same process. All waits end with the call's cancellation or deadline.
 """
 
 import math
@@ -27,9 +27,9 @@ from toolc.runtime.http.request import MAX_REQUEST_BODY, parse_url, request
 from toolc.runtime.http.transport import connection_to
 
 MAX_RESPONSE: Final = 16 * 1024 * 1024
-"""The maximum size of a response of a model's API, in bytes. An answer of a million tokens has less.
+"""The maximum size of a response of a model's API, in bytes. An answer of a million tokens is smaller.
 
-The host holds it in memory.
+The host holds the response in memory.
 """
 
 KEY_PLACEHOLDER: Final = "toolc-puts-the-key-in"
@@ -40,10 +40,10 @@ _REQUEST_HEADERS: Final = frozenset({b"accept", b"anthropic-version"})
 
 
 class EgressTransport(httpx2.BaseTransport):
-    """Sends requests to the destinations in ``allow``. ``on_attempt`` receives each connection once made or failed.
+    """Sends requests to the destinations in ``allow``. ``on_attempt`` receives each connection that was made or failed.
 
-    ``key_header`` is the header with the key, or None without a key. Responses pass through ``redact`` before they
-    are read.
+    ``key_header`` is the header with the key, or None if there is no key. Responses pass through ``redact`` before
+    they are read.
     """
 
     def __init__(
@@ -70,9 +70,9 @@ class EgressTransport(httpx2.BaseTransport):
         return self._broker.attempts()
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request and return its complete response, which is a success.
+        """Send a request and return its complete, successful response.
 
-        Raises ``httpx2.TransportError``, the only error that all SDKs handle; its cause is the original error.
+        Raises ``httpx2.TransportError``, the only error that all SDKs handle. Its cause is the original error.
         """
         try:
             return self._send(request)
@@ -116,7 +116,7 @@ class EgressTransport(httpx2.BaseTransport):
         return httpx2.Response(response.status, content=content)
 
     def _connection(self, sent: httpx2.Request) -> ConnectionRequest:
-        """Return the connection for a request of the SDK, of whose headers only those in the list are sent."""
+        """Return the connection for a request of the SDK. Only the headers in the list are sent."""
         body = sent.read()
         if len(body) > MAX_REQUEST_BODY:
             raise RefusedError(
@@ -134,7 +134,7 @@ class EgressTransport(httpx2.BaseTransport):
 
 
 class _Exchange:
-    """One request, and the bytes of its response as the broker delivers them. ``number`` is that of its stream."""
+    """One request, and the bytes of its response as the broker delivers them. ``number`` identifies its stream."""
 
     def __init__(
         self, broker: Broker, received: bytearray, number: int, request: ConnectionRequest, deadline: Deadline
@@ -152,7 +152,7 @@ class _Exchange:
         self._remedy = ""
 
     def begin(self) -> None:
-        """Ask the broker for the request."""
+        """Ask the broker to send the request."""
         self._received.clear()
         self._broker.handle_frame(frames.REQUEST, self._number, b"")
 
@@ -161,12 +161,15 @@ class _Exchange:
         self._broker.handle_frame(frames.CLOSE, self._number, b"")
 
     def notify(self, attempt: ConnectionAttempt) -> None:
-        """Record what the broker reports about the connection: that it was made, or why it failed."""
+        """Record the broker's report that the connection was made, or why it failed."""
         self._is_connected |= not attempt.reason
         self._remedy = attempt.remedy
 
     def read_into(self, buffer: memoryview) -> int:
-        """Read the next bytes; 0 at the end. Raises ``RefusedError``, ``OSError`` and ``InterruptedWaitError``."""
+        """Read into ``buffer`` and return the size, 0 at the end.
+
+        Raises ``RefusedError``, ``OSError`` and ``InterruptedWaitError``.
+        """
         while not self._data and not self._has_ended:
             self._receive()
         if self._error is not None and not self._data:
@@ -177,7 +180,7 @@ class _Exchange:
         return size
 
     def _receive(self) -> None:
-        """Process the frames of the broker, after a wait if there are none."""
+        """Process the frames of the broker. If there are none, wait for them first."""
         if self._received:
             self._deadline.check()
         else:
@@ -196,7 +199,7 @@ class _Exchange:
                 self._error = self._error_of(payload)
 
     def _error_of(self, payload: bytes) -> Exception | None:
-        """Return the error that a CLOSE frame reports. It is raised after the data: many servers close abruptly."""
+        """Return the error that a CLOSE frame reports. Many servers close abruptly, so it is raised after the data."""
         message = parse_json(payload)
         assert isinstance(message, dict)
         if "reason" not in message:
@@ -208,7 +211,7 @@ class _Exchange:
 
 
 def failed_request(error: BaseException) -> BaseException:
-    """Return the error to raise for an SDK's connection error, with a message for the caller of the model."""
+    """Return the error to raise for an SDK's connection error, with a message for the author of the sub-agent."""
     cause = error.__cause__
     match cause.__cause__ if isinstance(cause, httpx2.TransportError) else None:
         case None:

@@ -17,11 +17,11 @@ from toolc.providers.provider import Provider
 MAX_QUOTED: Final = 500
 """How much of a server's message an error quotes, in characters.
 
-It contains the reason, and a server may send a whole page.
+It is enough for the reason. A server may send a whole page.
 """
 
 Stop: TypeAlias = Literal["done", "length", "refusal"]
-"""Why a model stopped: it had finished, it reached a length limit, or it refused to answer."""
+"""Why a model stopped. It had finished, reached a length limit, or refused to answer."""
 
 Post: TypeAlias = Callable[[JsonObject], bytes]
 """Sends a request with an SDK and returns the response body. Raises ``ModelError``, ``InterruptedWaitError``."""
@@ -30,7 +30,7 @@ Post: TypeAlias = Callable[[JsonObject], bytes]
 class ModelError(Exception):
     """The model gave no usable answer. ``again`` says whether a retry may help.
 
-    ``wait_seconds`` is the delay before a retry that the server requests, or None.
+    ``wait_seconds`` is the delay that the server requests before a retry, or None.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ModelError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelResponse:
-    """One answer: ``messages`` are sent back as part of the conversation; the rest is parsed from them.
+    """One answer. ``messages`` are sent back as part of the conversation, and the rest is parsed from them.
 
     ``calls`` are in the order of the answer and have unique ids. ``tokens_in`` and ``tokens_out`` are 0 if the
     server does not report them.
@@ -98,7 +98,7 @@ def unreadable(what: str) -> ModelError:
 
 
 def token_count(usage: JsonValue, *names: str) -> int:
-    """Return the sum of these entries of an answer's ``usage``. Ignores values that are not positive integers."""
+    """Return the sum of these entries of an answer's ``usage``. Values that are not positive integers are ignored."""
     if not isinstance(usage, dict):
         return 0
     found = [usage.get(name) for name in names]
@@ -106,7 +106,7 @@ def token_count(usage: JsonValue, *names: str) -> int:
 
 
 def normalise_ids(calls: Sequence[JsonObject]) -> list[str]:
-    """Return unique ids for the calls of one answer. Replaces missing and duplicate ones."""
+    """Return unique ids for the calls of one answer. Missing and duplicate ids are replaced."""
     ids: dict[str, None] = {}
     for number, call in enumerate(calls, 1):
         given = call.get("id")
@@ -129,7 +129,7 @@ def failed_status(status: int, body: bytes, retry_after: str | None) -> ModelErr
     if status in {408, 409} or status >= 500:
         return ModelError("network", message, again=True, wait_seconds=_seconds(retry_after))
     if status < 400:
-        return ModelError("network", f"{message}; redirects are not followed: write the API's own URL as 'base_url'")
+        return ModelError("network", f"{message}; redirects are not followed, so set 'base_url' to the API's own URL")
     return ModelError("execution", message)
 
 
@@ -140,7 +140,7 @@ def first_bytes(data: bytes) -> str:
 
 
 def _error_message(body: bytes) -> str:
-    """Return the server's error message, which both providers have in ``error.message``."""
+    """Return the server's error message, which both providers send in ``error.message``."""
     try:
         value = parse_json(body)
     except ValueError:
@@ -153,6 +153,6 @@ def _error_message(body: bytes) -> str:
 def _seconds(retry_after: str | None) -> float | None:
     """Return ``Retry-After`` in seconds (RFC 9110, 10.2.3). Dates, which these APIs do not send, are ignored.
 
-    Numbers of more than five digits are ignored too: they would exceed every deadline.
+    Numbers of more than five digits are also ignored, because they would exceed every deadline.
     """
     return float(retry_after) if retry_after and retry_after.isdecimal() and len(retry_after) < 6 else None

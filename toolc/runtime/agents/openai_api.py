@@ -1,4 +1,4 @@
-"""The APIs of OpenAI: Chat Completions, which most other model servers implement, and Responses."""
+"""The OpenAI APIs: Chat Completions, which most other model servers implement too, and Responses."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -68,9 +68,9 @@ class ChatApi:
         )
 
     def _calls(self, message: JsonObject) -> tuple[list[JsonObject], tuple[ToolCall, ...]]:
-        """Return the calls as they are sent back, and as they are made.
+        """Return the calls in two forms: the one to send back to the API, and the one to make.
 
-        Arguments that are not an object are not sent back, because servers parse them again and fail.
+        Arguments that are not an object are not sent back, because a server would fail to parse them.
         """
         found = [each for each in members(message, "tool_calls") if isinstance(each.get("function"), dict)]
         named = [each | {"id": own} for each, own in zip(found, normalise_ids(found), strict=True)]
@@ -114,7 +114,7 @@ class ResponsesApi:
         return body | {"tools": [*tools]} if tools else body
 
     def read(self, response: JsonObject) -> ModelResponse:
-        """Return the output items. They are sent back in order: a call belongs to the reasoning before it."""
+        """Return the output items. They are sent back in order, because a call belongs to the reasoning before it."""
         if not isinstance(response.get("output"), list):
             raise unreadable("it has no list 'output'")
         items = members(response, "output")
@@ -160,7 +160,7 @@ def _text(content: JsonValue) -> str | None:
 
 
 def _responses_item(item: JsonObject, arguments: dict[str, JsonObject]) -> JsonObject:
-    """Return an item to send back: without an id, because nothing is stored, and with an object as arguments."""
+    """Return an item to send back. It has no id, because the server stores nothing, and its arguments are an object."""
     if item.get("type") == "reasoning":
         return item
     kept: JsonObject = {key: value for key, value in item.items() if key not in {"id", "status"}}

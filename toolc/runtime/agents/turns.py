@@ -34,31 +34,31 @@ _KEY: Final = re.compile(r"[\x21-\x7e]+")
 ATTEMPTS: Final = 3
 """How many times an answer is requested if the API is busy or cannot be reached.
 
-With more, a sub-agent would use most of its time for waiting.
+With more attempts, a sub-agent would spend most of its time waiting.
 """
 
 BACKOFF_SECONDS: Final = 0.5
-"""The delay before the second attempt if the API specifies none, in seconds; doubled before the third.
+"""The delay in seconds before the second attempt if the API specifies none. It doubles before the third.
 
-It is that of the SDKs, whose own retries are off.
+The SDKs use the same delay, but their own retries are turned off.
 """
 
 MAX_WAIT_SECONDS: Final = 60.0
 """The longest delay that the API may request, in seconds. If the API requests more, the call fails.
 
-It is that of calls, see ``execution.retry``.
+It is the same as for calls, see ``execution.retry``.
 """
 
 MAX_ANSWERED: Final = 4096
-"""The maximum number of calls in an answer. With more, the answer is an error.
+"""The maximum number of calls in an answer. An answer with more is an error.
 
-Each call needs an answer in the next request, also one that is not made.
+The next request must contain a result for every call, even for one that is not made.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ApiConnection:
-    """An open API: its format, a function that sends requests, and one that returns the connections so far."""
+    """An open API: its format, and functions that send a request and return the connections so far."""
 
     api: ModelApi
     post: Post
@@ -73,9 +73,9 @@ def open_api(
     deadline: Deadline,
     on_attempt: Callable[[ConnectionAttempt], None],
 ) -> Iterator[ApiConnection]:
-    """Open the API of ``tool``'s model until the end of the block. Sends nothing yet.
+    """Open the API of ``tool``'s model until the end of the block. Nothing is sent yet.
 
-    Raises ``ModelError`` if the key may not be sent there, and ``UsageError`` if it is not a valid key.
+    Raises ``ModelError`` if the key may not be sent to this API, and ``UsageError`` if the key is invalid.
     """
     api = _model_api(backend.provider)
     url = backend.base_url
@@ -89,7 +89,7 @@ def open_api(
 
 
 def _model_api(provider: AgentProvider) -> ModelApi:
-    """Return the API of ``provider``, which imports its SDK."""
+    """Import the SDK of ``provider`` and return its API."""
     module, name = MODEL_APIS[provider]
     api: ModelApi = getattr(import_module(module), name)()
     return api
@@ -114,7 +114,7 @@ def _key_header(backend: AgentBackend, tool: ToolSpec, secrets: CallSecrets, api
 
 
 class AgentEvents:
-    """Emits the events of the call itself. Its parts emit their own."""
+    """Emits the events of the call itself. The calls that it makes emit their own."""
 
     def __init__(self, call: BoundCall, context: CallContext) -> None:
         self._name = call.tool.name
@@ -139,7 +139,7 @@ class AgentEvents:
 
 @dataclass(slots=True)
 class AgentLoop:
-    """The model's answers so far: their number and their tokens."""
+    """The number of the model's answers so far, and their tokens."""
 
     backend: AgentBackend
     connection: ApiConnection
@@ -191,7 +191,7 @@ class AgentLoop:
                 if not error.again or attempt == ATTEMPTS or is_too_long:
                     raise
                 self.deadline.sleep(seconds)
-        raise AssertionError("the last attempt returns or raises")
+        raise AssertionError("the last attempt must return or raise")
 
     def _checked(self, response: ModelResponse) -> ModelResponse:
         if response.stop == "refusal":

@@ -1,6 +1,6 @@
-"""Composites (``backend.composite``): calls of other tools in sequence, in parallel, or the first that fits.
+"""Composites (``backend.composite``), which call other tools in sequence, in parallel, or the first that fits.
 
-- ``composed_call``: ``ComposedCall``: a call without a sandbox, also of agents and functions.
+- ``composed_call``: ``ComposedCall``, a call of a composite, an agent or a function, which has no sandbox.
 - ``composite``: runs the steps by their strategy. Start reading here.
 - ``steps``: conditions (``when``), arguments from earlier steps, the combined result.
 

@@ -1,4 +1,4 @@
-"""Run a call whose backend makes further calls. It has no sandbox; its parts have their own."""
+"""Run a call whose backend makes further calls. The call has no sandbox, but its parts have their own."""
 
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -23,7 +23,7 @@ from toolc.runtime.secrets.redaction import CallSecrets, redact_result, secrets_
 def shape_result(
     tool: RegisteredTool, call: BoundCall, result: ToolResult, options: CallOptions, context: CallContext
 ) -> ToolResult:
-    """Return ``result`` as the spec shapes it; errors are unchanged. Raises ``InfrastructureError``."""
+    """Shape ``result`` as the spec says. Errors stay unchanged. Raises ``InfrastructureError``."""
     shape = tool.spec.result
     if result.is_error or (shape.select is None and shape.template is None):
         return result
@@ -59,12 +59,12 @@ class ComposedCall:
     def prepare(
         cls, tool: RegisteredTool, bound: BoundCall, options: CallOptions, backend: ComposedBackend[Any], caller: Caller
     ) -> "ComposedCall":
-        """Resolve the tool's secrets. Nothing starts. Raises ``UsageError`` that names those without a value."""
+        """Resolve the tool's secrets. Nothing starts yet. Raises ``UsageError`` with the secrets that have no value."""
         secrets = secrets_of(tool.spec, options.reveal)
         return cls(tool=tool, bound=bound, backend=backend, secrets=secrets, caller=caller, options=options)
 
     def run(self, context: CallContext, timeout_ms: int) -> ToolResult:
-        """Run the call and return its result after all parts have ended. Raises what its parts raise."""
+        """Run the call and return its result after all parts have ended. Raises the errors of its parts."""
         spec, began, redactor = self.tool.spec, monotonic(), self.secrets.redactor
         deadline = min(context.deadline, began + timeout_ms / 1000)
         inner = replace(context, deadline=deadline, secrets=self.secrets)

@@ -30,9 +30,9 @@ from toolc.runtime.composite.steps import (
 )
 
 MAX_PARALLEL: Final = 16
-"""The maximum number of steps of a ``parallel`` composite that run at the same time; the others are queued.
+"""The maximum number of steps of a ``parallel`` composite that run at the same time. The others are queued.
 
-Each step is a sandbox and a thread of the host.
+Each step uses a sandbox and a thread of the host.
 """
 
 
@@ -40,7 +40,7 @@ class Composite:
     """The backend kind ``composite``."""
 
     def run(self, backend: CompositeBackend, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
-        """Run the steps with the given strategy. Raises what ``caller.call`` raises, after all steps have ended."""
+        """Run the steps with the spec's strategy. After all steps have ended, raises what ``caller.call`` raised."""
         run = _Run(backend.steps, call, context, caller)
         match backend.strategy:
             case "sequential":
@@ -64,14 +64,14 @@ class _Run:
         self._results: dict[str, StepResult] = {}
 
     def sequential(self) -> list[StepResult]:
-        """Run the steps in order. Skip the rest after a failure without ``continue_on_error``."""
+        """Run the steps in order. If a step without ``continue_on_error`` fails, skip the rest."""
         for step in self._steps:
             skipped = StepResult(step=step, outcome="skipped")
             self._record(skipped if self._is_stopped else self._run_step(step, self._context))
         return [*self._results.values()]
 
     def pipeline(self) -> list[StepResult]:
-        """Run the steps in order and pass each the output of the last step that succeeded."""
+        """Run the steps in order. Each receives the output of the last step that succeeded."""
         before: StepResult | None = None
         for step in self._steps:
             skipped = StepResult(step=step, outcome="skipped")
@@ -91,7 +91,7 @@ class _Run:
         return [*self._results.values()]
 
     def parallel(self) -> list[StepResult]:
-        """Run all steps in parallel. A failure without ``continue_on_error`` cancels the others."""
+        """Run all steps in parallel. If a step without ``continue_on_error`` fails, the others are cancelled."""
         ran: dict[str, StepResult] = {}
         with self._context.cancellation.child() as cancellation:
             context = replace(self._context, cancellation=cancellation, on_event=one_at_a_time(self._context.on_event))

@@ -1,4 +1,4 @@
-"""Conditions, arguments, and results of the steps of a composite."""
+"""The conditions, arguments and results of a composite's steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import STEPS, JsonEntry, JsonList, JsonMap, JsonTemplate, Placeholder, Template, render_json
 
 MAX_WORK: Final = 1_000_000
-"""The maximum number of steps and created values of one evaluation, in total: about one second of work."""
+"""The maximum number of steps and created values of one evaluation, in total. It is about one second of work."""
 
 MAX_TEXT: Final = 16 * 1024 * 1024
 """The longest text that ``join`` may create, in characters. It is the largest body of an HTTP tool."""
@@ -24,23 +24,23 @@ MAX_TEXT: Final = 16 * 1024 * 1024
 _CHARACTERS: Final = 1000
 """The number of characters that count as one created value.
 
-Copying so many takes about as long as a step of the interpreter.
+Copying that many takes about as long as a step of the interpreter.
 """
 
 _NEWLINE: Final = "\n"
 
 StepOutcome: TypeAlias = Literal["success", "failure", "skipped", "cancelled"]
-"""Outcomes as in GitHub Actions (``steps.ID.outcome``): the step's own, regardless of ``continue_on_error``."""
+"""The outcome of a step itself, regardless of ``continue_on_error``. Values as in GitHub Actions."""
 
 _RESULTS: Final = frozenset({"outputs", "text"})
 
 
 class ConditionError(Exception):
-    """An expression that cannot be applied to the values; ``str(error)`` says why, in one line."""
+    """An expression cannot be applied to the values. ``str(error)`` says why, in one line."""
 
 
 def is_true(expression: str, values: JsonObject) -> bool:
-    """Return whether the value of ``expression`` is not false, null, or empty. Raises ``ConditionError``."""
+    """Return whether ``expression`` is true, which means not false, null or empty. Raises ``ConditionError``."""
     try:
         result: JsonValue = _BoundedInterpreter().visit(jmespath.compile(expression).parsed, values)
     except (JMESPathError, RecursionError, TypeError, ValueError, OverflowError) as error:
@@ -52,7 +52,7 @@ def is_true(expression: str, values: JsonObject) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
-    """A step and its result. Without a call, ``result`` is None and ``call_id`` is empty."""
+    """A step and its result. If the step made no call, ``result`` is None and ``call_id`` is empty."""
 
     step: Step
     outcome: StepOutcome
@@ -69,7 +69,7 @@ class StepResult:
 
     @property
     def stops(self) -> bool:
-        """Whether the composite ends with this step, without running the following ones."""
+        """Whether the composite ends with this step and skips the following ones."""
         return self.outcome == "cancelled" or (self.outcome == "failure" and not self.step.continue_on_error)
 
     def to_template_value(self) -> JsonObject:
@@ -97,7 +97,7 @@ class StepResult:
 
 
 def combined_result(ran: Sequence[StepResult]) -> ToolResult:
-    """Return the combined result of all steps: their outputs by id, and their content in order."""
+    """Combine the results of all steps: their outputs by id, and their content in order."""
     if (stopped := _stopped(ran)) is not None:
         return stopped
     content: list[Content] = []
@@ -126,7 +126,7 @@ def last_result(ran: Sequence[StepResult]) -> ToolResult:
 
 
 def arguments_of(step: Step, arguments: JsonObject, ran: Mapping[str, StepResult]) -> JsonObject:
-    """Return the arguments of ``step``, without keys whose template is absent. Raises ``TemplateError``."""
+    """Return the arguments of ``step``. Keys whose template has no value are omitted. Raises ``TemplateError``."""
     seen: JsonObject = {name: each.to_template_value() for name, each in ran.items()}
     found: JsonValue = render_json(_without_missing(step.args, ran), {**arguments, STEPS: seen})
     assert isinstance(found, dict)
@@ -136,8 +136,8 @@ def arguments_of(step: Step, arguments: JsonObject, ran: Mapping[str, StepResult
 def forwarded(arguments: JsonObject, before: StepResult, called: Sequence[ToolSpec]) -> JsonObject:
     """Return ``arguments`` with the output of the step ``before`` as the only missing required parameter.
 
-    A string parameter receives the text, any other the data. The output of a tool cannot influence which parameter
-    it becomes, and cannot set another one.
+    A string parameter receives the text, and any other the data. The output of a tool cannot choose its parameter, or
+    set another one.
     """
     for tool in called:
         missing = sorted(tool.parameters.required - arguments.keys())
@@ -150,7 +150,7 @@ def forwarded(arguments: JsonObject, before: StepResult, called: Sequence[ToolSp
 
 
 class _BoundedInterpreter(TreeInterpreter):
-    """An interpreter that raises ``ConditionError`` after ``MAX_WORK``."""
+    """An interpreter of JMESPath that raises ``ConditionError`` after ``MAX_WORK`` steps."""
 
     def __init__(self) -> None:
         super().__init__(Options(custom_functions=_BoundedFunctions()))
@@ -169,7 +169,7 @@ class _BoundedInterpreter(TreeInterpreter):
 
 
 class _BoundedFunctions(Functions):
-    """The functions of JMESPath, which may not create a text longer than ``MAX_TEXT``."""
+    """The functions of JMESPath, which must not create a text longer than ``MAX_TEXT``."""
 
     def call_function(self, function_name: str, resolved_args: Any) -> Any:  # as above
         if function_name == "join" and _joined_size(resolved_args) > MAX_TEXT:
@@ -186,7 +186,7 @@ def _joined_size(arguments: list[object]) -> int:
 
 
 def _stopped(ran: Sequence[StepResult]) -> ToolResult | None:
-    """Return the failure of the step that ended the composite, if any. Failures precede cancellations."""
+    """Return the failure of the step that ended the composite, if any. A failure is preferred to a cancellation."""
     stopping = [each for each in ran if each.stops]
     failed = next((each for each in stopping if each.outcome == "failure"), stopping[0] if stopping else None)
     if failed is None:
@@ -203,7 +203,7 @@ def _details(ran: Sequence[StepResult]) -> JsonObject:
 
 
 def _without_missing(template: JsonTemplate, ran: Mapping[str, StepResult]) -> JsonTemplate:
-    """Return ``template`` without keys, at any depth, whose text refers to a missing result."""
+    """Return ``template`` without the keys, at any depth, whose text refers to a missing result."""
     match template:
         case JsonMap(entries=entries):
             kept = (entry for entry in entries if _has_results(entry, ran))

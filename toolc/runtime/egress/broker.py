@@ -2,8 +2,8 @@
 
 The broker runs on the thread of its call, which polls it together with the stream of the sandbox, so calls do not
 affect each other's brokers. The guest requests a host and a port. The broker checks the allow-list, resolves the
-name once, and connects to an address that it has checked. The data of the connection is passed on without
-inspection, except for the server name at the beginning of TLS and the heads of HTTP/1 requests.
+name once, and connects to an address that it has checked. It inspects only the server name at the beginning of TLS and
+the heads of HTTP/1 requests. All other data passes unread.
 """
 
 import errno
@@ -28,26 +28,26 @@ from toolc.runtime.egress.transport import ConnectionRequest, RefusalKind, Refus
 from toolc.runtime.secrets.redaction import Redactor
 
 MAX_LISTED: Final = 256
-"""The number of attempts listed, and again of refusals; beyond that, only their number is recorded.
+"""The maximum number of attempts that are listed, and the same for refusals. Any more are only counted.
 
-Details go to logs, and a tool can make thousands of attempts.
+The list goes to logs, and a tool can make thousands of attempts.
 """
 
 Listener: TypeAlias = Callable[[ConnectionAttempt], None]
-"""Called with every decision: a connection that was made, refused, or failed."""
+"""Called with every connection that was made, was refused, or failed."""
 
 MAX_CALL_CONNECTIONS: Final = 16 * 1024
 """The number of connections that one call may make.
 
-A client that opens one for each request makes so many within the timeout. Without a limit, a call could use up the
-ports of the host.
+It is enough for a client that opens a connection for each request until the timeout. Without a limit, a call could
+use up the ports of the host.
 """
 
 MAX_REQUESTS: Final = 16
-"""The number of concurrent HTTP requests: a guest makes one after another, and each holds its body."""
+"""The maximum number of concurrent HTTP requests. A guest makes one at a time, and each holds its body in memory."""
 
 MAX_BYTES: Final = 4 * 1024 * 1024 * 1024
-"""The number of bytes that one call may send and receive. Downloads of a tool are smaller.
+"""The number of bytes that one call may send and receive. A tool's downloads are smaller.
 
 Without a limit, a call could use up the traffic of the host.
 """
@@ -55,41 +55,41 @@ Without a limit, a call could use up the traffic of the host.
 CONNECT_SECONDS: Final = 15.0
 """The time limit for resolving a name and trying all of its addresses, in seconds.
 
-Resolvers try for up to ten seconds.
+A resolver may take up to ten seconds.
 """
 
 ADDRESS_SECONDS: Final = 5.0
 """How long one address is tried while others remain, in seconds.
 
-A reachable server answers within a few round trips, and further addresses need time too.
+A reachable server answers within a few round trips, and the remaining addresses need time too.
 """
 
 IDLE_SECONDS: Final = 300.0
-"""How long a connection of a tool may be idle in both directions, in seconds. It is a common limit of proxies.
+"""How long a connection of a tool may be idle in both directions, in seconds. Proxies often have the same limit.
 
-The timeout of most calls is lower.
+The timeout of most calls is shorter.
 """
 
 EXPIRY_SECONDS: Final = 1.0
 """The interval between checks for connections that have waited too long, in seconds.
 
-The limits themselves are 5 seconds and more.
+The limits themselves are at least 5 seconds.
 """
 
 MAX_OUT: Final = 64 * 1024
-"""If this many bytes for the guest are unsent, the broker stops reading from servers.
+"""The number of unsent bytes for the guest at which the broker stops reading from servers.
 
-It is what a socket buffers in addition. More would only use memory.
+A socket buffers about as much in addition. A higher limit would only use memory.
 """
 
 MAX_UNREAD: Final = 32 * MAX_OUT
-"""The limit of unsent bytes for a guest: beyond it, a guest that keeps sending requests is ended.
+"""The number of unsent bytes beyond which a guest that keeps sending requests is ended.
 
-Honest guests read the responses before they send more requests.
+An honest guest reads the responses before it sends more requests.
 """
 
 Write: TypeAlias = Callable[[memoryview], int]
-"""Sends what fits now and returns the number of bytes."""
+"""Sends as much as fits now, and returns the number of bytes."""
 
 RequestHandler: TypeAlias = Callable[[bytes], ConnectionRequest]
 """Creates the connection for the payload of a REQUEST frame. Raises ``RefusedError`` or ``ProtocolError``."""
@@ -109,7 +109,7 @@ def parse_open_request(payload: bytes) -> ConnectionRequest:
 
 
 def connect(address: str, port: int) -> socket.socket:
-    """Return a connecting socket: it becomes writable once connected or failed. Raises ``OSError``."""
+    """Return a connecting socket, which becomes writable once it is connected or has failed. Raises ``OSError``."""
     connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
     connection.setblocking(False)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -121,7 +121,7 @@ def connect(address: str, port: int) -> socket.socket:
 
 
 def unreachable(decision: Decision, address: str, failure: OSError) -> RefusedError:
-    """Return the error for an unreachable server; ``failure`` is the error of ``address``, the last one tried."""
+    """Return the error for an unreachable server. ``failure`` is the error of ``address``, the last one tried."""
     kind: RefusalKind = "timeout" if isinstance(failure, TimeoutError) else "network"
     at = f" at {address}" if address not in {"", decision.host} else ""
     reason = f"{decision.host}{at}, port {decision.port}: {(failure.strerror or str(failure)).lower()}"
@@ -132,7 +132,7 @@ def proxy_hint() -> str:
     """Return a hint for failed connections on a machine that reaches other hosts only through a proxy."""
     names = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
     name = next((each for each in names if os.environ.get(each)), None)
-    return f" ({name} is set, and toolc connects directly: it uses no proxy)" if name else ""
+    return f" ({name} is set, but toolc connects directly and does not use a proxy)" if name else ""
 
 
 class ConnectionLog:
@@ -150,12 +150,12 @@ class ConnectionLog:
         return self.requested - len(self._listed)
 
     def attempts(self) -> tuple[ConnectionAttempt, ...]:
-        """Return the requested connections with their outcome so far."""
+        """Return the requested connections with their outcomes so far."""
         now = monotonic()
         return tuple(each.attempt(now) for each in self._listed)
 
     def add(self, connection: EgressConnection) -> None:
-        """Add a requested connection. Refusals have their own limit, because they are what a user looks for."""
+        """Add a requested connection. Refusals have their own limit, because users look for them."""
         self.requested += 1
         is_refused = connection.decision.entry is None
         self._refused += is_refused
@@ -163,12 +163,12 @@ class ConnectionLog:
             self._listed.append(connection)
 
     def reset(self, connections: Iterable[EgressConnection]) -> None:
-        """Reset the counts; the still open ``connections`` are listed again."""
+        """Reset the counts, and list the ``connections`` that are still open again."""
         self._listed = [*connections]
         self.requested, self._refused = len(self._listed), 0
 
     def notify(self, connection: EgressConnection) -> None:
-        """Pass a decision to the listener. Raises what the listener raises."""
+        """Pass a decision to the listener. Raises the listener's exception."""
         self._listener(connection.attempt(monotonic()))
 
 
@@ -186,7 +186,7 @@ class Egress:
 
 
 class Broker:
-    """The connections of one call. It writes frames to ``outgoing``; poll ``fileno`` and call ``serve``."""
+    """The connections of one call. Poll ``fileno`` and call ``serve``, which writes frames to ``outgoing``."""
 
     def __init__(
         self, allow: Sequence[Destination], outgoing: bytearray, egress: Egress, write: Write = lambda _: 0
@@ -209,14 +209,14 @@ class Broker:
 
     @property
     def has_room(self) -> bool:
-        """Whether the guest accepts more data now; if not, ``fileno`` must not be polled."""
+        """Whether the guest accepts more data now. If not, ``fileno`` must not be polled."""
         return len(self._out) < MAX_OUT
 
     @property
     def has_pending(self) -> bool:
-        """Whether data that the tool has sent is still to be delivered to a server.
+        """Whether data from the tool must still be delivered to a server.
 
-        Requests made by the host do not count: the program that made one waited for the response, and has exited.
+        Requests made by the host do not count, because the program that asked for one has waited for the response.
         """
         return any(each.has_pending and each.request.is_opaque for each in self._connections.values())
 
@@ -226,7 +226,7 @@ class Broker:
         return self._log.unlisted
 
     def attempts(self) -> tuple[ConnectionAttempt, ...]:
-        """Return the requested connections in order, with their outcome so far."""
+        """Return the requested connections in order, with their outcomes so far."""
         return self._log.attempts()
 
     def fileno(self) -> int:
@@ -270,7 +270,7 @@ class Broker:
         self._open(frames.REQUEST, frames.FIRST_CONNECTION, b"{}")
 
     def serve(self) -> None:
-        """Transfer data as far as possible without waiting. Raises what the listener raises."""
+        """Transfer as much data as possible without waiting. Raises the listener's exception."""
         for connection in self._polling.ready():
             if connection is None:
                 self._handle_resolved()
@@ -282,7 +282,7 @@ class Broker:
         self._expire()
 
     def reset(self) -> None:
-        """Reset the counts for the next call of a session; open connections stay open and are listed again."""
+        """Reset the counts for the next call of a session. Open connections stay open and are listed again."""
         self._log.reset(each for each in self._connections.values() if not each.close_sent)
         self._bytes = 0
         self._resolved.clear()
@@ -331,7 +331,7 @@ class Broker:
 
     def _http_request(self, payload: bytes) -> ConnectionRequest:
         if self._requests is None:
-            raise ProtocolError("it sent an HTTP request, and its call makes none")
+            raise ProtocolError("it sent an HTTP request, but its call makes none")
         if sum(not (each.request.is_opaque or each.close_sent) for each in self._connections.values()) >= MAX_REQUESTS:
             raise ProtocolError(f"it sent more than {MAX_REQUESTS} concurrent HTTP requests")
         return self._requests(payload)
@@ -365,7 +365,7 @@ class Broker:
         self._connect_next(connection, None)
 
     def _connect_next(self, connection: EgressConnection, failure: OSError | None) -> None:
-        """Start connecting to the next address; ``failure`` is the error of the last one."""
+        """Start to connect to the next address. ``failure`` is the error of the previous one."""
         self._forget(connection)
         while connection.addresses:
             connection.address = connection.addresses.pop(0)
@@ -381,7 +381,7 @@ class Broker:
         self._close(connection, unreachable(connection.decision, connection.address, failure))
 
     def _advance(self, connection: EgressConnection) -> None:
-        """Transfer as much data as possible now. The connection may be closed afterwards."""
+        """Transfer as much data as possible now. Afterwards, the connection may be closed."""
         try:
             if connection.socket is not None and not self._is_connected(connection):
                 return
@@ -421,7 +421,7 @@ class Broker:
         return True
 
     def _forward(self, connection: EgressConnection) -> None:
-        """Forward one piece of data from the server, or a whole response, which wakes the guest only once."""
+        """Forward one piece of data from the server. To wake the guest only once, forward a response as a whole."""
         is_opaque = connection.request.is_opaque
         while self.has_room and (size := connection.read(self._room)):
             frame = self._room[:size]
@@ -439,7 +439,7 @@ class Broker:
             raise RefusedError(f"a call can send and receive at most {MAX_BYTES} bytes")
 
     def _close(self, connection: EgressConnection, error: RefusedError | None = None) -> None:
-        """Close a connection, and report the error. An error after the end is ignored."""
+        """Close a connection and report ``error``. An error after the end is ignored."""
         if error is not None and connection.close_sent:
             return
         self._forget(connection)

@@ -1,4 +1,4 @@
-"""One connection of a call: data between guest and server within flow windows, and how each side closes it."""
+"""One connection of a call: the data between guest and server, its flow windows, and how each side closes it."""
 
 import json
 import socket
@@ -16,9 +16,9 @@ from toolc.runtime.egress.transport import ConnectionRequest, RefusalKind, Refus
 
 
 class EgressConnection:
-    """The state of one stream. ``addresses`` are still to be tried, ``socket`` is connecting.
+    """The state of one stream. ``addresses`` are the ones still to try, and ``socket`` is connecting.
 
-    ``transport`` is set from the connection to the server until the end.
+    ``transport`` is set once the server is connected.
     """
 
     def __init__(self, stream: int, request: ConnectionRequest, decision: Decision, now: float) -> None:
@@ -66,7 +66,7 @@ class EgressConnection:
 
     @property
     def wants_read(self) -> bool:
-        """Whether the server is to be read."""
+        """Whether to read from the server."""
         return not self._server_ended and self._guest_window > 0
 
     def waits_for(self, host: str) -> bool:
@@ -91,11 +91,11 @@ class EgressConnection:
         )
 
     def receive(self, payload: bytes) -> None:
-        """Accept data from the guest. Raises ``ProtocolError`` and, for a name of another site, ``RefusedError``."""
+        """Accept data from the guest. Raises ``ProtocolError``, and ``RefusedError`` if it names another site."""
         if self.close_received or self._guest_ended or not payload:
             raise ProtocolError("it sent data on a connection after its end, or an empty frame")
         if not self.request.is_opaque:
-            raise ProtocolError("it added data to a request, which only the host writes")
+            raise ProtocolError("it sent data for a request, but only the host writes requests")
         if not self._flow.spend(len(payload)):
             raise ProtocolError("it sent more data on a connection than its window allows")
         if not self.close_sent:
@@ -124,7 +124,7 @@ class EgressConnection:
         self._guest_window += int(granted)
 
     def opened(self, transport: Transport, out: bytearray) -> None:
-        """Record that the server has accepted. For a request, the guest is notified only with the response."""
+        """Record that the server is connected. For a request, the guest is notified only with the response."""
         self.transport, self.socket = transport, None
         self.addresses.clear()
         if self.request.is_opaque:
@@ -133,13 +133,13 @@ class EgressConnection:
             self._must_send_opened = True
 
     def pop_opened(self) -> bytes:
-        """Return the delayed OPENED frame, which precedes the data of the server; empty if it was sent."""
+        """Return the delayed OPENED frame, which precedes the server's data. Empty if it was already sent."""
         frame = encode(frames.OPENED, self.stream) if self._must_send_opened else b""
         self._must_send_opened = False
         return frame
 
     def send(self, out: bytearray, target_window: int) -> None:
-        """Send as much to the server as it accepts now; write acknowledgements to ``out``. Raises ``OSError``.
+        """Send as much to the server as it accepts now, and write acknowledgements to ``out``. Raises ``OSError``.
 
         ``target_window`` is the size of the flow-control window after the acknowledgements, in bytes.
         """
@@ -180,11 +180,11 @@ class EgressConnection:
 
     @property
     def is_done(self) -> bool:
-        """Whether all data has been transferred both ways; for a request, whether its response has."""
+        """Whether all data has been transferred in both directions, or the whole response of a request."""
         return self._server_ended and (self._finished or not self.request.is_opaque)
 
     def close(self, out: bytearray, now: float, error: RefusedError | None = None) -> None:
-        """Close, and send the reason of an error. Further calls have no effect."""
+        """Close the connection, and send the reason of an error. Closing it again has no effect."""
         if self.socket is not None:
             self.socket.close()
         if self.transport is not None:

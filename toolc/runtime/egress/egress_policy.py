@@ -1,8 +1,8 @@
-"""Decide whether a call may connect to a host: pure functions of the allow-list and the request.
+"""Decide whether a call may connect to a host, with pure functions of the allow-list and the request.
 
-There are two steps, because a name does not determine its addresses: ``decide`` finds the entry that allows a host
-and port, ``admit`` selects the addresses that may be used. An address outside the public internet must be named by
-an entry itself, whatever name resolved to it.
+There are two steps, because a name does not determine its addresses. ``decide`` finds the entry that allows a host and
+port. ``admit`` selects the addresses that may be used. An address outside the public internet is allowed only if an
+entry names the address itself, no matter which name resolved to it.
 """
 
 import ipaddress
@@ -38,7 +38,7 @@ _RANGES: Final = {
     "the broadcast address": "255.255.255.255/32",
     "an address for documentation": "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20",
     "an address for benchmarks": "198.18.0.0/15",
-    "an address where everything is discarded": "100::/64",
+    "an address that discards everything": "100::/64",
     "reserved for protocols": "192.0.0.0/24 2001::/23",
     "a reserved address": "240.0.0.0/4",
     "a relay to IPv6": "192.88.99.0/24",
@@ -47,7 +47,7 @@ _RANGES: Final = {
     "a Teredo tunnel to an IPv4 address": "2001::/32",
     "a 6to4 tunnel to an IPv4 address": "2002::/16",
 }
-"""Every range outside the public internet, by its description."""
+"""All ranges outside the public internet, by description."""
 
 _SPECIAL: Final[list[tuple[_Network, str]]] = sorted(
     ((ipaddress.ip_network(text), name) for name, ranges in _RANGES.items() for text in ranges.split()),
@@ -58,11 +58,11 @@ _SPECIAL: Final[list[tuple[_Network, str]]] = sorted(
 _GLOBAL_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
 _ISATAP: Final = 0x5EFE
 _ISATAP_BITS: Final = 0xFDFFFFFF
-"""Mask for the upper half of an interface identifier: one bit says whether the IPv4 address below is public."""
+"""A mask for the upper half of an interface identifier, without the bit that says if its IPv4 address is public."""
 
 
 def why_not_public(address: Address) -> str | None:
-    """Return what a non-public address is, as text that follows "is"; None for a public address."""
+    """Describe a non-public address, in words that can follow "is". None for a public address."""
     if str(address).partition("%")[0] in METADATA_ADDRESSES:
         return "the metadata service of a cloud, which returns the credentials of this machine"
     for network, description in _SPECIAL:
@@ -79,7 +79,7 @@ def why_not_public(address: Address) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The decision of the allow-list: the ``entry`` that allows it, or the ``reason`` and the entry that would.
+    """A decision about a host and port: the ``entry`` that allows them, or the ``reason`` why none does.
 
     ``remedy`` is the missing entry, as written in a spec. ``host`` is canonical, or truncated if it is not a valid
     host.
@@ -93,18 +93,18 @@ class Decision:
 
     @property
     def is_literal(self) -> bool:
-        """Whether the host is an address, which is not in certificates and needs no lookup."""
+        """Whether the host is an IP address."""
         return _address(self.host) is not None
 
     @property
     def is_local(self) -> bool:
-        """Whether the host needs no lookup: an address, or ``localhost``."""
+        """Whether the host needs no lookup, because it is an address or ``localhost``."""
         return self.is_literal or self.host == LOCALHOST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """The addresses to try, in order; if there are none, the reason and the entry that would admit one."""
+    """The addresses to try, in order. If there are none, the reason, and the entry that would admit one."""
 
     addresses: tuple[str, ...] = ()
     reason: str = ""
@@ -152,7 +152,7 @@ def admit(decision: Decision, allow: Sequence[Destination], addresses: Sequence[
 def is_same_site(decision: Decision, host: str, port: int) -> bool:
     """Return whether a request on an allowed connection may name this host, in canonical form, and port.
 
-    The entry must allow it, not only another entry of the list. All names of this machine mean the same.
+    The same entry must allow that host. Another entry of the list is not enough. All names of this machine are equal.
     """
     if decision.entry is None or port != decision.port:
         return False
@@ -185,5 +185,5 @@ def _address(text: str) -> Address | None:
 
 
 def _printable(host: str) -> str:
-    """Return an invalid host in a form that can be displayed: it comes from the tool."""
+    """Return an invalid host in a form that is safe to display, because it comes from the tool."""
     return ascii(host[:80])[1:-1]

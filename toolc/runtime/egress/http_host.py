@@ -1,9 +1,9 @@
 """Check the host that HTTP/1 requests name, before they reach the server (RFC 9110, 7.2; RFC 9112).
 
-Several sites can share a server: a client allowed to reach one of them could name another in the ``Host`` field or in
-the target of a request. Data is forwarded as it arrives, but never the end of a line that was not checked, so that a
-server has no complete request with another name. What servers read in different ways is refused: the place where one
-request ends and the next begins must be the same for them and for this check.
+Several sites can share a server. A client that may reach one of them could name another in the ``Host`` field or in the
+target of a request. Data is forwarded as it arrives, except for the end of a line that was not checked, so a server
+never has a complete request with another name. Requests that servers read in different ways are refused, because this
+check and every server must agree on where one request ends and the next begins.
 """
 
 import re
@@ -15,7 +15,7 @@ from toolc.runtime.egress.egress_policy import Decision, is_same_site
 from toolc.runtime.egress.transport import RefusedError
 
 MAX_HEAD: Final = 128 * 1024
-"""The longest head of a request, and the longest line of chunks, in bytes. Most servers accept 8 to 64 KiB."""
+"""The maximum length of a request's head, and of a chunk's size line, in bytes. Most servers accept 8 to 64 KiB."""
 
 _TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _REQUEST_LINE: Final = re.compile(rb"(" + _TOKEN + rb") ([!-~\x80-\xff]+) HTTP/1\.([01])\r\n")
@@ -30,17 +30,17 @@ _METHOD: Final = re.compile(_TOKEN.decode())
 _VERSION: Final = re.compile(r"HTTP/[0-9]", re.IGNORECASE)
 _TARGET: Final = re.compile(r"/|\*|[a-z][a-z0-9+.-]*:/", re.IGNORECASE)
 _FIRST_BYTES: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z\s\x1c-\x1f\x85\xa0-]")
-"""The bytes that a method begins with, and those that some servers skip before it."""
+"""The bytes that can start a method, and the bytes that some servers skip before it."""
 
 _NO_TRAILERS: Final = frozenset({b"host", b"content-length", b"transfer-encoding"})
 
 
 class HttpHostFilter:
-    """A check of what a client sends on one connection. Data that is not HTTP/1 passes.
+    """Checks the data that a client sends on one connection. Data that is not HTTP/1 passes.
 
-    ``is_done`` is true from the first line that no server reads as a request: that is another protocol, and so is what
-    follows an upgrade. The answers of the server are not needed, because an HTTP/1 server that did not change the
-    protocol refuses such a line.
+    ``is_done`` is set at the first line that no server reads as a request, because another protocol begins there, for
+    example after an upgrade. The server's responses are not needed, because a server that still speaks HTTP/1 refuses
+    such a line.
     """
 
     def __init__(self, decision: Decision) -> None:
@@ -57,7 +57,7 @@ class HttpHostFilter:
         self.is_done = False
 
     def feed(self, data: bytes) -> bytes:
-        """Return ``data``, which may be forwarded. Raises ``RefusedError``."""
+        """Return ``data`` if it may be forwarded. Raises ``RefusedError`` if not."""
         at = 0
         while at < len(data) and not self.is_done:
             if self._body:
@@ -71,7 +71,7 @@ class HttpHostFilter:
         return data
 
     def _add(self, piece: bytes) -> None:
-        """Add a part of a line, which may be its end."""
+        """Add a part of a line, possibly its end."""
         is_first = self._read == self._read_request_line
         if is_first and not self._line and not _FIRST_BYTES.match(piece):
             self.is_done = True
@@ -91,7 +91,7 @@ class HttpHostFilter:
             self._read(line)
 
     def _refuse_bare_return(self, known: int, *, is_first: bool) -> None:
-        """Refuse a carriage return without a line feed where some servers end a line of a request."""
+        """Refuse a carriage return without a line feed in places where some servers end a line."""
         at = self._line.find(b"\r", max(known - 1, 0))
         while 0 <= at < len(self._line) - 1:
             if self._line[at + 1] != ord("\n"):
@@ -148,7 +148,7 @@ class HttpHostFilter:
     def _end_head(self) -> None:
         # The site of an address is the one that its server chooses for requests without a name.
         if not self._hosts and (self._minor == b"1" or not self._decision.is_local):
-            raise self._refused(f"a request names no host, and must name {self._decision.host}")
+            raise self._refused(f"a request names no host, but must name {self._decision.host}")
         if self._coding is not None and self._length is not None:
             raise self._ambiguous()
         if self._method == b"CONNECT" and (self._coding is not None or self._length is not None):
@@ -184,7 +184,7 @@ class HttpHostFilter:
         return found[1].lower(), found[2].strip(b" \t")
 
     def _check(self, authority: bytes, default: int) -> None:
-        """Check a host with an optional port; ``default`` is the port if there is none."""
+        """Check a host with an optional port, which is ``default`` if absent."""
         found = _AUTHORITY.fullmatch(authority.decode("latin-1"))
         try:
             host = canonical_host(found[1] if found else "")
@@ -199,7 +199,7 @@ class HttpHostFilter:
             raise self._refused(f"a request names {shown}, but the connection is to {where}")
 
     def _ambiguous(self) -> RefusedError:
-        return self._refused("servers read a request in different ways, because it does not follow RFC 9112")
+        return self._refused("a request does not follow RFC 9112, so servers would read it in different ways")
 
     def _refused(self, reason: str) -> RefusedError:
         entry = self._decision.entry

@@ -12,18 +12,18 @@ from typing import Final
 from toolc.runtime.egress.connection import EgressConnection
 
 MAX_THREADS: Final = 4
-"""The number of concurrent lookups of one call. More names at a time would only wait for the same resolver."""
+"""The maximum number of concurrent lookups of one call. Any more would only wait for the same resolver."""
 
 MAX_ADDRESSES: Final = 16
-"""The number of addresses of a name that are considered.
+"""The maximum number of addresses of a name that are tried.
 
-Names in use have fewer, and ``CONNECT_SECONDS`` is over before.
+Real names have fewer, and ``CONNECT_SECONDS`` expires earlier.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedHost:
-    """The addresses of ``host``, in the order in which the system would try them; or why there are none."""
+    """The addresses of ``host``, in the order in which the system would try them, or why there are none."""
 
     host: str
     addresses: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ def look_up(host: str) -> ResolvedHost:
 
 
 class Resolver:
-    """A queue of lookups; a descriptor signals results. Threads are started as needed."""
+    """A queue of lookups, whose results a descriptor signals. Threads are started as needed."""
 
     def __init__(self) -> None:
         self._requests: queue.SimpleQueue[str | None] = queue.SimpleQueue()
@@ -58,7 +58,7 @@ class Resolver:
         return self._receiver.fileno()
 
     def request(self, host: str) -> None:
-        """Request a lookup of ``host``; each request gets one result."""
+        """Request a lookup of ``host``. Each request gets one result."""
         self._requests.put(host)
         self._pending += 1
         if self._threads < min(self._pending, MAX_THREADS):
@@ -79,7 +79,7 @@ class Resolver:
         return found
 
     def close(self) -> None:
-        """Stop the threads. Pending names are not resolved: no lookup may happen after a call."""
+        """Stop the threads. Pending names are dropped, because no lookup may happen after a call."""
         with suppress(queue.Empty):
             while True:
                 self._requests.get_nowait()
@@ -98,7 +98,7 @@ class Resolver:
 
 
 class Polling:
-    """One descriptor for all events: readable when ``ready`` has something to yield."""
+    """One descriptor for all events. It is readable when ``ready`` has something to yield."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
@@ -108,11 +108,11 @@ class Polling:
         return self._selector.fileno()
 
     def close(self) -> None:
-        """Stop waiting for anything."""
+        """Close the descriptor."""
         self._selector.close()
 
     def ready(self) -> Iterator[EgressConnection | None]:
-        """Yield the connections with an event; None represents the resolver."""
+        """Yield the connections that have an event, and None if the resolver has one."""
         for key, _ in self._selector.select(0):
             yield key.data
 

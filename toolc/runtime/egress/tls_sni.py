@@ -1,6 +1,6 @@
 """Check the server name that a TLS client sends, before it reaches the server (RFC 8446, RFC 6066).
 
-Many hosts share an address: a client allowed to reach one of them could send the name of another and reach that one.
+Many hosts share an address. A client that may reach one of them could send the name of another, and reach that one.
 """
 
 from typing import Final
@@ -9,7 +9,7 @@ from toolc.model.destinations import HostError, canonical_host
 from toolc.runtime.egress.transport import RefusedError
 
 MAX_BYTES: Final = 32 * 1024
-"""The longest beginning of a stream that is withheld, in bytes. Today's ClientHellos have some 2 KiB."""
+"""The maximum size of the beginning of a stream that is withheld, in bytes. A ClientHello today has about 2 KiB."""
 
 _CHANGE_CIPHER: Final = 20
 _ALERT: Final = 21
@@ -22,21 +22,21 @@ _MAX_RECORD: Final = 1 << 14
 """From RFC 8446."""
 
 _NO_VERSION: Final = 0x10
-"""From here on, servers reject the first byte of a version; Go's server accepts all below."""
+"""The lowest first byte of a version that every server rejects. Go's server accepts all lower values."""
 
 _LEAST_ENCRYPTED: Final = 16
-"""An encrypted handshake message is longer than this, whatever the cipher: it ends in 12 bytes and a tag."""
+"""With any cipher, an encrypted handshake message is longer than this, because it ends with 12 bytes and a tag."""
 
 _SERVER_NAME: Final = 0
 _EARLY_DATA: Final = 42
-"""The types of the extensions, from RFC 6066 and RFC 8446."""
+"""The types of extensions, from RFC 6066 and RFC 8446."""
 
 _HIDDEN_NAMES: Final = frozenset({0xFE0D, 0xFFCE, *range(0xFE08, 0xFE0D)})
 """The types of the extensions that hide the server name: ECH, its predecessor ESNI, and the drafts in between."""
 
 
 class ClientHelloFilter:
-    """A filter for the beginning of what a client sends to ``host``. Data that is not TLS passes unchanged.
+    """A filter for the first bytes that a client sends to ``host``. Data that is not TLS passes unchanged.
 
     A server may request a second ClientHello (RFC 8446, 4.1.4), and some servers use the name in that one.
     """
@@ -71,7 +71,7 @@ class ClientHelloFilter:
         return passed
 
     def _first_hello(self) -> bytes:
-        """Return the first ClientHello, once it is complete."""
+        """Withhold data until the first ClientHello is complete, then return it."""
         hello = _client_hello(self._withheld)
         if hello is None:
             return b""
@@ -108,7 +108,7 @@ class ClientHelloFilter:
         return self._pass(at)
 
     def _check_second_hello(self, stream: bytearray, length: int) -> None:
-        """Check a handshake record if it is a ClientHello; checking ends as soon as that is known."""
+        """Check a handshake record if it is a ClientHello. If it cannot be one, checking ends."""
         if self._changed and length < _LEAST_ENCRYPTED:
             raise RefusedError("the client's TLS ClientHello is malformed")
         start = stream[_HEADER_BYTES : _HEADER_BYTES + 2]
@@ -126,7 +126,7 @@ class ClientHelloFilter:
         extensions = _extensions(hello)
         self._has_early_data = _EARLY_DATA in extensions
         if _SERVER_NAME not in extensions:
-            raise RefusedError(f"the client's TLS names no server, and must name {self._host}")
+            raise RefusedError(f"the client's TLS names no server, but must name {self._host}")
         try:
             name = canonical_host(_one_name(extensions[_SERVER_NAME]))
         except HostError:
@@ -135,11 +135,11 @@ class ClientHelloFilter:
         if name != self._host:
             raise RefusedError(f"the client's TLS names {name}, but the connection is to {self._host}", remedy=name)
         if not _HIDDEN_NAMES.isdisjoint(extensions):
-            raise RefusedError("the client's TLS encrypts the server's name (ECH); turn this off in the client")
+            raise RefusedError("the client's TLS encrypts the server's name (ECH); turn off ECH in the client")
 
 
 def _client_hello(stream: bytearray) -> tuple[bytes, int] | None:
-    """Return the body of the ClientHello at the beginning and where it ends; None if more data is needed.
+    """Return the body of the ClientHello at the beginning, and where it ends, or None if more data is needed.
 
     The body is empty if the stream is not TLS. Raises ``RefusedError``.
     """
@@ -157,9 +157,9 @@ def _client_hello(stream: bytearray) -> tuple[bytes, int] | None:
 
 
 def _undefined_version(stream: bytearray) -> tuple[bytes, int] | None:
-    """Do as ``_client_hello`` for a record version that TLS does not define, which some servers ignore.
+    """Like ``_client_hello``, for a record version that TLS does not define. Some servers ignore the version.
 
-    It may also be another protocol: a MySQL client's packet begins with its length.
+    The data may also be another protocol. A packet of a MySQL client, for example, begins with its length.
     """
     if len(stream) <= _HEADER_BYTES:
         return None
@@ -195,7 +195,7 @@ def _message(stream: bytearray) -> tuple[bytes, int] | None:
 
 
 def _sslv2(stream: bytearray) -> tuple[bytes, int] | None:
-    """Do as ``_client_hello``; the SSL 2 form of it (RFC 5246, E.2) has no field for a name."""
+    """Like ``_client_hello``, for the SSL 2 form (RFC 5246, E.2), which has no field for a name."""
     if len(stream) > 2 and stream[2] != _CLIENT_HELLO:
         return b"", 0
     if len(stream) < 4:
@@ -253,7 +253,7 @@ def _extensions(hello: bytes) -> dict[int, bytes]:
 
 
 def _one_name(body: bytes) -> str:
-    """Return the only name of a ``server_name`` extension; of several, servers would use different ones."""
+    """Return the name of a ``server_name`` extension. Several are refused, because servers would choose differently."""
     outer = _FieldReader(body)
     names = _FieldReader(outer.vector(2))
     kind, name = names.number(1), names.vector(2)

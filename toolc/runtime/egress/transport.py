@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 RefusalKind: TypeAlias = Literal["denied", "network", "timeout"]
-"""Why a connection was not made or ended: not allowed, failed, or timed out."""
+"""Why a connection was not made or ended. It was not allowed, failed, or timed out."""
 
 
 class RefusedError(Exception):
-    """A connection that was refused or ended; ``str(error)`` is the reason."""
+    """A connection was refused or ended. ``str(error)`` is the reason."""
 
     def __init__(self, reason: str, kind: RefusalKind = "denied", remedy: str = "") -> None:
         super().__init__(reason)
@@ -25,11 +25,11 @@ class Transport(Protocol):
 
     @property
     def wants_write(self) -> bool:
-        """Whether data is buffered to be sent. If so, wait until the socket is writable."""
+        """Whether buffered data must still be sent. If so, wait until the socket is writable."""
 
     @property
     def failure(self) -> str:
-        """Why the connection failed, if the data reports that to the reader; else empty."""
+        """Why the connection failed, if the data itself reports the failure to the reader. Otherwise empty."""
 
     @property
     def received(self) -> int:
@@ -39,19 +39,19 @@ class Transport(Protocol):
         """Return the descriptor to poll."""
 
     def read_into(self, room: memoryview) -> int | None:
-        """Read into ``room``. Return the number of bytes, 0 at the end, None if nothing has arrived."""
+        """Read into ``room``. Return the number of bytes, 0 at the end, or None if nothing has arrived."""
 
     def write(self, data: bytes | memoryview) -> int:
         """Send as much as possible without waiting, and return the number of bytes."""
 
     def finish(self) -> None:
-        """Signal that nothing more will be sent."""
+        """Signal to the server that nothing more will be sent."""
 
     def close(self) -> None:
         """Close after the regular end."""
 
     def abort(self) -> None:
-        """Close early, so that the server can detect it."""
+        """Close before the end, in a way that the server can detect."""
 
 
 class PlainTransport:
@@ -103,8 +103,8 @@ def reset(connection: socket.socket) -> None:
 class ConnectionRequest:
     """A requested connection to ``host``, in any spelling.
 
-    ``head`` is sent before the data of the guest. ``wrap`` makes the transport from the connected socket.
-    ``is_opaque``: the guest's program sends arbitrary data, and the TLS server name in it is checked.
+    ``head`` is sent before the data of the guest. ``wrap`` makes the transport from the connected socket. If
+    ``is_opaque``, the guest's program sends arbitrary data, in which the TLS server name is checked.
     """
 
     host: str

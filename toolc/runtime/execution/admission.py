@@ -17,14 +17,14 @@ from toolc.policy.rules import enforce_policies
 from toolc.runtime.composed_backends import COMPOSED
 
 SESSION_KINDS: Final = frozenset({PluginBackend.tag, PythonBackend.tag, ShellBackend.tag})
-"""The kinds of backend that can keep a sandbox for several calls."""
+"""The kinds of backend that can use one sandbox for several calls."""
 
 FORK_KINDS: Final = frozenset({PythonBackend.tag, ShellBackend.tag})
 """The kinds of backend whose calls a fork server can serve."""
 
 
 class DenyList:
-    """Denied names and tags of tools. May be changed at any time and from any thread.
+    """The denied names and tags of tools. Can be changed at any time and from any thread.
 
     The list is checked before a call starts. Running calls are not affected.
     """
@@ -38,7 +38,7 @@ class DenyList:
     def deny(self, names: Iterable[str], tags: Iterable[str]) -> None:
         """Deny the tools with these names, and all tools with one of these tags.
 
-        Raises ``UsageError`` if ``tags`` is not a list of strings; the list is then unchanged.
+        If ``tags`` is not a list of strings, nothing changes. Raises ``UsageError``.
         """
         with self._lock:
             names, tags = frozenset(names), _tags(tags)
@@ -46,20 +46,20 @@ class DenyList:
             self._tags |= tags
 
     def allow(self, names: Iterable[str], tags: Iterable[str]) -> None:
-        """Remove names and tags from the list; unknown ones are ignored. Raises what ``deny`` raises."""
+        """Remove names and tags from the list. Unknown ones are ignored. Raises ``UsageError`` as ``deny`` does."""
         with self._lock:
             names, tags = frozenset(names), _tags(tags)
             self._names -= names
             self._tags -= tags
 
     def reason(self, tool: ToolSpec) -> str | None:
-        """Return a message for the model that says why ``tool`` is denied, or None if it is not."""
+        """Return a message that tells the model why ``tool`` is denied, or None if it is not."""
         if not self._names.isdisjoint((tool.name, *tool.aliases)):
             return f"the tool {tool.name!r} is denied here; continue without it"
         tag = next((tag for tag in tool.tags if tag in self._tags), None)
         if tag is None:
             return None
-        return f"the tool {tool.name!r} is denied here, like all tools with the tag {tag!r}; continue without it"
+        return f"the tool {tool.name!r} is denied here, as are all tools with the tag {tag!r}; continue without it"
 
 
 def check_admission(
@@ -75,9 +75,9 @@ def check_admission(
 
 
 def check_calls(tool: RegisteredTool, find: Callable[[str], RegisteredTool]) -> None:
-    """Raise ``RegistryError`` if ``tool`` would call itself, or tools other than those it was registered with.
+    """Raise ``RegistryError`` if ``tool`` would call itself, or tools that it was not registered with.
 
-    ``find`` returns a tool by name, and raises ``UsageError`` if there is none.
+    ``find`` returns a tool by name and raises ``UsageError`` if there is none.
     """
     found = ReviewedTools(find)
     if names := find_cycle(tool.spec, found):
@@ -87,13 +87,13 @@ def check_calls(tool: RegisteredTool, find: Callable[[str], RegisteredTool]) -> 
         if missing := ", ".join(sorted(name for name, spec in found.specs.items() if not spec)):
             others += f"; missing, or functions of this program: {missing}"
         raise RegistryError(
-            f"tool {tool.spec.name!r} calls tools that are not the ones it was reviewed with "
+            f"tool {tool.spec.name!r} calls other tools than it was reviewed with "
             f"(in this registry: {others}); build them together, or remove the others from the registry"
         )
 
 
 class ReviewedTools:
-    """Finds tools for ``toolc.model.call_graph`` and caches them in ``specs``, with None for those that are missing.
+    """Finds tools for ``toolc.model.call_graph`` and caches them in ``specs``, where a missing tool is None.
 
     ``find`` raises ``UsageError`` for an unknown name.
     """
@@ -103,7 +103,7 @@ class ReviewedTools:
         self.specs: dict[str, ToolSpec | None] = {}
 
     def get(self, name: str, /) -> ToolSpec | None:
-        """Return the tool with this name or alias. None for functions of the host process: they are not reviewed."""
+        """Return the tool with this name or alias. None for a function of the host process, which is not reviewed."""
         if name not in self.specs:
             try:
                 spec = self._find(name).spec
@@ -124,11 +124,11 @@ def unsupported_features(tool: ToolSpec) -> str | None:
         features.append("'sandbox.lifetime: fork' with a network")
     if not features:
         return None
-    return f"tool {tool.name!r}: this version of toolc compiles {', '.join(features)} but does not run it yet"
+    return f"tool {tool.name!r}: this version of toolc can compile {', '.join(features)}, but cannot run it yet"
 
 
 def _tags(given: object) -> frozenset[str]:
-    """Return the tags as a set. Raises ``UsageError`` for a single string, which would deny its letters."""
+    """Return the tags as a set. Raises ``UsageError`` for a single string, whose letters would become tags."""
     tags = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (None,)
     if not all(isinstance(tag, str) for tag in tags):
         raise UsageError(f"tags must be a list of strings, not {given!r:.60}; for example tags=['danger']")

@@ -33,13 +33,13 @@ CallRunner: TypeAlias = Callable[[Listener, Cancellation], T]
 """Runs a call. Its exceptions are raised where the call is awaited or iterated."""
 
 MAX_AHEAD: Final = 64
-"""The maximum number of queued events; a tool that emits more waits for the reader.
+"""The maximum number of queued events. A tool that emits more waits for the reader.
 
-A slow reader then holds some pieces of output in memory, and a fast one never waits.
+For a slow reader, only a few pieces of output are in memory. A fast reader never makes the tool wait.
 """
 
 POLL_SECONDS: Final = 0.005
-"""The wait between looks at the queue, in seconds. It is short compared with a call."""
+"""The interval between checks of the queue, in seconds. It is short compared with a call."""
 
 
 async def async_events(call: CallRunner[object]) -> AsyncGenerator[Event, None]:
@@ -61,10 +61,10 @@ async def result(call: CallRunner[T], on_event: Listener | None) -> T:
 
 
 class AsyncCall(Generic[T]):
-    """A running call: an asynchronous iterator of its events, followed by its result.
+    """A running call: an asynchronous iterator of its events, and then its result.
 
-    Without ``listens`` it yields no events. Leaving the block cancels the call and waits until it has ended, even
-    if the waiting task is cancelled repeatedly.
+    Without ``listens``, it yields no events. Leaving the ``with`` block cancels the call and waits until it has ended,
+    even if the waiting task is cancelled repeatedly.
     """
 
     def __init__(self, call: CallRunner[T], *, listens: bool) -> None:
@@ -113,7 +113,7 @@ class AsyncCall(Generic[T]):
         return event
 
     def result(self) -> T:
-        """Return the call's result, after its last event. Raises the call's exception."""
+        """Return the call's result after its last event. Raises the call's exception."""
         return self._outcome.result()
 
     def _run(self) -> None:
@@ -200,12 +200,12 @@ class WholeBatch:
             return run_batch(self.calls, make, self.order, child, skip)
 
     def events(self) -> Generator[BatchEvent, None, None]:
-        """Yield the events of all calls, then a ``BatchEnd``. Raises what ``run`` raises."""
+        """Yield the events of all calls, then a ``BatchEnd``. Raises the same errors as ``run``."""
         results = yield from stream_events(self.run)
         yield BatchEnd(results=tuple(results))
 
     async def aevents(self) -> AsyncGenerator[BatchEvent, None]:
-        """Yield the same as ``events``, for ``asyncio``."""
+        """Like ``events``, for ``asyncio``."""
         async with AsyncCall(self.run, listens=True) as running:
             async for event in running:
                 yield event

@@ -1,6 +1,6 @@
 """Run several calls in parallel, sequentially, or in groups. Results keep the order of the calls.
 
-A call that fails or could not be made does not affect the others. Its exception is raised together with all
+A call that fails or cannot be made does not affect the others. If a call raised an exception, it is raised with all
 results after the last call has ended.
 """
 
@@ -18,30 +18,30 @@ from toolc.runtime.caller import run_in_threads
 from toolc.runtime.cancellation import Cancellation
 
 Mode: TypeAlias = Literal["parallel", "sequential", "batched"]
-"""All calls in parallel up to a limit, one after the other, or group after group."""
+"""Whether calls run in parallel up to a limit, one after the other, or in groups, one group after the other."""
 
 Steer: TypeAlias = Callable[[Sequence[ToolResult]], str | None]
-"""Receives the results so far. Returns why the remaining calls are skipped, or None to continue."""
+"""Receives the results so far. Returns a reason to skip the remaining calls, or None to continue."""
 
 MAX_PARALLEL: Final = 32
-"""The default limit for calls in parallel, independent of the number of processors.
+"""The upper bound of the default number of calls in parallel, however many processors there are.
 
-It is that of ``concurrent.futures.ThreadPoolExecutor``.
+It is the same as in ``concurrent.futures.ThreadPoolExecutor``.
 """
 
 Make: TypeAlias = Callable[[ToolCall], ToolResult]
 """Makes one call, on any thread. An exception affects this call only."""
 
 Skip: TypeAlias = Callable[[ToolCall, str], ToolResult]
-"""Returns the result of a call that is skipped for the given reason."""
+"""Returns the result of a call that is skipped for this reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """The order in which a batch runs.
 
-    ``size`` is how many calls run in parallel, or form a group. None is the number of processors plus four, because
-    most calls spend their time waiting. Raises ``UsageError`` for values that contradict each other.
+    ``size`` is how many calls run in parallel, or form a group. The default is the number of processors plus four,
+    because most calls spend their time waiting. Raises ``UsageError`` if the values contradict each other.
     """
 
     mode: Mode = "parallel"
@@ -54,9 +54,9 @@ class Order:
         if self.mode == "batched" and self.size is None:
             raise UsageError("mode 'batched' needs a size; to run all calls in parallel, use mode='parallel'")
         if self.mode == "sequential" and self.size is not None:
-            raise UsageError("mode 'sequential' takes no size: one call runs at a time")
+            raise UsageError("mode 'sequential' takes no size, because one call runs at a time")
         if self.size is not None and (type(self.size) is not int or self.size < 1):
-            raise UsageError(f"the batch size must be at least 1, got {self.size!r}")
+            raise UsageError(f"the batch size must be at least 1, not {self.size!r}")
         if self.mode == "parallel" and self.steer is not None:
             raise UsageError("calls that run in parallel cannot be steered; use mode 'sequential' or 'batched'")
 
@@ -74,9 +74,9 @@ class Order:
 def run_batch(
     calls: Sequence[ToolCall], make: Make, order: Order, cancellation: Cancellation, skip: Skip
 ) -> list[ToolResult]:
-    """Return the results of ``calls``, in their order. Sets ``cancellation`` if it is interrupted.
+    """Return the results of ``calls``, in their order. If interrupted, sets ``cancellation``.
 
-    Raises ``BatchError``, which holds all results, if calls could not be made.
+    If calls could not be made, raises ``BatchError``, which has all results.
     """
     batch = _Batch(calls, make)
     for group in order.groups(len(calls)):
@@ -89,9 +89,9 @@ def run_batch(
 
 
 def _skip_reason(order: Order, batch: "_Batch") -> str | Exception | None:
-    """Return why the remaining calls are skipped, or None to continue.
+    """Return a reason to skip the remaining calls, or None to continue.
 
-    An exception of the callback is returned, so that finished results are not lost.
+    An exception of the callback is returned, so that the results so far are not lost.
     """
     try:
         reason = order.steer(batch.so_far) if order.steer else None
@@ -103,7 +103,7 @@ def _skip_reason(order: Order, batch: "_Batch") -> str | Exception | None:
 def with_ids(calls: Iterable[ToolCall]) -> list[ToolCall]:
     """Return ``calls`` with unique ids.
 
-    Some servers send no ids, or the same for all calls. A call without an id gets one. A duplicate id gets a
+    Some servers send no ids, or the same id for all calls. A call without an id gets one. A duplicate id gets a
     numeric suffix. Raises ``UsageError`` for anything that is not a call.
     """
     if not isinstance(calls, Iterable):
@@ -136,14 +136,14 @@ def new_call_id() -> str:
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class _Batch:
-    """The outcome of each call so far: its result or its exception."""
+    """The outcome of each call so far, which is a result or an exception."""
 
     def __init__(self, calls: Sequence[ToolCall], make: Make) -> None:
         self._calls = calls
@@ -158,8 +158,8 @@ class _Batch:
     def run(self, group: range, max_parallel: int, cancellation: Cancellation) -> None:
         """Make the calls of ``group`` and wait for all of them.
 
-        Re-raises an exception that ends the program, such as ``KeyboardInterrupt``, after running calls were
-        cancelled; no further calls start.
+        An exception that ends the program, such as ``KeyboardInterrupt``, cancels the running calls and is then raised
+        again. No further calls start.
         """
         run_in_threads(self._make_one, group, max_parallel, cancellation)
 
@@ -170,7 +170,7 @@ class _Batch:
             self._outcomes[index] = error
 
     def skip(self, reason: str | Exception, skip: Skip) -> None:
-        """Set the outcome of each call that has not been made: the result of ``skip``, or the exception."""
+        """Set the outcome of each call that has not been made to the result of ``skip``, or to the exception."""
         for index, outcome in enumerate(self._outcomes):
             if outcome is None:
                 self._outcomes[index] = skip(self._calls[index], reason) if isinstance(reason, str) else reason

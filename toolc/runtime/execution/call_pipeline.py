@@ -1,9 +1,9 @@
 """Call the tools of one registry.
 
-Errors of the caller or the tool give a ``ToolResult`` with ``is_error``: invalid arguments, a failure of the tool,
-or an exceeded limit. Errors of toolc or its environment (no engine, a sandbox that did not start or died) raise
-``InfrastructureError``, so they cannot be confused with a tool's output. Calls share no state: any number of
-threads may run calls in parallel. See ``toolc.runtime.execution.single_call`` for the steps of a call.
+An error of the caller or the tool (invalid arguments, a failure of the tool, an exceeded limit) gives a ``ToolResult``
+with ``is_error``. An error of toolc or its environment (no engine, a sandbox that did not start or died) raises
+``InfrastructureError``, so it cannot be confused with a tool's output. Calls share no state, so any number of threads
+may run calls in parallel. For the steps of a call, see ``toolc.runtime.execution.single_call``.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,12 +29,12 @@ Find: TypeAlias = Callable[[str], RegisteredTool]
 
 
 def no_tools(name: str) -> RegisteredTool:
-    """Raise ``UsageError`` for every name: a ``Find`` without tools."""
+    """Raise ``UsageError`` for every name. This is a ``Find`` without tools."""
     raise UsageError(f"there is no tool {name!r:.82}; run the call through a registry that contains it")
 
 
 class CallPipeline:
-    """Calls the tools that ``find`` returns. It is the ``Caller`` for ``owner`` if that tool calls others."""
+    """Calls the tools that ``find`` returns. If the tool ``owner`` calls others, this is its ``Caller``."""
 
     def __init__(self, options: CallOptions, find: Find = no_tools, owner: RegisteredTool | None = None) -> None:
         self._options = options
@@ -44,11 +44,11 @@ class CallPipeline:
     def run(
         self, tool: RegisteredTool, call: ToolCall, context: CallContext, *, timeout_ms: int | None = None
     ) -> ToolResult:
-        """Run ``call``. Its events go to ``context.on_event``; the last one is its ``ToolEnd``.
+        """Run ``call``. Its events go to ``context.on_event``. The last one is its ``ToolEnd``.
 
         Raises ``UsageError`` (a workspace is missing or refused, or this version cannot run the tool),
-        ``RegistryError`` (the tool calls other tools than it was reviewed with), ``LockError`` (the tool is not the
-        approved one), ``PolicyError`` (a policy forbids it) and ``InfrastructureError``.
+        ``RegistryError`` (the tool calls other tools than it was reviewed with), ``LockError`` (this version of the
+        tool is not approved), ``PolicyError`` (a policy forbids it) and ``InfrastructureError``.
         """
         lock, policy = self._options.lock, self._options.policy
         if self._reads_results(tool.spec):
@@ -66,7 +66,7 @@ class CallPipeline:
         return result
 
     def named(self, call: ToolCall, context: CallContext, *, timeout_ms: int | None = None) -> ToolResult:
-        """Run ``call`` by tool name. An unknown tool gives a result of kind ``not_found``."""
+        """Run ``call`` on the tool that it names. An unknown tool gives a result of kind ``not_found``."""
         try:
             tool = self._find(call.name)
         except UsageError as error:
@@ -87,7 +87,7 @@ class CallPipeline:
         )
         if part.depth >= MAX_DEPTH:
             message = (
-                f"{name!r} was not called: calls may be nested {MAX_DEPTH} deep at most; call it from an outer tool"
+                f"{name!r} was not called; calls can be nested at most {MAX_DEPTH} deep; call it from an outer tool"
             )
             return reject(call, part, "execution", message)
         if (spec := self._found(name)) and not self._may_call(spec):
@@ -101,13 +101,13 @@ class CallPipeline:
         return tuple(tool for tool in found if tool and self._may_call(tool) and not self._options.denied(tool))
 
     def _may_call(self, tool: ToolSpec) -> bool:
-        """Return whether the owner may call ``tool``: only tools of this program may call its functions."""
+        """Return whether the owner may call ``tool``. Only tools of this program may call its functions."""
         if not isinstance(tool.backend, HostFunction) or self._reads_results(tool):
             return True
         return self._owner is not None and self._owner.is_host_defined
 
     def _reads_results(self, tool: ToolSpec) -> bool:
-        """Return whether ``tool`` is toolc's own tool that reads stored results."""
+        """Return whether ``tool`` is the tool of toolc that reads stored results."""
         has_name = self._options.result_store is not None and tool.name == READ_RESULT
         return has_name and isinstance(tool.backend, HostFunction)
 

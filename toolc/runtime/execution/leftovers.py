@@ -1,7 +1,7 @@
-"""Find everything that calls of this user's processes left outside of their sandboxes.
+"""Find all resources that calls by this user's processes have created outside of their sandboxes.
 
-Normally these are only resources of running processes. Each process removes its own, and a janitor removes those
-of a killed process. After a power cut both are missing, and files stay on disk until they are found here.
+Normally they belong to running processes. Each process removes its own resources, and a janitor removes those of a
+killed process. A power failure ends both, and files stay on disk until this module finds them.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ class Survey:
 
 
 def survey() -> Survey:
-    """Return all leftovers. Changes nothing."""
+    """Return all leftovers, without changing them."""
     found: list[Leftover] = []
     unchecked: list[str] = []
     # Runtime folders come last: they mark that their owner left something behind.
@@ -73,7 +73,7 @@ def _folder(whose: Owner, folder: Path, removed_by: Callable[[], object]) -> Lef
         removed_by()
         if folder.exists():
             raise InfrastructureError(
-                "it cannot be removed: something is mounted in it, or it has files of another user"
+                "it cannot be removed, because something is mounted in it or it has files of another user"
             )
 
     return Leftover(kind="folder", name=str(folder), owner=whose.label(), kept=whose.reason_kept(), remove=remove)

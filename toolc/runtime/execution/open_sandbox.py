@@ -1,7 +1,7 @@
-"""Open the sandbox of a tool, or one with a profile of the embedding program, for ``toolc.Sandbox``.
+"""Open the sandbox of a tool, or a sandbox with a profile of the embedding program, for ``toolc.Sandbox``.
 
-The sandbox of a tool is admitted like a call of it: lock file, policy, deny-list, image, and confirmation if its spec
-has ``confirm: true``.
+The sandbox of a tool needs the same permissions as a call: lock file, policy, deny-list, image, and confirmation if the
+spec has ``confirm: true``.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ from toolc.runtime.sessions.sandbox_session import SandboxSession
 from toolc.runtime.workspace.busy import require_free
 
 PROFILE_NAME: Final = "sandbox"
-"""The name of the tool in messages about a profile."""
+"""The tool name that messages about a profile use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def open_tool(tool: RegisteredTool, find: Callable[[str], RegisteredTool], optio
 
 
 def open_profile(profile: SandboxSpec, options: CallOptions) -> OpenSandbox:
-    """Open a sandbox that was not reviewed. Raises ``LockError`` if only approved tools may run; see ``open_tool``."""
+    """Open a sandbox that was not reviewed. Raises as ``open_tool`` does, and ``LockError`` if there is a lock."""
     if options.lock is not None:
         raise LockError(
             f"{options.lock.path} approves tools only, not a sandbox with a profile of this program; open the sandbox "
@@ -83,7 +83,7 @@ def open_profile(profile: SandboxSpec, options: CallOptions) -> OpenSandbox:
 
 
 def _enforce_policy(spec: ToolSpec, options: CallOptions) -> None:
-    """Raise ``PolicyError`` if the policy forbids the sandbox, which serves several programs as a session does."""
+    """Raise ``PolicyError`` if the policy forbids the sandbox, which counts as a session."""
     if options.policy is not None:
         session = replace(spec, sandbox=replace(spec.sandbox, lifetime="session"))
         enforce_policies(session, dict[str, ToolSpec](), (options.policy,))
@@ -92,13 +92,13 @@ def _enforce_policy(spec: ToolSpec, options: CallOptions) -> None:
 def _check_kind(spec: ToolSpec) -> None:
     if not isinstance(spec.backend, ShellBackend | PythonBackend | PluginBackend):
         raise UsageError(
-            f"tool {spec.name!r} has no sandbox for programs: its backend is {spec.backend.tag!r}; "
+            f"tool {spec.name!r} has no sandbox for programs, because its backend is {spec.backend.tag!r}; "
             "name a tool with the backend shell, python or plugin"
         )
     if spec.sandbox.transaction is not None:
         raise UsageError(
-            f"the sandbox of {spec.name!r} cannot stay open: its workspace is a transaction, which ends with a call; "
-            "name a tool with workspace: rw or ro"
+            f"the sandbox of {spec.name!r} cannot stay open, because its workspace is a transaction, which ends with a "
+            "call; name a tool with workspace: rw or ro"
         )
 
 
@@ -111,8 +111,8 @@ def _confirm(spec: ToolSpec, options: CallOptions) -> None:
     """Ask for confirmation, as before a call without arguments. Raises ``UsageError`` if it is denied."""
     if options.confirm is None:
         raise UsageError(
-            f"the sandbox of {spec.name!r} was not opened: it must be confirmed, and there is no way to ask; use "
-            "a terminal or --yes, or Executor(confirm=...) in a program"
+            f"the sandbox of {spec.name!r} was not opened, because it needs confirmation and there is no way to ask; "
+            "use a terminal or --yes, or Executor(confirm=...) in a program"
         )
     decision = options.confirm(BoundCall(tool=spec, arguments={}, call_id=new_call_id()))
     if not isinstance(decision, Allow):
@@ -158,7 +158,7 @@ def _started(spec: ToolSpec, options: CallOptions, details: JsonObject) -> OpenS
 
 
 def _files(spec: ToolSpec) -> tuple[File, ...]:
-    """Return the files of the tool, which its calls find in ``/tool``."""
+    """Return the files of the tool, which are in ``/tool`` during its calls."""
     backend = spec.backend
     if isinstance(backend, PythonBackend | PluginBackend):
         return backend.files

@@ -1,4 +1,4 @@
-"""The ``retry`` key of a spec: whether a failed call is repeated, and how long to wait before."""
+"""The ``retry`` key of a spec: whether a failed call is repeated, and after which delay."""
 
 from typing import Final
 
@@ -7,13 +7,13 @@ from toolc.model.result import ToolResult
 from toolc.model.spec.tool import Retry
 
 MAX_WAIT_MS: Final = 60_000
-"""The longest wait. If a server requests more, the call is not repeated, and the model receives that delay in ms."""
+"""The longest wait. If a server requests a longer one, the call is not repeated, and the model receives the delay."""
 
 
 def wait_ms(retry: Retry, result: ToolResult, attempt: int) -> int | None:
     """Return the milliseconds to wait after ``attempt`` (from 1), or None if ``result`` is final.
 
-    Doubles with each attempt, and is at least the server's Retry-After (RFC 9110, section 10.2.3).
+    The wait doubles with each attempt, and is at least the server's Retry-After (RFC 9110, section 10.2.3).
     """
     if result.error is None or result.error.kind not in retry.kinds or attempt >= retry.attempts:
         return None

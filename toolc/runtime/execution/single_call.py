@@ -40,14 +40,14 @@ _OUTCOMES: Final[dict[ErrorKind, str]] = {"cancelled": "cancelled", "timeout": "
 """The value of ``details.outcome`` for a call that ended before it started."""
 
 NO_CONFIRM_HOOK: Final = (
-    "each call of it must be confirmed, and there is no way to ask; use toolc run on a terminal or with --yes, "
+    "each call must be confirmed, and there is no way to ask; use toolc run on a terminal or with --yes, "
     "toolc serve with a client that supports elicitation, or Executor(confirm=...) in a program"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A call of ``tool`` that is not validated yet. ``timeout_ms`` None means the tool's own limit."""
+    """A call of ``tool`` that is not validated yet. If ``timeout_ms`` is None, the tool's own limit applies."""
 
     tool: RegisteredTool
     call: ToolCall
@@ -57,7 +57,7 @@ class Call:
     timeout_ms: int | None = None
 
     def result(self) -> ToolResult:
-        """Run the call. Raises ``UsageError`` and ``InfrastructureError``; see ``Executor.run``."""
+        """Run the call. Raises ``UsageError`` and ``InfrastructureError`` as ``Executor.run`` does."""
         if refused := self._refused():
             return refused
         if reason := unsupported_features(self.tool.spec):
@@ -98,7 +98,7 @@ class Call:
         return replace(result, details=result.details | {"attempts": attempts})
 
     def _without_backend(self) -> ToolResult | None:
-        """Import what the call needs, before its time begins. Return an error result if the call ends first."""
+        """Import the modules for the call before its time begins. Return an error result if the call ends first."""
         try:
             prepare(self.tool.spec, self.caller, Deadline(self.context.cancellation, self.context.deadline))
         except InterruptedWaitError:
@@ -106,7 +106,7 @@ class Call:
         return None
 
     def _confirmed(self) -> SandboxedCall | ComposedCall | ToolResult:
-        """Prepare the first attempt and ask for confirmation if required. Return an error result if it is refused."""
+        """Prepare the first attempt, and ask for confirmation if required. Return an error result if refused."""
         timing = Timing()
         ready = self._prepared(self.call.arguments, timing)
         if not self.tool.spec.confirm:
@@ -129,7 +129,7 @@ class Call:
         return SandboxedCall.prepare(self.tool, bound, self.options, timing)
 
     def _confirmation(self, bound: BoundCall) -> Allow | str:
-        """Return ``Allow``, or a message that says why the call may not run."""
+        """Return ``Allow``, or a message that explains why the call may not run."""
         if self.options.confirm is None:
             return f"the tool {bound.tool.name!r} was not called: {NO_CONFIRM_HOOK}"
         decision = self.options.confirm(bound)
@@ -139,7 +139,7 @@ class Call:
         return f"this call of {bound.tool.name!r} was denied" + (f": {reason}" if reason else "")
 
     def _refused(self) -> ToolResult | None:
-        """Return an error result if the call may not go on: denied, cancelled, or out of time."""
+        """Return an error result if the call was denied, was cancelled, or is out of time."""
         if reason := self.options.denied(self.tool.spec):
             return self._denied(reason)
         if self.context.cancellation.is_cancelled:

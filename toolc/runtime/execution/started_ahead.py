@@ -16,8 +16,8 @@ from toolc.runtime.sandboxed.options import CallOptions, build_guest_arguments, 
 def start_ahead(pool: ExecutorPool, options: CallOptions, find: Callable[[str], RegisteredTool]) -> None:
     """Begin to start sandboxes for each named tool, and return when the kind of each sandbox is known.
 
-    A tool that may not be called gets none: lock, policy and image are checked as before a call. Names of tools that
-    ``find`` does not know are ignored, because the configuration is for all registries.
+    The lock, policy and image are checked as before a call, and a tool that may not be called gets no sandbox. Names
+    that ``find`` does not know are ignored, because the configuration applies to all registries.
     """
     for name, number in pool.numbers.items():
         try:

@@ -1,4 +1,4 @@
-"""Make the requests of an HTTP tool on the host, as the guest requests them, within the limits of the plan.
+"""Make the requests of an HTTP tool on the host. The guest asks for them, within the limits of the plan.
 
 The guest decides only where a redirect or a page leads, and one query field or one value of the body. The secrets
 of the request are sent only to the origin of the plan's URL.
@@ -32,15 +32,15 @@ from toolc.runtime.http.transport import FramedTransport, connection_to
 from toolc.runtime.secrets.redaction import Redactor
 
 MAX_TOKENS: Final = 4
-"""The maximum number of token requests per call: one, and one more after a 401, each in two ways."""
+"""The maximum number of token requests per call. There is one, and another after a 401, each in two ways."""
 
 _PRIVATE_HEADERS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
 
 
 class HttpBroker:
-    """The requests of one call. ``values`` are its secrets, ``declared`` where each may be sent.
+    """The requests of one call. ``values`` are its secrets, and ``declared`` says where each may be sent.
 
-    ``redactor`` also learns the access token, which neither the spec nor the user provides.
+    The access token, which neither the spec nor the user provides, is added to ``redactor``.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class HttpBroker:
         return self._call.token is not None and self._token is None
 
     def connection_request(self, payload: bytes) -> ConnectionRequest:
-        """Return the connection for a REQUEST and the data to send. Raises ``RefusedError`` or ``ProtocolError``."""
+        """Return the connection and data for a REQUEST frame. Raises ``RefusedError`` and ``ProtocolError``."""
         fields = _parse_request(payload)
         if fields.get("token") is True:
             return self._token_request(in_form=fields.get("in_form") is True)
@@ -84,7 +84,7 @@ class HttpBroker:
         return self._other_request(self._checked_target(url), method, self._checked_cursor(fields.get("cursor")))
 
     def _checked_target(self, url: str) -> Target:
-        """Return the target of a URL sent by the server. Raises ``RefusedError`` without secrets in its message."""
+        """Return the target of a URL from the server. Raises ``RefusedError``, whose message contains no secrets."""
         has_secret = self._has_secret(url)
         try:
             target = parse_url(url)
@@ -99,11 +99,11 @@ class HttpBroker:
         return target
 
     def _has_secret(self, text: str) -> bool:
-        """Return whether a server sent a secret back; it may have encoded it once more."""
+        """Return whether a server sent a secret back, possibly encoded once more."""
         return any(self._redactor.text(each) != each for each in (text, unquote(text)))
 
     def _own_request(self, query: Mapping[str, str], cursor: JsonValue) -> ConnectionRequest:
-        """Return the plan's request; ``query`` replaces its query fields by name, and ``cursor`` is set in its body."""
+        """Return the plan's request. ``query`` replaces query fields by name, and ``cursor`` is set in the body."""
         call = self._call
         target = self._origin
         fields = [each for each in call.query if each.name not in query]
@@ -181,7 +181,7 @@ class HttpBroker:
             check_secret(name, self._hosts.get(name, ()), target)
 
     def _pointer(self) -> str:
-        """Return the JSON pointer of the page cursor in the body; empty if it is not in the body."""
+        """Return the JSON pointer of the page cursor in the body, or an empty string if it is elsewhere."""
         style = self._call.reading.pagination.style if self._call.reading.pagination else None
         return (isinstance(style, CursorPages) and style.pointer) or ""
 
@@ -213,7 +213,7 @@ def _parse_request(payload: bytes) -> JsonObject:
 
 
 def set_json_pointer(body: bytes, pointer: str, cursor: JsonValue) -> bytes:
-    """Return the JSON ``body`` with ``cursor`` at ``pointer``; objects that are missing or null are created.
+    """Return the JSON ``body`` with ``cursor`` at ``pointer``. Objects that are missing or null are created.
 
     Raises ``RefusedError`` if the pointer leads into a value without members.
     """

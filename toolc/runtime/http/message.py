@@ -1,4 +1,4 @@
-"""Create what the guest of an HTTP call receives: how to read responses, and the libraries needed for that."""
+"""Create the message to the guest of an HTTP call, which says how to read responses, and the required libraries."""
 
 import importlib.util
 import re
@@ -14,7 +14,7 @@ from toolc.model.spec.code_backends import File
 from toolc.model.spec.http_backend import CursorPages, LinkPages, NumberedPages, OffsetPages, Pagination
 
 ADDRESS: Final = ("127.0.0.1", 3129)
-"""The address of the supervisor for requests, on the loopback interface of the sandbox."""
+"""The address on the sandbox's loopback interface at which the supervisor accepts requests."""
 
 FOLDER: Final = "lib"
 """The folder of the libraries, below ``/tool``."""
@@ -53,7 +53,7 @@ def _package(name: str) -> tuple[File, ...]:
 
 
 def http_message(call: HttpCall, output_bytes: int) -> JsonObject:
-    """Return the ``http`` value of a CALL. It contains neither secrets nor what is sent to the server."""
+    """Return the ``http`` value of a CALL. It contains neither secrets nor the data for the server."""
     reading = call.reading
     return {
         "address": [*ADDRESS],
@@ -84,7 +84,7 @@ def http_message(call: HttpCall, output_bytes: int) -> JsonObject:
 
 
 def interim_details(call: HttpCall, reported: JsonObject) -> JsonObject:
-    """Return ``details.http`` of a call without a response: the valid values that its guest has reported."""
+    """Return ``details.http`` of a call without a response, from the valid values that its guest has reported."""
     first = call.token.url if call.token is not None and call.needs_token else call.url
     details: JsonObject = {"url": first.partition("?")[0], "redirects": 0, "retries": 0}
     for name, kind in _DETAIL_TYPES.items():
@@ -111,7 +111,7 @@ def _next(pagination: Pagination) -> str | None:
 
 
 def _start(call: HttpCall, style: OffsetPages | NumberedPages) -> int:
-    """Return the number of the first page request: that in its own query, or where the style begins."""
+    """Return the first page number or offset, from the request's own query or else the default of ``style``."""
     fields = [each.partition("=") for each in call.url.partition("?")[2].split("&")]
     values = {name: value for name, _, value in fields}
     values |= {each.name: "".join(map(str, each.value)) for each in call.query if not slots(each.value)}

@@ -15,7 +15,7 @@ from toolc.model.text import render_size
 from toolc.runtime.egress.transport import RefusedError
 
 MAX_REQUEST_URL: Final = 8192
-"""The longest URL that is sent, in characters. Common servers accept 8 KiB."""
+"""The maximum length of a URL that is sent, in characters. Common servers accept 8 KiB."""
 
 PORTS: Final = {"http": 80, "https": 443}
 
@@ -26,7 +26,7 @@ _AUTHORITY: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9
 _UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")
 
 MAX_REQUEST_BODY: Final = 64 * 1024 * 1024
-"""The longest body that is sent, in bytes. The host holds it in memory."""
+"""The maximum size of a body that is sent, in bytes. The host holds it in memory."""
 
 ReadFile = Callable[[str], bytes]
 """Reads a file of the workspace by its path. Raises ``RefusedError``."""
@@ -37,7 +37,7 @@ _LINE_END: Final = re.compile(rb"[\r\n\0]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The target of a request: a canonical ``origin``, and path and query as in the request line."""
+    """The target of a request: a canonical ``origin``, and the path and query as in the request line."""
 
     scheme: str
     host: str
@@ -46,7 +46,7 @@ class Target:
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """Scheme, host and port. A secret of one URL is sent to another only if these are the same."""
+        """The scheme, host and port. A secret of one URL is sent to another only if these are the same."""
         return (self.scheme, self.host, self.port)
 
     @property
@@ -57,19 +57,19 @@ class Target:
 
     @property
     def is_private(self) -> bool:
-        """Whether the data cannot be read on the network: TLS, or a connection to this machine."""
+        """Whether others on the network cannot read the data, because of TLS or a connection to this machine."""
         return self.scheme == "https" or is_loopback(self.host)
 
 
 def parse_url(text: str) -> Target:
-    """Return the target of an ``http`` or ``https`` URL. Raises ``RefusedError`` with the problem."""
+    """Return the target of an ``http`` or ``https`` URL. If it is invalid, raises ``RefusedError``."""
     printable = ascii(text[:100])
     match = _URL.fullmatch(text)
     if match is None:
         raise RefusedError(f"{printable} is not an http or https URL")
     rest = match["rest"] or "/"
     if len(text) > MAX_REQUEST_URL:
-        raise RefusedError(f"a URL of {len(text)} characters is longer than the limit of {MAX_REQUEST_URL}")
+        raise RefusedError(f"the URL has {len(text)} characters; the maximum is {MAX_REQUEST_URL}")
     if _UNSAFE.search(text):
         raise RefusedError(
             f"{printable} contains spaces, control characters or a backslash, which programs interpret differently"
@@ -90,7 +90,7 @@ def parse_url(text: str) -> Target:
 
 
 def check_secret(name: str, hosts: Sequence[str], target: Target) -> None:
-    """Raise ``RefusedError`` if the secret ``name``, which may be sent to ``hosts``, may not be sent to ``target``."""
+    """Raise ``RefusedError`` if ``target`` is not among the ``hosts`` to which the secret ``name`` may be sent."""
     if target.host not in hosts:
         raise RefusedError(f"the secret {name!r} may be sent to {', '.join(hosts) or 'no host'}, not to {target.host}")
     if not target.is_private:
@@ -98,7 +98,7 @@ def check_secret(name: str, hosts: Sequence[str], target: Target) -> None:
 
 
 def fill(pieces: Pieces, secrets: Mapping[str, str]) -> bytes:
-    """Return the bytes of ``pieces``, with each secret escaped for its position."""
+    """Return the bytes of ``pieces``. Each secret is escaped for its position."""
     return b"".join(_fill_one(piece, secrets) for piece in pieces)
 
 
@@ -123,12 +123,12 @@ def fill_header(header: NamedValue, secrets: Mapping[str, str]) -> bytes:
 
 
 def fill_query(fields: Sequence[NamedValue], secrets: Mapping[str, str]) -> str:
-    """Return the fields of a query, escaped."""
+    """Return the escaped fields of a query."""
     return "&".join(f"{each.name}={fill(each.value, secrets).decode()}" for each in fields)
 
 
 def request(method: str, target: Target, headers: Sequence[bytes], body: bytes | None, content_type: str) -> bytes:
-    """Return the bytes of a request (RFC 9112). ``headers`` are whole lines, and precede toolc's own."""
+    """Return the bytes of a request (RFC 9112). ``headers`` are whole lines, which precede those of toolc."""
     names = {line.partition(b":")[0].lower() for line in headers}
     lines = [f"{method} {target.path} HTTP/1.1\r\nHost: {target.authority}\r\n".encode(), *headers]
     defaults = {"Accept": "*/*", "Accept-Encoding": "gzip, deflate", "User-Agent": "toolc"}
@@ -142,7 +142,7 @@ def request(method: str, target: Target, headers: Sequence[bytes], body: bytes |
 
 
 def pieces_of(body: RequestBody) -> Pieces:
-    """Return all pieces of a body, without the text between them."""
+    """Return all pieces of a body, without the syntax between them."""
     if isinstance(body, PlainBody):
         return body.pieces
     return tuple(piece for part in body.parts for piece in part.value)
@@ -173,5 +173,5 @@ def _part_head(part: FormPart) -> bytes:
 
 
 def _quoted(text: str) -> str:
-    """Return a quoted name as browsers write it (WHATWG HTML, multipart/form-data encoding algorithm)."""
+    """Return a quoted name as browsers write it (WHATWG HTML, "multipart/form-data encoding algorithm")."""
     return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")

@@ -1,4 +1,4 @@
-"""Request access tokens with client credentials (RFC 6749, 4.4) and cache them in memory, hidden from the guest."""
+"""Request access tokens with client credentials (RFC 6749, 4.4), and cache them in memory. The guest sees none."""
 
 import base64
 import hashlib
@@ -20,15 +20,15 @@ from toolc.runtime.http.request import Target, fill, request
 from toolc.runtime.http.transport import OuterTransport
 
 MAX_SECONDS: Final = 366 * 24 * 3600
-"""The longest lifetime of a token, in seconds. A server may state a number beyond the range of a clock."""
+"""The maximum lifetime of a token, in seconds. A server may send a number beyond the range of a clock."""
 
 MAX_RESPONSE: Final = 64 * 1024
-"""The longest response of a token server, in bytes. Tokens have some kilobytes."""
+"""The maximum size of a token server's response, in bytes. A token has a few kilobytes."""
 
 SLACK_SECONDS: Final = 30.0
-"""A token with less than this time to live is not used, in seconds.
+"""A token that expires within this many seconds is not used.
 
-It would expire during the request or at a server whose clock is ahead.
+It could expire during the request, or already be expired for a server whose clock is ahead.
 """
 
 _TOKEN: Final = re.compile(r"[\x21-\x7e]{8,16384}")
@@ -43,7 +43,7 @@ class TokenCache:
         self._lock = threading.Lock()
 
     def key(self, call: TokenRequest, secrets: Mapping[str, str]) -> str:
-        """Return the key of a token: server, client and scope."""
+        """Return the cache key of a token, which has its server, client and scope."""
         form = b"&".join(each.name.encode() + b"=" + fill(each.value, secrets) for each in call.form)
         parts = (call.url.encode(), form, fill(call.client_id, secrets), fill(call.client_secret, secrets))
         return hashlib.sha256(b"".join(len(part).to_bytes(8, "big") + part for part in parts)).hexdigest()
@@ -55,7 +55,7 @@ class TokenCache:
             return cached.token if cached and cached.expires > time.monotonic() else None
 
     def add(self, key: str, token: str, seconds: float | None) -> None:
-        """Store a token for ``seconds``, its lifetime; if None, until a server refuses the token."""
+        """Store a token for its lifetime ``seconds``. If None, store it until a server refuses it."""
         lifetime = float("inf") if seconds is None else seconds - min(SLACK_SECONDS, seconds / 2)
         with self._lock:
             self._tokens[key] = _CachedToken(token, time.monotonic() + lifetime)
@@ -73,11 +73,11 @@ class _CachedToken:
 
 
 TOKENS: Final = TokenCache()
-"""The tokens of this process."""
+"""The token cache of this process."""
 
 
 def token_request(call: TokenRequest, target: Target, secrets: Mapping[str, str], *, in_form: bool) -> bytes:
-    """Return the token request, with the client in the header (which every server must support) or in the form."""
+    """Return the token request. The client is in the header, which every server must support, or in the form."""
     client, secret = fill(call.client_id, secrets), fill(call.client_secret, secrets)
     form = b"&".join(each.name.encode() + b"=" + fill(each.value, secrets) for each in call.form)
     headers = [b"Accept: application/json\r\n", b"Accept-Encoding: identity\r\n"]
@@ -90,7 +90,7 @@ def token_request(call: TokenRequest, target: Target, secrets: Mapping[str, str]
 
 
 class TokenTransport(OuterTransport):
-    """Reads the response of a token server on the host, and reports to the guest only whether there is a token."""
+    """Reads the response of a token server on the host. The guest learns only whether there is a token."""
 
     def __init__(self, inner: Transport, on_token: Callable[[str, float | None], None]) -> None:
         super().__init__(inner)
@@ -100,7 +100,7 @@ class TokenTransport(OuterTransport):
         self._reply: bytes | None = None
 
     def read_into(self, room: memoryview) -> int | None:
-        """Read the response; return a status without a body. Raises ``OSError``, also for an invalid response."""
+        """Read the response, and write only its status to ``room``. Raises ``OSError``, even if it is invalid."""
         if self._reply is None:
             has_ended = self._receive()
             try:
@@ -115,7 +115,7 @@ class TokenTransport(OuterTransport):
         return len(piece)
 
     def _receive(self) -> bool:
-        """Read what has arrived. Return whether the server has ended the connection."""
+        """Read the data that has arrived. Return whether the server has ended the connection."""
         try:
             while size := self._inner.read_into(self._room):
                 self._data += self._room[:size]
@@ -143,9 +143,9 @@ class TokenTransport(OuterTransport):
 
 
 def _parse(data: bytes | bytearray, *, has_ended: bool) -> tuple[int, bytes]:
-    """Return status and body of a response. Raises ``ResponseError``, and ``BlockingIOError`` if it is incomplete.
+    """Return the status and body of a response. Raises ``ResponseError``, and ``BlockingIOError`` if incomplete.
 
-    Parsing begins again after each wait, as a response of a token server arrives in a few pieces.
+    After each wait, parsing starts again, because a response of a token server arrives in only a few pieces.
     """
     source = io.BytesIO(data)
 
@@ -161,7 +161,7 @@ def _parse(data: bytes | bytearray, *, has_ended: bool) -> tuple[int, bytes]:
 
 
 def _error_code(body: bytes) -> str:
-    """Return the error code of RFC 6749, 5.2, and nothing else: a response may contain any other data."""
+    """Return only the error code of RFC 6749, 5.2, because a response may contain any other data."""
     code = _json_object(body).get("error")
     return code if isinstance(code, str) and re.fullmatch(r"[a-z_]{1,60}", code) else ""
 

@@ -1,4 +1,4 @@
-"""Connect to the server of an HTTP tool, with or without TLS, and report the end of the connection to the guest."""
+"""Connect to the server of an HTTP tool, with or without TLS, and tell the guest how the connection ended."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from toolc.runtime.http.request import Target
 
 
 class TlsTransport:
-    """TLS to ``host``. The certificate is verified with the system's authorities or ``SSL_CERT_FILE``.
+    """A TLS connection to ``host``. The certificate is verified with the system's authorities or ``SSL_CERT_FILE``.
 
     ``write`` buffers all data, so that the caller does not wait for the handshake.
     """
@@ -58,14 +58,14 @@ class TlsTransport:
         return len(data)
 
     def finish(self) -> None:
-        """Do nothing: an HTTP/1.1 server may treat a half-closed connection as closed."""
+        """Do nothing, because an HTTP/1.1 server may treat a half-closed connection as closed."""
 
     def abort(self) -> None:
         """Reset the connection."""
         reset(self._socket)
 
     def _flush(self) -> bool:
-        """Complete the handshake, then send. Return whether the handshake is complete."""
+        """Continue the handshake, then send. Return whether the handshake is complete."""
         self.wants_write = False
         try:
             if not self._has_handshake:
@@ -90,7 +90,7 @@ class TlsTransport:
 
 
 class OuterTransport:
-    """A transport that changes the data of an inner one, and delegates everything else."""
+    """A transport that changes the data of an inner transport, and delegates everything else."""
 
     failure = ""
 
@@ -119,8 +119,8 @@ class OuterTransport:
 class FramedTransport(OuterTransport):
     """The data of a server in frames with a length prefix (u32), so that the guest learns how the response ended.
 
-    The last frame has length zero, followed by JSON: ``{}``, or ``{"reason": "...", "kind": "network"}`` if the
-    connection broke. The guest judges the data received before: many servers close without notice.
+    The last frame has length zero and is followed by JSON: ``{}``, or ``{"reason": "...", "kind": "network"}`` if the
+    connection broke. Many servers close without notice, so the guest decides whether the response is complete.
     """
 
     def __init__(self, inner: Transport) -> None:
@@ -156,7 +156,7 @@ class FramedTransport(OuterTransport):
         return LENGTH.size + size
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send as much as possible now; the next read reports an error."""
+        """Send as much as possible now. An error is reported by the next read."""
         try:
             return self._inner.write(data)
         except OSError as error:
@@ -178,7 +178,7 @@ class FramedTransport(OuterTransport):
 def connection_to(
     target: Target, head: bytes, reader: Callable[[Transport], Transport] = lambda inner: inner
 ) -> ConnectionRequest:
-    """Return the connection for a request; ``reader`` wraps its transport."""
+    """Return the connection for a request. ``reader`` wraps its transport."""
 
     def wrap(connection: socket.socket) -> Transport:
         return reader(TlsTransport(connection, target.host) if target.scheme == "https" else PlainTransport(connection))
@@ -188,7 +188,7 @@ def connection_to(
 
 @lru_cache(maxsize=4)
 def _context(file: str, folder: str) -> ssl.SSLContext:
-    """Return the TLS context, created once. OpenSSL reads these variables itself; here they are cache keys."""
+    """Return the TLS context, created once. The arguments are only cache keys. OpenSSL reads the variables itself."""
     del file, folder
     context = ssl.create_default_context()
     with suppress(NotImplementedError):

@@ -1,4 +1,4 @@
-"""The output streams that a guest may send: their flow control, and what is captured of each."""
+"""The output streams that a guest may send, with their flow control, and the part of each that is captured."""
 
 from abc import ABC, abstractmethod
 from collections import deque
@@ -20,14 +20,14 @@ TextSink: TypeAlias = Callable[[bytes], None]
 
 
 REPLY_SLACK: Final = 64 * 1024
-"""How much longer than twice the output limit a reply may be (base64, JSON escapes, a traceback), in bytes.
+"""How much longer than twice the output limit a reply may be, in bytes (base64, JSON escapes, a traceback).
 
-A traceback has at most 16 KiB, which JSON escapes can make several times as long.
+A traceback has at most 16 KiB, and JSON escapes can make it several times longer.
 """
 
 
 class Input:
-    """A stream for the guest: data that waits until its window allows to send it."""
+    """A stream to the guest. Its data waits until the window allows sending it."""
 
     def __init__(self, stream: int, data: bytes = b"", *, is_complete: bool = False) -> None:
         self._stream = stream
@@ -38,7 +38,7 @@ class Input:
 
     @property
     def unsent_bytes(self) -> int:
-        """The size of the data that waits."""
+        """The size of the waiting data, in bytes."""
         return len(self._unsent)
 
     def add(self, data: bytes, *, is_last: bool = False) -> None:
@@ -47,7 +47,7 @@ class Input:
         self._is_complete = self._is_complete or is_last
 
     def next_frame(self) -> bytes:
-        """Return the next frame for the guest: data, or the end. Return nothing if it must wait for its window."""
+        """Return the next frame for the guest: data, or the end. Empty if the window does not allow one yet."""
         if piece := bytes(self._unsent[: min(frames.MAX_PAYLOAD, self._window)]):
             del self._unsent[: len(piece)]
             self._window -= len(piece)
@@ -67,14 +67,14 @@ class Input:
 
 
 class Output(ABC):
-    """One stream of the guest. ``window`` is how many more bytes it may send; ``ended`` is whether it has ended."""
+    """One stream of the guest. ``window`` is how many more bytes it may send, and ``ended`` whether it has ended."""
 
     def __init__(self) -> None:
         self.window = frames.WINDOW_BYTES
         self.ended = False
 
     def receive(self, stream: int, payload: bytes) -> bytes:
-        """Do the same as ``add``. Raises ``ProtocolError`` for more than the window."""
+        """Like ``add``, but raises ``ProtocolError`` if there is more data than the window allows."""
         self.window -= len(payload)
         if self.window < 0:
             raise ProtocolError(f"it sent more on stream {stream} than its window allows")
@@ -83,7 +83,7 @@ class Output(ABC):
     def grant(self, stream: int) -> bytes:
         """Return a frame that widens the window again, or nothing.
 
-        Half a window is granted at a time: the sender does not have to wait, and there are few acknowledgements.
+        Half a window is granted at a time, so that the sender does not have to wait and acknowledgements are few.
         """
         if self.ended or self.window > frames.WINDOW_BYTES // 2:
             return b""
@@ -92,14 +92,14 @@ class Output(ABC):
 
     @abstractmethod
     def add(self, payload: bytes) -> bytes:
-        """Store the next bytes and return the part that is output of the tool."""
+        """Store the next bytes, and return the part that is output of the tool."""
 
     def finish(self) -> bytes:
-        """Store and return what was held back. Further calls have no effect."""
+        """Store and return the data that was held back. Calling it again has no effect."""
         return b""
 
     def capture(self) -> Capture:
-        """Return what was captured."""
+        """Return the captured data."""
         return Capture()
 
 
@@ -132,7 +132,7 @@ class ByteOutput(Output):
 
 
 class DelimitedOutput(Output):
-    """One call's part of a session's stream, captured in ``output`` up to a delimiter. ``rest`` is the next call's."""
+    """One call's part of a session's stream, up to a delimiter. ``output`` captures it, the next call gets ``rest``."""
 
     def __init__(self, delimiter: bytes, output: Output) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ class DelimitedOutput(Output):
 
 
 class LineOutput(Output):
-    """A stream of lines, without empty ones. ``limit`` is how many bytes may wait to be read."""
+    """A stream of lines, without empty lines. ``limit`` is how many bytes may wait to be read."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()
@@ -178,7 +178,7 @@ class LineOutput(Output):
         self._size = 0
 
     def add(self, payload: bytes) -> bytes:
-        """Store the next bytes; none of them are output of the tool. See ``Output``."""
+        """Store the next bytes, none of which are output of the tool. See ``Output``."""
         if self._size + len(payload) > self._limit:
             self.is_too_long = True
             return b""
@@ -206,7 +206,7 @@ class LineOutput(Output):
 
     @property
     def next_line(self) -> bytes:
-        """The next line or the beginning of it; empty if that is only whitespace."""
+        """The next line or its beginning. Empty if it has only whitespace."""
         return self._complete[0] if self._complete else bytes(self._rest).strip()
 
     def pop_line(self) -> bytes:
@@ -217,7 +217,7 @@ class LineOutput(Output):
 
 
 class ForwardedOutput(Output):
-    """A stream that is passed on to ``on_data``, and of which nothing is captured."""
+    """A stream that is passed on to ``on_data`` and not captured."""
 
     def __init__(self, on_data: TextSink) -> None:
         super().__init__()
@@ -230,7 +230,7 @@ class ForwardedOutput(Output):
 
 
 class UpdateLines(Output):
-    """A stream of JSON lines, of which nothing is captured; see ``Output``. ``max_line`` is in bytes."""
+    """A stream of JSON lines that are not captured. ``max_line`` is the maximum length of a line, in bytes."""
 
     def __init__(self, limit: int, max_line: int, redactor: Redactor, on_text: TextSink, on_update: UpdateSink) -> None:
         super().__init__()
@@ -255,7 +255,7 @@ class UpdateLines(Output):
         return b""
 
     def finish(self) -> bytes:
-        """Pass on held back text and the last report. Further calls have no effect."""
+        """Pass on the text that was held back, and the last report. Calling it again has no effect."""
         if text := self._stream.finish():
             self._on_text(text)
         self._reporter.finish()
@@ -312,7 +312,7 @@ def call_outputs(plan: Plan, redactor: Redactor, on_update: UpdateSink, on_text:
 def session_outputs(
     plan: Plan, delimiter: bytes, redactor: Redactor, on_update: UpdateSink, on_text: TextSink
 ) -> dict[int, Output]:
-    """Return the streams that a plugin or function may send during one call of its session; see ``call_outputs``."""
+    """Like ``call_outputs``, for the streams of a plugin or function during one call of its session."""
     limit = plan.stream_bytes
     replies = LineOutput(2 * limit + REPLY_SLACK)
     if isinstance(plan.invocation, PluginCall):
@@ -326,9 +326,9 @@ def session_outputs(
 
 
 def program_outputs(plan: Plan, redactor: Redactor, on_data: TextSink) -> dict[int, Output]:
-    """Return the streams of a guest that runs several programs; ``on_data`` receives what it sends about them.
+    """Return the streams of a guest that runs several programs. ``on_data`` receives its data about them.
 
-    Its own stdout and stderr have no output of programs, only errors.
+    The guest's own stdout and stderr contain only errors, and no output of programs.
     """
     limit = plan.stream_bytes
     return {

@@ -1,7 +1,7 @@
-"""Progress reports and live output of a call, passed on while it runs.
+"""Pass on a call's progress reports and live output while it runs.
 
-A program reports with lines such as ``::progress 40 text`` on stderr, if its spec enables that. ``-`` as the number
-means unknown. A malformed line remains in stderr, so that the author of the tool sees it.
+If the spec enables it, a program reports progress with lines such as ``::progress 40 text`` on stderr. Instead of the
+number, ``-`` means unknown. A malformed line stays in stderr, so that the author of the tool sees it.
 """
 
 import re
@@ -17,18 +17,18 @@ from toolc.model.result import ConnectionAttempt, Content, Text
 from toolc.runtime.secrets.redaction import Redactor, redact_block
 
 MAX_MESSAGE: Final = 1000
-"""The maximum length of a progress message, in characters. It is that of the guest, see ``toolc.guest.streams``."""
+"""The maximum length of a progress message, in characters, as in the guest (``toolc.guest.streams``)."""
 
 UpdateSink: TypeAlias = Callable[[float | None, str, tuple[Content, ...]], None]
-"""Receives percent (0 to 100, or None if unknown), a message, and content to show."""
+"""Receives the percentage (0 to 100, or None if unknown), a message, and content to show."""
 
 MIN_BLOCK_BYTES: Final = 64
-"""The minimum size that a block counts for, in bytes, because empty blocks have a cost too."""
+"""The size that a small block counts for, in bytes, because even empty blocks have a cost."""
 
 MAX_LINE: Final = 4096
-"""The longest line that is held back until its end has arrived, in bytes.
+"""The maximum length of a line that is held back until its end has arrived, in bytes.
 
-A progress line with the longest message, in UTF-8, fits.
+A progress line with the longest message in UTF-8 fits.
 """
 
 _PREFIX: Final = b"::progress "
@@ -43,7 +43,7 @@ OutputSink: TypeAlias = Callable[[Stream, str], None]
 class ProgressReporter:
     """Pass on the progress reports of one call, with up to ``limit`` bytes of content in total.
 
-    Reports that follow too soon after others are dropped, except for the last one.
+    A report that follows another one too soon is dropped, unless it is the last.
     """
 
     def __init__(self, limit: int, redactor: Redactor, sink: UpdateSink) -> None:
@@ -54,7 +54,7 @@ class ProgressReporter:
         self._withheld: tuple[float | None, str] | None = None
 
     def report(self, percent: float | None, message: str, content: tuple[Content, ...] = ()) -> None:
-        """Pass on a report: immediately if it has content to show, else if the rate limit allows it."""
+        """Pass on a report if it has content to show, or if the rate limit allows it."""
         blocks = (redact_block(block, self._redactor) for block in content)
         accepted = tuple(block for block in blocks if self._accept(max(MIN_BLOCK_BYTES, _size(block))))
         has_report = bool(message) or percent is not None or not content
@@ -65,7 +65,7 @@ class ProgressReporter:
             self._withheld = percent, self._redactor.head(message, MAX_MESSAGE)
 
     def finish(self) -> None:
-        """Pass on the last report if it was held back. Further calls have no effect."""
+        """Pass on the last report if it was held back. Calling it again has no effect."""
         if self._withheld:
             self._sink(*self._withheld, ())
             self._withheld = None
@@ -101,7 +101,7 @@ class ProgressLines:
         return whole[:start] + _LINE.sub(self._report, whole[start:])
 
     def finish(self) -> bytes:
-        """Emit the last report, and return what was held back and is not a report."""
+        """Emit the last report, and return the held back bytes that are not a report."""
         held, self._held = self._held, b""
         is_report = bool(held) and not _LINE.sub(self._report, held + b"\n")
         self._reporter.finish()
@@ -129,7 +129,7 @@ class LiveText:
         return self._decoder.decode(piece)
 
     def finish(self) -> str:
-        """Return a replacement for an incomplete last character, or nothing if the limit was reached."""
+        """Return a replacement for an incomplete last character, or an empty string if the limit was reached."""
         rest = self._decoder.decode(b"", final=True)
         return rest if self._left else ""
 
@@ -166,7 +166,7 @@ class LiveTextStream:
 
 @dataclass(frozen=True, slots=True)
 class EventEmitter:
-    """Emits the events of one call to ``on_event``, with secrets redacted."""
+    """Emits the events of one call to ``on_event``. Secrets are redacted."""
 
     name: str
     call_id: str

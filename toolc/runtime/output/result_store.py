@@ -1,7 +1,7 @@
 """Store long results of a session, so that a model can read the rest with ``read_result``.
 
-The texts are in a private folder in the user's state directory. It is created for the first text and removed with
-the session, or by the janitor after a ``kill -9``. When the store is full, the oldest text is removed.
+The texts are in a private folder in the user's state directory. The folder is created for the first text and removed
+with the session, or by the janitor after a ``kill -9``. When the store is full, the oldest text is removed.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from toolc.runtime.workspace.scratch_sweep import discard
 
 MAX_BYTES: Final = 64 * MIB
 MAX_TEXTS: Final = 100
-"""The limits of one session's store: total bytes and number of texts.
+"""The limits of one session's store: the total size in bytes, and the number of texts.
 
-The oldest are deleted first, and a model reads on in the last few.
+The oldest texts are removed first. A model usually reads the latest ones.
 """
 
 
@@ -38,7 +38,7 @@ class ResultPage:
 
 
 class ResultStore:
-    """The stored texts of one session. Safe to use from several threads; ``close`` removes them."""
+    """The stored texts of one session, until ``close`` removes them. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
@@ -48,7 +48,7 @@ class ResultStore:
         self._process = os.getpid()
 
     def add(self, text: str) -> str | None:
-        """Store a text without secrets and return its id, or None if there is no room or writing fails."""
+        """Store a text, which must not contain secrets. Return its id, or None if it is too long or writing fails."""
         data = text.encode("utf-8", "replace")
         name = f"result_{token_hex(8)}"
         with self._lock:
@@ -82,7 +82,7 @@ class ResultStore:
         return ResultPage(text, offset + start, offset + len(data) - len(incomplete), total)
 
     def close(self) -> None:
-        """Remove all texts; no more are stored. Further calls have no effect."""
+        """Remove all texts. Later texts are not stored. Closing it again has no effect."""
         with self._lock:
             folder, self._folder, self._closed = self._folder, None, True
             self._sizes.clear()

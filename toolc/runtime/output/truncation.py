@@ -1,4 +1,4 @@
-"""Limit the size of output: keep the beginning and end of streams and texts, and refuse results that are too long."""
+"""Limit the size of output. Streams and texts keep their beginning and end. Other data that is too long is refused."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,9 +22,9 @@ StoreText: TypeAlias = Callable[[str], str | None]
 
 
 class HeadTailBuffer:
-    """Collects a stream's bytes up to a limit: all of it if it fits, else half head and half tail.
+    """Collects the bytes of a stream. If they exceed the limit, keeps the first half of it and the last half.
 
-    ``limit`` is in bytes. The buffer holds slightly more than twice as much at most.
+    ``limit`` is in bytes. The buffer holds at most slightly more than twice as much.
     """
 
     def __init__(self, limit: int) -> None:
@@ -48,7 +48,7 @@ class HeadTailBuffer:
             del self._tail[: len(self._tail) - self._tail_size]
 
     def capture(self) -> Capture:
-        """Return what was captured so far."""
+        """Return the data captured so far."""
         if self._total <= self._limit:
             return Capture(bytes(self._head + self._tail), b"", self._total)
         tail = bytes(self._tail[len(self._tail) - self._tail_size :])
@@ -78,10 +78,10 @@ def truncate_result(result: ToolResult, limit: int, *, is_stored: bool = False) 
 
 
 def fit_to_limit(result: ToolResult, limit: int, store: StoreText | None = None) -> ToolResult:
-    """Return ``result`` with its texts, and those in its details, truncated to ``limit`` bytes.
+    """Return ``result`` with its texts, and the texts in its details, truncated to ``limit`` bytes.
 
-    The limit applies to all texts of the content together. ``result`` must be redacted, because a text that is
-    truncated is passed to ``store`` unchanged.
+    The limit applies to all texts of the content together. ``result`` must already be redacted, because the whole text
+    is passed to ``store`` before it is truncated.
     """
     content: list[Content] = []
     is_truncated, left, details = False, limit, result.details.copy()

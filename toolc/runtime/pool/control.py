@@ -22,10 +22,10 @@ NAME: Final = "pool"
 """The name of the socket."""
 
 SECONDS: Final = 10.0
-"""How long a process may take to answer, in seconds. Stopping many takes seconds on a busy machine."""
+"""How long a process may take to answer, in seconds. On a busy machine, stopping many sandboxes takes seconds."""
 
 _ANSWER_BYTES: Final = 4096
-"""An answer has a line of JSON with some numbers."""
+"""The maximum size of an answer, in bytes. It is a line of JSON with a few numbers."""
 
 
 class ControlSocket:
@@ -50,7 +50,7 @@ class ControlSocket:
         return self._socket.fileno()
 
     def serve(self, report: Callable[[], JsonObject]) -> None:
-        """Answer one client, if there is one. A client that ends or is slow gets no answer."""
+        """Answer a client, if there is one. A client that has ended or is slow gets no answer."""
         with suppress(OSError), closing(self._socket.accept()[0]) as connection:
             connection.settimeout(1.0)
             connection.sendall(json.dumps(report()).encode())
@@ -61,13 +61,13 @@ class ControlSocket:
         self._path.unlink(missing_ok=True)
 
     def forget(self) -> None:
-        """Close the descriptor in a forked child; the parent still listens."""
+        """Close the descriptor in a forked child. The parent still listens."""
         self._socket.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolReport:
-    """The pool of one process: how many sandboxes wait, and how much memory they use."""
+    """The state of a process's pool: how many sandboxes wait, and how much memory they use."""
 
     owner: Owner
     waiting: int
@@ -84,7 +84,7 @@ def reports() -> Iterator[PoolReport]:
 
 
 def _ask(folder: Path) -> JsonObject | None:
-    """Return the answer of a process; None if it has no pool, or does not answer."""
+    """Return the answer of a process, or None if it has no pool or does not answer."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
             connection.settimeout(SECONDS)

@@ -1,6 +1,6 @@
-"""Decide which sandboxes to start ahead of their calls, and which to stop. Pure functions of a frozen state.
+"""Decide which sandboxes to start ahead of their calls, and which to stop, with pure functions of a frozen state.
 
-A *kind* is what must be equal for a sandbox to serve a call: executor, engine, profile and arguments of the guest.
+A sandbox can serve a call of the same *kind*: the same executor, engine, profile and arguments of the guest.
 """
 
 import math
@@ -11,27 +11,27 @@ from typing import Final
 from toolc.model.spec.sandbox import MIB
 
 QUIET_SECONDS: Final = 0.05
-"""A replacement starts this long after its sandbox was taken, in seconds, or soon after the call if that is earlier.
+"""How long after a sandbox was taken its replacement starts, in seconds, unless the call ends earlier.
 
-Starting it together with the call would slow the call down.
+Starting it together with the call would slow down the call.
 """
 
 UNUSED_SECONDS: Final = 10.0
-"""If there is no room, a sandbox is stopped in favor of another kind after this time without a call, in seconds.
+"""The time without a call, in seconds, after which a sandbox can be stopped to make room for another kind.
 
 Otherwise calls of many tools in turn would stop sandboxes just before they are needed.
 """
 
 MEMORY_SHARE: Final = 4
-"""A sandbox is started ahead only if it uses at most the available memory of the host, divided by this number.
+"""A sandbox is started ahead only if it needs at most this fraction (1/N) of the host's available memory.
 
-The rest is for calls. With the whole of it, waiting sandboxes could make a call run out of memory.
+The rest is for calls. Without it, waiting sandboxes could make a call run out of memory.
 """
 
 ASSUMED_BYTES: Final = 6 * MIB
-"""What a waiting sandbox is assumed to use until it is measured, in bytes.
+"""The memory that a waiting sandbox is assumed to use until it is measured, in bytes.
 
-It was measured for the engine that uses most.
+The value was measured with the engine that uses most.
 """
 
 
@@ -45,12 +45,12 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """The sandboxes of one kind. Times are of the monotonic clock. Its ``number`` is unique in a state.
+    """The sandboxes of one kind. Times are of the monotonic clock. ``number`` is unique in a state.
 
-    One sandbox waits while calls use this kind, and ``kept`` of them also when none does. ``used`` is when a call used
-    it last. Until ``quiet_until`` none is started. ``starting`` counts those being started, of which
-    ``claimed`` will be given to calls that wait for them. One sandbox uses ``memory_bytes``. The ceilings of its
-    executor are for all waiting sandboxes of this process together.
+    One sandbox waits while calls use this kind, and ``kept`` sandboxes wait even when no call does. ``used`` is when a
+    call last used the kind. Until ``quiet_until``, no sandbox is started. ``starting`` counts the sandboxes that are
+    being started, of which ``claimed`` will go to calls that wait for them. One sandbox uses ``memory_bytes``. The
+    ceilings of its executor are for all waiting sandboxes of this process together.
     """
 
     number: int
@@ -67,7 +67,7 @@ class Kind:
 
     @property
     def count(self) -> int:
-        """How many sandboxes wait, or will wait when they are started."""
+        """How many sandboxes wait, or will wait once they are started."""
         return len(self.waiting) + self.starting - self.claimed
 
     def goal(self, now: float) -> int:
@@ -87,9 +87,9 @@ class PoolState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The numbers of the kinds to start one sandbox of, of the sandboxes to stop, and of the kinds to forget.
+    """The kinds of which to start one sandbox, the sandboxes to stop, and the kinds to forget, all by number.
 
-    ``next_time`` is when to decide again, of the monotonic clock, if nothing else happens; None if that is not needed.
+    If nothing else happens, decide again at ``next_time`` of the monotonic clock. None if that is not needed.
     """
 
     start: tuple[int, ...] = ()
@@ -128,7 +128,7 @@ def decide(state: PoolState) -> Decision:
 
 
 def _surplus(kind: Kind, now: float) -> tuple[Waiting, ...]:
-    """Return the oldest sandboxes that are more than should wait."""
+    """Return the oldest sandboxes that exceed the number that should wait."""
     return kind.waiting[: max(0, len(kind.waiting) - kind.goal(now))]
 
 
@@ -149,7 +149,7 @@ def _has_room(kind: Kind, kinds: Iterable[Kind], available_bytes: int) -> bool:
 
 
 def _victim(eligible: list[Kind], kinds: Iterable[Kind], state: PoolState) -> int | None:
-    """Return the sandbox to stop in favor of a kind that has none and was used later; None if there is none to stop."""
+    """Return the sandbox to stop in favor of a kind that was used later and has none, or None."""
     entitled = [each.used for each in eligible if each.count == 0 and _has_room(each, (), state.available_bytes)]
     before = min(max(entitled, default=-math.inf), state.now - UNUSED_SECONDS)
     unused = [each for each in kinds if len(each.waiting) > each.kept and each.used <= before]

@@ -1,4 +1,4 @@
-"""What a pool knows about one kind of sandbox: those that wait, those that start, and calls that wait for one."""
+"""The state of one kind of sandbox: sandboxes that wait, sandboxes that start, and calls that wait for one."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from toolc.runtime.pool.decision import ASSUMED_BYTES, Kind, Waiting
 from toolc.runtime.pool.pool_sandbox import PoolSandbox
 
 RETRY_SECONDS: Final = (1.0, 60.0)
-"""The wait after the first failure, in seconds, and the longest one; each is twice as long as the one before.
+"""The wait after the first failure and the longest wait, in seconds. Each wait is twice as long as the previous one.
 
-The first is long enough for a passing cause, and the last keeps a broken image from using a processor.
+The first is long enough for a temporary problem, and the longest keeps a broken image from using up a processor.
 """
 
 MEASUREMENTS: Final = 5
 """The memory of a waiting sandbox is the median of this many measurements.
 
-Other programs disturb single ones, and a change of the image shows after three.
+Other programs disturb single measurements, and a change of the image shows after three.
 """
 
 LEAST_BYTES: Final = 512 * 1024
-"""A waiting sandbox uses at least this much memory; a smaller measurement was disturbed by other programs."""
+"""The minimum memory of a waiting sandbox, in bytes. Other programs disturbed any smaller measurement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +67,10 @@ class Claim:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Entry:
-    """What is known about one kind. ``calls`` are running; ``used`` is when the last one ended.
+    """The state of one kind. ``calls`` is the number of running calls, and ``used`` is when the last one ended.
 
-    ``failures`` counts failed starts, and sandboxes that ended while they waited, since the last call.
-    ``is_closed`` is set once its executor is closed. ``closings`` is that of its engine when the last call began.
+    ``failures`` counts the failed starts, and sandboxes that ended while they waited, since the last call.
+    ``is_closed`` is set once its executor is closed. ``closings`` is the engine's count when the last call began.
     """
 
     ceilings: Ceilings
@@ -89,22 +89,22 @@ class Entry:
 
     @property
     def memory_bytes(self) -> int:
-        """What one sandbox uses."""
+        """The memory that one sandbox uses."""
         return int(statistics.median(self.memory)) if self.memory else ASSUMED_BYTES
 
     def started(self, memory_bytes: int | None) -> None:
-        """Record a start, and the memory that the sandbox uses if that was measured."""
+        """Record a start, and the sandbox's memory if it was measured."""
         if memory_bytes is not None:
             self.memory.append(max(memory_bytes, LEAST_BYTES))
 
     def failed(self) -> None:
-        """Record a failed start, or the end of a sandbox that waited: the next one may end as soon as it is started."""
+        """Record a failed start, or the end of a waiting sandbox, because the next one may also end at once."""
         first, longest = RETRY_SECONDS
         self.retry_at = monotonic() + min(first * 2**self.failures, longest)
         self.failures += 1
 
     def facts(self, number: int) -> Kind:
-        """Return what a decision depends on."""
+        """Return the frozen state for a decision."""
         return Kind(
             number=number,
             kept=self.kept,

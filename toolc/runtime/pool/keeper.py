@@ -1,7 +1,7 @@
-"""The waiting sandboxes of this process: starts them ahead, leases them to calls, and stops them.
+"""Start the waiting sandboxes of this process ahead, lease them to calls, and stop them.
 
-One thread, which runs while there is something to keep, asks ``toolc.runtime.pool.decision`` what to do. Starts and
-stops run on short-lived threads, because they take long. The lock is never held during either.
+A thread, which runs only while there are sandboxes to manage, asks ``toolc.runtime.pool.decision`` what to do. Starts
+and stops run on short-lived threads, because they take long. The lock is never held during either.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from toolc.sandbox.host.kernel import available_memory
 T = TypeVar("T")
 
 COLD_SECONDS: Final = 2.0
-"""After a call that found no waiting sandbox none is started for this long, in seconds, or until the call has ended.
+"""How long no sandbox is started after a call that found none waiting, in seconds, unless the call ends earlier.
 
 Starting one at once would take a processor from the call, and many programs make only one call.
 """
 
 MAX_USED: Final = 2 * (os.cpu_count() or 1)
-"""How many used sandboxes are stopped at the same time after their calls have ended; further calls stop their own.
+"""How many used sandboxes are stopped at the same time after their calls have ended. Further calls stop their own.
 
 With fewer, calls in quick succession would wait. With more, removals would take the processors from calls.
 """
@@ -44,11 +44,11 @@ With fewer, calls in quick succession would wait. With more, removals would take
 REST_SECONDS: Final = 0.02
 """How long after a call no replacement starts, in seconds.
 
-A program that closes its executor after a call must not wait for it, and it must not slow down the end of the call.
+A replacement must not slow down the end of the call, or delay a program that then closes its executor.
 """
 
 _MAX_STARTING: Final = os.cpu_count() or 1
-"""More concurrent starts than this slow each other, and the calls, down."""
+"""The maximum number of concurrent starts. Any more would slow down each other and the calls."""
 
 _LOGGER: Final = logging.getLogger("toolc")
 
@@ -66,13 +66,13 @@ class Keeper:
         self._dropped: deque[object] = deque()
 
     def forget(self) -> None:
-        """Start empty in a forked child, without stopping anything: the sandboxes belong to its parent."""
+        """Start empty in a forked child, without stopping any sandboxes, which belong to its parent."""
         if self._loop:
             self._loop.forget()
         self.__init__()  # type: ignore[misc]
 
     def keep(self, kind: SandboxKind, ceilings: Ceilings, number: int) -> None:
-        """Keep ``number`` more sandboxes of ``kind`` waiting, also while no call uses them."""
+        """Keep ``number`` more sandboxes of ``kind`` waiting, even while no call uses them."""
         with self._lock:
             entry = self._entry(kind, ceilings, used=-math.inf)
             entry.kept += number
@@ -81,11 +81,11 @@ class Keeper:
     def lease(
         self, kind: SandboxKind, profile: Profile, ceilings: Ceilings, cancellation: Cancellation | None
     ) -> tuple[PoolSandbox, JsonObject] | None:
-        """Return a waiting sandbox, or one that is being started, and what its guest reports.
+        """Return a waiting sandbox, or one that is being started, and the report of its guest.
 
-        ``profile`` is that of the call, whose workspace is mounted if ``kind`` has none.
+        ``profile`` is the profile of the call. If ``kind`` has no workspace, that of the call is mounted.
 
-        Return None if there is none, or after a cancellation. In any case, ``kind`` is in use by a call until
+        Returns None if there is none, or after a cancellation. In any case, ``kind`` is in use by a call until
         ``call_ended`` or ``close_soon``.
         """
         self._begin(kind, ceilings)
@@ -105,7 +105,7 @@ class Keeper:
         return None
 
     def _found(self, kind: SandboxKind, cancellation: Cancellation | None) -> PoolSandbox | None:
-        """Return a waiting sandbox, or wait for one that is being started; None if there is none."""
+        """Return a waiting sandbox, or wait for one that is being started. None if there is neither."""
         found = self._take(kind)
         self._notify()
         return self._claimed(kind, found, cancellation) if isinstance(found, Claim) else found
@@ -117,9 +117,9 @@ class Keeper:
         self._notify()
 
     def close_soon(self, sandbox: PoolSandbox) -> bool:
-        """Stop the sandbox of a call that has ended, on another thread. The call is as in ``call_ended``.
+        """Stop the sandbox of a call on another thread, and record the end of the call as ``call_ended`` does.
 
-        Return False if the caller must stop this one itself, for example because many others are being stopped.
+        Returns False if the caller must stop the sandbox itself, for example because many others are being stopped.
         """
         with self._lock:
             if self._used_count >= MAX_USED:
@@ -214,7 +214,7 @@ class Keeper:
             return entry.claims[-1]
 
     def _claimed(self, kind: SandboxKind, claim: Claim, cancellation: Cancellation | None) -> PoolSandbox | None:
-        """Wait for the sandbox of ``claim``. One that arrives together with a cancellation is stopped."""
+        """Wait for the sandbox of ``claim``. A sandbox that arrives together with a cancellation is stopped."""
         is_needed = False
         try:
             claim.wait(cancellation)
@@ -234,7 +234,7 @@ class Keeper:
             loop.notify()
 
     def _step(self, loop: PoolLoop) -> LoopWait:
-        """Decide and act, and return what to wait for. The loop ends if there is nothing to keep."""
+        """Decide and act, and return what to wait for. The loop ends if there are no sandboxes to manage."""
         available = available_memory()
         with self._lock:
             stopped = [each for owner in _drained(self._dropped) for each in self._removed(owner)]
@@ -295,7 +295,7 @@ class Keeper:
         return found
 
     def _start(self, kind: SandboxKind, entry: Entry) -> None:
-        """Start one sandbox, and give it to a call that waits for it, or let it wait."""
+        """Start a sandbox. Give it to a call that waits for it, or let it wait."""
         sandbox, before, was_alone = None, available_memory(), self._is_alone()
         try:
             # Otherwise, an engine that was closed before its executor would be opened again.
@@ -354,7 +354,7 @@ class Keeper:
 
 
 def _drained(queue: deque[T]) -> Iterator[T]:
-    """Remove and yield all items; other threads may add more concurrently."""
+    """Remove and yield all items. Other threads may add more concurrently."""
     while queue:
         yield queue.popleft()
 

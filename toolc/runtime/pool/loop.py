@@ -1,4 +1,4 @@
-"""The thread of the pools of this process: it repeats one step whenever something has happened or a time has come."""
+"""The thread of this process's pools. It repeats one step after every event and at every scheduled time."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from toolc.runtime.pool.control import ControlSocket
 
 
 class LoopWait(NamedTuple):
-    """What a loop waits for: one of these descriptors to become readable, or this time of the monotonic clock."""
+    """What a loop waits for: until one of the descriptors is readable, or until a time of the monotonic clock."""
 
     watched: list[int]
     time: float | None
 
 
 class PoolLoop:
-    """The thread that decides. It ends when ``step`` sets ``has_ended``, and begins when ``previous`` has ended.
+    """The thread that decides. It begins when ``previous`` has ended, and ends when ``step`` sets ``has_ended``.
 
     While sandboxes wait, other processes can read ``report``.
     """
@@ -54,7 +54,7 @@ class PoolLoop:
             self._thread.join()
 
     def forget(self) -> None:
-        """Close the descriptors in a forked child, which has no such thread."""
+        """Close the descriptors in a forked child, in which the thread does not exist."""
         self._receiver.close()
         self._sender.close()
         if self._control:

@@ -25,7 +25,7 @@ from toolc.sandbox.interface import Engine, EngineSandbox, PoolEngine
 _PER_PROCESS: Final = 2 * (os.cpu_count() or 1)
 """How many sandboxes may wait in a process by default.
 
-A processor cannot serve more calls at a time, and each waiting sandbox takes memory.
+The processors cannot serve more calls at a time, and each waiting sandbox takes memory.
 """
 
 
@@ -33,9 +33,9 @@ A processor cannot serve more calls at a time, and each waiting sandbox takes me
 class Pool:
     """Settings for sandboxes that an executor starts ahead of their calls.
 
-    After the first call of a tool, one sandbox waits for its next call, if that comes within ``idle`` seconds. In a
-    process at most ``sandboxes`` wait, by default two per processor, and they use at most ``memory_bytes``.
-    Calls of a conversation follow each other within a minute, and 256 MiB are room for some forty sandboxes.
+    After the first call of a tool, one sandbox waits up to ``idle`` seconds for the next call. In a process, at most
+    ``sandboxes`` wait (two per processor by default), and they use at most ``memory_bytes``. The defaults suit the
+    calls of a conversation, which follow each other within a minute. About forty sandboxes fit into 256 MiB.
     """
 
     idle: float = 60.0
@@ -52,14 +52,14 @@ class Pool:
 
 
 STANDARD: Final = Pool()
-"""The settings of an executor by default."""
+"""The default settings of an executor."""
 
 
 class Lease:
     """A sandbox of ``profile`` for one call or one session, which ``close`` stops.
 
-    ``ready`` is the guest's report if it waits for the call, None for a new sandbox. ``is_current`` returns whether a
-    new sandbox would be the same now.
+    If the guest already waits for the call, ``ready`` is its report. For a new sandbox, it is None. ``is_current``
+    returns whether a new sandbox would be the same now.
     """
 
     closes_early = False
@@ -92,20 +92,20 @@ class Lease:
     def close(self) -> None:
         """Stop the sandbox and wait for its end.
 
-        Raises ``InfrastructureError`` if it cannot be stopped; then the workspace is busy.
+        If it cannot be stopped, raises ``InfrastructureError``, and the workspace is busy.
         """
         self._remove()
 
     def close_empty(self) -> None:
-        """Stop a sandbox in which no process of the call is left. It may be removed after this method returns."""
+        """Stop a sandbox in which no process of the call is left. It may be removed later, in the background."""
         self.close()
 
     def mark_busy(self) -> None:
-        """Mark the workspace as busy until the sandbox is removed, because a killed process is left in it."""
+        """Mark the workspace as busy until the sandbox is removed, because a killed process may still use it."""
         self._removal.mark()
 
     def close_left(self) -> None:
-        """Stop a sandbox in which a killed process is left. Raises ``InfrastructureError`` always."""
+        """Stop a sandbox in which a killed process is left. Always raises ``InfrastructureError``."""
         self.close()
         raise InfrastructureError(NOT_ENDED)
 
@@ -151,9 +151,9 @@ class PoolLease(Lease):
 
 
 class ExecutorPool:
-    """The sandboxes of one executor. ``numbers`` are the user's numbers of waiting sandboxes per tool.
+    """The sandboxes of one executor. ``numbers`` is the user's number of waiting sandboxes for each tool.
 
-    Without ``settings`` none waits.
+    Without ``settings``, no sandboxes wait.
     """
 
     def __init__(self, settings: Pool | None, numbers: Mapping[str, int]) -> None:
@@ -170,7 +170,10 @@ class ExecutorPool:
     def lease(
         self, tool: str, engine: Engine, profile: Profile, arguments: tuple[str, ...], cancellation: Cancellation | None
     ) -> Lease:
-        """Return a sandbox for a call of ``tool``, started ahead if possible. Raises ``InfrastructureError``."""
+        """Return a sandbox for a call of ``tool``, if possible one that was started ahead.
+
+        Raises ``InfrastructureError``.
+        """
         if not isinstance(engine, PoolEngine) or _is_view(profile):
             return Lease(engine.start(profile, arguments), profile)
         if not self._may_wait(tool, profile):
@@ -199,11 +202,11 @@ class ExecutorPool:
         return KEEPER.counts(self._owner)
 
     def drop(self) -> None:
-        """Stop the waiting sandboxes soon. A garbage collection may call it anywhere."""
+        """Stop the waiting sandboxes soon. Safe to call from garbage collection at any point."""
         KEEPER.drop(self._owner)
 
     def close(self) -> None:
-        """Stop the waiting sandboxes, and wait for their end. A later call starts them again."""
+        """Stop the waiting sandboxes, and wait for their end. Later calls start new ones."""
         KEEPER.close(self._owner)
 
     def _kind(self, engine: PoolEngine, profile: Profile, arguments: tuple[str, ...]) -> SandboxKind:
@@ -216,5 +219,5 @@ class ExecutorPool:
 
 
 def _is_view(profile: Profile) -> bool:
-    """Return whether the workspace is a view for one call, which is read after the removal of the sandbox."""
+    """Return whether the workspace is a view for one call, which is read once the sandbox is removed."""
     return profile.workspace is not None and profile.workspace.mode == "overlay"

@@ -16,9 +16,9 @@ from toolc.sandbox.interface import PoolEngine
 from toolc.sandbox.selection import in_use
 
 JUMP_SECONDS: Final = 1.0
-"""A difference between clocks that changes by more than this, in seconds, is a jump: the host slept or was set.
+"""How much the difference between two clocks must change, in seconds, to show that the host slept or was set.
 
-Clocks are adjusted by less, and reading both takes microseconds.
+Ordinary clock adjustments are smaller, and reading both clocks takes microseconds.
 """
 
 _LOGGER: Final = logging.getLogger("toolc")
@@ -28,12 +28,11 @@ _BOOT_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxKind:
-    """What must be equal for a sandbox to serve a call. ``owner`` is the pool of one executor.
+    """The properties that a sandbox must share with a call that it serves. ``owner`` is the pool of one executor.
 
-    Unless it ``waits``, each sandbox of this kind is started when its call needs it.
-    ``profile`` is what the engine's ``profile_ahead`` returns for the profile of the call.
-    Nothing here belongs to a single call: no argument, variable, secret or allowed host of a call, only what the
-    profile has. All that arrives with the call itself.
+    Unless it ``waits``, each sandbox of this kind is started when a call needs it. ``profile`` is the result of the
+    engine's ``profile_ahead`` for the profile of the call. Nothing here belongs to a single call: its arguments,
+    variables, secrets and allowed hosts arrive with the call itself.
     """
 
     owner: object
@@ -44,7 +43,7 @@ class SandboxKind:
 
 
 class ClockOffsets(NamedTuple):
-    """How far the time of day, and the clock that also runs while the host sleeps, are ahead of the monotonic clock."""
+    """How far the time of day, and the clock that runs even while the host sleeps, are ahead of the monotonic clock."""
 
     wall: float
     boot: float
@@ -61,12 +60,12 @@ class ClockOffsets(NamedTuple):
 
 
 class PoolSandbox:
-    """A new sandbox of ``kind``, for one call. It keeps its engine open until ``close``."""
+    """A new sandbox of ``kind`` for one call. It keeps its engine open until ``close``."""
 
     def __init__(self, kind: SandboxKind, profile: Profile) -> None:
-        """Start the sandbox with ``profile``, which is that of its call or of ``kind``.
+        """Start the sandbox with ``profile``, which is the profile of its call or of ``kind``.
 
-        Raises ``InfrastructureError``; then nothing is left.
+        Raises ``InfrastructureError``, after removing anything that was created.
         """
         self.kind = kind
         self.clocks = ClockOffsets.now()
@@ -78,7 +77,7 @@ class PoolSandbox:
 
     @classmethod
     def ready(cls, kind: SandboxKind) -> Self:
-        """Return a sandbox whose guest waits for a call. Raises ``InfrastructureError``; then nothing is left."""
+        """Return a sandbox whose guest waits for a call. Raises ``InfrastructureError``, without leaving a sandbox."""
         made = cls(kind, kind.profile)
         try:
             make_ready(made.sandbox, kind.profile)
@@ -93,14 +92,14 @@ class PoolSandbox:
         return self.sandbox.fileno()
 
     def has_ended(self) -> bool:
-        """Return whether a sandbox without a call has ended, or has sent something."""
+        """Return whether a sandbox without a call has ended, or has sent any data."""
         return self.sandbox.read() is not None
 
     def confirm(self, profile: Profile) -> JsonObject | None:
-        """Return the report of a guest that still waits; None if the sandbox must not be used for a call.
+        """Return the report of a guest that still waits, or None if the sandbox must not be used for a call.
 
-        It must be what a new sandbox with ``profile`` would be now, after its workspace is mounted if it has none yet,
-        and its guest must answer.
+        The sandbox must be the same as a new one with ``profile`` would be now, and its guest must answer. If it has no
+        workspace yet, that of ``profile`` is mounted first.
         """
         if ClockOffsets.now().has_jumped(self.clocks) or self.has_ended():
             return None

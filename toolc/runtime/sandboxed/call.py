@@ -10,9 +10,10 @@
     read      Outcome    -> ToolResult   pure, by the tool's backend          toolc.backends
     shape     ToolResult -> ToolResult   if the spec has it, sandboxed        toolc.runtime.sandboxed.call
 
-No process of a call is running when its outcome is read: the sandbox is closed before, or its guest has ended all of
-them, and the executor's pool closes the empty sandbox. A transaction always waits for the end of its sandbox. If the
-reviewed spec has ``lifetime: session`` or ``fork``, ``toolc.runtime.sessions.pool`` starts and closes the sandbox.
+No process of a call is running when its outcome is read. Either the sandbox was closed before, or its guest has ended
+all processes and the executor's pool closes the empty sandbox. A transaction always waits for the end of its sandbox.
+If the reviewed spec has ``lifetime: session`` or ``fork``, ``toolc.runtime.sessions.pool`` starts and closes the
+sandbox.
 """
 
 import logging
@@ -80,18 +81,18 @@ from toolc.sandbox.interface import PoolEngine, format_limits
 from toolc.sandbox.selection import EngineSelection
 
 INTERRUPTED: Final = frozenset({"timed_out", "out_of_memory", "workspace_limit", "cancelled"})
-"""The endings that are the same for all backends: the call was stopped from outside."""
+"""The endings of calls that were stopped from outside, which are the same for all backends."""
 
 STDOUT_SO_FAR: Final = "\n[stdout so far]\n"
 """The separator between the message and the output of an interrupted call."""
 
-NOT_STARTED: Final = "the call was not started: the time limit of the whole operation was reached"
-"""The message for a call that had no time left."""
+NOT_STARTED: Final = "the call was not started, because the time limit of the whole operation was reached"
+"""The message for a call that has no time left."""
 
 MAX_NAMED: Final = 3
-"""The maximum number of reasons that the result names; ``details.network`` lists all of them.
+"""The maximum number of reasons that the result names. ``details.network`` lists all of them.
 
-More would hide the output of the tool from the model.
+With more, a model would overlook the output of the tool.
 """
 
 ENTRY: Final = PythonBackend(
@@ -99,7 +100,7 @@ ENTRY: Final = PythonBackend(
     function="shape",
     files=(File(path="shape.py", text="from toolc.guest.http.shaping import shape\n"),),
 )
-"""The guest's own function that shapes results."""
+"""A tool that calls the guest's own function for shaping results."""
 
 
 def interrupted_result(outcome: Outcome, limits: Limits, timeout_ms: int | None) -> ToolResult:
@@ -129,11 +130,11 @@ def interrupted_result(outcome: Outcome, limits: Limits, timeout_ms: int | None)
 
 
 def explain_blocked_connections(result: ToolResult, attempts: Sequence[ConnectionAttempt]) -> ToolResult:
-    """Add to a failed ``result`` why ``attempts`` to connect failed, unless its text has the reasons already.
+    """Add the reasons for failed ``attempts`` to connect to a failed ``result``, unless its text already has them.
 
-    The reasons form the last line of the text. Most clients show only the status of a refused CONNECT, which a
-    model attributes to the server. For a host that is on the allow-list they see a reset, because the sandbox
-    accepted the connection first.
+    The reasons become the last line of the text. Most clients show only the status of a refused CONNECT, which a
+    model attributes to the server. For a host on the allow-list, they see a reset, because the sandbox accepted the
+    connection first.
     """
     if result.error is None or result.error.kind == "denied":
         return result
@@ -147,7 +148,7 @@ def explain_blocked_connections(result: ToolResult, attempts: Sequence[Connectio
 
 
 def arguments(call: BoundCall, result: ToolResult, limit: int) -> JsonObject:
-    """Return the arguments of the shaping function: the result, how to shape it, and the limit in bytes."""
+    """Return the arguments of the shaping function: the result, the rules, and the limit in bytes."""
     shape = call.tool.result
     return {
         "text": result.text,
@@ -180,7 +181,7 @@ class SandboxedCall:
 
     @classmethod
     def prepare(cls, tool: RegisteredTool, bound: BoundCall, options: CallOptions, timing: Timing) -> "SandboxedCall":
-        """Plan ``bound`` and select its engine. Nothing starts.
+        """Plan ``bound`` and select its engine. Nothing starts yet.
 
         Raises ``PlanError``, ``UsageError`` (a workspace that is missing or refused, or secrets without a value)
         and ``NoEngineError``.
@@ -338,8 +339,8 @@ class SandboxedCall:
     def _read(self, outcome: Outcome, cancellation: Cancellation, allowed_ms: int, own_ms: int | None) -> ToolResult:
         """Return the result of the call, shaped as the spec requires, without secrets.
 
-        ``allowed_ms`` is the time limit of the attempt, and ``own_ms`` the same, or None if the remaining time of the
-        surrounding call was shorter than its own limit.
+        ``allowed_ms`` is the time limit of the attempt. ``own_ms`` is the same, or None if the surrounding call had
+        less time left than the limit of this call.
         """
         spec, limits = self.tool.spec, self.tool.spec.sandbox.limits
         if outcome.ending in INTERRUPTED and isinstance(self.plan.invocation, PluginCall):
@@ -388,7 +389,7 @@ class SandboxedCall:
         return Plan(profile=profile, invocation=invocation, call_id=self.bound.call_id)
 
     def _details(self, result: ToolResult, outcome: Outcome, sandbox: JsonObject) -> JsonObject:
-        """Return the details of ``result`` with the identity and the measurements of the call.
+        """Return the details of ``result`` together with the identity and the measurements of the call.
 
         ``stderr`` is included on success only, because the content of a failure already has both streams.
         """
@@ -451,9 +452,9 @@ def describe_plugin(tool: ToolSpec, options: CallOptions) -> Offer:
 def prepare_http_call(
     plan: Plan, secrets: CallSecrets, declared: tuple[SecretSpec, ...]
 ) -> tuple[Plan, RequestHandler | None]:
-    """Return ``plan`` with what the guest needs, and the handler of its requests; None for other kinds of calls.
+    """Add the guest's libraries to the ``plan`` of an HTTP call. Return it with the handler of the guest's requests.
 
-    Raises ``PlanError`` if the caller's URL is invalid.
+    Other plans are returned unchanged, with None. Raises ``PlanError`` if the caller's URL is invalid.
     """
     call = plan.invocation
     if not isinstance(call, HttpCall):
@@ -477,7 +478,7 @@ def prepare_http_call(
 
 def _read_upload(workspace: Mount | None, path: str) -> bytes:
     if workspace is None:
-        raise RefusedError(f"the file {path[:200]!r} cannot be sent: the tool has no workspace")
+        raise RefusedError(f"the file {path[:200]!r} cannot be sent, because the tool has no workspace")
     try:
         with DirHandle.open(workspace.pinned or workspace.source) as root, root.file(os.fsencode(path)) as descriptor:
             if os.fstat(descriptor).st_size > MAX_REQUEST_BODY:

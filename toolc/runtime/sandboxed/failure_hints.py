@@ -1,4 +1,4 @@
-"""What to change in a spec after a call failed because its sandbox lacks a module, a program, or the network."""
+"""Hints for the spec after a call failed because its sandbox lacks a module, a program, or the network."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _PROGRAM: Final = re.compile(
     re.MULTILINE,
 )
 _SHELL_TOOLS: Final = {"curl": "curl", "git": "git", "jq": "jq", "rg": "ripgrep"}
-"""The programs of the image ``toolc/shell-tools`` that the base image lacks, and their packages there."""
+"""The programs of the image ``toolc/shell-tools`` that the base image lacks, with their packages."""
 
 _HOST: Final = r"[\"'\u2018(\[]?(?P<host>[A-Za-z0-9](?:[\w.-]*[\w])?)"
 _FAILED_CONNECTIONS: Final = tuple(
@@ -43,11 +43,11 @@ _FAILED_CONNECTIONS: Final = tuple(
 _NO_NETWORK: Final = re.compile(
     r"Temporary failure in name resolution|Network is unreachable|ENETUNREACH|EAI_AGAIN|Name or service not known"
 )
-"""What programs report without a network, also if they do not name the host."""
+"""How programs without a network report the problem, even if they do not name the host."""
 
 
 def explain_failure(result: ToolResult, tool: ToolSpec, allow: Sequence[Destination]) -> ToolResult:
-    """Add to a failed ``result`` what to write in the spec, if its sandbox lacks something."""
+    """If the sandbox lacked something, add to a failed ``result`` what to change in the spec."""
     if result.error is None:
         return result
     text = result.text
@@ -69,13 +69,13 @@ def _missing_module(text: str, tool: ToolSpec) -> str:
         package = f"requirements: [{package}], or install it in the image"
     else:
         package = f"requirements: [{package}], or set sandbox.image to an image that has it"
-    hint = f"'{name}' is not in the sandbox: add {package}"
+    hint = f"'{name}' is not in the sandbox; add {package}"
     is_known = name in PACKAGES or any(file.path == f"{name}.py" for file in backend.files)
     return hint if is_known else f"{hint}; for a file next to the spec, add files: [{name}.py]"
 
 
 def _missing_program(text: str, tool: ToolSpec) -> str:
-    """Return which image has the program that the base image lacks, or an empty string if that is not the cause."""
+    """Return a hint for the image if a program is missing from the base image, or else an empty string."""
     match, sandbox = _PROGRAM.search(text), tool.sandbox
     if (
         match is None
@@ -88,11 +88,11 @@ def _missing_program(text: str, tool: ToolSpec) -> str:
     image = "an image that has it"
     if name in _SHELL_TOOLS:
         image = f"toolc/shell-tools:{__version__}, which has it (to build it: toolc image build shell-tools)"
-    return f"'{name}' is not in the base image: set sandbox.image to {image}"
+    return f"'{name}' is not in the base image; set sandbox.image to {image}"
 
 
 def _closed_network(text: str, tool: ToolSpec, allow: Sequence[Destination]) -> str:
-    """Return which destination the network of a tool lacks, or an empty string if that is not the cause."""
+    """Return a hint for the allow-list if a destination is missing from it, or else an empty string."""
     if not isinstance(tool.backend, PythonBackend | ShellBackend | PluginBackend):
         return ""
     for pattern in _FAILED_CONNECTIONS:
@@ -111,7 +111,7 @@ def _closed_network(text: str, tool: ToolSpec, allow: Sequence[Destination]) -> 
 
 
 def _only_host(tool: ToolSpec) -> str:
-    """Return the destination of the URLs in the program of ``tool`` if all have the same host."""
+    """Return the destination of the URLs in the program of ``tool``, if all have the same host."""
     hosts = set(re.findall(r"\b(?:https?|ftp|ssh)://(?:[^\s/@]*@)?([A-Za-z0-9][\w.-]*)", _program(tool)))
     if len(hosts) != 1:
         return "the host"
@@ -120,7 +120,7 @@ def _only_host(tool: ToolSpec) -> str:
 
 
 def _port(host: str, tool: ToolSpec) -> int:
-    """Return the port that the program of ``tool`` most likely connects to: that of a URL in it, else 443."""
+    """Return the port to which the program of ``tool`` most likely connects, from a URL in it, or else 443."""
     match = re.search(rf"(?P<scheme>[a-z]+)://[^\s/]*{re.escape(host)}(?::(?P<port>[0-9]{{1,5}}))?", _program(tool))
     if match is None:
         return 443

@@ -1,4 +1,4 @@
-"""Options that the caller of a tool chooses, and the sandbox profile derived from them and the spec."""
+"""The options that the caller of a tool chooses, and the sandbox profile derived from them and the spec."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -31,28 +31,27 @@ EngineSelector: TypeAlias = Callable[[Profile], EngineSelection]
 _INCOMPARABLE: Final = {
     "manifest:": (
         "an image that was built or loaded here has no manifest to compare; pull it from its registry, or run toolc "
-        "lock here"
+        "lock on this machine"
     ),
     "config:": (
         "this engine identifies images by their manifests only, so the digests cannot be compared; push the image to a "
         "registry, pull it from there, and run: toolc lock"
     ),
 }
-"""What to do if the approved digest is of a kind that the engine does not know for this image."""
+"""The hint if the approved digest is of a kind that the engine does not know for this image."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOptions:
     """Options chosen by the caller rather than by the tool spec, such as the workspace, engine and timeout.
 
-    ``accept_unenforced`` names limits that the user accepts to run without. ``workspace_growth_bytes`` is by how much a
-    call may grow its workspace. ``base_image`` and ``host_programs`` are the user's choices of what a tool without an
-    image runs in (see ``Profile``). ``approve_changes`` decides for specs
-    with ``commit: ask``; without it such changes are discarded. ``confirm`` decides for specs with ``confirm: true``;
-    without it such tools are not called. ``denied`` returns why a tool may not be called. ``sessions`` holds the
-    sandboxes that live for several calls, ``pool`` those that wait for a call, and ``result_store`` the long results;
-    the creator of the options closes them. A ``lock`` restricts calls to approved tools, and a ``policy`` to those
-    it allows.
+    ``accept_unenforced`` names the limits that the user is willing to run without. ``workspace_growth_bytes`` limits
+    how much a call may add to its workspace. ``base_image`` and ``host_programs`` say in what a tool without an image
+    runs (see ``Profile``). ``approve_changes`` decides for specs with ``commit: ask``. Without it, such changes are
+    discarded. ``confirm`` decides for specs with ``confirm: true``. Without it, such tools are not called. ``denied``
+    returns why a tool may not be called. ``sessions`` holds the sandboxes that live for several calls, ``pool`` the
+    sandboxes that wait for a call, and ``result_store`` the long results. The creator of the options closes these
+    three. A ``lock`` restricts calls to approved tools, and a ``policy`` to tools that it allows.
     """
 
     select_engine: EngineSelector
@@ -74,7 +73,7 @@ class CallOptions:
 
 
 def limit_ms(tool: ToolSpec, options: CallOptions) -> int:
-    """Return the time limit of one attempt in milliseconds: the reviewed one, or less if the caller wants it."""
+    """Return the time limit of one attempt in milliseconds: the reviewed limit, or the caller's if it is lower."""
     reviewed = tool.sandbox.limits.timeout_ms
     return reviewed if options.timeout_ms is None else min(reviewed, options.timeout_ms)
 
@@ -109,19 +108,22 @@ def profile_of(tool: ToolSpec, options: CallOptions) -> Profile:
 def build_guest_arguments(
     *, has_network: bool, preload: tuple[str, ...] | None = None, has_fork_server: bool = False
 ) -> tuple[str, ...]:
-    """Return the arguments of Python in a sandbox. ``preload`` are the modules of a Python tool, None for others."""
+    """Return the command-line arguments of Python in a sandbox.
+
+    ``preload`` lists the modules of a Python tool. For other tools, it is None.
+    """
     network = (NETWORK_ARGUMENT,) if has_network else ()
     fork = (FORK_ARGUMENT,) if has_fork_server else ()
     return (*BOOTSTRAP_ARGUMENTS, *network, *fork, *(() if preload is None else (preload_argument(preload),)))
 
 
 def preload_of(tool: ToolSpec) -> tuple[str, ...] | None:
-    """Return the modules to import before a call of ``tool``; None if it is not a Python tool."""
+    """Return the modules to import before a call of ``tool``, or None if it is not a Python tool."""
     return tool.backend.preload if isinstance(tool.backend, PythonBackend) else None
 
 
 def select_approved(tool: ToolSpec, profile: Profile, options: CallOptions) -> EngineSelection:
-    """Return the engine for ``profile``. Raises ``LockError`` if the lock does not approve the image that it has."""
+    """Return the engine for ``profile``. Raises ``LockError`` if the lock does not approve the engine's image."""
     selection = options.select_engine(profile)
     if options.lock is not None:
         approve_image(tool, profile, selection.engine, options.lock)
@@ -129,7 +131,7 @@ def select_approved(tool: ToolSpec, profile: Profile, options: CallOptions) -> E
 
 
 def growth_limit(profile: Profile, options: CallOptions) -> int:
-    """Return by how much a call may grow its workspace: the user's limit, or the reviewed one if that is less."""
+    """Return how much a call may add to its workspace: the user's limit, or the reviewed limit if it is lower."""
     reviewed = profile.limits.workspace_bytes
     return options.workspace_growth_bytes if reviewed is None else min(options.workspace_growth_bytes, reviewed)
 
@@ -142,14 +144,14 @@ def lease_sandbox(
     profile: Profile,
     cancellation: Cancellation | None = None,
 ) -> Lease:
-    """Return a sandbox with the arguments ``guest_arguments``: a waiting one of the pool, or a new one."""
+    """Return a sandbox with the arguments ``guest_arguments``, either a waiting one from the pool or a new one."""
     if options.pool is None:
         return Lease(engine.start(profile, guest_arguments), profile)
     return options.pool.lease(tool.name, engine, profile, guest_arguments, cancellation)
 
 
 def _unbounded_limits(sandbox: SandboxSpec, workspace: Mount | None) -> Limits:
-    """Return the limits that an engine must enforce: not that of a workspace whose file system is small enough."""
+    """Return the limits that an engine must enforce. If its file system is small enough, the workspace needs none."""
     limit = sandbox.limits.workspace_bytes
     if workspace is None or limit is None:
         return sandbox.limits
@@ -161,7 +163,7 @@ def _unbounded_limits(sandbox: SandboxSpec, workspace: Mount | None) -> Limits:
 
 
 def _requirements(tool: ToolSpec, lock: Lock | None) -> tuple[str, ...]:
-    """Return the required packages: with a lock, the approved ones with all dependencies and digests."""
+    """Return the required packages. With a lock, they are the approved ones, with all dependencies and digests."""
     requirements = tool.backend.requirements if isinstance(tool.backend, PythonBackend) else ()
     if not requirements or lock is None:
         return requirements

@@ -1,4 +1,4 @@
-"""``result.files``: return files that a call leaves in its workspace as content."""
+"""Return files that a call leaves in its workspace as content (``result.files``)."""
 
 from dataclasses import replace
 from glob import escape
@@ -18,7 +18,7 @@ from toolc.runtime.workspace.result_folder import FinalFolder, FolderError, Real
 from toolc.runtime.workspace.transaction.transaction import Transaction
 
 MAX_FILES: Final = 100
-"""The maximum number of files that one call may return. More blocks in a result are of no use to a model."""
+"""The maximum number of files that one call may return. A model cannot use more blocks in a result."""
 
 _TYPES: Final = {
     ".csv": "text/csv", ".html": "text/html", ".json": "application/json", ".md": "text/markdown",
@@ -26,7 +26,7 @@ _TYPES: Final = {
     ".wav": "audio/wav", ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     ".xml": "application/xml", ".zip": "application/zip",
 }  # fmt: skip
-"""Media types by suffix. Python's own table depends on its version and on the host."""
+"""The media types by suffix. Python's own table depends on its version and on the host."""
 
 
 def paths_to_return(call: BoundCall) -> tuple[str, ...]:
@@ -40,11 +40,11 @@ def paths_to_return(call: BoundCall) -> tuple[str, ...]:
 def with_files(
     result: ToolResult, patterns: tuple[str, ...], mount: Mount, limit: int, transaction: Transaction | None = None
 ) -> ToolResult:
-    """Return ``result`` with the files that match ``patterns``, in their order and without duplicates.
+    """Return ``result`` with the files that match ``patterns``, in the order of the patterns, without duplicates.
 
-    Returns an error result if that fails; an error result is returned unchanged. ``mount`` is the workspace (in a
-    ``transaction`` the real one) and defines the tool's access rights. ``limit`` is the maximum size of all files
-    together, in bytes.
+    If that fails, returns an error result. If ``result`` is an error, it is returned unchanged. ``mount`` is the
+    workspace (in a ``transaction``, the real one) and defines the tool's access rights. ``limit`` is the maximum size
+    of all files together, in bytes.
     """
     if result.is_error:
         return result

@@ -1,4 +1,4 @@
-"""The encodings in which programs commonly write a value; redaction searches for all of them."""
+"""The encodings in which programs commonly write a value. Redaction searches for all of them."""
 
 import base64
 import html
@@ -11,16 +11,16 @@ from typing import Final
 from urllib.parse import quote, quote_plus
 
 MIN_FORM: Final = 8
-"""The minimum length in characters: a shorter form could not be distinguished from ordinary words."""
+"""The minimum length of a form in characters. A shorter form could not be distinguished from ordinary words."""
 
 MIN_LINE: Final = 16
-"""The minimum length of a line of a multi-line value to be searched for separately, in characters.
+"""The minimum length of a line of a multi-line value that is searched for separately, in characters.
 
 A shorter line, such as the last one of a key, could occur in ordinary text.
 """
 
 _NOT_ENCODED: Final = ("", "/", "!'()*", ";,/?:@&=+$#!'()*")
-"""Characters besides letters and digits left unescaped in URLs: by most programs, in paths, by JavaScript."""
+"""The characters besides letters and digits that stay unescaped in URLs: in most programs, paths, and JavaScript."""
 
 _JSON_OF_GO: Final = str.maketrans({each: f"\\u{ord(each):04x}" for each in "<>&"})
 _JSON_OF_GSON: Final = str.maketrans({each: f"\\u{ord(each):04x}" for each in "<>&='"})
@@ -35,12 +35,12 @@ _UPPER: Final = re.compile(r"%[0-9A-F]{2}")
 _LOWER_UNIT: Final = re.compile(r"\\u[0-9a-f]{4}")
 
 _HEAD: Final = 8
-"""The number of first bytes by which a form is indexed. It is the minimum length of a form."""
+"""The number of leading bytes by which a form is indexed. It is the minimum length of a form."""
 
 _MANY: Final = 500
-"""From this number of forms on, one pass over the data is faster than one search per form.
+"""With at least this many forms, one pass over the data is faster than one search per form.
 
-The same holds for data with fewer bytes than there are forms.
+The same is true if the data has fewer bytes than there are forms.
 """
 
 
@@ -52,7 +52,7 @@ def secret_encodings(value: str) -> tuple[bytes, ...]:
 
 @lru_cache(maxsize=32)
 def base64_encodings(value: str) -> tuple[bytes, ...]:
-    """Return the constant part of the Base64 of any text that contains ``value``, as it is or escaped."""
+    """Return the constant part of the Base64 of any text that contains ``value``, plain or escaped."""
     return tuple(dict.fromkeys(_base64_forms(value)))
 
 
@@ -67,7 +67,7 @@ class EncodingMatcher:
         self._longest = 0
 
     def add(self, form: bytes) -> None:
-        """Add a form; adding it twice has no further effect."""
+        """Add a form. Adding it again has no effect."""
         if form in self._all:
             return
         self._all[form] = None
@@ -95,7 +95,7 @@ class EncodingMatcher:
                     yield at, form
 
     def partial_match(self, data: bytes) -> int:
-        """Return how many bytes at the end of ``data`` are an incomplete beginning of a form; 0 for none."""
+        """Return how many bytes at the end of ``data`` are the incomplete beginning of a form, or 0."""
         size = len(data)
         for at in range(max(0, size - self._longest + 1), size - _HEAD + 1):
             for form in self._by_head.get(data[at : at + _HEAD], ()):
@@ -177,7 +177,7 @@ def _in_html(value: str) -> Iterator[str]:
 
 
 def _in_code(value: str) -> Iterator[str]:
-    """Yield the value as shown by Python's exceptions and by a shell's trace."""
+    """Yield the value as Python's exceptions and a shell's trace show it."""
     yield repr(value)[1:-1]
     yield repr(value.encode())[2:-1]
     yield value.replace("'", "'\\''")

@@ -19,27 +19,27 @@ from toolc.model.template import SECRETS
 from toolc.runtime.secrets.encodings import EncodingMatcher, base64_encodings, secret_encodings
 
 _BREAKS: Final = b"\r\n\t \\"
-"""The characters between lines of Base64 (of 64 characters in RFC 7468, of 76 in RFC 2045), with indentation.
+"""The characters between lines of Base64, with indentation. Lines have 64 (RFC 7468) or 76 characters (RFC 2045).
 
-The backslash is included because in JSON text lines end with ``\\n``, and some programs write ``\\/``.
+The backslash is included because lines in JSON text end with ``\\n``, and some programs write ``\\/``.
 """
 
 _MAX_BREAKS: Final = 1024
-"""The maximum excess of these over Base64 characters in a match, so that a tool cannot delay the output.
+"""How many more of these characters than Base64 characters a match may have, so that a tool cannot delay the output.
 
-Wrapped Base64 has far fewer line breaks than characters, so it has no excess.
+Wrapped Base64 has far fewer line breaks than characters.
 """
 
 _PREFIX_BYTES: Final = 32
-"""The number of bytes of a form that are compared first, before the whole form.
+"""The number of bytes of a form that are compared before the whole form.
 
-Few other texts share so many bytes with a form.
+Few other texts share that many bytes with a form.
 """
 
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 Reveal: TypeAlias = Callable[[Iterable[str]], Mapping[str, str]]
-"""Returns the values of secrets by name. Raises ``UsageError`` with the names of all that are missing."""
+"""Returns the values of secrets by name. Raises ``UsageError`` with the names of all missing secrets."""
 
 FOLDER: Final = "secrets"
 """The folder of secret files below ``/tool``: a file system in memory, private to the sandbox."""
@@ -48,7 +48,7 @@ FOLDER: Final = "secrets"
 class Redactor:
     """Replaces each secret with ``[secret NAME]``, which is valid inside JSON text.
 
-    ``cut_mark`` marks where the guest has truncated a text (``toolc.guest.truncate``); empty for no mark.
+    ``cut_mark`` marks where the guest has truncated a text (``toolc.guest.truncate``). If empty, there is no mark.
     """
 
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
@@ -65,7 +65,7 @@ class Redactor:
         return bool(self._marks or self.cut_mark)
 
     def add(self, name: str, value: str) -> None:
-        """Add a secret."""
+        """Add a secret to redact."""
         mark = f"[secret {name}]".encode()
         for form in secret_encodings(value):
             self._marks.setdefault(form, mark)
@@ -77,7 +77,7 @@ class Redactor:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Remove secrets from the messages of toolc's own errors raised inside the block."""
+        """Remove secrets from the messages of toolc's own errors that are raised in the ``with`` block."""
         try:
             yield
         except ToolcError as error:
@@ -85,7 +85,7 @@ class Redactor:
             raise
 
     def data(self, data: bytes, first: int = 0) -> bytes:
-        """Return ``data`` from ``first`` without secrets, including one that begins before."""
+        """Return ``data`` from ``first`` without secrets, even a secret that begins before ``first``."""
         if len(data) < self._shortest or not self._marks:
             return data[first:]
         return self._redact(data, len(data), first)[0]
@@ -99,14 +99,14 @@ class Redactor:
         return self.data(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def head(self, text: str, size: int) -> str:
-        """Return the first ``size`` characters of a text that may already have been truncated."""
+        """Return the first ``size`` characters, without secrets, of a text that may already be truncated."""
         if len(text) < size:
             return self.text(text)
         redacted = self.final(text.encode("utf-8", "surrogatepass"))[0]
         return redacted.decode("utf-8", "surrogatepass")[:size]
 
     def _at_cuts(self, pieces: list[str]) -> Iterator[str]:
-        """Yield the pieces of a truncated text, without possible parts of a secret at the cuts."""
+        """Yield the pieces of a truncated text without any possible parts of a secret at the cuts."""
         for index, piece in enumerate(pieces):
             data = piece.encode("utf-8", "surrogatepass")
             first = max((_partial_end(data, form) for form in self._marks), default=0) if index else 0
@@ -114,11 +114,11 @@ class Redactor:
             yield self._redact(data, limit, first)[0].decode("utf-8", "ignore")
 
     def json(self, value: JsonValue) -> JsonValue:
-        """Return ``value`` without secrets in any text, including keys."""
+        """Return ``value`` without secrets in its texts and keys."""
         return self._json(value, self.text) if self else value
 
     def values(self, value: JsonValue) -> JsonValue:
-        """Return ``value`` without secrets, except in keys, which are toolc's own."""
+        """Return ``value`` without secrets in its texts. Keys are toolc's own and not searched."""
         return self._json(value, str) if self else value
 
     def _json(self, value: JsonValue, key_of: Callable[[str], str]) -> JsonValue:
@@ -140,10 +140,9 @@ class Redactor:
         return value if redacted == text else redacted
 
     def final(self, data: bytes, first: int = 0) -> tuple[bytes, bytes, int]:
-        """Return the final part of ``data`` from ``first`` without secrets, the rest, and how much of the rest is
-        removed.
+        """Split ``data`` from ``first`` into a final part without secrets, and a rest that may begin a secret.
 
-        The rest may be the beginning of a secret, and another one may end in it: that many bytes are removed.
+        The third value is how many bytes to remove at the start of the rest, because another secret ends there.
         """
         if not self._marks:
             return data[first:], b"", 0
@@ -152,7 +151,7 @@ class Redactor:
         return redacted, data[limit:], end - limit
 
     def _redact(self, data: bytes, limit: int, first: int = 0) -> tuple[bytes, int]:
-        """Return ``data`` from ``first`` to ``limit`` without secrets that begin there, and the end of the last."""
+        """Return ``data`` from ``first`` to ``limit`` without the secrets that begin there, and where the last ends."""
         pieces: list[bytes] = []
         at = first
         for start, end, mark in self._found(data):
@@ -166,7 +165,7 @@ class Redactor:
         return b"".join(pieces), max(at, limit)
 
     def _found(self, data: bytes) -> list[tuple[int, int, bytes]]:
-        """Return where secrets occur, in order, with their marks; the longest first if several begin together."""
+        """Return the positions of secrets in order, with their marks. At the same position, the longest is first."""
         found = [(at, at + len(form), self._marks[form]) for at, form in self._forms.matches(data)]
         if b"\n" in data or b"\\" in data:
             found += [(start, end, self._marks[form]) for start, end, form in _across_lines(data, self._in_lines)]
@@ -180,7 +179,7 @@ class Redactor:
 
 
 def _across_lines(data: bytes, matcher: EncodingMatcher) -> Iterator[tuple[int, int, bytes]]:
-    """Yield where Base64 occurs in lines."""
+    """Yield the positions of Base64 that is wrapped into lines."""
     flat = _flat(data)
     joined = flat.translate(None, _BREAKS)
     positions: list[int] = []
@@ -201,7 +200,7 @@ def _partial_end(data: bytes, form: bytes) -> int:
 
 
 def _size_of_last(data: bytes, count: int) -> int:
-    """Return the size of the last ``count`` bytes that are not breaks; 0 if there are more breaks than allowed."""
+    """Return the size of the end of ``data`` with ``count`` bytes besides breaks, or 0 if there are too many breaks."""
     size, max_size = 0, 2 * count + _MAX_BREAKS
     while count and size <= max_size:
         size += 1
@@ -215,7 +214,7 @@ def _flat(data: bytes) -> bytes:
 
 
 class RedactedStream:
-    """One stream without secrets, including secrets split over several pieces."""
+    """Redacts one stream, including secrets that are split across several pieces."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
@@ -223,28 +222,28 @@ class RedactedStream:
         self._removed = 0
 
     def feed(self, data: bytes) -> bytes:
-        """Add ``data``; return what is final. The rest is held back."""
+        """Add ``data``, and return the part that is final. The rest is held back."""
         if not self._redactor and not self._held:
             return data
         final, self._held, self._removed = self._redactor.final(self._held + data, self._removed)
         return final
 
     def finish(self) -> bytes:
-        """Return what was held back, at the end of the stream."""
+        """Return the rest that was held back, at the end of the stream."""
         held, first, self._held, self._removed = self._held, self._removed, b"", 0
         return self._redactor.data(held, first)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSecrets:
-    """Values by name, and the redactor for all output of the call."""
+    """The values of a call's secrets by name, and the redactor for all its output."""
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
     redactor: Redactor = field(default_factory=Redactor, repr=False)
 
 
 def secrets_of(tool: ToolSpec, reveal: Reveal) -> CallSecrets:
-    """Return the secrets of a call of ``tool``. Raises ``UsageError`` with the names of all without a value."""
+    """Return the secrets of a call of ``tool``. Raises ``UsageError`` with the names of secrets without a value."""
     on_host = isinstance(tool.backend, HttpBackend | AgentBackend)  # toolc makes their requests
     names = [each.name for each in tool.sandbox.secrets if on_host or each.expose != "broker"]
     if not names:
@@ -257,12 +256,12 @@ def secrets_of(tool: ToolSpec, reveal: Reveal) -> CallSecrets:
 
 
 def no_secrets(names: Iterable[str]) -> Mapping[str, str]:
-    """Implement ``Reveal`` without any secrets. Raises ``UsageError``."""
+    """Raise ``UsageError`` for every name. This is a ``Reveal`` without any secrets."""
     raise UsageError("\n".join(f"the secret {name!r} has no value" for name in sorted(names)))
 
 
 def expose_secrets(plan: Plan, tool: ToolSpec, secrets: CallSecrets) -> Plan:
-    """Return ``plan`` with what its spec exposes to the tool: variables, and files whose paths are in variables."""
+    """Add the secrets that the spec exposes to ``plan``: as variables, and as files whose paths are in variables."""
     if isinstance(tool.backend, HttpBackend):
         return plan
     env, files = [*plan.env], []

@@ -1,11 +1,14 @@
-"""Sandboxes that serve several calls: of one tool, or of the tools of one plugin.
+"""Sandboxes that serve several calls, of one tool or of the tools of one plugin.
 
-- ``forks``: ``ForkServer``: one call at a time, each in an isolated process (``lifetime: fork``).
-- ``pool``: ``Sessions``: which sandbox serves a call, idle time, closing. Start reading here. Public: ``IDLE_SECONDS``.
-- ``programs``: programs in one sandbox: the protocol of open sandboxes and shell sessions, without I/O. Public:
+- ``forks``: ``ForkServer``, which runs one call at a time, each in an isolated process (``lifetime: fork``).
+- ``pool``: ``Sessions``, which chooses the sandbox of a call and closes idle ones. Start reading here. Public:
+  ``IDLE_SECONDS``.
+- ``programs``: programs in one sandbox, with the protocol of open sandboxes and shell sessions, without I/O. Public:
   ``OnOutput``, ``ProgramEnd``, ``ProgramRequest``, ``ProgramState``, ``ProgramTable``, ``SIGNALED``, ``TerminalSize``.
-- ``sandbox_server``: ``SandboxServer``: one call of a function, program or plugin (``PluginCalls``) in such a sandbox.
-- ``sandbox_session``: ``SandboxSession``: an open sandbox and its programs, for ``toolc.Sandbox``. Public: ``Program``.
+- ``sandbox_server``: ``SandboxServer``, which runs calls of a function, program or plugin (``PluginCalls``) in such a
+  sandbox.
+- ``sandbox_session``: ``SandboxSession``, an open sandbox and its programs, for ``toolc.Sandbox``. Public:
+  ``Program``.
 
 May import: ``runtime.wire`` and the packages below it; ``sandbox``, ``backends`` and ``model``.
 """

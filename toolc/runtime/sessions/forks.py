@@ -1,7 +1,7 @@
-"""One sandbox whose process 1 makes an isolated process for each call (``sandbox.lifetime: fork``).
+"""A sandbox whose process 1 creates an isolated process for each call (``sandbox.lifetime: fork``).
 
-A call in it is like a call in a sandbox of its own: its process speaks the same protocol, on a stream of its own. So a
-call that was late, was cancelled or ran out of memory ends alone, and the server serves the next one.
+A call in it is like a call in its own sandbox, because its process speaks the same protocol on its own stream. If a
+call times out, is cancelled or runs out of memory, only that call ends, and the server serves the next one.
 """
 
 from contextlib import ExitStack
@@ -23,7 +23,7 @@ from toolc.sandbox.selection import in_use
 
 
 class ForkServer:
-    """A sandbox with a fork server, until ``close``. For one call at a time."""
+    """A sandbox with a fork server, until ``close``. It serves one call at a time."""
 
     def __init__(self, plan: Plan, start: Start, egress: Egress, timing: Timing) -> None:
         """Start the sandbox and wait until its server is ready. Raises ``InfrastructureError``."""
@@ -45,11 +45,11 @@ class ForkServer:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the next call needs another server: this one has ended, or its image was replaced or removed."""
+        """Whether the next call needs a new server, because this one has ended or its image was replaced or removed."""
         return self._server.has_ended or not self._is_current()
 
     def call(self, plan: Plan, call: SessionCall) -> Outcome:
-        """Run one call, and return when no process of it is left. Raises ``InfrastructureError``."""
+        """Run one call, and return when none of its processes is left. Raises ``InfrastructureError``."""
         self.calls += 1
         process = self._server.fork()
         try:

@@ -1,11 +1,11 @@
-"""The pool of sessions: sandboxes that live for several calls of one tool, or of the tools of one plugin.
+"""The pool of sessions, which are sandboxes that live for several calls of one tool, or of the tools of one plugin.
 
-The key of a session is everything its process is started with (``toolc.runtime.sessions.sandbox_server.idle_state``).
-Calls with the same key use the same sandbox, one at a time and in order. A process that has ended, was late, was
-cancelled or violated the protocol is not used again; the next call starts a new one. A session that is idle for
-``idle_seconds`` is closed.
+The key of a session is everything that its process is started with
+(``toolc.runtime.sessions.sandbox_server.idle_state``). Calls with the same key use the same sandbox, one at a time and
+in order. A process that has ended, timed out, was cancelled or violated the protocol is not used again. The next call
+starts a new one. A session that is idle for ``idle_seconds`` is closed.
 
-The calls of a tool with ``lifetime: fork`` share nothing but their server, so concurrent ones use up to ``SERVERS``.
+The calls of a tool with ``lifetime: fork`` share only their server, so concurrent calls use up to ``SERVERS`` servers.
 """
 
 import logging
@@ -32,16 +32,16 @@ from toolc.runtime.wire.session import EndedError, SessionCall
 IDLE_SECONDS: Final = 1800.0
 """The default idle time after which a session is closed, in seconds.
 
-A user who reads or has a short break does not lose state, and a forgotten session does not keep memory all day.
+A user who reads or takes a short break does not lose state, and a forgotten session does not use memory all day.
 """
 
 
 SERVERS: Final = 2 * (os.cpu_count() or 1)
-"""The maximum number of fork servers of a tool. More calls at the same time slow each other down."""
+"""The maximum number of fork servers of a tool. With more, concurrent calls would slow each other down."""
 
 
 class _Session:
-    """The calls of one sandbox, and the sandbox while it runs. ``calls`` are those that use it or wait for it."""
+    """The calls of one sandbox, and the sandbox while it runs. ``calls`` counts those that use it or wait for it."""
 
     def __init__(self) -> None:
         self.lock = FairLock()
@@ -73,7 +73,7 @@ class Sessions:
     def call(
         self, owner: str, plan: Plan, start: Start, call: SessionCall, egress: Egress, timing: Timing
     ) -> tuple[Outcome, JsonObject]:
-        """Run the call of ``plan`` in its session, when the calls before it have ended. ``owner`` identifies the tool.
+        """Run the call of ``plan`` in its session, once the calls before it have ended. ``owner`` identifies the tool.
 
         Time in the queue counts towards the call's timeout. Raises ``InfrastructureError``, which ends the session.
         """
@@ -96,7 +96,7 @@ class Sessions:
                 _end_unused(session)
 
     def close(self) -> None:
-        """Close all sessions. Those with a running call are closed after it. Raises ``InfrastructureError``."""
+        """Close all sessions, those with a running call after that call. Raises ``InfrastructureError``."""
         with self._lock:
             sessions, self._sessions = [*self._sessions.values()], {}
         self._wake.set()
@@ -130,7 +130,7 @@ class Sessions:
         return outcome, server.details()
 
     def _session(self, key: Hashable, number: int) -> _Session:
-        """Return the session of ``key`` with the fewest calls; a new one if all are used and there are fewer."""
+        """Return the session of ``key`` with the fewest calls. If all are in use, start a new one, up to ``number``."""
         with self._lock:
             places = [(key, at) for at in range(number)]
             session = min(
@@ -156,7 +156,7 @@ class Sessions:
             return any(each is session for each in self._sessions.values())
 
     def _reap(self) -> None:
-        """Close idle sessions until none is left."""
+        """Close sessions as they become idle, until none is left."""
         while True:
             with self._lock:
                 until = monotonic() - self._idle_seconds
@@ -185,7 +185,7 @@ _ALL: Final[WeakSet[Sessions]] = WeakSet()
 
 
 def _reset_all() -> None:
-    """Forget all sessions in a forked child: processes that share a sandbox would receive each other's responses."""
+    """Forget all sessions in a forked child, because processes that share a sandbox would mix up their responses."""
     for sessions in list(_ALL):
         sessions.reset()
 
@@ -194,7 +194,7 @@ os.register_at_fork(after_in_child=_reset_all)
 
 
 def _end_unused(session: _Session) -> None:
-    """Close a session without a running call; otherwise its last call closes it."""
+    """Close a session if no call is running. Otherwise its last call closes it."""
     with session.lock.acquire(0, None) as has_lock:
         if has_lock:
             session.end()

@@ -1,6 +1,6 @@
-"""The host's side of ``toolc.guest.programs.program_server``, without I/O: programs over one stream of frames.
+"""The host's side of ``toolc.guest.programs.program_server``, without I/O. It runs programs over one stream.
 
-It does not trust the guest: anything that the protocol does not allow raises ``ProtocolError``.
+The guest is not trusted. Anything that the protocol does not allow raises ``ProtocolError``.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from toolc.runtime.secrets.redaction import Redactor
 from toolc.runtime.wire.protocol import json_object, read_report
 
 MAX_CONTROL: Final = 64 * 1024
-"""The longest report about a program that a guest may send, in bytes. A report has some numbers and a reason."""
+"""The maximum size of a guest's report about a program, in bytes. A report has a few numbers and a reason."""
 
 NUMBERS: Final = 4
-"""The number of stream ids that belong to each program."""
+"""The number of stream ids of each program."""
 
 CANNOT_RUN: Final = 126
 NOT_FOUND: Final = 127
 SIGNALED: Final = 128
-"""A shell's exit codes if a program cannot be run, or is not found, and the offset of the number of a signal."""
+"""A shell's exit codes for a program that cannot be run or is not found, and its offset for signal numbers."""
 
 OnOutput: TypeAlias = Callable[[Stream, bytes], None]
 """Receives the next piece of a program's output."""
@@ -50,9 +50,9 @@ class TerminalSize:
 class ProgramRequest:
     """A program to run.
 
-    ``file`` is an operation on a file (``toolc.guest.programs.file_operations``) in place of ``argv``.
-    ``directory`` is relative to the working directory of the sandbox. ``output_bytes`` is the limit of each output.
-    A program of a session has only ``argv`` and ``environment``, because the guest cannot end it.
+    ``file`` is an operation on a file (``toolc.guest.programs.file_operations``), instead of ``argv``.
+    ``directory`` is relative to the working directory of the sandbox. ``output_bytes`` is the limit of each output
+    stream. A program of a session has only ``argv`` and ``environment``, because the guest cannot end it.
     """
 
     argv: tuple[str, ...] = ()
@@ -68,8 +68,8 @@ class ProgramRequest:
 class ProgramEnd:
     """How a program ended. ``status`` is the exit status or the number of the signal.
 
-    ``errno`` is the number of the error of a file or of the directory, and None for other reasons. ``out_of_memory`` is
-    None if the guest cannot know it.
+    ``errno`` is the error number of a failed file operation or of ``directory``, and None for other reasons.
+    ``out_of_memory`` is None if the guest cannot know it.
     """
 
     ending: ProgramEnding
@@ -96,11 +96,11 @@ class ProgramEnd:
 
 @dataclass(slots=True)
 class ProgramState:
-    """A program of ``ProgramTable``. ``notify`` is called when ``unread`` or ``end`` have changed.
+    """A program of ``ProgramTable``. ``notify`` is called when ``unread`` or ``end`` has changed.
 
-    ``on_output`` receives the output as it arrives. With ``buffers_output``, output is kept in ``unread`` until
-    ``ProgramTable.read_output`` returns it. A program whose output is not read has to wait, so the memory that this
-    takes is limited.
+    ``on_output`` receives the output as it arrives. With ``buffers_output``, output stays in ``unread`` until
+    ``ProgramTable.read_output`` returns it. The memory for that is limited, because a program whose output is not read
+    must wait.
     """
 
     stream: int
@@ -113,7 +113,7 @@ class ProgramState:
     end: ProgramEnd | None = None
 
     def captures(self) -> tuple[Capture, Capture]:
-        """Return what was captured of stdout and stderr."""
+        """Return the captured stdout and stderr."""
         stdout, stderr = self.outputs.values()
         for output in (stdout, stderr):
             output.finish()
@@ -139,7 +139,7 @@ class ProgramTable:
         on_output: OnOutput | None = None,
         progress: ProgressLines | None = None,
     ) -> ProgramState:
-        """Start a program. ``receive`` calls ``notify`` and ``on_output``. stderr passes through ``progress``."""
+        """Start a program. ``receive`` will call ``notify`` and ``on_output``. stderr passes through ``progress``."""
         stream = self._next
         self._next += NUMBERS
         message: JsonObject = {
@@ -184,7 +184,7 @@ class ProgramTable:
             self._send(frames.encode(frames.CLOSE, state.stream))
 
     def read_output(self, state: ProgramState) -> list[tuple[Stream, bytes]]:
-        """Return the output that has arrived since the last call, and let the program write more."""
+        """Return the output that has arrived since the previous call, and let the program write more."""
         pieces = [*state.unread]
         state.unread.clear()
         self._grant(state)
@@ -213,7 +213,7 @@ class ProgramTable:
             raise ProtocolError(f"it sent an invalid frame ({error})") from None
 
     def notify_all(self) -> None:
-        """Notify all running programs that the sandbox was closed or has failed, which ends all waits."""
+        """Notify all running programs that the sandbox was closed or has failed. This ends all waits."""
         for state in self._running.values():
             state.notify()
 

@@ -1,10 +1,9 @@
-"""One sandbox whose process serves several calls: a plugin, a Python function, or a program.
+"""A sandbox whose process serves several calls of a plugin, a Python function, or a program.
 
-A plugin is called in a dialogue of lines: describe, compare, call, answer. Its answer may omit the call id. So a
-plugin that writes while no call is open is stopped, and a call that follows such an answer closely first waits for
-a moment for another line. A line that arrives even later, after the next call was sent, cannot be distinguished
-from that call's answer. Answers with a call id have no such ambiguity and need no wait. A plugin that once sends
-the id must always send it.
+A plugin is called with lines: describe, compare, call, answer. Its answer may omit the call id. For that reason, a
+plugin that writes while no call is open is stopped, and a call soon after an answer without an id first waits briefly
+for another line. A line that arrives even later, after the next call was sent, cannot be distinguished from that call's
+answer. Answers with a call id are not ambiguous and need no wait. A plugin that sends the id once must always send it.
 """
 
 from collections.abc import Callable, Hashable
@@ -41,7 +40,7 @@ from toolc.sandbox.selection import in_use
 T = TypeVar("T")
 
 QUIET_SECONDS: Final = 0.005
-"""How long to wait for unexpected output after an answer, in seconds: two consecutive flushes take less time."""
+"""How long to wait for unexpected output after an answer, in seconds. Two consecutive flushes take less time."""
 
 _LOST: Final = "this call was not sent, and the state of the process is lost; call again to start a new process"
 
@@ -50,11 +49,11 @@ Start: TypeAlias = Callable[[Profile], Lease]
 
 _CALL_ID: Final = "TOOLC_CALL_ID"
 _ARGUMENT: Final = "ARG_"
-"""The variable, and the prefix of variables, that belong to a single call."""
+"""The variable, and the prefix of the variables, that belong to a single call."""
 
 
 def call_function(wire: SessionWire, plan: Plan, call: PythonCall) -> Outcome:
-    """Call the function in ``wire``'s sandbox. Raises ``EndedError`` if the process ends."""
+    """Call the function in the sandbox of ``wire``. Raises ``EndedError`` if the process ends."""
     answer = _request(wire, {"mark": wire.delimiter, "call_id": plan.call_id, "arguments": call.arguments})
     return replace(wire.outcome("answered"), reply=Capture(answer, b"", len(answer)))
 
@@ -70,7 +69,7 @@ def _request(wire: SessionWire, message: JsonObject) -> bytes:
 
 
 class ProgramCalls:
-    """The consecutive programs of one sandbox."""
+    """Runs programs one after the other in one sandbox."""
 
     def __init__(self, wire: SessionWire) -> None:
         self._wire = wire
@@ -78,7 +77,7 @@ class ProgramCalls:
         wire.serve_programs(self._table.receive)
 
     def call(self, plan: Plan, call: Exec) -> Outcome:
-        """Run one program. Raises ``EndedError`` if its time or the sandbox ends before it does."""
+        """Run one program. Raises ``EndedError`` if it times out or its sandbox ends first."""
         wire = self._wire
         program = self._table.start(
             ProgramRequest(
@@ -106,7 +105,7 @@ class ProgramCalls:
 
 
 class PluginCalls:
-    """The consecutive calls of one plugin process."""
+    """Makes calls one after the other to one plugin process."""
 
     def __init__(self) -> None:
         self._offer: Offer | None = None  # its description, requested only at its start
@@ -157,7 +156,7 @@ class PluginCalls:
 
 
 def _read_answer(wire: SessionWire, call_id: str) -> tuple[bytes, PluginResponse]:
-    """Return the answer to the open call, as a line and parsed. Earlier updates are passed on."""
+    """Return the answer to the open call, as a line and parsed. Updates before it are passed on."""
     updates = wire.updates()
     while True:
         line = _with_reason(wire.read_line, "before it answered")
@@ -176,7 +175,7 @@ def _read_answer(wire: SessionWire, call_id: str) -> tuple[bytes, PluginResponse
 
 
 def _read(wire: SessionWire, line: bytes) -> PluginResponse | ProgressUpdate:
-    """Return a parsed message of a plugin, unredacted. Raises ``LineError``, whose message contains no secret."""
+    """Return a plugin's message, parsed but not redacted. Raises ``LineError``, whose message contains no secret."""
     try:
         return read_message(line)
     except LineError:
@@ -185,14 +184,14 @@ def _read(wire: SessionWire, line: bytes) -> PluginResponse | ProgressUpdate:
 
 
 def _expect_no_output(wire: SessionWire, until: float, when: str) -> None:
-    """Raise ``EndedError`` if the process writes or ends before the time ``until`` of the monotonic clock."""
+    """Raise ``EndedError`` if the process writes or ends before ``until``, a time of the monotonic clock."""
     _with_reason(lambda: wire.listen(until), when)
     if trailing_data := wire.trailing_data:
         raise wire.broken(f"it wrote unexpected output, {quote_line(trailing_data)}; {_LOST}")
 
 
 def _with_reason(wait: Callable[[], T], when: str) -> T:
-    """Return the result of ``wait``. Add ``when`` to the reason of an ``EndedError``."""
+    """Return the result of ``wait``. If it raises ``EndedError``, add ``when`` to the reason."""
     try:
         return wait()
     except EndedError as error:
@@ -203,7 +202,7 @@ def _with_reason(wait: Callable[[], T], when: str) -> T:
 
 
 class SandboxServer:
-    """One sandbox with a process that serves several calls, until ``close``."""
+    """A sandbox with a process that serves several calls, until ``close``."""
 
     def __init__(self, plan: Plan, start: Start, egress: Egress, timing: Timing) -> None:
         self.calls = 0
@@ -223,11 +222,11 @@ class SandboxServer:
 
     @property
     def has_ended(self) -> bool:
-        """False: the next call finds out whether the process has ended, which is the error of that call."""
+        """Always False. If the process has ended, the next call detects it and reports an error."""
         return False
 
     def call(self, plan: Plan, call: SessionCall) -> Outcome:
-        """Run one call. Raises ``EndedError`` if no other call may follow."""
+        """Run one call. Raises ``EndedError`` if no further call can follow."""
         self.calls += 1
         self._wire.begin(call)
         outcome = self._dispatch(plan)
@@ -260,7 +259,7 @@ class SandboxServer:
 def call_once(
     plan: Plan, start: Start, call: SessionCall, egress: Egress, timing: Timing
 ) -> tuple[Outcome, JsonObject]:
-    """Run one call of a process that could serve more, and close its sandbox. Raises ``InfrastructureError``."""
+    """Run one call in a process that could serve several, and close its sandbox. Raises ``InfrastructureError``."""
     if call.cancellation and call.cancellation.is_cancelled:
         return Outcome(ending="cancelled"), {"user": ""}
     server = SandboxServer(plan, start, egress, timing)
@@ -291,7 +290,7 @@ def idle_state(plan: Plan) -> Hashable:
 
 
 def start_request(plan: Plan) -> Plan:
-    """Return the plan that starts the process: the first call's, without the data of that call."""
+    """Return the plan that starts the process. It is the first call's plan without the data of that call."""
     return replace(plan, env=_process_env(plan), stdin=b"")
 
 

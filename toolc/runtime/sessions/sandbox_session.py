@@ -1,7 +1,7 @@
-"""One sandbox that stays open, in which callers run programs at the same time.
+"""A sandbox that stays open, in which callers can run programs at the same time.
 
-One thread moves the bytes between the sandbox and its programs. A caller starts a program, writes to it and waits for
-its end on its own thread.
+One thread moves the bytes between the sandbox and its programs. On its own thread, a caller starts a program, writes to
+it and waits for its end.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from toolc.sandbox.selection import in_use
 GRACE_SECONDS: Final = 5.0
 """How long to wait for the guest's report after the deadline of a program, in seconds.
 
-The guest needs up to three seconds for processes that make new ones.
+The guest needs up to three seconds to end processes that keep creating new ones.
 """
 
 WAIT_SECONDS: Final = 3600.0
-"""How long the thread waits for data without looking at anything else: poll(2) refuses more than 23 days."""
+"""How long the thread waits for data without other checks, in seconds. poll(2) refuses more than 23 days."""
 
 OUT_OF_MEMORY: Final = "the sandbox exceeded its memory limit and ended; open another one"
 
@@ -127,7 +127,7 @@ class SandboxSession:
             return program
 
     def close(self) -> None:
-        """End the sandbox and all its programs, and wait for its end. Further calls have no effect."""
+        """End the sandbox and all its programs, and wait for its end. Closing it again has no effect."""
         if os.getpid() != self._owner:
             return
         with self._lock:
@@ -144,7 +144,7 @@ class SandboxSession:
 
     @property
     def lock(self) -> threading.RLock:
-        """Held while programs are changed."""
+        """The lock that is held while programs change."""
         return self._lock
 
     @property
@@ -153,7 +153,7 @@ class SandboxSession:
         return self._programs
 
     def send(self) -> None:
-        """Send what is waiting now, and leave the rest to the thread."""
+        """Send as much of the waiting data as possible now. The thread sends the rest."""
         if self._closing:
             return
         self._loop.send()
@@ -177,21 +177,21 @@ class SandboxSession:
             raise copy(self._failure)
 
     def fail(self, error: InfrastructureError) -> None:
-        """Let all programs, running and future ones, raise ``error``."""
+        """Make all running and future programs raise ``error``."""
         with self._lock:
             self._failure = self._failure or error
             self._programs.notify_all()
 
     def died(self, message: str) -> SandboxDiedError:
-        """Close the sandbox and return the error for its death."""
+        """Close the sandbox, and return the error that describes why it ended."""
         return sandbox_died(self._sandbox, message)
 
     def memory_kills(self) -> int:
-        """Return how many processes of the sandbox the kernel has killed because memory ran out."""
+        """Return how many processes of the sandbox the kernel has killed because they ran out of memory."""
         return self._sandbox.memory_kills()
 
     def with_memory(self, end: ProgramEnd, kills_before: int) -> ProgramEnd:
-        """Return ``end`` with the engine's answer if the guest does not know whether memory ran out."""
+        """Return ``end``. If the guest does not know whether memory ran out, add the engine's answer."""
         if end.out_of_memory is not None:
             return end
         return replace(end, out_of_memory=self.memory_kills() > kills_before)
@@ -210,7 +210,7 @@ class SandboxSession:
             while not self._loop.run_until(monotonic() + WAIT_SECONDS, self._is_over):
                 if self._loop.growth is not None and self._loop.growth.exceeded:
                     limit = render_size(self._loop.growth.limit_bytes)
-                    raise self.died(f"the sandbox was ended: its programs wrote more than {limit} to the workspace")
+                    raise self.died(f"the sandbox was ended; its programs wrote more than {limit} to the workspace")
             if not self._closing and (report := self._conversation.exit_report) is not None:
                 raise self._ended(report)
         except (ProtocolError, StreamEndError) as error:
@@ -241,7 +241,7 @@ class SandboxSession:
 
 
 class Program:
-    """A running program of an open sandbox. Safe to use from several threads. One of them calls ``wait``."""
+    """A running program of an open sandbox. Safe to use from several threads, but only one may call ``wait``."""
 
     def __init__(self, session: SandboxSession, request: ProgramRequest, *, buffers_output: bool) -> None:
         """Start the program. The caller holds the lock of ``session``."""
@@ -261,14 +261,14 @@ class Program:
         os.eventfd_write(self._changed, 1)
 
     def write(self, data: bytes, *, is_last: bool = False) -> None:
-        """Write to stdin. What the program does not read yet waits in memory. ``is_last`` ends stdin."""
+        """Write to stdin. Data that the program has not read yet waits in memory. ``is_last`` ends stdin."""
         with self._session.lock:
             self._session.programs.write(self.state, data, is_last=is_last)
             self._session.send()
 
     @property
     def unsent_bytes(self) -> int:
-        """The size of the stdin that waits until the program reads more."""
+        """The size of the data that waits until the program reads more of stdin, in bytes."""
         return self.state.stdin.unsent_bytes
 
     def resize(self, size: TerminalSize) -> None:
@@ -288,8 +288,8 @@ class Program:
     def wait(self, on_output: OnOutput | None = None, cancellation: Cancellation | None = None) -> ProgramEnd:
         """Return the end of the program. ``on_output`` is called on this thread with its output.
 
-        A cancellation, and an exception of ``on_output``, kill the program. Raises ``InfrastructureError`` if the
-        sandbox has ended, or does not report the end in time.
+        A cancellation or an exception of ``on_output`` kills the program. Raises ``InfrastructureError`` if the
+        sandbox has ended, or does not report the program's end in time.
         """
         try:
             return self._wait(on_output, cancellation)

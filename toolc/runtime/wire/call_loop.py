@@ -28,19 +28,19 @@ from toolc.sandbox.interface import EngineSandbox
 START_SECONDS: Final = 60.0
 """How long a guest may take from its first byte to READY, in seconds.
 
-On a crowded machine, starting Python takes many times as long as on an idle one.
+On a busy machine, Python starts many times more slowly than on an idle one.
 """
 
 GRACE_SECONDS: Final = 1.5
 """How long a guest may take to end a call at its deadline, or when the host stops it, in seconds.
 
-This is longer than it usually waits for a process that hangs.
+This is longer than a guest usually waits for a process that hangs.
 """
 
 DELIVERY_SECONDS: Final = 1.0
-"""How long servers may take after a call to receive the data that it has sent, in seconds.
+"""How long servers may take, after a call, to receive the data that it has sent, in seconds.
 
-A server that reads needs less, and a result must not wait for one that does not.
+A server that reads needs less, and the result must not wait for a server that does not.
 """
 
 P = ParamSpec("P")
@@ -61,22 +61,22 @@ def verify_workspace_mount(mount: Mount | None, ready: JsonObject) -> None:
     if seen.get("kernel") and seen["kernel"] == boot_id():
         if (seen.get("device"), seen.get("inode")) != (mount.device, mount.inode):
             raise InfrastructureError(
-                f"the sandbox has another folder than {mount.source}: it was replaced, "
-                "or the daemon runs in another container, where another folder has this path; call "
-                "again, or use a folder that the daemon sees too"
+                f"the sandbox has a different folder than {mount.source}, because it was replaced, "
+                "or because the daemon runs in another container, where another folder has this path; call "
+                "again, or use a folder that the daemon also sees"
             )
         return
     if not _is_same_time(seen.get("changed_ns"), mount):
         raise InfrastructureError(
-            f"the sandbox has another folder than {mount.source}: it was replaced, or the daemon runs on "
-            "another machine, where another folder has this path; call again, or use a folder that both share"
+            f"the sandbox has a different folder than {mount.source}, because it was replaced, or because the daemon "
+            "runs on another machine, where another folder has this path; call again, or use a folder that both share"
         )
 
 
 def _is_same_time(seen: object, mount: Mount) -> bool:
     """Return whether both folders have the same modification time and ``mount`` was not replaced.
 
-    A folder that other calls change at the same time may have had any time since it was mounted.
+    If other calls change the folder at the same time, any time since it was mounted is accepted.
     """
     if not isinstance(seen, int):
         return False
@@ -94,7 +94,7 @@ def _is_same_time(seen: object, mount: Mount) -> bool:
 
 
 def ignore_progress(percent: float | None, message: str, content: tuple[Content, ...]) -> None:
-    """Ignore a progress report: the sink of a call without a listener."""
+    """Ignore a progress report. This is the sink of a call without a listener."""
 
 
 def converse(  # noqa: PLR0913  one parameter per option
@@ -111,10 +111,10 @@ def converse(  # noqa: PLR0913  one parameter per option
 ) -> Outcome:
     """Run the call of ``plan`` in a new sandbox, which the caller must close.
 
-    ``timeout_ms`` counts from when the guest is ready, without the time spent in the sinks; the guest enforces the
-    deadline too. ``ready`` is the report of a guest that waits for the call. With ``stops`` the guest of a call that is
-    cancelled, or has written too much, ends its processes, so ``processes_ended`` may be set. Raises
-    ``SandboxDiedError`` if the sandbox ends or breaks the protocol. Exceptions of a sink, and ``KeyboardInterrupt``,
+    ``timeout_ms`` counts from when the guest is ready, without the time spent in the sinks. The guest enforces the
+    deadline too. ``ready`` is the report of a guest that already waits for the call. With ``stops``, if the call is
+    cancelled or has written too much, the guest ends its processes, so ``processes_ended`` may be set. Raises
+    ``SandboxDiedError`` if the sandbox ends or violates the protocol. Exceptions of a sink, and ``KeyboardInterrupt``,
     are propagated.
     """
     listener_time = ListenerTime()
@@ -136,17 +136,17 @@ def converse(  # noqa: PLR0913  one parameter per option
 
 
 class StreamEndError(Exception):
-    """The guest's end of the stream is closed."""
+    """The guest has closed its end of the stream."""
 
 
 class ListenerTime:
-    """Measures the time spent in listeners, which does not count towards the tool's deadline."""
+    """Measures the time spent in listeners, which does not count toward the tool's deadline."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
 
     def measure(self, listener: Callable[P, None]) -> Callable[P, None]:
-        """Return ``listener`` with its time added to ``seconds``."""
+        """Wrap ``listener``, so that its time is added to ``seconds``."""
 
         def measured(*args: P.args, **kwargs: P.kwargs) -> None:
             started = monotonic()
@@ -158,10 +158,10 @@ class ListenerTime:
 
 @dataclass(slots=True)
 class WireLoop:
-    """The polling loop: moves bytes between a sandbox and a conversation until a condition is met.
+    """The polling loop, which moves bytes between a sandbox and a conversation until a condition is met.
 
-    Other threads may add to the conversation while they hold ``lock``, and then write to the eventfd ``wake``.
-    ``started`` is when the call was sent, and ``waited`` how long the loop has waited since then, in seconds.
+    Another thread may add to the conversation while it holds ``lock``, and must then write to the eventfd ``wake``.
+    ``started`` is when the call was sent, and ``waited`` is how long the loop has waited since then, in seconds.
     """
 
     sandbox: EngineSandbox
@@ -192,7 +192,7 @@ class WireLoop:
         return replace(outcome, usage=replace(outcome.usage, workspace_growth_bytes=self.growth.bytes()))
 
     def start(self, workspace: Mount | None) -> bool:
-        """Wait until the guest is ready, and send the call. Return False if it was cancelled before.
+        """Wait until the guest is ready, and send the call. Return False if it was cancelled first.
 
         Raises ``InfrastructureError``, ``CallTooLargeError``, ``ProtocolError`` and ``StreamEndError``.
         """
@@ -213,7 +213,7 @@ class WireLoop:
         return True
 
     def death(self, error: ProtocolError | StreamEndError, before: str = "its call did") -> SandboxDiedError | None:
-        """Close the sandbox, which ended or broke the protocol. Return the error; None if memory ran out."""
+        """Close a sandbox that ended or violated the protocol. Return the error, or None if memory ran out."""
         if isinstance(error, ProtocolError):
             return sandbox_died(self.sandbox, f"the sandbox violated the wire protocol: {error}")
         self.sandbox.close()
@@ -247,9 +247,9 @@ class WireLoop:
         return self.final_outcome(duration_ms)
 
     def _stop(self) -> bool | None:
-        """Make the guest end a call that is over. Return whether all processes have ended; None if it is not known.
+        """Make the guest end a call that is over. Return whether all processes have ended, or None if that is unknown.
 
-        Nothing else of the call continues: no listener is called, and no connection is served.
+        No listener is called and no connection is served from now on.
         """
         self.conversation.stop()
         rest = replace(self, cancellation=None, broker=None, growth=None)
@@ -261,7 +261,7 @@ class WireLoop:
         return report.processes_ended if report else None
 
     def run_until(self, deadline: float, done: Callable[[], bool]) -> bool:
-        """Move bytes until ``done`` returns True. Return False at a cancellation or the deadline.
+        """Move bytes until ``done`` returns True. Return False on a cancellation or at the deadline.
 
         ``deadline`` is a time of the monotonic clock. Raises ``ProtocolError`` and ``StreamEndError``.
         """
@@ -301,8 +301,8 @@ class WireLoop:
     def final_outcome(self, duration_ms: float) -> Outcome:
         """Return the outcome that the guest reports, or ``out_of_memory`` if the kernel killed a process of the call.
 
-        The exit status does not show this: a shell whose children were killed may exit with 0, and a partial result
-        must not pass as a complete one. Raises ``SandboxDiedError`` if the call never began.
+        The exit status does not show this. A shell whose children were killed may exit with 0, and a partial result
+        must not look like a complete one. Raises ``SandboxDiedError`` if the call never began.
         """
         report = self.conversation.exit_report
         assert report is not None
@@ -314,7 +314,7 @@ class WireLoop:
         return self.conversation.outcome(ending, duration_ms)
 
     def deliver(self, deadline: float) -> None:
-        """Deliver data that the tool sent before it exited, like a kernel does. Does nothing after a cancellation."""
+        """Deliver data that the tool sent before it exited, as a kernel would. After a cancellation, do nothing."""
         broker = self.broker
         while broker is not None and broker.has_pending and not self.cancelled:
             self.conversation.outgoing.clear()
@@ -359,7 +359,7 @@ class WireLoop:
 
 
 def sandbox_died(sandbox: EngineSandbox, message: str) -> SandboxDiedError:
-    """Close a failed sandbox, which completes its log, and return an error with that log."""
+    """Close a failed sandbox, so that its log is complete, and return an error with that log."""
     sandbox.close()
     error_output = _printable(sandbox.error_output())
     return SandboxDiedError(f"{message}; its error output:\n{error_output}" if error_output else message)

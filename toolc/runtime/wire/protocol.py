@@ -1,6 +1,6 @@
-"""The host's side of the wire protocol as a state machine: bytes in, bytes out, no I/O.
+"""The host's side of the wire protocol, as a state machine without I/O.
 
-It does not trust the guest. Anything the guest sends that the plan does not allow raises ``ProtocolError``.
+The guest is not trusted. If it sends anything that the plan does not allow, ``ProtocolError`` is raised.
 """
 
 from __future__ import annotations
@@ -37,21 +37,18 @@ from toolc.runtime.output.progress import MAX_MESSAGE, LiveTextStream, OutputSin
 from toolc.runtime.secrets.redaction import Redactor
 
 MAX_CONTROL: Final = 64 * 1024
-"""The longest control message a guest may send, in bytes. A report has some numbers and a reason.
-
-The longest is a progress report.
-"""
+"""The maximum size of a control message from a guest, in bytes. The longest one is a progress report."""
 
 MAX_CALL: Final = frames.MAX_CONTROL // 2
-"""The longest CALL message that is sent, in bytes.
+"""The maximum size of a CALL message, in bytes.
 
-The files of a tool have at most 16 MiB, which base64 makes a third longer. Arguments are far smaller.
+The files of a tool have at most 16 MiB, and base64 makes them a third longer. Arguments are far smaller.
 """
 
 STDIN_AHEAD: Final = 256 * 1024
 """How much of stdin is put into the outgoing buffer at a time, in bytes.
 
-With less, the host would be woken for each frame. With more, the copy would only use memory.
+With less, the host would wake up for each frame. With more, the copy would only use memory.
 """
 
 _LIVE_STREAMS: Final[Mapping[int, Stream]] = {
@@ -59,22 +56,22 @@ _LIVE_STREAMS: Final[Mapping[int, Stream]] = {
     frames.STDERR: "stderr",
     frames.YIELDED: "content",
 }
-"""The streams whose text is passed on while it arrives."""
+"""The streams whose text is passed on as it arrives."""
 
 GuestEnding: TypeAlias = Literal["exited", "signaled", "timed_out", "not_started", "failed"]
-"""How a call ended, reported by the guest. ``failed`` means that the sandbox could not start it."""
+"""How a call ended, as reported by the guest. ``failed`` means that the sandbox could not start it."""
 
 
 class CallTooLargeError(Exception):
-    """A call that does not fit the protocol; ``str(error)`` is a message for the user."""
+    """A call exceeds the limits of the protocol. ``str(error)`` is a message for the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExitReport:
     """The guest's EXIT frame. ``oom_kills`` is None if the guest has no counter.
 
-    ``processes_ended``: every process of the call has ended. ``about`` has what the guest reports about an HTTP call
-    that may have been interrupted.
+    ``processes_ended`` is set if every process of the call has ended. ``about`` is the guest's report about an HTTP
+    call that may have been interrupted.
     """
 
     ending: GuestEnding
@@ -88,7 +85,7 @@ class ExitReport:
 
 
 class Connections(Protocol):
-    """Handles the frames of streams that are connections."""
+    """Handles the frames of connections."""
 
     def handle_frame(self, kind: int, stream: int, payload: bytes) -> None:
         """Handle one frame. Raises ``ProtocolError``."""
@@ -97,8 +94,8 @@ class Connections(Protocol):
 class Conversation:
     """One call over one wire, from the bundle to EXIT. A ``session`` makes several calls before EXIT.
 
-    Bytes to send are collected in ``outgoing``. Pass received bytes to ``receive``. ``exit_report`` is set at the end.
-    ``ready`` is the report of a guest that has its bundle and waits for the call.
+    Bytes to send collect in ``outgoing``. Pass received bytes to ``receive``. ``exit_report`` is set at the end.
+    ``ready`` is the report of a guest that already has its bundle and waits for the call.
     """
 
     def __init__(
@@ -136,7 +133,7 @@ class Conversation:
         self._max_reports = 0 if isinstance(plan.invocation, Exec) else max_reports(timeout_ms / 1000)
 
     def prepare(self) -> None:
-        """Create the message of the call, while the guest starts. Raises ``CallTooLargeError``."""
+        """Create the message of the call while the guest starts. Raises ``CallTooLargeError``."""
         message = call_message(self._plan, self._timeout_ms, session=self._session)
         if len(message) > MAX_CALL:
             raise CallTooLargeError(
@@ -155,12 +152,12 @@ class Conversation:
         self.refill()
 
     def stop(self) -> None:
-        """Make the guest kill the processes of the call. Of what it sends then, only EXIT matters."""
+        """Make the guest kill the processes of the call. From now on, all frames except EXIT are ignored."""
         self._is_stopped, self._live = True, None
         self.outgoing += frames.encode(frames.STOP)
 
     def begin(self, delimiter: bytes, timeout_ms: int, on_progress: UpdateSink, on_output: OutputSink | None) -> None:
-        """Begin the next call of a session. Each stream of a function belongs to it up to ``delimiter``."""
+        """Begin the next call of a session. For a function, ``delimiter`` ends the call's part of each stream."""
         self._on_progress = on_progress
         limit = self._plan.profile.limits.output_bytes
         self._live = LiveTextStream(_LIVE_STREAMS.values(), limit, on_output) if on_output else None
@@ -186,7 +183,7 @@ class Conversation:
         self._outputs = program_outputs(self._plan, self._redactor, on_data)
 
     def send(self, data: bytes) -> None:
-        """Add to stdin, in a session. ``refill`` sends it."""
+        """Add data to the stdin of a session. ``refill`` sends it."""
         self._stdin.add(data)
 
     @property
@@ -196,7 +193,7 @@ class Conversation:
 
     @property
     def responses(self) -> LineOutput:
-        """The lines with which the process of a session answers."""
+        """The lines in which the process of a session answers."""
         return next(each for each in self._outputs.values() if isinstance(each, LineOutput))
 
     @property
@@ -210,7 +207,7 @@ class Conversation:
             self.outgoing += frame
 
     def receive(self, data: bytes) -> None:
-        """Process received bytes up to EXIT; later ones are ignored. Raises ``ProtocolError``."""
+        """Process received bytes up to EXIT. Later bytes are ignored. Raises ``ProtocolError``."""
         try:
             for kind, stream, payload in self._received(data):
                 if not self.is_ready and (kind, stream) == (frames.READY, 0):
@@ -239,7 +236,7 @@ class Conversation:
             self._live.flush()
 
     def _received(self, data: bytes) -> Iterator[frames.Frame]:
-        """Yield the frames in ``data``; of a call that was stopped only EXIT."""
+        """Yield the frames in ``data``, or only EXIT if the call was stopped."""
         for frame in self._reader.feed(data):
             if frame[0] == frames.EXIT or not self._is_stopped:
                 yield frame
@@ -253,14 +250,14 @@ class Conversation:
         return output.capture()
 
     def report(self, percent: float | None, message: str, content: tuple[Content, ...] = ()) -> None:
-        """Report the progress of the tool and content to show."""
+        """Report the progress of the tool, with content to show."""
         # Output that the tool wrote before the report comes first.
         if self._live:
             self._live.flush()
         self._on_progress(percent, self._redactor.head(message, MAX_MESSAGE), content)
 
     def outcome(self, ending: Ending, duration_ms: float = 0.0) -> Outcome:
-        """Return the outcome of the call, with the captured output and what the guest has reported."""
+        """Return the outcome of the call, with the captured output and the guest's reports."""
         report, call = self.exit_report, self._plan.invocation
         usage = Usage(
             duration_ms=duration_ms,
@@ -320,7 +317,7 @@ class Conversation:
 def call_message(plan: Plan, timeout_ms: int, *, session: bool = False) -> bytes:
     """Return the content of the CALL frame (see ``toolc.guest.job``) for a plan and a timeout in milliseconds.
 
-    For a ``session`` it starts the process that serves the calls, which follow on stdin.
+    For a ``session``, the CALL starts the process that serves the calls, and the calls follow on stdin.
     """
     invocation = plan.invocation
     call: JsonObject = {
@@ -364,7 +361,7 @@ def _file(file: File, *, executable: bool) -> JsonValue:
 
 
 def read_report(message: JsonObject, redactor: Redactor) -> ExitReport:
-    """Return a report about the end of a call or of a program. Raises ``ProtocolError``."""
+    """Parse a report about the end of a call or of a program. Raises ``ProtocolError``."""
     ending, status, reason = message.get("ending"), message.get("status"), message.get("reason")
     known: GuestEnding | None = next((each for each in get_args(GuestEnding) if each == ending), None)
     if known is None or not _is_count(status) or status > 255 or not isinstance(reason, str):
@@ -384,7 +381,7 @@ def read_report(message: JsonObject, redactor: Redactor) -> ExitReport:
 
 
 def json_object(payload: bytes, name: str) -> JsonObject:
-    """Parse a control message. Raises ``ProtocolError``, whose message has ``name``."""
+    """Parse a control message. ``name`` describes it in the message of a ``ProtocolError``."""
     try:
         value = parse_json(payload)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Start the guest of a new sandbox until it waits for a call, and check later that it still waits."""
+"""Start the guest of a new sandbox, wait until it is ready for a call, and check later that it still is."""
 
 import select
 from time import monotonic
@@ -15,26 +15,26 @@ from toolc.runtime.wire.protocol import MAX_CONTROL, json_object
 from toolc.sandbox.interface import EngineSandbox
 
 CONFIRM_SECONDS: Final = 0.5
-"""How long a waiting guest may take to answer, in seconds. A new sandbox takes less."""
+"""How long a waiting guest may take to answer, in seconds. Starting a new sandbox takes less."""
 
 
 def make_ready(sandbox: EngineSandbox, profile: Profile) -> JsonObject:
-    """Send the guest to a new sandbox of ``profile``, and do what ``await_ready`` does."""
+    """Send the guest to a new sandbox of ``profile``, and wait for it as ``await_ready`` does."""
     return await_ready(sandbox, profile, bundle())
 
 
 def await_ready(sandbox: EngineSandbox, profile: Profile, request: bytes = b"") -> JsonObject:
-    """Send ``request`` and return what the guest reports when it is ready for a call.
+    """Send ``request``, and return the guest's report when it is ready for a call.
 
-    Raises ``InfrastructureError``; the caller closes the sandbox.
+    Raises ``InfrastructureError``. The caller must close the sandbox.
     """
     return _ask(sandbox, profile, request, START_SECONDS)
 
 
 def confirm_ready(sandbox: EngineSandbox, profile: Profile) -> JsonObject:
-    """Return a new report of a guest that waits for a call, which shows that it is alive and has its workspace.
+    """Return a new report of a guest that waits for a call. It shows that the guest is alive and has its workspace.
 
-    Raises ``InfrastructureError``; the caller closes the sandbox.
+    Raises ``InfrastructureError``. The caller must close the sandbox.
     """
     return _ask(sandbox, profile, frames.encode(frames.READY), CONFIRM_SECONDS)
 

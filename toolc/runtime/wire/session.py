@@ -1,8 +1,8 @@
 """The stream of a sandbox that serves several calls.
 
-One CALL starts the process, and its end would end the process too. The calls of the session follow on stdin.
-The session ends when its owner closes the sandbox, and on every error: a process that was late, was cancelled, or
-wrote something without a call cannot be used again.
+One CALL starts the process, and the end of that CALL would end the process too. The calls of the session follow on
+stdin. The session ends when its owner closes the sandbox, and after every error. A process that timed out, was
+cancelled, or wrote output without a call cannot be used again.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from toolc.runtime.workspace.growth import WorkspaceGrowth
 from toolc.sandbox.interface import EngineSandbox
 
 LIFE_MS: Final = 2_000_000_000
-"""How long a session's process may live, in milliseconds: 23 days, about the longest timeout of poll(2)."""
+"""How long a session's process may live, in milliseconds. It is 23 days, about the longest timeout of poll(2)."""
 
 END_SECONDS: Final = 1.0
-"""How long to wait, in seconds, for a process to exit after it has closed its output. A process exits right after that.
+"""How long to wait for a process to exit after it has closed its output, in seconds.
 
-One that does not has only closed its output.
+A process that ends exits at once. If it does not, it has only closed its output.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionCall:
-    """Options of one call of a session: its timeout, its cancellation, and its sinks."""
+    """The options of a session's call: its timeout, its cancellation, and its sinks."""
 
     timeout_ms: int
     cancellation: Cancellation | None = None
@@ -51,7 +51,7 @@ class SessionCall:
 
 
 class EndedError(Exception):
-    """The session's process has ended or must be ended; ``outcome`` is the outcome of the call."""
+    """The session's process has ended or must be ended. ``outcome`` is the outcome of the call."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(outcome.ending)
@@ -59,10 +59,10 @@ class EndedError(Exception):
 
 
 class SessionWire:
-    """The stream to a sandbox that the caller must close. For one thread at a time."""
+    """The stream to a sandbox, which the caller must close. Only one thread at a time may use it."""
 
     def __init__(self, sandbox: EngineSandbox, plan: Plan, egress: Egress, ready: JsonObject | None = None) -> None:
-        """``ready`` is the report of a guest that waits for its first call."""
+        """``ready`` is the report of a guest that already waits for its first call."""
         self.redactor = egress.redactor
         self.delimiter = ""
         self._sandbox = sandbox
@@ -102,15 +102,15 @@ class SessionWire:
         self._deadline = self._loop.started + call.timeout_ms / 1000
 
     def serve_programs(self, on_data: TextSink) -> None:
-        """Let the process be the server of programs, whose frames ``on_data`` receives."""
+        """Use the process as the server of programs. ``on_data`` receives its frames."""
         self._conversation.begin_programs(on_data)
 
     def send(self, data: bytes) -> None:
-        """Add to stdin, which ``wait`` sends."""
+        """Add data to stdin. ``wait`` sends it."""
         self._conversation.send(data)
 
     def read_line(self) -> bytes:
-        """Return the next line of the process's answer, unredacted. Raises ``EndedError``."""
+        """Return the next line of the process's answer, without redaction. Raises ``EndedError``."""
         lines = self._conversation.responses
         self.wait(lambda: lines.has_line or lines.is_too_long or lines.ended)
         if lines.has_line:
@@ -137,13 +137,13 @@ class SessionWire:
     def enforce_deadline(self) -> None:
         """Raise ``EndedError`` if the call was cancelled or timed out.
 
-        Needed for a process that always has output ready, because then no wait checks the deadline.
+        This is needed if a process always has output ready, because then no wait checks the deadline.
         """
         if self._loop.has_ended(self._deadline):
             raise EndedError(self.outcome(self._loop.interruption()))
 
     def listen(self, until: float) -> None:
-        """Receive pending output. Wait for the first, at most until the time ``until`` of the monotonic clock.
+        """Receive pending output. If there is none, wait for it until ``until``, a time of the monotonic clock.
 
         Raises ``EndedError`` if the process or the call has ended.
         """
@@ -155,7 +155,7 @@ class SessionWire:
 
     @property
     def trailing_data(self) -> bytes:
-        """Output of the process that was not read: a line or the beginning of one. Empty if there is none."""
+        """The process's output that was not read, as a line or its beginning. Empty if there is none."""
         waiting = self._conversation.responses.next_line
         # Hide what may be the beginning of a secret.
         return self.redactor.final(waiting)[0] or (waiting and b"...")
@@ -190,7 +190,7 @@ class SessionWire:
         return EndedError(replace(self.outcome("broken"), reason=reason))
 
     def close(self) -> None:
-        """Close the connections. The sandbox is closed by its owner."""
+        """Close the connections. The owner closes the sandbox."""
         self._open.close()
 
     def _end_growth(self) -> None:
@@ -216,12 +216,12 @@ class SessionWire:
         return self._loop.death(error) or EndedError(self.outcome("out_of_memory"))
 
     def _end_soon(self) -> None:
-        """Raise ``EndedError`` if the process exits, which is the most common reason for the end of a stream."""
+        """Wait for the exit of the process, the most common reason for the end of a stream. Raises ``EndedError``."""
         if self._run_until_exit(min(self._deadline, monotonic() + END_SECONDS), lambda: False):
             raise EndedError(self._final_outcome())
 
     def _run_until_exit(self, deadline: float, done: Callable[[], bool]) -> bool:
-        """Move bytes until ``done`` or the process has ended. Return False if the time ended first."""
+        """Move bytes until ``done``, or until the process has ended. Return False if the time ran out first."""
         try:
             return self._loop.run_until(deadline, lambda: done() or self._conversation.exit_report is not None)
         except (ProtocolError, StreamEndError) as error:

@@ -1,7 +1,7 @@
-"""Workspaces that a killed process may still change, because it has not ended: calls cannot use them until it has.
+"""Workspaces that a killed process may still change, because it has not ended. Calls cannot use them until it has.
 
-That happens if a process hangs in the kernel, for example in a file system whose server does not respond. A workspace
-is also busy if it contains such a folder, or is in one. The marks apply to this process of toolc only.
+This happens if a process hangs in the kernel, for example in a file system whose server does not respond. A workspace
+is also busy if it contains such a folder or is in one. The marks apply only to this process of toolc.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Mount
 
 NOT_ENDED: Final = (
-    "a process of the call was killed but has not ended: it hangs in the kernel, for example in a file system whose "
-    "server does not respond; until it has ended, use another workspace"
+    "a process of the call was killed but has not ended, because it hangs in the kernel, for example in a file system "
+    "whose server does not respond; until it has ended, use another workspace"
 )
-"""The message of a call that leaves such a process."""
+"""The error message of a call that leaves such a process."""
 
 RETRY_SECONDS: Final = 0.5
-"""How long a call waits for a removal that is tried again, in seconds.
+"""How long a call waits while a failed removal is tried again, in seconds.
 
-It is short compared with a removal that has failed once.
+It is short compared with the time of the first attempt.
 """
 
 
@@ -34,7 +34,7 @@ class Removal:
     """The removal of the sandbox of a call whose processes were killed."""
 
     def __init__(self, workspace: Mount | None, close: Callable[[], None]) -> None:
-        """``close`` removes the sandbox, and raises ``InfrastructureError`` if that fails. It may be called again."""
+        """``close`` removes the sandbox. If that fails, it raises ``InfrastructureError`` and may be called again."""
         self.workspace = workspace
         self._close = close
         self._is_running = threading.Lock()
@@ -42,7 +42,7 @@ class Removal:
         self._failure = ""
 
     def run(self) -> None:
-        """Remove the sandbox; then its workspace is free. Raises ``InfrastructureError`` if that fails."""
+        """Remove the sandbox, which frees its workspace. Raises ``InfrastructureError`` if that fails."""
         with self._is_running:
             self._close()
             with _MARKS.lock:
@@ -51,7 +51,7 @@ class Removal:
                     _MARKS.removals.remove(self)
 
     def mark(self) -> None:
-        """Mark the workspace as busy until the sandbox is removed, unless it is a view for one call only."""
+        """Mark the workspace as busy until the sandbox is removed, unless the workspace is a view for one call."""
         with _MARKS.lock:
             if self.workspace is None or self.workspace.scratch or self._is_done:
                 return
@@ -59,9 +59,9 @@ class Removal:
                 _MARKS.removals.append(self)
 
     def run_again(self) -> str:
-        """Remove the sandbox, unless a thread does that now. Return why it is left; empty if it was removed.
+        """Remove the sandbox, unless a thread is already removing it. Return why it remains, or an empty string.
 
-        Wait for a moment only: a process that hangs delays the removal for seconds.
+        The wait is short, because a process that hangs delays the removal for seconds.
         """
         if not self._is_running.locked():
             thread = threading.Thread(target=self._try, name="toolc removal", daemon=True)
@@ -77,7 +77,7 @@ class Removal:
             self._failure = str(error)
 
     def run_and_log(self) -> None:
-        """Remove the sandbox, and log a failure, because no call waits for this removal."""
+        """Remove the sandbox. A failure is logged, because no call waits for this removal."""
         try:
             self.run()
         except InfrastructureError as error:
@@ -92,7 +92,7 @@ class _Marks:
     removals: list[Removal] = field(default_factory=list)
 
     def forget(self) -> None:
-        """Forget all in a forked child: it cannot end a removal, which runs on a thread of its parent."""
+        """Forget all removals in a forked child, which cannot end them, because they run on threads of its parent."""
         self.lock = threading.Lock()
         self.removals = []
 
@@ -102,19 +102,19 @@ os.register_at_fork(after_in_child=_MARKS.forget)
 
 
 def require_free(workspace: Mount) -> None:
-    """Raise ``InfrastructureError`` if the workspace is busy. A removal that has failed is tried again first."""
+    """Raise ``InfrastructureError`` if the workspace is busy. A failed removal is tried again first."""
     with _MARKS.lock:
         marked = [each for each in _MARKS.removals if _overlaps(each.workspace, workspace)]
     for each in marked:
         if reason := each.run_again():
             raise InfrastructureError(
-                f"the workspace {workspace.source} is busy: a process of an earlier call was killed but has not ended "
-                f"({reason}); call again when it has, or use another workspace"
+                f"the workspace {workspace.source} is busy, because a process of an earlier call was killed but has "
+                f"not ended ({reason}); call again when it has, or use another workspace"
             )
 
 
 def _overlaps(one: Mount | None, other: Mount) -> bool:
-    """Return whether the workspaces are the same folder, also at different paths, or one contains the other."""
+    """Return whether the workspaces are the same folder, even at different paths, or one contains the other."""
     if one is None:
         return False
     first, second = PurePosixPath(one.source), PurePosixPath(other.source)

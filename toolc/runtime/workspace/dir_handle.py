@@ -1,6 +1,6 @@
 """Access files below an open folder by descriptor, without following symbolic links or crossing mounts.
 
-A process that renames a parent folder, or replaces it with a link, cannot redirect an operation: every part of a
+A process cannot redirect an operation by renaming a parent folder or replacing it with a link, because every part of a
 path except the last is opened as a folder, in the same mount.
 """
 
@@ -19,13 +19,13 @@ from typing import Final, Self
 FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _OPENAT2: Final = 437
-"""The system call number, the same on every architecture."""
+"""The system call number, which is the same on every architecture."""
 
 _RESOLVE: Final = 0x01 | 0x02 | 0x04 | 0x08
 """RESOLVE_NO_XDEV, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS and RESOLVE_BENEATH."""
 
 _UNAVAILABLE: Final = frozenset({errno.ENOSYS, errno.EPERM})
-"""Errors of older kernels and of system call filters in containers. The step-by-step fallback is used for them."""
+"""Errors of older kernels, and of system call filters in containers, after which the path is opened step by step."""
 
 _EMPTY_PATH: Final = 0x1000
 _MAX_HANDLE: Final = 128
@@ -44,8 +44,8 @@ RENAME_EXCHANGE: Final = 2
 def openat2_beneath(folder: int, path: bytes, flags: int) -> int:
     """Return a descriptor of the file at ``path`` below the open ``folder``.
 
-    Raises ``OSError``: EINVAL for a path that contains ``.``, ``..`` or an empty name, EXDEV where another file
-    system is mounted along the path or at its end, ELOOP or ENOTDIR for a link.
+    Raises ``OSError``: EINVAL for a path that contains ``.``, ``..`` or an empty name, EXDEV if another file system
+    is mounted along the path or at its end, and ELOOP or ENOTDIR for a link.
     """
     names = path.split(b"/")
     if not {b"", b".", b".."}.isdisjoint(names):
@@ -69,7 +69,7 @@ class DirHandle:
 
     @classmethod
     def open(cls, path: str | bytes) -> Self:
-        """Open a folder by its path. The path is not resolved again later. Raises ``OSError``."""
+        """Open a folder by its path, which is not resolved again later. Raises ``OSError``."""
         return cls(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
 
     def close(self) -> None:
@@ -84,7 +84,7 @@ class DirHandle:
 
     @contextmanager
     def folder(self, path: bytes) -> Iterator[int]:
-        """Yield a descriptor of the folder at ``path``. Raises ``OSError``, EXDEV below another mount."""
+        """Yield a descriptor of the folder at ``path``. Raises ``OSError``, with EXDEV below another mount."""
         descriptor = openat2_beneath(self.descriptor, path, FOLDER) if path else os.dup(self.descriptor)
         try:
             yield descriptor
@@ -93,13 +93,13 @@ class DirHandle:
 
     @contextmanager
     def parent(self, path: bytes) -> Iterator[tuple[int, bytes]]:
-        """Yield a descriptor of the folder that contains ``path``, and the name in it. Raises ``OSError``."""
+        """Yield a descriptor of the folder that contains ``path``, and the file name. Raises ``OSError``."""
         parent, _, name = path.rpartition(b"/")
         with self.folder(parent) as folder:
             yield folder, name
 
     def status_of(self, path: bytes) -> os.stat_result | None:
-        """Return the status of ``path`` without following a link; None if it does not exist. Raises ``OSError``."""
+        """Return the status of ``path`` without following a link, or None if it does not exist. Raises ``OSError``."""
         try:
             with self.parent(path) as (folder, name):
                 return os.stat(name, dir_fd=folder, follow_symlinks=False) if path else os.fstat(folder)
@@ -111,7 +111,7 @@ class DirHandle:
     def entries(self, path: bytes, max_entries: int) -> list[tuple[bytes, os.stat_result]]:
         """Return at most ``max_entries`` entries of the folder at ``path``, sorted by name. Raises ``OSError``.
 
-        The limit exists because a folder with millions of entries must not fill the memory.
+        Without the limit, a folder with millions of entries could fill the memory.
         """
         result = []
         with self.folder(path) as folder, os.scandir(folder) as entries:
@@ -138,9 +138,9 @@ class DirHandle:
 
 
 def folder_identity(descriptor: int) -> str:
-    """Return what identifies an open folder: its inode and, where the kernel reports it, the generation of the inode.
+    """Return the identity of an open folder: its inode and, if the kernel reports it, the generation of the inode.
 
-    A new folder often has the inode of one that was removed before, and then another generation.
+    A new folder often gets the inode of a removed folder, but with another generation.
     """
     identity = str(os.fstat(descriptor).st_ino)
     call = getattr(_LIBC, "name_to_handle_at", None)
@@ -151,7 +151,7 @@ def folder_identity(descriptor: int) -> str:
 
 
 def is_same_mount(folder: int, other: int) -> bool:
-    """Return whether a file can be renamed from one open folder to the other, as far as mounts decide it."""
+    """Return whether the mounts allow renaming a file from one open folder to the other."""
     return os.fstat(folder).st_dev == os.fstat(other).st_dev and _mount(folder) == _mount(other)
 
 
@@ -166,7 +166,7 @@ def has_entries(folder: int, name: bytes) -> bool:
 
 
 def join_path(folder: bytes, name: bytes) -> bytes:
-    """Return the path of ``name`` in ``folder``, of which ``b""`` is the open folder itself."""
+    """Return the path of ``name`` in ``folder``. If ``folder`` is ``b""``, it is the open folder itself."""
     return folder + b"/" + name if folder else name
 
 
@@ -180,7 +180,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 def rename(from_folder: int, old: bytes, to_folder: int, new: bytes, flags: int) -> None:
     """Rename as renameat2(2) does with ``RENAME_NOREPLACE`` or ``RENAME_EXCHANGE``. Raises ``OSError``.
 
-    On a file system that supports neither flag, the rename takes two steps, between which another process could act.
+    On a file system that supports neither flag, the rename takes two steps, and another process could act in between.
     """
     call = getattr(_LIBC, "renameat2", None)
     if call is not None:
@@ -225,9 +225,9 @@ def _open_in_steps(folder: int, names: list[bytes], flags: int) -> int:
 
 
 def _mount(descriptor: int) -> bytes:
-    """Return what identifies the mount: its ID (proc_pid_fdinfo(5)) or, without /proc, its device number.
+    """Return the identity of the mount: its ID (proc_pid_fdinfo(5)) or, without /proc, its device number.
 
-    The two are not combined: in an overlay, files and folders may have different devices.
+    The two are not combined, because files and folders in an overlay may have different devices.
     """
     try:
         info = Path(f"/proc/self/fdinfo/{descriptor}").read_bytes()

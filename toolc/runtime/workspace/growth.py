@@ -1,9 +1,9 @@
-"""How much disk space a call adds to its workspace: measured while it runs, to stop it, and at its end.
+"""How much disk space a call adds to its workspace, measured while the call runs, to stop it, and at its end.
 
-The kernel knows only how full a file system is, which other programs change too. So the growth of the file system is
-corrected by what is found in the workspace: the call added at least the files that were created since it began, and at
-most all that were changed since then, with deleted files that it still has open or mapped. Every file counts as at
-least ``FILE_BYTES``: empty ones use up a file system as well.
+The kernel reports only how full a file system is, and other programs change that too. So the growth of the file system
+is corrected by the files in the workspace. The call added at least the files that were created since it began. It added
+at most all files that were changed since then, and deleted files that it still has open or mapped. Every file counts as
+at least ``FILE_BYTES``, because even empty files use up a file system.
 """
 
 import ctypes
@@ -24,30 +24,30 @@ from toolc.model.plan import Mount
 from toolc.runtime.workspace.dir_handle import DirHandle, join_path
 
 INTERVAL_SECONDS: Final = 0.1
-"""How often the growth is checked. A call can write more than its limit by what the disk takes in this time."""
+"""The interval between checks of the growth. A call can exceed its limit by as much as the disk writes in this time."""
 
 FILE_BYTES: Final = 4096
-"""What a file counts at least, in bytes. So empty files count, which use an inode and an entry in a folder."""
+"""The minimum size that a file counts for, in bytes. Even an empty file uses an inode and an entry in a folder."""
 
 SCAN_SECONDS: Final = 0.5
-"""How long the files may take to be inspected before a call is stopped. After that, only the file system counts.
+"""How long the inspection of files may take before a call is stopped. After that, only the file system counts.
 
-A call must not write for longer without a limit, and some hundred thousand files can be inspected in this time.
+A call must not write without a limit for longer. In this time, some hundred thousand files can be inspected.
 """
 
 REPORT_SECONDS: Final = 0.01
-"""The same at the end of a call, for its details. It must not delay the result of a call noticeably."""
+"""The same limit at the end of a call, for its details. The inspection must not noticeably delay the result."""
 
 REST: Final = 20
-"""Files are inspected again after this many times as long as it took, to find growth that other programs hide.
+"""The wait until files are inspected again, to find growth that other programs hide, as a multiple of the inspection.
 
-So inspecting files uses at most a twentieth of the time.
+With this factor, the inspections take at most a twentieth of the time.
 """
 
 _TICK_NS: Final = 10_000_000
-"""The clock of file timestamps may be this late, in nanoseconds.
+"""How late the clock of file timestamps may be, in nanoseconds.
 
-A kernel with 100 ticks per second has the slowest clock.
+The slowest clock is that of a kernel with 100 ticks per second.
 """
 
 _STATX: Final = getattr(ctypes.CDLL(None, use_errno=True), "statx", None)
@@ -58,7 +58,7 @@ _BTIME_OFFSET: Final = 0x50
 
 
 class Added(NamedTuple):
-    """The sizes of the files created, and of all files changed, since a call began, in bytes."""
+    """The total sizes of the files created, and of all files changed, since a call began, in bytes."""
 
     created: int
     changed: int
@@ -79,7 +79,7 @@ class WorkspaceGrowth:
 
     @classmethod
     def begin(cls, mount: Mount | None, limit_bytes: int) -> Self | None:
-        """Return the growth from now on; None if the call cannot write to a workspace on this machine.
+        """Return the growth from now on, or None if the call cannot write to a workspace on this machine.
 
         Raises ``InfrastructureError`` if there are too many open files.
         """
@@ -98,7 +98,7 @@ class WorkspaceGrowth:
         )  # fmt: skip
 
     def watch_processes(self, ready: JsonObject) -> None:
-        """Read from the guest's READY which processes are the sandbox's, if they run on this kernel."""
+        """Read from the guest's READY which processes belong to the sandbox, if they run on this kernel."""
         seen = ready.get("workspace")
         if isinstance(seen, dict) and seen.get("kernel") == boot_id() and isinstance(seen.get("pid_namespace"), int):
             self.pid_namespace = int(str(seen["pid_namespace"]))
@@ -114,7 +114,7 @@ class WorkspaceGrowth:
         self.close()
 
     def is_exceeded(self) -> bool:
-        """Return whether the limit is exceeded, as of the last check. Checks again if it is time."""
+        """Return whether the limit was exceeded at the last check. If a check is due, check again."""
         now = time.monotonic()
         if not self.exceeded and now >= self.next_check:
             grown = self._file_system()
@@ -126,16 +126,16 @@ class WorkspaceGrowth:
         return self.exceeded
 
     def bytes(self) -> int:
-        """Return by how much the call has grown the workspace."""
+        """Return how much the call has added to the workspace, in bytes."""
         return self._corrected(self._file_system(), REPORT_SECONDS)
 
     def _file_system(self) -> int:
-        """Return by how much its file system has grown."""
+        """Return how much its file system has grown, in bytes."""
         now = _used(self.folder.descriptor)
         return max(now.bytes - self.used.bytes, (now.files - self.used.files) * FILE_BYTES, 0)
 
     def _corrected(self, grown: int, seconds: float) -> int:
-        """Return ``grown`` within the bounds that the files of the workspace give, if they can be found in time."""
+        """Limit ``grown`` to the bounds that follow from the workspace's files, if they can be inspected in time."""
         files = added(self.folder, self.since_ns, time.monotonic() + seconds)
         if files is None:
             return grown
@@ -146,8 +146,9 @@ class WorkspaceGrowth:
 def is_bounded(folder: str, limit_bytes: int) -> bool:
     """Return whether the file system of ``folder``, or its project quota, has at most this size.
 
-    The kernel then enforces the limit. ext4 and XFS report a folder's project quota as the size of its file system.
-    False if another file system is mounted in the folder: a tool could write to that one without limit.
+    If so, the kernel enforces the limit. ext4 and XFS report a folder's project quota as the size of its file system.
+    If another file system is mounted in the folder, the result is False, because a tool could write to that one
+    without a limit.
     """
     try:
         found = os.statvfs(folder)
@@ -170,7 +171,7 @@ def _used(folder: int) -> _Used:
 
 
 def added(folder: DirHandle, since_ns: int, until: float) -> Added | None:
-    """Return what was created and changed in ``folder`` since then; None if that cannot be found out until then.
+    """Return the sizes created and changed in ``folder`` since ``since_ns``, or None if ``until`` passes first.
 
     Sparse files count by their allocated blocks, and files with several names once. Other mounts are not entered.
     """
@@ -189,7 +190,7 @@ def added(folder: DirHandle, since_ns: int, until: float) -> Added | None:
 
 
 def _files(folder: DirHandle, until: float) -> Iterator[tuple[int, bytes, os.stat_result]]:
-    """Yield everything below ``folder``: its parent's descriptor, name and status. Raises ``OSError``."""
+    """Yield the parent's descriptor, the name and the status of everything below ``folder``. Raises ``OSError``."""
     pending = [b""]
     while pending:
         path = pending.pop()
@@ -211,7 +212,7 @@ def _files(folder: DirHandle, until: float) -> Iterator[tuple[int, bytes, os.sta
 
 
 def _created_ns(folder: int, name: bytes) -> int:
-    """Return when a file was created; 0 if its file system or the C library does not report it."""
+    """Return when a file was created, or 0 if its file system or the C library does not report it."""
     if _STATX is None:
         return 0
     buffer = ctypes.create_string_buffer(256)
@@ -227,9 +228,9 @@ def _created_ns(folder: int, name: bytes) -> int:
 def open_deleted_bytes(pid_namespace: int) -> int:
     """Return the size of the deleted files of its workspace that a sandbox has open or mapped into memory.
 
-    ``pid_namespace`` is the inode of the sandbox's process id namespace. A file that is only mapped counts by the
-    length of its mappings. Processes that cannot be inspected, because they are another user's or are in a virtual
-    machine, are left out.
+    ``pid_namespace`` is the inode of the sandbox's process ID namespace. A file that is only mapped counts by the
+    length of its mappings. Processes that cannot be inspected, because they belong to another user or run in a virtual
+    machine, are omitted.
     """
     opened: dict[int, int] = {}
     mapped: dict[tuple[int, str], int] = {}

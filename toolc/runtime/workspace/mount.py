@@ -1,4 +1,4 @@
-"""Check which folder a tool may use as its workspace, to prevent mistakes such as mounting a home directory."""
+"""Check that a tool may use a folder as its workspace, to prevent mistakes such as mounting a home directory."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ _SYSTEM: Final = (
     "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/run", "/sbin", "/sys",
     "/usr", "/var", "/Applications", "/Library", "/System", "/private",
 )  # fmt: skip
-"""System folders. Everything below them is refused, except what is below the ``_OPEN`` folders."""
+"""System folders. Everything below them is refused, except for folders below ``_OPEN``."""
 
 _OPEN: Final = (
     "/usr/src", "/var/tmp", "/var/www", "/private/tmp", "/private/var/folders", "/private/var/tmp",
@@ -24,9 +24,9 @@ _OPEN: Final = (
 """Folders below system folders whose subfolders belong to users."""
 
 _SHARED: Final = ("/tmp", "/mnt", "/media", "/opt", "/srv", "/home", "/Users", "/Volumes")
-"""Folders shared by all users of the machine: not a workspace themselves, but their subfolders may be."""
+"""Folders shared by all users of the machine. They cannot be workspaces, but their subfolders can."""
 
-_REMEDY: Final = "use the folder of one project, or create one for the tool and copy what it needs"
+_REMEDY: Final = "use the folder of one project, or create a folder for the tool and copy the files that it needs"
 
 
 def mount(path: Path, mode: Literal["ro", "rw", "overlay"]) -> Mount:
@@ -67,7 +67,7 @@ def mount(path: Path, mode: Literal["ro", "rw", "overlay"]) -> Mount:
 
 
 def scratch_location() -> Path:
-    """Return ``toolc/scratch`` in ``$XDG_STATE_HOME``, by default ``/var/lib`` or ``~/.local/state``.
+    """Return ``toolc/scratch`` in ``$XDG_STATE_HOME``, which defaults to ``/var/lib`` or ``~/.local/state``.
 
     Raises ``InfrastructureError`` for an ordinary user without a home directory.
     """
@@ -78,23 +78,23 @@ def scratch_location() -> Path:
             state = Path("/var/lib") if is_root else Path.home() / ".local/state"
         except RuntimeError:
             raise InfrastructureError(
-                "the private folder for the files of tools cannot be created: this user has no home directory; "
+                "the private folder for the files of tools cannot be created, because this user has no home directory; "
                 "set XDG_STATE_HOME to a writable folder"
             ) from None
     return state / "toolc" / "scratch"
 
 
 def copies_location() -> Path:
-    """Return the folder for copies of workspaces: ``$XDG_STATE_HOME`` if it is set, by default ``/var/tmp``.
+    """Return the folder for copies of workspaces: ``$XDG_STATE_HOME`` if it is set, otherwise ``/var/tmp``.
 
-    The daemon of an engine must find it, and it may become large.
+    The daemon of an engine must be able to access it, and it may become large.
     """
     chosen = Path(os.environ.get("XDG_STATE_HOME", ""))
     return chosen if chosen.is_absolute() else Path("/var/tmp")
 
 
 def _forbidden_kind(real: Path) -> str | None:
-    """Return a description of the folder if it may not be a workspace; None if it may."""
+    """Describe the folder if it must not be a workspace. None if it may be one."""
     if real == Path(real.anchor):
         return "the root of the file system"
     for home in _homes():
@@ -116,7 +116,7 @@ def _forbidden_kind(real: Path) -> str | None:
 
 
 def _contains_views(real: Path) -> str | None:
-    """Return a description of a folder in which a tool would see the files of other calls; None if it would not."""
+    """Describe a folder in which a tool would see the files of other calls. None if it would not."""
     try:
         views = Path(os.path.realpath(scratch_location()))
     except InfrastructureError:  # a uid without a home directory, which has no views either

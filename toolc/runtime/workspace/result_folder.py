@@ -1,7 +1,8 @@
 """Find and read the result files of a call in its workspace, with the access rights of the tool.
 
-The folder is read on the host, by descriptor, after the sandbox has exited: no symbolic link is followed and no mount
-is entered. toolc may have more rights than the tool had, so every access is checked against the mode of the file.
+The folder is read on the host after the sandbox has exited. Files are opened by descriptor, so that no symbolic link is
+followed and no mount is entered. toolc may have more rights than the tool had, so every access is checked against the
+mode of the file.
 """
 
 import errno
@@ -18,22 +19,22 @@ from toolc.model.spec.code_backends import ErrorKind
 from toolc.runtime.workspace.dir_handle import DirHandle, join_path
 
 MAX_ENTRIES: Final = 20_000
-"""The number of names inspected for all patterns of one call.
+"""The maximum number of names that are inspected for all patterns of one call.
 
 A tool can leave millions of files, and the host reads their names.
 """
 
 MAX_DEPTH: Final = 100
-"""The number of folder levels that ``**`` descends.
+"""The maximum number of folder levels that ``**`` descends.
 
-Folders in use have far fewer, and a tool could create one that is too deep for the stack.
+Real folders have far fewer, but a tool could create one that is too deep for the stack.
 """
 
 _Names: TypeAlias = tuple[str, ...]
 
 
 class FolderError(Exception):
-    """The reason why a file is not returned: an error kind and a message that a model can act on."""
+    """A file cannot be returned. Has an error kind, and a message that a model can act on."""
 
     def __init__(self, kind: ErrorKind, message: str) -> None:
         super().__init__(message)
@@ -41,10 +42,10 @@ class FolderError(Exception):
 
 
 class ResultFolder(Protocol):
-    """A folder of results. Paths are relative bytes; ``b""`` is the folder. Every method raises ``OSError``."""
+    """A folder of results. Paths are relative bytes, and ``b""`` is the folder. Every method raises ``OSError``."""
 
     def status_of(self, path: bytes) -> os.stat_result | None:
-        """Return the status of ``path`` without following a link; None if it does not exist."""
+        """Return the status of ``path`` without following a link, or None if it does not exist."""
 
     def entries(self, path: bytes, max_entries: int) -> list[tuple[bytes, os.stat_result]]:
         """Return at most ``max_entries`` entries of the folder at ``path``, sorted by name."""
@@ -73,7 +74,7 @@ def read_beneath(root: DirHandle, path: bytes, max_bytes: int) -> bytes:
 
 
 class FinalFolder:
-    """The folder of one call, read with the rights of the tool: those of the folder's owner and group.
+    """The folder of one call, read with the rights of the tool, which are those of the folder's owner and group.
 
     The number of inspected names and the depth are limited.
     """
@@ -85,7 +86,7 @@ class FinalFolder:
         self._inspected = 0
 
     def files(self, pattern: str) -> list[bytes]:
-        """Return the matching files, sorted. Raises ``FolderError``, also if a file without wildcards is missing."""
+        """Return the matching files, sorted. Raises ``FolderError``, even if a path without wildcards is missing."""
         if has_magic(pattern):
             return sorted(set(self._matching(tuple(pattern.split("/")))))
         path = os.fsencode(pattern)
@@ -104,7 +105,7 @@ class FinalFolder:
         try:
             for at, character in enumerate(path):
                 if character == ord("/") and not self._has_rights(self._folder.status_of(path[:at]), 0o1):
-                    raise PermissionError(errno.EACCES, "the tool has no access to its folder")
+                    raise PermissionError(errno.EACCES, "the tool has no permission to access its folder")
             if not self._has_rights(self._folder.status_of(path), 0o4):
                 raise PermissionError(errno.EACCES, "the tool has no permission to read it")
             return self._folder.read(path, max_bytes)
@@ -151,7 +152,7 @@ def format_path(path: bytes) -> str:
 
 
 def _rests(pattern: _Names, name: str) -> Iterator[_Names]:
-    """Yield what remains of a pattern to match below ``name``; nothing if ``name`` does not match.
+    """Yield the rest of a pattern that must match below ``name``, or nothing if ``name`` does not match.
 
     As in a shell, a name that begins with a dot matches only a pattern that begins with a dot.
     """

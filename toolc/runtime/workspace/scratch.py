@@ -1,7 +1,7 @@
 """Create the private folders on disk for transaction views and long session results.
 
-They are removed together with the process that created them. They are not stored with the other runtime files,
-which are often in memory: a view may be as large as what a tool writes.
+They are removed when the process that created them ends. They are not stored with the other runtime files, which are
+often in memory, because a view may be as large as the data that a tool writes.
 """
 
 import functools
@@ -21,11 +21,11 @@ _NUMBERS: Final = itertools.count(1)
 
 
 def make_scratch(workspace: str) -> Path:
-    """Return a new empty folder for a transaction in ``workspace`` (which may be empty).
+    """Return a new empty folder for a transaction in ``workspace`` (an empty string for none).
 
     ``scratch_sweep.discard`` removes it. Other users cannot enter it, because a view may show files of a private
-    home directory. An engine that sets up its sandboxes as a separate user grants access to that user. Raise
-    ``InfrastructureError``, also if the workspace contains partly committed changes of a killed call.
+    home directory. An engine that sets up its sandboxes as a separate user grants access to that user. Raises
+    ``InfrastructureError``, for example if the workspace contains partly committed changes of a killed call.
     """
     directory = _base() / Owner.current().label()
     for entry in _stale_folders(directory):
@@ -45,7 +45,7 @@ def make_scratch(workspace: str) -> Path:
 def make_copy_folder(scratch: Path) -> Path:
     """Return a new empty folder for the copy of a workspace, which ``discard`` removes together with ``scratch``.
 
-    Its name is random, so that no other user has created it. Raises ``OSError``.
+    Its name is random, so that no other user can have created it before. Raises ``OSError``.
     """
     folder = copies_location() / os.urandom(8).hex()
     (scratch / COPY).symlink_to(folder)
@@ -56,8 +56,8 @@ def make_copy_folder(scratch: Path) -> Path:
 def remove_stale() -> None:
     """Remove the folders of owners that had exited before the first transaction of this process.
 
-    Call it after starting a sandbox, which ends the sandboxes of those owners: their folders must not be removed
-    earlier.
+    Call it after a sandbox was started. The start ends the sandboxes of those owners, and their folders must not be
+    removed earlier.
     """
     for entry in _stale_folders(_base() / Owner.current().label()):
         sweep(entry)
@@ -79,7 +79,7 @@ def _stale_folders(directory: Path) -> tuple[Path, ...]:
 
 
 def _base() -> Path:
-    """Return the folder, created if necessary. Raises ``InfrastructureError`` if others may write to it."""
+    """Return the folder, and create it if necessary. Raises ``InfrastructureError`` if others may write to it."""
     base = scratch_location()
     try:
         base.mkdir(mode=0o755, parents=True, exist_ok=True)

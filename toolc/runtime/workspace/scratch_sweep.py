@@ -1,7 +1,7 @@
 """Roll back the interrupted commits of one owner, then remove its scratch folders.
 
-The contents were written by a tool and may have any depth and mode. The janitor uses this module too, so it imports
-only the standard library and modules that do the same.
+A tool wrote their contents, which may have any depth and mode. The janitor uses this module too, so it imports only the
+standard library and modules that do the same.
 """
 
 import contextlib
@@ -14,12 +14,12 @@ from toolc.runtime.workspace.transaction.journal import NAMES
 from toolc.runtime.workspace.transaction.recovery import Unfinished, recover
 
 COPY: Final = "copy"
-"""The link in a scratch folder to the folder with the copy of a workspace."""
+"""The name of the link in a scratch folder to the copy of a workspace."""
 
 
 @dataclass(frozen=True, slots=True)
 class SweepResult:
-    """Whether a sweep has removed anything, and the commits that could not be rolled back."""
+    """The result of a sweep: whether it removed anything, and the commits that could not be rolled back."""
 
     removed: bool
     unfinished: tuple[Unfinished, ...] = ()
@@ -44,7 +44,7 @@ def sweep(directory: Path) -> SweepResult:
 
 
 def roll_back_all(directory: Path) -> tuple[Unfinished, ...]:
-    """Roll back the commits in an owner's ``directory`` without removing anything. Return those left unfinished."""
+    """Roll back the commits in an owner's ``directory``, without removing files. Return the unfinished commits."""
     try:
         scratches = sorted(directory.iterdir())
     except OSError:
@@ -71,7 +71,7 @@ def discard(scratch: Path) -> Unfinished | None:
 
 
 def _remove_copy(record: Path) -> bool:
-    """Remove the copy of a workspace that a scratch folder records, then the record. Return False if some is left."""
+    """Remove the copy of a workspace that a scratch folder records, then the record. Return whether all is removed."""
     if record.is_symlink():
         folder = record.readlink()
         for entry in _entries(folder) if folder.exists() else ():
@@ -87,9 +87,9 @@ def _remove_copy(record: Path) -> bool:
 def remove_tree(top: Path) -> None:
     """Remove a folder with any contents. Every subfolder is moved up first, so that no path becomes too long.
 
-    Subfolders are moved next to ``top``, so that the next sweep finds those that cannot be removed. Two processes
-    may do this concurrently, because a sweep outlives its janitor: neither moves a folder onto one of the
-    other, and a folder that one has removed does not stop the other.
+    Subfolders are moved next to ``top``, so that the next sweep finds those that cannot be removed. A sweep outlives
+    its janitor, so two processes may do this concurrently. Neither moves a folder onto a folder of the other, and a
+    folder that one has removed does not stop the other.
     """
     pending, number = [top], 0
     while pending:

@@ -56,7 +56,7 @@ def test_builtin_tools_are_built_by_toolset() -> None:
         (("specs", "--builtin", "coding"), "--builtin replaces PATHS; remove 'specs' or --builtin coding"),
         (("--builtin", "none"), "the toolset none has no tools"),
         (("--builtin", "nothing"), "there is no toolset 'nothing'"),
-        (("specs", "--client", "java:Tools.java"), "--client java:Tools.java: write LANGUAGE:PATH"),
+        (("specs", "--client", "java:Tools.java"), "--client java:Tools.java: write it as LANGUAGE:PATH"),
     ],
 )
 def test_wrong_options_write_nothing(arguments: tuple[str, ...], message: str) -> None:

@@ -51,7 +51,7 @@ def test_without_a_terminal_the_call_is_denied() -> None:
     result = CliRunner().invoke(command, ["wipe.yaml", "--arg", "thing=a"])
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == (
-        "toolc: the tool 'wipe' was not called: each call of it must be confirmed, and there is no way to ask; "
+        "toolc: the tool 'wipe' was not called: each call must be confirmed, and there is no way to ask; "
         "use toolc run on a terminal or with --yes, toolc serve with a client that supports elicitation, "
         "or Executor(confirm=...) in a program\n"
     )

@@ -27,7 +27,7 @@ def test_a_client_without_tools_is_a_module(language: str) -> None:
 
 @pytest.mark.parametrize("value", ["python", "python:", "java:a", ":a", ""])
 def test_another_form_is_refused(value: str) -> None:
-    with pytest.raises(UsageError, match="write LANGUAGE:PATH; the languages are python, pydantic, typescript"):
+    with pytest.raises(UsageError, match="write it as LANGUAGE:PATH; the languages are python, pydantic, typescript"):
         parse_clients([value])
 
 

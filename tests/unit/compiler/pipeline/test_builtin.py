@@ -178,7 +178,7 @@ def test_paths_do_not_depend_on_the_machine(project: Path) -> None:
 def test_tests_of_builtin_tools_are_not_run(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_project("builtin: [calculator]\n")
     assert run("test", "specs") == 2
-    assert "there is nothing to test: none of the 1 tools has the key `tests`" in capsys.readouterr().err
+    assert "none of the 1 tools has tests; add the key 'tests' to a spec" in capsys.readouterr().err
     run("test", "specs#calculator", "--update")
     assert "--update changes specs and cannot change a registry" in capsys.readouterr().err
 

@@ -57,7 +57,7 @@ def failed(folder: Path, *answers: Answer, speech: Speech = OPENAI) -> tuple[str
 @pytest.mark.parametrize(
     ("status", "kind", "message"),
     [
-        (302, "network", "302 Found: No.; redirects are not followed: write the API's own URL as 'base_url'"),
+        (302, "network", "302 Found: No.; redirects are not followed, so set 'base_url' to the API's own URL"),
         (400, "execution", "400 Bad Request: No."),
         (401, "authentication", "401 Unauthorized: No.; check the secret of 'api_key'"),
         (403, "authentication", "403 Forbidden: No.; check the secret of 'api_key'"),

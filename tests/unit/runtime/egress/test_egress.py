@@ -104,7 +104,7 @@ def test_a_failed_lookup_mentions_the_proxy_of_this_machine(monkeypatch: pytest.
     monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, reason=f"{host} cannot be resolved"))
     with ScriptedGuest("api.example.com:443") as guest:
         reason = str(guest.closed(guest.open("api.example.com", 443))["reason"])
-    assert reason.endswith("resolved (HTTPS_PROXY is set, and toolc connects directly: it uses no proxy)")
+    assert reason.endswith("resolved (HTTPS_PROXY is set, but toolc connects directly and does not use a proxy)")
 
 
 def test_a_name_is_resolved_once_per_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -441,7 +441,7 @@ def test_a_guest_cannot_add_data_to_a_request() -> None:
         ScriptedGuest(f"127.0.0.1:{port}", requests=requests_to(port, b"GET / HTTP/1.1\r\n\r\n")) as guest,
     ):
         guest.send(frames.REQUEST, 16, b"{}")
-        with pytest.raises(ProtocolError, match="added data to a request"):
+        with pytest.raises(ProtocolError, match="sent data for a request, but"):
             guest.send(frames.DATA, 16, b"GET /another HTTP/1.1\r\n\r\n")
 
 

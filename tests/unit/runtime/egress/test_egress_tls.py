@@ -86,9 +86,9 @@ def test_a_name_is_found_in_any_segments_and_records(cuts: list[int], record: in
 NAME = (0, name_list(HOST.encode()))
 OTHER = (0, name_list(b"evil.test"))
 MALFORMED = "the client's TLS ClientHello is malformed"
-MISSING = "the client's TLS names no server, and must name api.example.com"
+MISSING = "the client's TLS names no server, but must name api.example.com"
 SEVERAL = "the client's TLS names more than one server"
-HIDDEN = "the client's TLS encrypts the server's name (ECH); turn this off in the client"
+HIDDEN = "the client's TLS encrypts the server's name (ECH); turn off ECH in the client"
 
 
 @pytest.mark.parametrize(

@@ -71,14 +71,14 @@ def test_a_replaced_tool_of_a_step_is_not_called(tmp_path: Path) -> None:
     mine = registry(tmp_path)
     mine.remove("say")
     lost = r"\(in this registry: inner; missing, or functions of this program: tell\)"
-    with pytest.raises(RegistryError, match=f"are not the ones it was reviewed with {lost}"):
+    with pytest.raises(RegistryError, match=f"calls other tools than it was reviewed with {lost}"):
         call(mine)
     mine.add(define("say", "Say a word to one person.", aliases=["tell"]).handler(lambda: "boo"))
-    with pytest.raises(RegistryError, match=f"are not the ones it was reviewed with {lost}"):
+    with pytest.raises(RegistryError, match=f"calls other tools than it was reviewed with {lost}"):
         call(mine)
     mine.remove("say")
     mine.add(registry(tmp_path, "no").only("say"))
-    with pytest.raises(RegistryError, match=r"are not the ones it was reviewed with \(in this registry: inner, tell\)"):
+    with pytest.raises(RegistryError, match=r"other tools than it was reviewed with \(in this registry: inner, tell\)"):
         call(mine)
 
 

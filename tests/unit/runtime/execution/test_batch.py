@@ -238,8 +238,8 @@ def test_ids_are_made_unique_and_missing_ones_added() -> None:
             lambda: Order(mode="batched"),
             "mode 'batched' needs a size; to run all calls in parallel, use mode='parallel'",
         ),
-        (lambda: Order(mode="sequential", size=2), "mode 'sequential' takes no size: one call runs at a time"),
-        (lambda: Order(size=0), "the batch size must be at least 1, got 0"),
+        (lambda: Order(mode="sequential", size=2), "mode 'sequential' takes no size, because one call runs at a time"),
+        (lambda: Order(size=0), "the batch size must be at least 1, not 0"),
         (
             lambda: Order(steer=steering(0, "")),
             "calls that run in parallel cannot be steered; use mode 'sequential' or 'batched'",

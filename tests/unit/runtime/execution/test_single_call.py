@@ -23,7 +23,7 @@ WORD: JsonObject = {"word": "a"}
 ECHO = tool("echo", tags=("talk", "loud"))
 WIPE = tool("wipe", confirm=True)
 NOBODY = (
-    "the tool 'wipe' was not called: each call of it must be confirmed, and there is no way to ask; "
+    "the tool 'wipe' was not called: each call must be confirmed, and there is no way to ask; "
     "use toolc run on a terminal or with --yes, toolc serve with a client that supports elicitation, or "
     "Executor(confirm=...) in a program"
 )
@@ -35,7 +35,7 @@ class TestDenied:
         [
             (["echo"], [], "the tool 'echo' is denied here; continue without it"),
             (["echo_too"], [], "the tool 'echo' is denied here; continue without it"),
-            ([], ["loud"], "the tool 'echo' is denied here, like all tools with the tag 'loud'; continue without it"),
+            ([], ["loud"], "the tool 'echo' is denied here, as are all tools with the tag 'loud'; continue without it"),
         ],
     )
     def test_a_denied_call_is_not_validated_does_not_start_and_has_a_reason(
@@ -285,6 +285,6 @@ def test_a_call_without_remaining_time_starts_nothing() -> None:
         call = ToolCall(name="echo", arguments=WORD, call_id="c")
         result = CallPipeline(scripted.options()).run(registered(ECHO), call, context)
     assert result.error == ToolFailure(
-        "timeout", "the call was not started: the time limit of the whole operation was reached"
+        "timeout", "the call was not started, because the time limit of the whole operation was reached"
     )
     assert (scripted.event_names, scripted.engine.profiles) == (["ToolEnd"], [])

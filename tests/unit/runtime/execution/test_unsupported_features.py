@@ -37,7 +37,7 @@ def in_sandbox(sandbox: SandboxSpec) -> ToolSpec:
 
 
 def test_an_unsupported_feature_is_named() -> None:
-    reason = "this version of toolc compiles 'sandbox.lifetime: session' of 'backend.http' but does not run it yet"
+    reason = "this version of toolc can compile 'sandbox.lifetime: session' of 'backend.http', but cannot run it yet"
     assert unsupported_features(HTTP_SESSION) == f"tool 'ls': {reason}"
 
 
@@ -74,5 +74,5 @@ def test_a_call_is_refused_before_an_engine_is_chosen() -> None:
         raise AssertionError("nothing may start")
 
     options = CallOptions(select_engine=select_engine)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="does not run it yet"):
+    with pytest.raises(UsageError, match="cannot run it yet"):
         execute(registered(HTTP_SESSION), ToolCall(name="ls", arguments={}, call_id="c"), options)

@@ -43,7 +43,7 @@ def missing(name: str, of: ToolSpec) -> str:
 
 
 def test_a_missing_module_has_the_hint_of_the_check() -> None:
-    start = "'yaml' is not in the sandbox: add "
+    start = "'yaml' is not in the sandbox; add "
     assert missing("yaml", tool(python())) == (
         start + "requirements: [pyyaml==VERSION], or set sandbox.image to an image that has it"
     )
@@ -63,9 +63,9 @@ def test_a_missing_module_of_another_program_is_not_explained() -> None:
 @pytest.mark.parametrize(
     ("text", "note"),
     [
-        ("command not found: ffmpeg", "'ffmpeg' is not in the base image: set sandbox.image to an image that has it"),
-        ("/tool/script: 3: jq: not found", "'jq' is not in the base image: set sandbox.image to toolc/shell-tools:"),
-        ("bash: line 1: g++: command not found", "'g++' is not in the base image: set sandbox.image to an image"),
+        ("command not found: ffmpeg", "'ffmpeg' is not in the base image; set sandbox.image to an image that has it"),
+        ("/tool/script: 3: jq: not found", "'jq' is not in the base image; set sandbox.image to toolc/shell-tools:"),
+        ("bash: line 1: g++: command not found", "'g++' is not in the base image; set sandbox.image to an image"),
         ("error: the file a: not found in b", ""),
         ("fatal: branch: main: not found", ""),
         ("command not found: /opt/x", ""),

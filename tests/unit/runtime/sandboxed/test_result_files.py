@@ -173,7 +173,10 @@ def test_files_that_the_tool_may_not_read_are_not_returned(tmp_path: Path) -> No
 
     try:
         assert names(left(tmp_path, act, "**/a", "c")) == ["c"]
-        for path, why in {"b": "has no permission to read it", "closed/a": "has no access to its folder"}.items():
+        for path, why in {
+            "b": "has no permission to read it",
+            "closed/a": "has no permission to access its folder",
+        }.items():
             result = call(FakeEngine(lambda _: DONE), tool(path), tmp_path)
             if os.geteuid() == 0:
                 message = f"the file '{path}' cannot be read: the tool {why}"

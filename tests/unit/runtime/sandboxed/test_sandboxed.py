@@ -134,7 +134,7 @@ def test_a_failure_has_stderr_in_its_content() -> None:
         ({"word": 3}, "wrong arguments for echo:\n- word: expected a string, got the number 3"),
         (
             {"word": "-n"},
-            "word: '-n' starts with '-', so the command would read it as an option; for a file use './-n'",
+            "word: '-n' starts with '-', so the command would read it as an option; for a file, use './-n'",
         ),
     ],
 )

@@ -41,9 +41,9 @@ def test_on_the_same_kernel_another_inode_is_another_folder(folder: Mount, chang
     with pytest.raises(InfrastructureError) as raised:
         verify_workspace_mount(folder, seen(folder, **changed))
     assert str(raised.value) == (
-        f"the sandbox has another folder than {folder.source}: it was replaced, or the daemon "
+        f"the sandbox has a different folder than {folder.source}, because it was replaced, or because the daemon "
         "runs in another container, where another folder has this path; call again, or use a folder that the "
-        "daemon sees too"
+        "daemon also sees"
     )
 
 
@@ -53,7 +53,7 @@ def test_on_another_kernel_the_time_of_the_last_change_decides(folder: Mount, ot
     for changed_ns in (own, own // 1000 * 1000, own // 1_000_000_000 * 1_000_000_000):
         verify_workspace_mount(folder, seen(folder, kernel=other, inode=7, changed_ns=changed_ns))
     for wrong in (own + 5000, own + 1_000_000_000, None, "now"):
-        with pytest.raises(InfrastructureError, match="or the daemon runs on another machine"):
+        with pytest.raises(InfrastructureError, match="or because the daemon runs on another machine"):
             verify_workspace_mount(folder, seen(folder, kernel=other, changed_ns=wrong))
 
 
@@ -63,7 +63,7 @@ def test_a_folder_that_other_calls_change_may_have_any_time_since_it_was_mounted
     for changed_ns in (before, before + 1_000_000, before + 3_000_000):
         verify_workspace_mount(folder, seen(folder, kernel="another kernel", changed_ns=changed_ns))
     for wrong in (before - 1_000_000, before + 4_000_000):
-        with pytest.raises(InfrastructureError, match="another folder than"):
+        with pytest.raises(InfrastructureError, match="a different folder than"):
             verify_workspace_mount(folder, seen(folder, kernel="another kernel", changed_ns=wrong))
 
 
@@ -81,7 +81,7 @@ def test_an_overlay_is_verified_by_its_lower_folder(folder: Mount) -> None:
     below = seen(folder)["workspace"]
     verify_workspace_mount(overlay, seen(folder, inode=7, lower=below))
     assert isinstance(below, dict)
-    with pytest.raises(InfrastructureError, match="another folder than"):
+    with pytest.raises(InfrastructureError, match="a different folder than"):
         verify_workspace_mount(overlay, seen(folder, lower={**below, "inode": 7}))
 
 

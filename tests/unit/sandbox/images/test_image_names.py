@@ -113,7 +113,7 @@ def test_names_that_cannot_be_compared() -> None:
     )
     assert pin_error(f"manifest:{INDEX}", "the classic store, built here").endswith(
         "an image that was built or loaded here has no manifest to compare; pull it from its registry, or run toolc "
-        "lock here"
+        "lock on this machine"
     )
 
 

@@ -1,15 +1,15 @@
-"""Workspaces of mode ``transaction``: a call changes a view, and the changes are committed or discarded.
+"""Workspaces of mode ``transaction``, in which a call changes a view, and the changes are committed or discarded.
 
-- ``allowed_changes``: which paths may change: ``writes``, protected paths (``.git``), letter case.
-- ``baseline``: records what the workspace had when a call began.
-- ``commit``: writes the changes to the real files; conflicts, modes, owners, access lists.
-- ``diff``: compares the view, the base and the real files: changes and conflicts.
-- ``file_state``: kind, mode, owner and content of a path; copies with holes.
+- ``allowed_changes``: the paths that may change: ``writes``, protected paths (``.git``), letter case.
+- ``baseline``: records the contents of the workspace when a call begins.
+- ``commit``: writes the changes to the real files, with conflicts, modes, owners and access lists.
+- ``diff``: finds changes and conflicts by comparing the view, the base and the real files.
+- ``file_state``: the kind, mode, owner and content of a path, and copies that keep holes.
 - ``journal``: the plan of a commit on disk.
-- ``lock``: the lock of a workspace for one user, a file outside of it.
+- ``lock``: the lock of a workspace for one user, which is a file outside of the workspace.
 - ``recovery``: rolls back an interrupted commit.
-- ``transaction``: ``Transaction``: the view of a call, proposal, commit or discard. Start reading here.
-- ``view``: scans what changed: overlay or copy; limits of entries and depth.
+- ``transaction``: ``Transaction``, the view of a call, whose changes are committed or discarded. Start reading here.
+- ``view``: scans the changes in an overlay or a copy, within limits of entries and depth.
 
 May import: ``runtime.workspace``, ``sandbox.host``, ``sandbox.interface`` and ``model``.
 """

@@ -1,7 +1,7 @@
-"""Decide which paths a transaction may change: those in the spec's ``writes``, except protected paths.
+"""Decide which paths a transaction may change: the paths in the spec's ``writes``, except protected paths.
 
-Protected are files that programs outside the sandbox execute, or read as configuration, without asking the user:
-writing them would be a way out of the sandbox. It makes no difference whether they exist yet.
+A path is protected if programs outside the sandbox execute it, or read it as configuration, without asking the user.
+Writing it would be a way out of the sandbox. A path is protected even if it does not exist yet.
 """
 
 import fnmatch
@@ -33,7 +33,7 @@ PROTECTED: Final = frozenset(
     # toolc's own files
     "toolc.yaml toolc.toml toolc.lock".split()
 )
-"""Lower-case names that no transaction changes, at any depth, with everything below them."""
+"""Names in lower case that no transaction may change, at any depth, with everything below them."""
 
 _UNSEEN: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
@@ -45,9 +45,9 @@ _SHORT: Final = re.compile(r"([^~]{1,6})~[0-9]+(?:\.(.{0,3}))?")
 
 
 def refusal_reason(change: FileChange, writes: tuple[str, ...], link_target: bytes | None) -> str:
-    """Return why a change may not be committed; empty if it may."""
+    """Return why a change may not be committed, or an empty string if it may."""
     if part := _protected_part(change.path):
-        return f"{part} is protected: programs outside of the sandbox act on it"
+        return f"{part} is protected, because programs outside of the sandbox act on it"
     if change.action != "deleted" and change.kind == "special":
         return "it is a fifo, a socket or a device"
     if link_target is not None and leads_outside(change.raw_path, link_target):
@@ -65,7 +65,7 @@ def refusal_reason(change: FileChange, writes: tuple[str, ...], link_target: byt
 def matches(pattern: str, path: str) -> bool:
     """Return whether a pattern of ``writes`` matches ``path``.
 
-    ``*``, ``?`` and ``[...]`` match within a name; ``**`` matches any number of folders, including none.
+    ``*``, ``?`` and ``[...]`` match within a name. ``**`` matches any number of folders, including none.
     """
     return _matches(tuple(pattern.split("/")), tuple(path.split("/")))
 
@@ -73,8 +73,8 @@ def matches(pattern: str, path: str) -> bool:
 def leads_outside(link: bytes, target: bytes) -> bool:
     """Return whether a link could point outside the workspace.
 
-    It could if it is absolute, or if it goes up more levels than its folder is deep. Going up is allowed only at
-    the beginning: a ``..`` after a name starts from wherever a link of that name points.
+    It could if it is absolute, or if it goes up more levels than its folder is deep. It may go up only at the
+    beginning, because a ``..`` after a name starts from wherever a link of that name points.
     """
     parts = target.split(b"/")
     up = 0
@@ -94,7 +94,7 @@ def kind_of(mode: int) -> Kind:
 
 
 def _protected_part(path: str) -> str:
-    """Return the part of a path that is protected with everything below it; empty if there is none."""
+    """Return the part of a path that is protected with everything below it, or an empty string."""
     return next((part for part in path.split("/") if _folded(part) in PROTECTED), "")
 
 
@@ -121,7 +121,7 @@ def _matches(patterns: tuple[str, ...], names: tuple[str, ...]) -> bool:
 
 
 def _folded(name: str) -> str:
-    """Return a name as a case-insensitive file system that drops invisible and trailing characters may read it."""
+    """Return a name as a file system may read it that ignores case, and invisible and trailing characters."""
     visible = _UNSEEN.sub("", name)
     # On NTFS a file has several streams, and ``name:stream`` also refers to a folder itself.
     folded = unicodedata.normalize("NFKC", visible).casefold().partition(":")[0].rstrip(" .")

@@ -1,8 +1,8 @@
-"""Record what a folder contained when a call began, to distinguish changes of others from those of the tool.
+"""Record the contents of a folder when a call begins, to distinguish changes by others from those of the tool.
 
-``record`` reads the folders and small files of a workspace, up to fixed limits, because reading all of a large one
-would take longer than most calls. For what it did not read, ``ChangeClock`` compares the ctime, which no
-process can set, to find whether it was changed since. A file that was only touched then counts as changed.
+``record`` reads the folders and small files of a workspace, up to fixed limits, because reading all of a large
+workspace would take longer than most calls. For the rest, ``ChangeClock`` compares the ctime, which no process can set,
+to decide whether it was changed since. A file that was only touched then counts as changed.
 """
 
 import os
@@ -18,13 +18,13 @@ from toolc.runtime.workspace.transaction.allowed_changes import PROTECTED
 from toolc.runtime.workspace.transaction.file_state import MIB, FileState, state_at
 
 MAX_ENTRIES: Final = 2_000
-"""The number of paths that are recorded, folders nearest to the workspace first.
+"""The maximum number of paths that are recorded, beginning with the folders nearest to the workspace.
 
-Reading so many takes about as long as a call.
+Reading that many takes about as long as a call.
 """
 
 MAX_BYTES: Final = 16 * MIB
-"""The total size of the files that are read, in bytes. Reading so much takes about as long as a call."""
+"""The maximum total size of the files that are read, in bytes. Reading that much takes about as long as a call."""
 
 MAX_FILE_BYTES: Final = MIB
 """The maximum size of a file that is read, in bytes.
@@ -36,12 +36,15 @@ _COARSE: Final = 5
 """CLOCK_REALTIME_COARSE of clock_gettime(2), the clock of file timestamps."""
 
 _TOLERANCE_NS: Final = 50_000_000
-"""A clock that is only adjusted differs less. A clock that was set back by less can hide a change of that time."""
+"""The least difference between two clocks that shows that one was set. Ordinary adjustments are smaller.
+
+If a clock was set back by less, a change in that time can stay hidden.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeClock:
-    """A time of the file clock. Earlier changes have a timestamp before ``stamp_ns``; later ones do not."""
+    """A time of the file clock. Earlier changes have a timestamp before ``stamp_ns``, and later changes do not."""
 
     stamp_ns: int
     running_ns: int
@@ -66,14 +69,14 @@ class ChangeClock:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The recorded paths, and the names in each folder that was listed. A later change is later than ``clock``."""
+    """The recorded paths, and the names in each listed folder. Changes made since then are later than ``clock``."""
 
     clock: ChangeClock
     states: dict[bytes, FileState] = field(default_factory=dict)
     folders: dict[bytes, tuple[bytes, ...]] = field(default_factory=dict)
 
     def names(self, folder: bytes) -> tuple[bytes, ...] | None:
-        """Return the names in a folder, none if there was no such folder; None if that was not recorded."""
+        """Return the names in a folder, an empty tuple if it did not exist, or None if it was not recorded."""
         if not folder or folder in self.folders:
             return self.folders.get(folder)
         if not self.covers(folder):
@@ -82,12 +85,12 @@ class Baseline:
         return () if state is None or not state.is_folder else None
 
     def covers(self, path: bytes) -> bool:
-        """Return whether it is known what was at ``path``, which may be nothing."""
+        """Return whether the state of ``path`` was recorded, even if it did not exist."""
         return self.names(path.rpartition(b"/")[0]) is not None
 
 
 def record(real: DirHandle, clock: ChangeClock) -> Baseline:
-    """Return what is in the folder now. Nothing below protected names is recorded, because none of it can change."""
+    """Record the present contents of the folder, except below protected names, because those cannot change."""
     baseline = Baseline(clock)
     pending, left_bytes = deque([b""]), MAX_BYTES
     while pending:
@@ -115,7 +118,7 @@ def _add(baseline: Baseline, folder: int, path: bytes, name: bytes, limit: int) 
 
 
 def _read(clock: int) -> ChangeClock:
-    """Read ``clock`` together with CLOCK_BOOTTIME, which cannot be set; repeat if the reads were delayed."""
+    """Read ``clock`` together with CLOCK_BOOTTIME, which cannot be set. If the reads were delayed, repeat them."""
     while True:
         before = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         stamp = time.clock_gettime_ns(clock)

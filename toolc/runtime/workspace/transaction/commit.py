@@ -1,12 +1,12 @@
-"""Write the changes of a call to the real files; at every moment each file is either the old or the new one.
+"""Write the changes of a call to the real files. At every moment, each file is either the old or the new one.
 
-How it works: the new files and folders are first created in a staging folder that no tool sees. This can fail because
-the disk is full, and then nothing has changed. Then the plan of all steps is written to the scratch folder. Each step
-is one rename: a new file moves to its path, never over another; a changed file is exchanged with the old one; a
-deleted file moves to the staging folder. When all are done, the files that were moved out are compared, by content,
-with those that were present when the changes were listed. If one differs, or anything fails, everything is rolled
-back by the plan. Then the plan is removed, and the staging folder with the old files. A process that finds the plan
-of a killed process rolls it back (see ``recovery``).
+First, the new files and folders are created in a staging folder that no tool sees. If that fails, for example because
+the disk is full, nothing has changed. Then the plan of all steps is written to the scratch folder. Each step is one
+rename. A new file moves to its path, but never over another file. A changed file is exchanged with the old one. A
+deleted file moves to the staging folder. When all steps are done, the files that were moved out are compared, by
+content, with those that were present when the changes were listed. If one differs, or anything fails, everything is
+rolled back by the plan. At the end, the plan and the staging folder with the old files are removed. A process that
+finds the plan of a killed process rolls it back (see ``recovery``).
 """
 
 import contextlib
@@ -51,7 +51,7 @@ _ACCESS_LIST: Final = "system.posix_acl_access"
 
 
 class ConflictError(Exception):
-    """Real files were changed at the last moment: ``conflicts``. Everything was rolled back."""
+    """The real files in ``conflicts`` were changed at the last moment. Everything was rolled back."""
 
     def __init__(self, *conflicts: ConcurrentChange) -> None:
         super().__init__(", ".join(each.path for each in conflicts))
@@ -59,7 +59,7 @@ class ConflictError(Exception):
 
 
 class RollbackFailedError(Exception):
-    """A commit could not be rolled back; ``str(error)`` names the files and the location of the old ones."""
+    """A commit could not be rolled back. ``str(error)`` names the files, and where the old files are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class _Commit:
 def commit(real: DirHandle, view: DirHandle, differences: Differences, mount: Mount, scratch: Path) -> None:
     """Write the changes to the real files, from the files in ``view``.
 
-    Raises ``ConflictError`` or ``OSError`` if nothing was changed, ``RollbackFailedError`` if something was.
+    Raises ``ConflictError`` or ``OSError`` if nothing has changed, and ``RollbackFailedError`` if something has.
     """
     with locked_journal(scratch), locked_workspace(real.descriptor):
         if conflicts := _conflicts(real, differences):
@@ -91,9 +91,9 @@ def commit(real: DirHandle, view: DirHandle, differences: Differences, mount: Mo
 
 
 def _staging_folders(scratch: Path, real: DirHandle, mount: Mount) -> list[Path]:
-    """Return where files can be staged, best first; relative to ``scratch``, which no tool sees.
+    """Return where files can be staged, best first. Paths are relative to ``scratch``, which no tool sees.
 
-    Only if the workspace is a file system of its own, the workspace itself is the only place.
+    If the workspace is itself a mount point, only the workspace is possible.
     """
     name = f"{PREFIX}{secrets.token_hex(8)}"
     above = [folder / name for folder in reversed(Path(mount.source).parents)]
@@ -114,7 +114,7 @@ def _can_stage(folder: Path, workspace: int) -> bool:
 def _commit_through(
     place: Path, real: DirHandle, view: DirHandle, differences: Differences, mount: Mount, scratch: Path
 ) -> None:
-    """Commit with the staging folder ``place``. Raises what ``commit`` does, EXDEV if files cannot be moved from it."""
+    """Commit with the staging folder ``place``. Raises as ``commit`` does, with EXDEV if files cannot be moved."""
     # Before the folder exists: if the process is killed in between, the journal describes nothing.
     StagingArea(mount.source, real.status.st_ino, str(place)).write(scratch)
     path = scratch / place
@@ -136,7 +136,7 @@ def _commit_through(
 
 
 def _execute(work: _Commit, scratch: Path) -> None:
-    """Stage everything, then rename everything; if one step fails, change nothing."""
+    """Stage everything, then rename everything. If a step fails, nothing changes."""
     plan = _stage_all(work, work.differences.changes)
     os.fsync(work.staging)
     plan.write(scratch)
@@ -153,7 +153,7 @@ def _execute(work: _Commit, scratch: Path) -> None:
 
 
 def _conflicts(real: DirHandle, differences: Differences) -> list[ConcurrentChange]:
-    """Return the paths that were changed since the changes were listed: the approval may have taken long."""
+    """Return the paths that others have changed since the changes were listed, as the approval may have taken long."""
     replaced = {change.path for change in differences.changes if change.action == "deleted"}
     found = [
         ConcurrentChange(change.path)
@@ -176,7 +176,7 @@ def _limit(expected: FileState | None) -> int:
 
 
 def _without_folder(real: DirHandle, differences: Differences) -> list[ConcurrentChange]:
-    """Return the paths whose folders are no longer those that were there when the changes were listed."""
+    """Return the paths whose folders are not the same as when the changes were listed."""
     gone = set()
     for path, identity in differences.folders.items():
         now = read_state(real, path)
@@ -226,7 +226,7 @@ def _mode_step(work: _Commit, change: FileChange) -> ChmodStep:
 
 
 def _set_group_id(real: DirHandle, change: FileChange, inherited: dict[str, int]) -> int:
-    """Return the set-group-id bit that a new folder inherits from its parent; shared folders may rely on it."""
+    """Return the set-group-ID bit that a new folder inherits from its parent. Shared folders may rely on it."""
     parent = change.path.rpartition("/")[0]
     if parent in inherited:
         return inherited[parent]
@@ -284,7 +284,7 @@ def _copy_attributes(source: int, target: int) -> None:
 
 
 def _copy_access_list(work: _Commit, change: FileChange, target: int) -> None:
-    """Copy the access control list of a changed file, without which its group would get the rights of the mask."""
+    """Copy the access control list of a changed file. Without it, the group would get the rights of the mask."""
     if change.action != "changed":
         return
     with contextlib.suppress(OSError), _parent(work.real, change) as (folder, name):
@@ -294,7 +294,7 @@ def _copy_access_list(work: _Commit, change: FileChange, target: int) -> None:
 
 
 def _set_owner(work: _Commit, change: FileChange, chown: Callable[[int, int], None]) -> None:
-    """Give a file that a tool created to the owner of the workspace."""
+    """Make the owner of the workspace the owner of a file that a tool created."""
     old = work.differences.expected.get(change.raw_path)
     uid = work.mount.owner
     gid = old.gid if old is not None and old.uid == uid else work.mount.group
@@ -327,7 +327,7 @@ def _set_mode(work: _Commit, mode: ChmodStep) -> None:
 
 
 def _check(work: _Commit, plan: CommitPlan) -> None:
-    """Check that the files moved out are those listed before, and that all folders are where they were."""
+    """Check that the files moved out are the ones listed before, and that all folders are still in place."""
     found = _without_folder(work.real, work.differences)
     for move in plan.moves:
         if move.new is None or move.replaces:

@@ -1,8 +1,9 @@
 """Compare the view of a call with the real files, and decide for each difference whether it may be committed.
 
-For each path there are three states: what the tool left, the base (what was there when the call began), and what is
-there now. If the tool left the base, or what is there now, nothing is to be done. Otherwise its change is committed
-if the base is still there, and a conflict if another process has changed it. What the tool only read is not compared.
+Each path has three states: the state that the tool left, the base (its state when the call began), and its present
+state. If the tool left the base or the present state, there is nothing to do. Otherwise the change is committed if the
+present state is still the base, and is a conflict if another process has changed it. Files that the tool only read are
+not compared.
 """
 
 import errno
@@ -21,12 +22,12 @@ from toolc.runtime.workspace.transaction.file_state import MAX_BYTES, MIB, FileS
 from toolc.runtime.workspace.transaction.view import CHANGED, MAX_ENTRIES, TooManyChangesError, View
 
 _PARTS: Final = ({"objects", "refs"}, {"commondir"})
-"""What must be next to ``HEAD``: all names of one of these sets."""
+"""A folder with ``HEAD`` is a git repository if it also has all names of one of these sets."""
 
 MAX_READ_BYTES: Final = 64 * MIB
-"""The maximum size of a deleted file whose content is compared; a larger one is recognized by inode, size and times.
+"""The maximum size of a deleted file whose content is compared, in bytes.
 
-Reading a larger file would take most of the time of a commit.
+A larger file is recognized by its inode, size and times, because reading it would take most of the time of a commit.
 """
 
 _RAW: Final = ("utf-8", "surrogateescape")
@@ -44,7 +45,7 @@ class ConcurrentChange:
 
     @property
     def display_path(self) -> str:
-        """The path for display."""
+        """The path as text for display."""
         return self.path.encode(*_RAW).decode("utf-8", "backslashreplace")
 
 
@@ -52,7 +53,7 @@ class ConcurrentChange:
 class Differences:
     """The changes of a call, sorted by path, and the conflicts among them.
 
-    ``expected`` has the real state of each changed or deleted path, ``folders`` what identifies each folder that a
+    ``expected`` has the real state of each changed or deleted path, and ``folders`` the identity of each folder that a
     change needs.
     """
 
@@ -65,7 +66,7 @@ class Differences:
 def find_differences(real: DirHandle, view: View, writes: tuple[str, ...]) -> Differences:
     """Return every change, with the reason if it is refused. Raises ``OSError`` or ``TooManyChangesError``.
 
-    A file with the same content and permissions counts as unchanged, whatever else was done to it.
+    A file with the same content and permissions counts as unchanged, no matter what else was done to it.
     """
     changes: dict[tuple[str, Action], FileChange] = {}
     expected: dict[bytes, FileState] = {}
@@ -116,7 +117,7 @@ def _refuse_repositories(real: DirHandle, changes: dict[tuple[str, Action], File
 def _conflicts_of_parents(
     real: DirHandle, view: View, changes: dict[tuple[str, Action], FileChange], folders: dict[bytes, str]
 ) -> Iterator[ConcurrentChange]:
-    """Yield the changes whose folder was removed or replaced; add the others to ``folders``."""
+    """Yield the changes whose folder was removed or replaced. Add the other folders to ``folders``."""
     seen: dict[str, str] = {}
     for change in changes.values():
         for folder in parents(change.path):
@@ -132,7 +133,7 @@ def _conflicts_of_parents(
 
 
 def _identity(real: DirHandle, view: View, folder: bytes) -> str:
-    """Return what identifies a real folder; an empty string if it is not the one that the call began with."""
+    """Return the identity of a real folder, or an empty string if it is not the folder that the call began with."""
     now = _state_if_known(real, folder)
     if now is None or not now.is_folder:
         return ""
@@ -144,7 +145,7 @@ def _identity(real: DirHandle, view: View, folder: bytes) -> str:
 
 
 def _conflicts_of_folders(real: DirHandle, changes: dict[tuple[str, Action], FileChange]) -> Iterator[ConcurrentChange]:
-    """Yield the folders that the tool deleted, and that have entries which it did not delete."""
+    """Yield the folders that the tool deleted although they have entries that it did not delete."""
     for (path, action), change in changes.items():
         if action == "deleted" and change.kind == "directory":
             with suppress(FileNotFoundError):  # then the commit detects it
@@ -162,7 +163,7 @@ def _state_if_known(real: DirHandle, path: bytes) -> FileState | None:
 
 
 def parents(path: str) -> Iterator[str]:
-    """Yield the folders above ``path``, innermost first; the last is the workspace, as an empty string."""
+    """Yield the folders above ``path``, innermost first. The last one is the workspace, as an empty string."""
     while path:
         path = path.rpartition("/")[0]
         yield path
@@ -192,7 +193,7 @@ def _changes(real: DirHandle, view: View, path: bytes, mine: FileState | None) -
 
 
 def _compare(real: DirHandle, view: View, path: bytes, mine: FileState | None) -> Iterator[_Comparison]:
-    """Yield the changes of one path: a folder and a file replace each other in two steps."""
+    """Yield the changes of one path. If a folder and a file replace each other, there are two."""
     now = read_state(real, path, MAX_READ_BYTES if mine is None else MAX_BYTES)
     base = view.base(path, now)
     if base and now and base.is_known and not now.is_known:
@@ -208,7 +209,7 @@ def _compare(real: DirHandle, view: View, path: bytes, mine: FileState | None) -
 
 
 def _is_left(mine: FileState | None, other: FileState | None) -> bool:
-    """Return whether the tool left ``other``. It has no other owner, and set-id bits never leave a sandbox."""
+    """Return whether the tool left the state ``other``. Owners do not count, and set-ID bits never leave a sandbox."""
     if mine is None or other is None:
         return mine is other
     if mine.kind != other.kind or (mine.kind != stat.S_IFLNK and (mine.mode ^ other.mode) & 0o777):

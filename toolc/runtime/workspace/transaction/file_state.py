@@ -1,4 +1,4 @@
-"""What is at a path (kind, permissions, owner, content), and the content of files, whose holes are kept.
+"""The state of a path (kind, permissions, owner, content), and copies of files that keep their holes.
 
 The janitor uses this module too, so it imports only the standard library and ``dir_handle``.
 """
@@ -18,7 +18,7 @@ MIB: Final = 1 << 20
 MAX_BYTES: Final = 1024 * MIB
 """The maximum size of a new file, of all new files of a call, and of a workspace that is copied, in bytes.
 
-Copying so much takes seconds on a common disk, and a call waits for it.
+Copying that much takes seconds on an ordinary disk, and a call waits for it.
 """
 
 _PIECE: Final = MIB
@@ -28,10 +28,11 @@ _PATH_ONLY: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_N
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What counts as a change of a path. Times, access lists and the number of links do not.
+    """The state of a path, by which a change is recognized. It excludes times, access lists and the number of links.
 
-    ``content`` is the digest of a file, the target of a link, or what identifies a folder: entries of a folder are
-    paths of their own. For a file that was not read, it is what a rename does not change. ``changed_ns`` is its ctime.
+    ``content`` is the digest of a file, the target of a link, or the identity of a folder, whose entries have their own
+    states. For a file that was not read, it consists of properties that a rename does not change. ``changed_ns`` is
+    the ctime.
     """
 
     kind: int
@@ -43,19 +44,19 @@ class FileState:
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder."""
+        """Whether the path is a folder."""
         return self.kind == stat.S_IFDIR
 
     @property
     def is_known(self) -> bool:
-        """Whether equal states have equal content: False for a file that was not read."""
+        """Whether equal states have equal content, which is False for a file that was not read."""
         return self.kind != stat.S_IFREG or self.content.startswith("sha256:")
 
 
 def read_state(root: DirHandle, path: bytes, max_bytes: int = MAX_BYTES) -> FileState | None:
-    """Return the state of ``path``, None if nothing is there. A file larger than ``max_bytes`` is not read.
+    """Return the state of ``path``, or None if it does not exist. A file larger than ``max_bytes`` is not read.
 
-    Raises ``OSError``, EXDEV if another file system is mounted there.
+    Raises ``OSError``, with EXDEV if another file system is mounted there.
     """
     try:
         with root.parent(path) as (folder, name):
@@ -67,7 +68,7 @@ def read_state(root: DirHandle, path: bytes, max_bytes: int = MAX_BYTES) -> File
 
 
 def state_at(folder: int, name: bytes, max_bytes: int = MAX_BYTES) -> FileState:
-    """Return the state of ``name`` in an open folder, as ``read_state`` does. Raises ``OSError``, ENOENT too."""
+    """Like ``read_state``, for ``name`` in an open folder. Raises ``OSError``, with ENOENT if it does not exist."""
     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if stat.S_ISLNK(status.st_mode):
         return state_of(status, os.readlink(name, dir_fd=folder).decode("utf-8", "surrogateescape"))
@@ -91,7 +92,7 @@ def state_at(folder: int, name: bytes, max_bytes: int = MAX_BYTES) -> FileState:
 
 
 def digest_of(descriptor: int) -> str:
-    """Return the digest of an open file, at most as far as its present size. Raises ``OSError``."""
+    """Return the digest of an open file, up to its present size at most. Raises ``OSError``."""
     digest = hashlib.sha256()
     for piece in _pieces(descriptor, os.fstat(descriptor).st_size):
         _update(digest, piece)
@@ -99,7 +100,7 @@ def digest_of(descriptor: int) -> str:
 
 
 def copy_content(source: int, target: int, size: int) -> str:
-    """Copy at most ``size`` bytes of an open file into an open empty one, with its holes; return their digest.
+    """Copy at most ``size`` bytes of an open file, with its holes, into an open empty one. Return their digest.
 
     Raises ``OSError``.
     """
@@ -117,7 +118,7 @@ def copy_content(source: int, target: int, size: int) -> str:
 
 
 def _pieces(descriptor: int, size: int) -> Iterator[bytes | int]:
-    """Yield the first ``size`` bytes of an open file: bytes, and for each hole the number of its bytes."""
+    """Yield the first ``size`` bytes of an open file, as bytes, or as a number of bytes for each hole."""
     size, offset = min(size, os.fstat(descriptor).st_size), 0
     while offset < size:
         start, end = _data(descriptor, offset, size)
@@ -133,7 +134,7 @@ def _pieces(descriptor: int, size: int) -> Iterator[bytes | int]:
 
 
 def _data(descriptor: int, offset: int, size: int) -> tuple[int, int]:
-    """Return where the next data of a file begins and ends, after ``offset`` and before ``size``."""
+    """Return where the next data of a file begins and ends, between ``offset`` and ``size``."""
     try:
         start = os.lseek(descriptor, offset, os.SEEK_DATA)
         return min(start, size), min(os.lseek(descriptor, start, os.SEEK_HOLE), size)

@@ -1,9 +1,9 @@
 """Write the steps of a commit to disk before they are carried out, so that another process can undo them.
 
 There are two files in the transaction's scratch folder, which no tool sees. ``StagingArea`` is written before the
-staging folder is created. ``CommitPlan`` lists every step and exists from before the first to after the last: while
-it exists, the commit can be rolled back; once it is removed, it cannot. A process that commits or rolls back holds
-the lock of the scratch folder, which the kernel releases when the last thread of the holder exits.
+staging folder is created. ``CommitPlan`` lists every step. It is written before the first step and removed after the
+last. The commit can be rolled back as long as the plan exists. A process that commits or rolls back holds the lock of
+the scratch folder, which the kernel releases when the last thread of the holder exits.
 
 The janitor uses this module too, so it imports only the standard library and ``dir_handle``.
 """
@@ -27,7 +27,7 @@ PLAN: Final = "plan.json"
 _DRAFT: Final = "draft.json"
 STAGED: Final = "staged"
 NAMES: Final = frozenset({STAGING, PLAN, _DRAFT, STAGED})
-"""The names of the journal's files, and of the staging folder, in a scratch folder."""
+"""The names of the journal's files and of the staging folder in a scratch folder."""
 
 LOCK_SECONDS: Final = 10.0
 """How long to wait for another process that holds the same journal, in seconds.
@@ -38,9 +38,9 @@ If it takes longer, the next process recovers the journal.
 
 @dataclass(frozen=True, slots=True)
 class StagingArea:
-    """Where a commit of the ``workspace`` with this ``inode`` keeps new and old files: in the folder ``path``.
+    """The folder ``path`` in which a commit of the ``workspace`` with this ``inode`` keeps new and old files.
 
-    The path may be relative to the scratch folder. The device number is not stored: it may change with a reboot.
+    The path may be relative to the scratch folder. The device number is not stored, because a reboot may change it.
     """
 
     workspace: str
@@ -48,12 +48,12 @@ class StagingArea:
     path: str
 
     def write(self, scratch: Path) -> None:
-        """Write it to ``scratch``. Raises ``OSError``."""
+        """Write this record to ``scratch``. Raises ``OSError``."""
         _write(scratch, STAGING, asdict(self))
 
     @staticmethod
     def read(scratch: Path) -> "StagingArea | None":
-        """Read it from ``scratch``; return None if no commit began. Raises ``ValueError`` for any other content."""
+        """Read the record from ``scratch``. None if no commit began. Raises ``ValueError`` for an invalid record."""
         match _read(scratch, STAGING):
             case None:
                 return None
@@ -65,15 +65,16 @@ class StagingArea:
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """What identifies a new file of a commit: while it is the same inode in the same state, it is unchanged."""
+    """The identity of a new file of a commit. While it has the same inode and state, it is unchanged."""
 
     inode: int
     state: FileState
 
     def is_at(self, folder: int, name: bytes) -> bool:
-        """Return whether it is at ``name`` in an open folder; if it is a folder, whether it is empty too.
+        """Return whether the file is at ``name`` in an open folder. A folder must also be empty.
 
-        The mode of a folder is set by a later step. Raises ``OSError``, ENOENT if nothing is there.
+        The mode of a folder is not compared, because a later step sets it. Raises ``OSError``, with ENOENT if
+        ``name`` does not exist.
         """
         if os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino != self.inode:
             return False
@@ -85,9 +86,9 @@ class NewFile:
 
 @dataclass(frozen=True, slots=True)
 class RenameStep:
-    """One rename between ``path`` in the workspace and ``name`` in the staging folder.
+    """A rename between ``path`` in the workspace and ``name`` in the staging folder.
 
-    Without ``new`` the old file is moved out. Otherwise the new file replaces it (``replaces``) or is moved to a
+    Without ``new``, the old file is moved out. Otherwise the new file replaces it (``replaces``) or is moved to a
     free path. Bytes of a path that are not UTF-8 are surrogates.
     """
 
@@ -98,18 +99,18 @@ class RenameStep:
 
     @property
     def raw_path(self) -> bytes:
-        """The path as bytes, as the file system stores it."""
+        """The path as the bytes that the file system stores."""
         return self.path.encode("utf-8", "surrogateescape")
 
     @property
     def display_path(self) -> str:
-        """The path for display."""
+        """The path as text for display."""
         return self.raw_path.decode("utf-8", "backslashreplace")
 
 
 @dataclass(frozen=True, slots=True)
 class ChmodStep:
-    """The permissions to set on a folder after all renames: ``old`` and ``new`` are the bits of chmod(2)."""
+    """The permissions to set on a folder after all renames. ``old`` and ``new`` are mode bits of chmod(2)."""
 
     path: str
     inode: int
@@ -126,14 +127,17 @@ class CommitPlan:
     modes: tuple[ChmodStep, ...]
 
     def write(self, scratch: Path) -> None:
-        """Write it to ``scratch``: from then on, a process that finds it undoes the commit. Raises ``OSError``."""
+        """Write the plan to ``scratch``. From now on, a process that finds it undoes the commit.
+
+        Raises ``OSError``.
+        """
         _write(scratch, PLAN, asdict(self))
 
     @staticmethod
     def read(scratch: Path) -> "CommitPlan | None":
-        """Read it from ``scratch``; return None if nothing can or needs to be rolled back.
+        """Read the plan from ``scratch``, or return None if nothing can or must be rolled back.
 
-        Raises ``ValueError``, ``KeyError`` or ``TypeError`` for content written by another release.
+        Raises ``ValueError``, ``KeyError`` or ``TypeError`` if another release wrote the file.
         """
         match _read(scratch, PLAN):
             case None:
@@ -150,7 +154,7 @@ def has_plan(scratch: Path) -> bool:
 
 
 def remove_plan(scratch: Path, staging: int) -> None:
-    """Remove the plan: the point of no return, for a commit and for a rollback.
+    """Remove the plan, which is the point of no return for a commit and for a rollback.
 
     ``staging`` is the open staging folder. All renames are synced to disk first. Raises ``OSError``, in which case
     the plan still exists.
@@ -163,7 +167,7 @@ def remove_plan(scratch: Path, staging: int) -> None:
 
 @contextmanager
 def locked_journal(scratch: Path) -> Iterator[None]:
-    """Hold the lock of this journal. Raises ``OSError``: ETIMEDOUT if another process keeps it too long."""
+    """Hold the lock of this journal. Raises ``OSError``, with ETIMEDOUT if another process holds it too long."""
     descriptor = os.open(scratch, FOLDER)
     try:
         lock_file(descriptor, time.monotonic() + LOCK_SECONDS)

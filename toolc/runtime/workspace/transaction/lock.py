@@ -1,7 +1,7 @@
-"""The lock of a workspace for commits and rollbacks of one user: a file in the user's runtime folder.
+"""The lock of a workspace for commits and rollbacks of one user, which is a file in the user's runtime folder.
 
-It is named by the device and inode of the workspace, and no tool sees it. Commits of different users in the same
-workspace do not wait for each other: a conflict is then still detected, but later.
+Its name has the device and inode of the workspace, and no tool sees it. Commits of different users in the same
+workspace do not wait for each other. Conflicts between them are still detected, but later.
 
 The janitor uses this module too, so it imports only the standard library and modules that do the same.
 """
@@ -19,12 +19,12 @@ from toolc.runtime.workspace.dir_handle import FOLDER
 from toolc.sandbox.host.owner import shared_directory
 
 WAIT_SECONDS: Final = 60.0
-"""How long a commit waits for others in the same workspace, in seconds. One commit takes milliseconds."""
+"""How long a commit waits for others in the same workspace, in seconds. A commit takes milliseconds."""
 
 
 @contextmanager
 def locked_workspace(workspace: int) -> Iterator[None]:
-    """Hold the lock of the open folder ``workspace``. Raises ``OSError``: ETIMEDOUT if another keeps it too long."""
+    """Hold the lock of the open folder ``workspace``. Raises ``OSError``, with ETIMEDOUT if the wait is too long."""
     status = os.fstat(workspace)
     name = f"{status.st_dev:x}-{status.st_ino:x}"
     folder = _folder()
@@ -45,9 +45,9 @@ def locked_workspace(workspace: int) -> Iterator[None]:
 
 
 def lock_file(descriptor: int, deadline: float) -> None:
-    """Lock an open file or folder. Raises ``OSError``: ETIMEDOUT if another process holds it until ``deadline``.
+    """Lock an open file or folder. Raises ``OSError``, with ETIMEDOUT if another process holds it until ``deadline``.
 
-    A file system without locks admits every process.
+    On a file system without locks, every process succeeds.
     """
     while not _try_lock(descriptor):
         if time.monotonic() > deadline:
@@ -67,7 +67,7 @@ def _try_lock(descriptor: int) -> bool:
 
 
 def _folder() -> int | None:
-    """Return the open folder of this user's locks; None if it cannot be created."""
+    """Return the open folder of this user's locks, or None if it cannot be created."""
     with suppress(OSError, InfrastructureError):
         path = shared_directory() / "locks"
         path.mkdir(mode=0o700, exist_ok=True)
@@ -76,7 +76,7 @@ def _folder() -> int | None:
 
 
 def _acquire(folder: int, name: str, deadline: float) -> int:
-    """Return the locked file ``name``. Its last holder may have removed it, and then there is a new one."""
+    """Return the locked file ``name``. If its last holder has removed it, create a new one."""
     while True:
         lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
         try:

@@ -1,8 +1,8 @@
-"""Roll back an unfinished commit: after an error in the same process, after a kill in the next that finds the plan.
+"""Roll back an unfinished commit. After an error, the same process does so. After a kill, the next one that finds it.
 
-The progress of a commit is not recorded. It need not be: every step is one rename, so the location of a file shows
-whether its step was done. For the same reason a rollback may itself be killed. Files that another process has
-changed since are left as they are; the old files then stay in the staging folder, with the journal that names it.
+The progress of a commit need not be recorded. Every step is one rename, so the location of a file shows whether its
+step was done. For the same reason, a rollback may itself be killed. Files that another process has changed since are
+left as they are. In that case, the old files stay in the staging folder, and the journal that names it stays too.
 
 The janitor uses this module too, so it imports only the standard library and the modules next to it.
 """
@@ -30,17 +30,17 @@ from toolc.runtime.workspace.transaction.journal import (
 from toolc.runtime.workspace.transaction.lock import locked_workspace
 
 ASIDE: Final = ".aside"
-"""What ``dir_handle.rename`` appends to a name during an exchange on a file system without atomic exchange."""
+"""The suffix that ``dir_handle.rename`` adds to a name during an exchange if the file system has no atomic one."""
 
 _STAGED_NAME: Final = re.compile(r"(new|old)\.[0-9]+(\.aside)*")
 
 _MAX_NAMED: Final = 5
-"""The maximum number of conflicts that a message names. The folder that the message names has all."""
+"""The maximum number of conflicts that a message names. The folder in the message has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A path that another process has changed; ``old_name`` is the old file in the staging folder, if any."""
+    """A path that another process has changed. ``old_name`` is the old file in the staging folder, if any."""
 
     path: str
     old_name: str = ""
@@ -58,13 +58,13 @@ class Unfinished:
 
 
 class _ConcurrentChangeError(Exception):
-    """A file of another process is at the path."""
+    """The path has a file of another process."""
 
 
 def recover(scratch: Path) -> Unfinished | None:
-    """Roll back or finish what a killed commit with this scratch folder began, and remove its staging folder.
+    """Roll back or finish a killed commit with this scratch folder, and remove its staging folder.
 
-    Return None if nothing remains to be done; otherwise ``scratch`` and the staging folder must not be removed.
+    Returns None if nothing remains to be done. Otherwise ``scratch`` and the staging folder must not be removed.
     """
     try:
         with locked_journal(scratch):
@@ -81,7 +81,7 @@ def recover(scratch: Path) -> Unfinished | None:
 
 
 def roll_back(workspace: DirHandle, staging: int, plan: CommitPlan) -> list[Conflict]:
-    """Undo the steps of ``plan``, last step first. Return the steps that could not be undone, by path."""
+    """Undo the steps of ``plan``, starting with the last. Return the steps that could not be undone, by path."""
     conflicts = []
     for mode in reversed(plan.modes):
         with contextlib.suppress(OSError):
@@ -97,9 +97,9 @@ def roll_back(workspace: DirHandle, staging: int, plan: CommitPlan) -> list[Conf
 
 
 def remove_staging(path: Path) -> None:
-    """Remove our staging folder, and only what a commit puts there.
+    """Remove our staging folder and the files that a commit puts there.
 
-    Raises ``OSError``, ENOTEMPTY if it contains anything else.
+    Raises ``OSError``, with ENOTEMPTY if the folder contains anything else.
     """
     with _opened(path) as staging:
         with os.scandir(staging) as entries:
@@ -167,7 +167,7 @@ def _missing_workspace(area: StagingArea, scratch: Path) -> Unfinished:
 
 
 def _undo(workspace: DirHandle, staging: int, move: RenameStep, old_name: str | None) -> None:
-    """Restore a path, judging by what is present now. Raises ``_ConcurrentChangeError`` or ``OSError``."""
+    """Restore a path, depending on its present state. Raises ``_ConcurrentChangeError`` or ``OSError``."""
     if old_name is None and (move.new is None or move.replaces):
         return  # not done, or undone already
     try:
@@ -209,7 +209,7 @@ def _is_ours(move: RenameStep, folder: int, name: bytes) -> bool:
 
 
 def _find_old_file(staging: int, move: RenameStep) -> str | None:
-    """Return the name of this step's old file in the staging folder: any file that is not the new one."""
+    """Return the name of this step's old file in the staging folder, which is any file other than the new one."""
     for name in (move.name, move.name + ASIDE):
         status = _status(staging, os.fsencode(name))
         if status is not None and (move.new is None or status.st_ino != move.new.inode):
@@ -242,7 +242,7 @@ def _parent(workspace: DirHandle, move: RenameStep) -> Iterator[tuple[int, bytes
 
 @contextmanager
 def _opened(path: Path) -> Iterator[int]:
-    """Yield a descriptor of the staging folder. Raises ``OSError``, ENOENT if it is a folder of another process."""
+    """Yield a descriptor of the staging folder. Raises ``OSError``, with ENOENT if it belongs to another process."""
     staging = os.open(path, FOLDER)
     try:
         if os.fstat(staging).st_uid != os.geteuid():

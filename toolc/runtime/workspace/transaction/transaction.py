@@ -1,10 +1,10 @@
-"""A workspace of mode ``transaction``: the call works on a view, and its changes are committed or refused afterwards.
+"""A workspace of mode ``transaction``. The call works on a view, and its changes are committed or refused afterwards.
 
-How it works: ``Transaction.start`` gives the sandbox a view, which is an overlay over the real folder, or a full
-copy if the engine or the file system does not support overlays. When the sandbox has exited, ``finish`` compares
-the view with the real files (see ``diff``), and the spec's ``commit`` decides. It is all or nothing: one refused
-change, or one path that the tool changed and another process too, keeps all changes from the real files, because
-half of the changes of a tool may not work without the other half. The view is removed with the transaction.
+``Transaction.start`` gives the sandbox a view, which is an overlay over the real folder, or a full copy if the engine
+or the file system does not support overlays. When the sandbox has exited, ``finish`` compares the view with the real
+files (see ``diff``), and the spec's ``commit`` decides. Either all changes are committed or none, because half of a
+tool's changes may not work without the other half. One refused change is enough to commit none, and so is one path that
+both the tool and another process have changed. The view is removed with the transaction.
 """
 
 import contextlib
@@ -36,10 +36,10 @@ from toolc.runtime.workspace.transaction.view import Overlay, TooManyChangesErro
 from toolc.sandbox.interface import Engine, EngineSandbox, offer
 
 LOCAL: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "bcachefs", "zfs"})
-"""File systems whose timestamps come from this kernel, which the commit of an overlay relies on."""
+"""File systems whose timestamps come from this kernel. The commit of an overlay relies on that."""
 
 MAX_NAMED: Final = 5
-"""The maximum number of refused changes that are listed for the model. ``details.changes`` has more."""
+"""The maximum number of refused changes that are listed for the model. ``details.changes`` lists more."""
 
 
 def final_view(view: View) -> ResultFolder:
@@ -48,13 +48,13 @@ def final_view(view: View) -> ResultFolder:
 
 
 class Transaction:
-    """The view of one call. Use it as a context manager or close it; do not share it between threads."""
+    """The view of one call. Use it as a context manager, or close it. Do not share it between threads."""
 
     def __init__(self, tool: ToolSpec, call_id: str, mount: Mount) -> None:
         """Open the workspace and create the scratch folder.
 
-        Raises ``UsageError`` if the workspace no longer exists, ``InfrastructureError`` if the scratch folder cannot
-        be created or the workspace contains changes of a killed call.
+        Raises ``UsageError`` if the workspace no longer exists, and ``InfrastructureError`` if the scratch folder
+        cannot be created or the workspace contains changes of a killed call.
         """
         assert tool.sandbox.transaction is not None
         self._tool = tool.name
@@ -89,7 +89,7 @@ class Transaction:
         self.close()
 
     def start(self, engine: Engine, profile: Profile, arguments: Sequence[str]) -> tuple[EngineSandbox, Profile]:
-        """Start a sandbox with a view as its workspace; return it and its profile. Raises ``InfrastructureError``."""
+        """Start a sandbox with a view as its workspace. Return it and its profile. Raises ``InfrastructureError``."""
         overlay = replace(
             self._mount, scratch=str(self._scratch), pinned=f"/proc/{os.getpid()}/fd/{self._real.descriptor}"
         )
@@ -118,7 +118,10 @@ class Transaction:
         return engine.start(profile, arguments), profile
 
     def final_folder(self) -> ResultFolder:
-        """Return the workspace as the tool left it, after the sandbox and before ``finish``. Raises ``FolderError``."""
+        """Return the workspace as the tool left it. Call it after the sandbox has exited and before ``finish``.
+
+        Raises ``FolderError``.
+        """
         assert self._view is not None
         try:
             return final_view(self._view)
@@ -156,7 +159,7 @@ class Transaction:
     def _decide(
         self, differences: Differences, result: ToolResult, ending: Ending, approve: ApproveChanges | None
     ) -> "_Discarded | None":
-        """Return why the changes are not committed; None once they are."""
+        """Commit the changes and return None, or return why they are not committed."""
         changes = differences.changes
         if not changes:
             return _Discarded(None, "nothing was changed")
@@ -192,14 +195,14 @@ class Transaction:
         except ConflictError as error:
             return _conflicting(error.conflicts)
         except TimeoutError:
-            return _Discarded("file", "another call still writes its changes to it; call the tool again later")
+            return _Discarded("file", "another call is still writing its changes to it; call the tool again later")
         except OSError as error:
             raise_shortage(error)
             return _Discarded("file", f"the changes cannot be written: {error.strerror}")
         return None
 
     def _make_copy(self, obstacle: str) -> Mount:
-        """Return the mount of a full copy. Raises ``InfrastructureError`` if it cannot be created either."""
+        """Return the mount of a full copy. Raises ``InfrastructureError`` if it cannot be created."""
         target = None
         try:
             private = make_copy_folder(self._scratch)
@@ -226,7 +229,7 @@ class Transaction:
 
 
 class _Overlaid:
-    """Both sides of an overlay as one folder, as the kernel presented them."""
+    """Both layers of an overlay as one folder, as the kernel presented them."""
 
     def __init__(self, overlay: Overlay) -> None:
         self._upper = overlay.root
@@ -262,7 +265,7 @@ class _Overlaid:
         return read_beneath(self._real if entry is None else self._upper, path, max_bytes)
 
     def _shows_real(self, path: bytes) -> bool:
-        """Return whether the real side is visible at ``path``, not hidden by a folder above it."""
+        """Return whether the real layer is visible at ``path``, and not hidden by a folder above it."""
         while path:
             path = path.rpartition(b"/")[0]
             entry = self._changed.get(path)
@@ -274,7 +277,7 @@ class _Overlaid:
 
 
 class _Discarded(NamedTuple):
-    """Why changes are not committed; ``kind`` is None if that is not an error."""
+    """Why changes are not committed. ``kind`` is None if that is not an error."""
 
     kind: ErrorKind | None
     reason: str
@@ -293,7 +296,7 @@ def _named(refused: list[tuple[str, str]]) -> str:
 
 
 def _with_note(result: ToolResult, kind: ErrorKind, reason: str) -> ToolResult:
-    """Return the result with a note that the workspace is unchanged, as an error even if the tool succeeded."""
+    """Add a note that the workspace is unchanged, and return the result as an error, even if the tool succeeded."""
     note = f"the workspace is unchanged: {reason}"
     return replace(result, content=(*result.content, Text(note)), error=result.error or ToolFailure(kind, note))
 

@@ -1,7 +1,7 @@
-"""Scan what a tool has changed in its view: the upper directory of an overlay, or a full copy.
+"""Scan the changes of a tool in its view, which is the upper directory of an overlay, or a full copy.
 
-Both kinds list what may have changed (``scan``) and tell what the real folder had when the call began (``base``). The
-contents were created by the tool and are read by descriptor only.
+Both kinds list the paths that may have changed (``scan``), and return their state when the call began (``base``). The
+tool has created the contents, so they are read only by descriptor.
 """
 
 import errno
@@ -25,32 +25,32 @@ from toolc.runtime.workspace.transaction.file_state import (
 )
 
 MAX_ENTRIES: Final = 20_000
-"""The number of paths that a call may change, and that a copy may have.
+"""The maximum number of paths that a call may change, and that a copy may have.
 
-Copying or comparing more takes seconds, and a call waits for it.
+Copying or comparing more takes seconds, and the call waits for it.
 """
 
 MAX_DEPTH: Final = 100
-"""The number of folder levels: every part of a path is opened separately. Folders in use have far fewer."""
+"""The maximum number of folder levels. Every part of a path is opened separately. Real folders have far fewer."""
 
 CHANGED: Final = FileState(0, 0, 0, 0, "")
-"""The base of a path that may have been changed since the call began: no file is like this."""
+"""The base of a path that may have been changed since the call began. It is equal to no real state."""
 
 _WHITEOUT: Final = os.makedev(0, 0)
 
 _ORIGIN_HANDLE: Final = 21
-"""Where the file handle begins in the attribute ``overlay.origin``: ``struct ovl_fb`` of fs/overlayfs/overlayfs.h."""
+"""The offset of the file handle in the attribute ``overlay.origin`` (``struct ovl_fb`` in fs/overlayfs/overlayfs.h)."""
 
 
 class TooManyChangesError(Exception):
-    """A call has changed more than toolc processes; ``str(error)`` says what."""
+    """A call has changed more than toolc can process. ``str(error)`` says which limit was exceeded."""
 
 
 @dataclass(frozen=True, slots=True)
 class ViewEntry:
-    """An entry of the upper directory of an overlay; ``status`` is None if the path was deleted.
+    """An entry of the upper directory of an overlay. ``status`` is None if the path was deleted.
 
-    ``hides_real``: a folder that hides the real one at its path.
+    ``hides_real`` is set for a folder that hides the real folder at its path.
     """
 
     path: bytes
@@ -59,34 +59,35 @@ class ViewEntry:
 
 
 class View(Protocol):
-    """The view of a call. ``root`` holds what the call wrote: in an overlay only that, in a copy everything."""
+    """The view of a call. ``root`` holds the written files in an overlay, and all files in a copy."""
 
     @property
     def root(self) -> DirHandle:
         """The folder from which the new files are read."""
 
     def scan(self) -> Iterator[tuple[bytes, FileState | None]]:
-        """Yield each path that may differ from the base, and what the tool left there.
+        """Yield each path that may differ from the base, with the state that the tool left.
 
         Raises ``OSError`` or ``TooManyChangesError``.
         """
 
     def base(self, path: bytes, now: FileState | None) -> FileState | None:
-        """Return what the real folder had at ``path`` when the call began: None for nothing.
+        """Return the real state of ``path`` when the call began, or None if it did not exist.
 
-        Return ``CHANGED`` if that is unknown and others may have changed it; ``now`` is what is there now.
+        ``now`` is its present state. If the earlier state is unknown and others may have changed it, returns
+        ``CHANGED``.
         """
 
     def is_original(self, folder: bytes, now: FileState) -> bool:
-        """Return whether the real folder, whose state is ``now``, is the one in which the tool made its changes.
+        """Return whether the real folder, whose state is ``now``, is still the one in which the tool made its changes.
 
-        Return True if that is unknown.
+        Returns True if that is unknown.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """The upper directory of an overlay; its markers are documented in the kernel's filesystems/overlayfs.rst."""
+    """The upper directory of an overlay. The kernel's filesystems/overlayfs.rst documents its markers."""
 
     root: DirHandle
     real: DirHandle
@@ -126,7 +127,7 @@ class Overlay:
                         yield from self._below(path)
 
     def base(self, path: bytes, now: FileState | None) -> FileState | None:
-        """Return what was recorded; otherwise judge by the time of the last change."""
+        """Return the recorded state. If there is none, decide by the time of the last change."""
         recorded = self.baseline.states.get(path)
         is_covered = self.baseline.covers(path)
         if is_covered and (recorded is None or recorded.is_known):
@@ -136,12 +137,12 @@ class Overlay:
         return CHANGED if self.baseline.clock.is_before(now.changed_ns) else now
 
     def is_original(self, folder: bytes, now: FileState) -> bool:
-        """Compare the handle of the folder that the kernel has copied to the upper directory; see ``View``."""
+        """Compare the handle of the folder that the kernel has stored in the upper directory. See ``View``."""
         origin, handle = (self._marker(folder, "origin") or b"")[_ORIGIN_HANDLE:], now.content.partition(":")[2]
         return not origin or not handle or origin.hex() == handle
 
     def _below(self, top: bytes) -> Iterator[tuple[bytes, None]]:
-        """Yield the paths below a folder of the base; nothing if it had no folder there."""
+        """Yield the paths below a folder of the base, or nothing if there was no folder."""
         pending = [top]
         while pending:
             folder = pending.pop()
@@ -161,7 +162,7 @@ class Overlay:
         return tuple(name for name, _ in self.real.entries(path, MAX_ENTRIES + 1))
 
     def _was_removed(self, path: bytes) -> bool:
-        """Return whether others may have removed the unrecorded file from which the entry at ``path`` originates."""
+        """Return whether others may have removed the original of the entry at ``path``, which was not recorded."""
         status = self.root.status_of(path)
         is_marked = status is not None and stat.S_IFMT(status.st_mode) in {stat.S_IFREG, stat.S_IFDIR}
         if status is None or not is_marked or self._marker(path, "origin") is None:
@@ -183,7 +184,7 @@ class Overlay:
 
 
 class _Stamp(NamedTuple):
-    """Attributes that distinguish two versions of a file of the copy; only the kernel can set its ctime."""
+    """Attributes that distinguish two versions of a file in the copy. Only the kernel can set its ctime."""
 
     inode: int
     size: int
@@ -193,7 +194,7 @@ class _Stamp(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A full copy: what was copied, what it is not safe to copy (``left_out``), and stamps of the copies."""
+    """A full copy: the copied paths, the paths that are not safe to copy (``left_out``), and stamps of the copies."""
 
     root: DirHandle
     originals: dict[bytes, FileState] = field(default_factory=dict)
@@ -201,7 +202,7 @@ class Copy:
     copies: dict[bytes, _Stamp] = field(default_factory=dict)
 
     def scan(self) -> Iterator[tuple[bytes, FileState | None]]:
-        """Yield what was changed or added in the copy, and what was removed from it."""
+        """Yield the paths that were changed in, added to, or removed from the copy."""
         seen: set[bytes] = set()
         pending = [b""]
         while pending:
@@ -217,11 +218,11 @@ class Copy:
         yield from ((path, None) for path in self.originals if path not in seen)
 
     def base(self, path: bytes, now: FileState | None) -> FileState | None:
-        """Return what was copied. What was left out cannot be compared, because the tool did not see it."""
+        """Return the copied state. Paths that were left out cannot be compared, because the tool did not see them."""
         return CHANGED if path in self.left_out else self.originals.get(path)
 
     def is_original(self, folder: bytes, now: FileState) -> bool:
-        """Return True: the copied folders are known, and the tool did not see the others."""
+        """Return True, because the copied folders are known and the tool did not see the others."""
         return True
 
 
@@ -288,7 +289,7 @@ def _entries(real: DirHandle, folder: bytes) -> list[tuple[bytes, os.stat_result
 
 
 def _copy(source: int, target: int, name: bytes, status: os.stat_result) -> FileState | None:
-    """Copy one entry of the folder ``source``; return what was copied, or None for a kind that is left out."""
+    """Copy one entry of the folder ``source``. Return its state, or None for a kind that is left out."""
     try:
         if stat.S_ISREG(status.st_mode):
             return _copy_file(source, target, name, status)

@@ -46,7 +46,7 @@ def test_changes_are_reported_and_committed(workspace: Path) -> None:
         "truncated": False,
         "committed": True,
         "view": "copy",
-        "view_note": "the fake engine mounts no folder",
+        "view_note": "the fake engine mounts no folders",
     }
     assert (workspace / "c").stat().st_mode & 0o7777 == 0o750
     assert {(workspace / name).lstat().st_uid for name in AFTER} == {workspace.stat().st_uid}
@@ -150,9 +150,9 @@ def test_one_refused_change_discards_all_changes(workspace: Path) -> None:
     assert result.error.kind == "denied"
     assert result.error.message.splitlines() == [
         "the workspace is unchanged: these changes are not allowed:",
-        "- .git: .git is protected: programs outside of the sandbox act on it",
-        "- .git/hooks: .git is protected: programs outside of the sandbox act on it",
-        "- .git/hooks/pre-commit: .git is protected: programs outside of the sandbox act on it",
+        "- .git: .git is protected, because programs outside of the sandbox act on it",
+        "- .git/hooks: .git is protected, because programs outside of the sandbox act on it",
+        "- .git/hooks/pre-commit: .git is protected, because programs outside of the sandbox act on it",
     ]
 
 
@@ -267,7 +267,7 @@ def test_a_workspace_that_is_too_large_to_copy_is_an_error(workspace: Path, monk
     with pytest.raises(InfrastructureError) as raised:
         call(doing(edit), tool(), workspace)
     assert str(raised.value) == (
-        f"the workspace {workspace} cannot be used in a transaction: no overlay (the fake engine mounts no folder) "
+        f"the workspace {workspace} cannot be used in a transaction: no overlay (the fake engine mounts no folders) "
         "and no copy (it has more than 7B); use a smaller folder, or set workspace: rw in the spec"
     )
 

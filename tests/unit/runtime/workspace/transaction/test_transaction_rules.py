@@ -32,7 +32,9 @@ def test_patterns_match_paths(pattern: str, matching: list[str], others: list[st
 @pytest.mark.parametrize("action", ["added", "changed", "deleted"])
 def test_a_protected_path_may_not_be_changed(path: str, action: Action) -> None:
     change = FileChange(path=path, action=action)
-    assert "is protected: programs outside of the sandbox act on it" in refusal_reason(change, ("**", path), None)
+    assert "is protected, because programs outside of the sandbox act on it" in refusal_reason(
+        change, ("**", path), None
+    )
 
 
 @pytest.mark.parametrize("target", [b".git/hooks", b"sub/.GIT", b".github", b"./.git"])

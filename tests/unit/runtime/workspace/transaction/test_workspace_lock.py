@@ -96,7 +96,7 @@ def test_a_lock_that_is_held_too_long_is_an_error(workspace: Path, monkeypatch: 
     with locked(workspace):
         result = call(doing(edit), tool(), workspace)
     assert result.text.endswith(
-        "the workspace is unchanged: another call still writes its changes to it; call the tool again later"
+        "the workspace is unchanged: another call is still writing its changes to it; call the tool again later"
     )
     with locked(workspace):
         pass
