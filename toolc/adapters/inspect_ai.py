@@ -103,7 +103,7 @@ class ToolcSandbox(SandboxEnvironment):
         try:
             await self._sandbox.aclose()
         finally:
-            # Not in the event loop, because it waits for the removal of sandboxes.
+            # Run it outside the event loop, because it waits for the removal of sandboxes.
             await asyncio.to_thread(self._executor.close)
 
     async def exec(

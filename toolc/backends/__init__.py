@@ -33,7 +33,7 @@ BACKEND_KINDS: Final = ("http", "plugin", "python", "shell")
 """The tags of ``toolc.model.spec.tool`` whose backends run in a sandbox. Each is the name of a module here."""
 
 
-# Any: each backend has a spec type of its own, which depends on the value of ``kind``.
+# Any, because each backend has its own spec type, which depends on the value of ``kind``.
 @cache
 def load_backend(kind: str) -> Backend[Any]:
     """Return the backend of a kind. Its module is imported when it is first needed. Raises ``KeyError``."""

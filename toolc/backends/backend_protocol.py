@@ -13,7 +13,7 @@ Kind_contra = TypeVar("Kind_contra", contravariant=True)
 BASE: Final = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": "/tmp",  # the sandbox's own /tmp
-    # Most programs read these before passwd(5), where an image has no entry for the workspace's owner.
+    # Most programs read these before passwd(5), in which an image has no entry for the workspace's owner.
     "LOGNAME": "tool",
     "USER": "tool",
     "LANG": "C.UTF-8",

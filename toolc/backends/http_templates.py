@@ -92,7 +92,7 @@ def render_path(path: Template, arguments: JsonObject) -> str:
         used.add(part.name)
         text += _MARK + quote(as_text(evaluate(part, arguments)), safe="") + _MARK
     for segment in text.split("/"):
-        # The spec's own text can be encoded too: a server reads ``%2e`` followed by an argument ``.`` as ``..``.
+        # The spec's own text may be encoded. A server reads ``%2e`` followed by an argument ``.`` as ``..``.
         plain = unquote(segment.replace(_MARK, ""))
         if _MARK in segment and plain in {"", ".", ".."}:
             problem = f"{plain!r} would change the URL's path" if plain else "an empty segment in the URL's path"

@@ -39,7 +39,7 @@ class Python:
     def read(self, backend: PythonBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
         """Return the function's result. A malformed response becomes an ``execution`` error."""
         if outcome.ending == "not_started":
-            # The worker itself is the interpreter, so the only cause are arguments that are too large to send.
+            # The worker itself is the interpreter, so the only possible cause is arguments that are too large to send.
             return failure("invalid_args", outcome.reason or f"the arguments of {backend.function} are too large")
         during = f" {outcome.reason}" if outcome.reason else ""
         if outcome.ending == "signaled":

@@ -134,7 +134,7 @@ def _argv(command: Argv, allow_dash: tuple[str, ...], arguments: JsonObject) -> 
         after_separator = after_separator or template.parts == ("--",)
         may_dash = template.names if after_separator else allow_dash
         values = [part if isinstance(part, str) else evaluate(part, arguments) for part in template.parts]
-        # It provides the first character. Only what the caller provides may be confused with an option.
+        # The spec provides the first character. Only the caller's text can be mistaken for an option.
         source: str | Placeholder | None = template.sole_placeholder
         if source is not None and isinstance(array := values[0], list):
             texts = [as_text(item) for item in array]

@@ -357,7 +357,7 @@ class Executor:
         running call is closed after that call. One small process runs until this process exits, and cleans up if this
         process is killed.
         """
-        # In reverse order, and all of them, also if one raises an error.
+        # Close all of them in reverse order, even if one raises an error.
         with ExitStack() as closings:
             closings.callback(close_unused)
             for each in (self._options.result_store, self._options.pool, self._options.sessions, *self._sandboxes):
@@ -410,7 +410,7 @@ def _check_open(cancellation: Cancellation | None) -> None:
 def read_result_tool(result_store: ResultStore) -> RegisteredTool:
     """Return the tool that reads stored results from ``result_store``."""
 
-    def read_result(id: str, offset: int, limit: int) -> ToolResult:  # noqa: A002  the word in details.full_result
+    def read_result(id: str, offset: int, limit: int) -> ToolResult:  # noqa: A002  the name in details.full_result
         page = result_store.read(id, offset, limit)
         if page is None:
             message = f"there is no stored result {id!r}; old results and results of other sessions are not available"

@@ -131,7 +131,7 @@ class Registry:
     @classmethod
     def compiled(cls, compilation: Compilation) -> Self:
         """Return the registry that a build would write for this compilation. Raises ``SpecError`` if it has errors."""
-        # Use its stored form, so that a spec runs the same way before and after a build.
+        # Use the stored form, so that a spec runs the same way before and after a build.
         stored = registry_from_json(parse(registry_bytes(compilation.registry())))
         return cls(stored, compilation.diagnostics)
 

@@ -129,7 +129,7 @@ def _missing(name: str, *, environment: bool) -> str:
             f"the secret {name!r} has no value; set the variable {PREFIX}{name}, or configure its source in "
             f"~/.config/toolc/config.yaml: secrets: {{{name}: {{file: ~/.secrets/{name.lower()}}}}}"
         )
-    return f"the secret {name!r} has no value; tests only have the secrets of the file in --secrets FILE"
+    return f"the secret {name!r} has no value; tests receive only the secrets in the file of --secrets"
 
 
 def _read(name: str, source: SecretSource, environment: Mapping[str, str]) -> str:
@@ -229,7 +229,7 @@ def _check_value(name: str, value: str) -> str:
     if not value.strip():
         problem = "is empty"
     elif len(value.strip()) < MIN_CHARACTERS:
-        problem = f"has fewer than {MIN_CHARACTERS} characters, too few to redact it from the output of tools"
+        problem = f"has fewer than {MIN_CHARACTERS} characters, which is too few to redact it from output"
     elif "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
         problem = "contains a NUL character or invalid Unicode"
     elif len(value.encode()) > MAX_BYTES:

@@ -156,7 +156,7 @@ def describe_cgroup(mountinfo: str) -> str:
 def restrictions(read: Read) -> list[str]:
     """Return a sentence for each restriction by the kernel's settings and modules."""
     found = [
-        f"Ordinary users may not create user namespaces ({name} is {value}); to allow it: {remedy}"
+        f"Ordinary users cannot create user namespaces ({name} is {value}). To allow it: {remedy}"
         for name, value, remedy in oci_probe.NEEDED_SETTINGS
         if read(f"/proc/sys/{name.replace('.', '/')}") == str(value)
     ]

@@ -145,7 +145,7 @@ def _beyond_limit(executor: Executor, tool: ToolSpec, probe: EscapeProbe) -> Pro
     try:
         result = executor.run(tool.name, test.args)
     except SandboxDiedError as error:
-        # With a gVisor that filters nothing, a tool can kill process 1: that ends its sandbox, which is acceptable.
+        # With a gVisor that filters nothing, a tool can kill process 1. That ends its sandbox, which is acceptable.
         return ProbeResult("held") if tool.name == "stop_process_1" else ProbeResult("failed", str(error))
     if probe.ended_by_memory and result.error and result.error.kind == "out_of_memory":
         return ProbeResult("held")

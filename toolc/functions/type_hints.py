@@ -67,7 +67,7 @@ def read_hint(hint: object, depth: int = 0) -> Hint:
         return _choices(arguments)
     if origin in {Union, types.UnionType}:
         return _union([read_hint(each, depth + 1) for each in arguments])
-    # By identity: not all hints have a hash, for example an Annotated with a schema.
+    # Compare by identity, because some hints have no hash, for example an Annotated with a schema.
     if hint is Any or hint is object:
         return Hint({})
     if hint is None or hint is type(None):

@@ -258,7 +258,7 @@ def _not_in_enum(error: FailedKeyword) -> str:
 def _no_branch(error: FailedKeyword) -> str:
     branches, got = _list(error.value), describe(error.instance)
     if error.keyword == "oneOf" and not error.causes:
-        return f"matches more than one of {len(branches)} forms and must match exactly one; got {got}"
+        return f"matches more than one of {len(branches)} forms, but must match exactly one; got {got}"
     if all(cause.keyword == "type" and cause.path == error.path for cause in error.causes):
         expected = dict.fromkeys(_type_names(cause.value) for cause in error.causes)
         return f"expected {' or '.join(expected)}, got {got}"

@@ -169,7 +169,7 @@ class RunningFunction:
         for each in (context.cancellation, self._receiver):
             poll.register(each, select.POLLIN)
         while not context.cancellation.is_cancelled and (left := context.deadline - monotonic()) > 0:
-            # An hour at a time: poll(2) refuses a timeout of more than 23 days.
+            # Wait an hour at a time, because poll(2) refuses a timeout of more than 23 days.
             ready = {descriptor for descriptor, _ in poll.poll(min(left, 3600) * 1000)}
             if self._receiver.fileno() in ready:
                 self._receiver.recv(4096)

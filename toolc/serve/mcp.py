@@ -49,7 +49,7 @@ def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:
         _: ServerRequestContext[dict[str, Any]],
         params: PaginatedRequestParams | None,  # noqa: ARG001
     ) -> ListToolsResult:
-        # List the tools for each request: a deny-list may change.
+        # List the tools for each request, because a deny-list may change.
         tools = [Tool.model_validate(each) for each in executor.definitions("mcp")]
         return ListToolsResult(tools=tools, _meta={REGISTRY_KEY: _registry_digest(executor.registry)})
 

@@ -29,7 +29,7 @@ def run_cases(cases: Sequence[Case], make_executor: ExecutorFactory, jobs: int) 
     """
     with Cancellation() as cancellation, ThreadPoolExecutor(jobs, "toolc test") as threads:
         try:
-            # Inside the try: Ctrl-C can also arrive while a thread is being started.
+            # Inside the try block, because Ctrl-C may also arrive while a thread starts.
             waiting = [threads.submit(_run, case, make_executor, cancellation) for case in cases]
             for future in waiting:
                 yield future.result()

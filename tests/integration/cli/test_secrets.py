@@ -82,7 +82,7 @@ def test_tests_receive_only_the_secrets_of_the_option(
     monkeypatch.setenv("TOOLC_SECRET_USER_NAME", "deploy-bot")
     assert run("test", "who.yaml") == 2
     assert (
-        "the secret 'USER_NAME' has no value; tests only have the secrets of the file in --secrets FILE"
+        "the secret 'USER_NAME' has no value; tests receive only the secrets in the file of --secrets"
         in capsys.readouterr().out
     )
     assert run("test", "who.yaml", "--secrets", "mine.yaml") == 0

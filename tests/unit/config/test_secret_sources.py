@@ -64,9 +64,7 @@ def test_tests_do_not_use_the_environment() -> None:
     store = SecretStore({}, {"TOOLC_SECRET_A": VALUE}, from_environment=False)
     with pytest.raises(UsageError) as caught:
         store.reveal(["A"])
-    assert str(caught.value) == (
-        "the secret 'A' has no value; tests only have the secrets of the file in --secrets FILE"
-    )
+    assert str(caught.value) == "the secret 'A' has no value; tests receive only the secrets in the file of --secrets"
 
 
 @pytest.mark.parametrize(
@@ -74,8 +72,8 @@ def test_tests_do_not_use_the_environment() -> None:
     [
         ("", "is empty"),
         (" " * 10, "is empty"),
-        (" 1234567\t\n", "has fewer than 8 characters, too few to redact it from the output of tools"),
-        ("1234567", "has fewer than 8 characters, too few to redact it from the output of tools"),
+        (" 1234567\t\n", "has fewer than 8 characters, which is too few to redact it from output"),
+        ("1234567", "has fewer than 8 characters, which is too few to redact it from output"),
         ("1234567\0", "contains a NUL character or invalid Unicode"),
         ("1234567\udc80", "contains a NUL character or invalid Unicode"),
         ("x" * 65537, "is longer than 64KiB"),

@@ -128,8 +128,8 @@ PLAIN = {"/sys/module/apparmor/parameters/enabled": "Y", "/proc/self/status": "S
             {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1"},
             [
                 (
-                    "Ordinary users may not create user namespaces (kernel.apparmor_restrict_unprivileged_userns is "
-                    "1); to allow it: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+                    "Ordinary users cannot create user namespaces (kernel.apparmor_restrict_unprivileged_userns is "
+                    "1). To allow it: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
                 )
             ],
         ),

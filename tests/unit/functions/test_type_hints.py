@@ -126,7 +126,7 @@ def test_json_types_are_not_converted(hint: object) -> None:
         (tuple[int, str], r"tuple.* has no JSON form"),
         (dict[int, str], "the keys of a JSON object are strings, not int"),
         (Unit | Level, "a union can contain only one enum, tuple or class"),
-        (Unit | str, "may be in a union only with None"),
+        (Unit | str, "a union with an enum, tuple or class can add only None"),
         (Literal[b"x"], "its values must be one or more strings, numbers, booleans or None"),
         (Loop, "nested deeper than 32 levels, or contains itself"),
     ],

@@ -139,7 +139,7 @@ def test_messages_show_the_received_value_with_its_type(value: JsonValue, got: s
             "(x: expected a string, got the number 1; x: expected at least 5, got the number 1)"
         )),
         ({"oneOf": [{"type": "integer"}, {"minimum": 0}]}, 1,
-         "x: matches more than one of 2 forms and must match exactly one; got the number 1"),
+         "x: matches more than one of 2 forms, but must match exactly one; got the number 1"),
     ],
 )  # fmt: skip
 def test_each_keyword_has_its_own_message(schema: JsonObject, value: JsonValue, message: str) -> None:

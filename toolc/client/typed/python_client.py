@@ -121,7 +121,7 @@ class _Module:
 
     def _alias(self, alias: Alias) -> Iterator[str]:
         kind = repr(type_text(alias.type))
-        if self.models:  # Pydantic needs a type of its own for a recursive alias
+        if self.models:  # Pydantic needs its own type for a recursive alias
             yield f"{alias.name} = TypeAliasType({alias.name!r}, {kind})"
         else:
             yield f"{alias.name}: TypeAlias = {kind}"

@@ -73,7 +73,7 @@ class SchemaTypes:
             return self._object(schema, name)
         if types := types_of(schema):
             return union([self._of_type(each, schema, name) for each in types])
-        # One of several schemas that all apply.
+        # All schemas of allOf apply. Use the first that has a type.
         parts = (self.type_of(each, name) for each in list_under(schema, "allOf"))
         return next((each for each in parts if each != ANY), ANY)
 

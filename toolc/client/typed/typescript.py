@@ -140,7 +140,7 @@ def _key(name: str) -> str:
 
 def _method(tool: TypedTool) -> Iterator[str]:
     yield from comment(tool.description, "  ")
-    # A property and not a method: a method named "constructor" or "new" would be something else.
+    # A property instead of a method, because a method named "constructor" or "new" has another meaning.
     yield f"  {json.dumps(tool.name)}: ({_parameter(tool)}) => Promise<{_returned(tool)}>;"
 
 

@@ -157,7 +157,7 @@ class AgentLoop:
         """Return the next answer if it is usable. Raises ``ModelError`` and ``InterruptedWaitError``."""
         used, budget = self.tokens_in + self.tokens_out, self.backend.token_budget
         if used >= budget:
-            message = f"the model used {used} tokens, and the limit is {budget}; request less, or raise 'token_budget'"
+            message = f"the model used {used} tokens, but the limit is {budget}; request less, or raise 'token_budget'"
             raise ModelError("output_limit", message)
         api = self.connection.api
         declared = api.provider.lower(tuple(tools)).tools
@@ -201,7 +201,7 @@ class AgentLoop:
             message = f"the model's answer was truncated at {limit}\n{response.text}".rstrip()
             raise ModelError("output_limit", message)
         if len(response.calls) > MAX_ANSWERED:
-            message = f"the model made {len(response.calls)} calls in one answer, and the limit is {MAX_ANSWERED}"
+            message = f"the model made {len(response.calls)} calls in one answer, but the limit is {MAX_ANSWERED}"
             raise ModelError("output_limit", message)
         if not response.calls and not response.text.strip():
             raise ModelError("execution", "the model's answer is empty; rephrase the task")

@@ -102,7 +102,7 @@ def parse_open_request(payload: bytes) -> ConnectionRequest:
     except ValueError:
         message = None
     host, port = (message.get("host"), message.get("port")) if isinstance(message, dict) else (None, None)
-    # A port has at most five digits; attempts that differ only in longer numbers would each be listed.
+    # A port has at most five digits. Attempts that differ only in longer numbers would each be listed.
     if not isinstance(host, str) or not isinstance(port, int) or isinstance(port, bool) or not -1 < port < 10**5:
         raise ProtocolError("it opened a connection without a valid host and port")
     return ConnectionRequest(host=host, port=port)
@@ -309,7 +309,7 @@ class Broker:
             request, refusal = ConnectionRequest(host="", port=0), error
         decision = decide(self._allow, request.host, request.port)
         if decision.entry is None:
-            # Redact before truncation: a fragment of a secret would not be recognized.
+            # Redact before truncation, because a fragment of a secret would not be recognized.
             decision = decide(self._allow, self._redactor.text(request.host), request.port)
         connection = EgressConnection(stream, request, decision, monotonic())
         self._connections[stream] = connection
@@ -409,7 +409,7 @@ class Broker:
         try:
             peer = connected.getpeername()
         except OSError:
-            # Not yet: the event came from the guest, not the server.
+            # Not yet connected. The event came from the guest, not the server.
             return False
         if peer == connected.getsockname():
             # No process listens there, and the kernel chose that port for our own end (RFC 9293, 3.5).
@@ -426,7 +426,7 @@ class Broker:
         while self.has_room and (size := connection.read(self._room)):
             frame = self._room[:size]
             self._out += connection.pop_opened()
-            # What the sandbox accepts immediately need not be buffered.
+            # Data that the sandbox accepts immediately need not be buffered.
             sent = self._write(frame) if is_opaque and not self._out else 0
             self._out += frame[sent:]
             self._charge(size - frames.HEADER.size)

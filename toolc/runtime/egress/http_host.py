@@ -189,7 +189,7 @@ class HttpHostFilter:
         try:
             host = canonical_host(found[1] if found else "")
         except HostError:
-            # Without the text: a fragment of the name may be part of a secret, which is not redacted.
+            # Omit the text, because a fragment of the name may be part of a secret, which is not redacted.
             raise self._refused("a request names an invalid host") from None
         assert found is not None  # the empty text is not a host
         port = int(found[2] or default)

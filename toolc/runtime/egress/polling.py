@@ -63,7 +63,7 @@ class Resolver:
         self._pending += 1
         if self._threads < min(self._pending, MAX_THREADS):
             self._threads += 1
-            # A daemon: neither the call nor the exit of the process waits for a hanging resolver.
+            # A daemon thread, so that neither the call nor the exit of the process waits for a hanging resolver.
             threading.Thread(target=self._serve, daemon=True, name="toolc resolver").start()
 
     def results(self) -> list[ResolvedHost]:

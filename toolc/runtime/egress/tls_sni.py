@@ -114,7 +114,7 @@ class ClientHelloFilter:
         start = stream[_HEADER_BYTES : _HEADER_BYTES + 2]
         if len(start) < min(length, 2):
             return
-        # After a change of cipher it may be encrypted: then it looks like a ClientHello once in 65,536 times.
+        # After a change of cipher, it may be encrypted. Then it looks like a ClientHello once in 65,536 times.
         if start[0] == _CLIENT_HELLO and not (self._changed and start[1]):
             hello = _client_hello(stream)
             if hello is None:
@@ -130,7 +130,7 @@ class ClientHelloFilter:
         try:
             name = canonical_host(_one_name(extensions[_SERVER_NAME]))
         except HostError:
-            # Without the original message: a fragment of the name may be part of a secret, which is not redacted.
+            # Omit the original message, because a fragment of the name may be part of a secret, which is not redacted.
             raise RefusedError("the client's TLS names an invalid host") from None
         if name != self._host:
             raise RefusedError(f"the client's TLS names {name}, but the connection is to {self._host}", remedy=name)

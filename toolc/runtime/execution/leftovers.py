@@ -30,7 +30,7 @@ def survey() -> Survey:
     """Return all leftovers, without changing them."""
     found: list[Leftover] = []
     unchecked: list[str] = []
-    # Runtime folders come last: they mark that their owner left something behind.
+    # Runtime folders come last, because they show that their owner left something behind.
     for find in (*_engines(), _views, _drafts, _runtime_folders):
         try:
             found += find()

@@ -72,7 +72,7 @@ def open_profile(profile: SandboxSpec, options: CallOptions) -> OpenSandbox:
             f"{options.lock.path} approves tools only, not a sandbox with a profile of this program; open the sandbox "
             "of an approved tool, or run without a lock file"
         )
-    # Running nothing itself, it needs a backend only for the policy: 'backends' there must allow programs.
+    # It runs nothing itself. The backend is only for the policy, in which 'backends' must allow programs.
     backend = ShellBackend(command=Argv(elements=()))
     spec = ToolSpec(
         name=PROFILE_NAME, description="", parameters=Schema({"type": "object"}), backend=backend, sandbox=profile

@@ -72,7 +72,7 @@ class TlsTransport:
                 self._socket.do_handshake()
                 self._has_handshake = True
             while self._unsent:
-                # A small copy: an interrupted TLS write must be repeated with the same data.
+                # Copy a small part, because an interrupted TLS write must be repeated with the same data.
                 sent = self._socket.send(bytes(self._unsent[:16384]))
                 del self._unsent[:sent]
         except ssl.SSLWantReadError:

@@ -302,7 +302,7 @@ def call_outputs(plan: Plan, redactor: Redactor, on_update: UpdateSink, on_text:
         frames.STDERR: ByteOutput(limit, redactor, lines),
     }
     if not isinstance(plan.invocation, Exec):
-        # Redacted after parsing: replacing a number, or part of the Base64 of an image, would make the JSON
+        # Redact after parsing, because replacing a number, or part of the Base64 of an image, would make the JSON
         # invalid.
         outputs[frames.REPLY] = ByteOutput(2 * limit + REPLY_SLACK, Redactor())
         outputs[frames.YIELDED] = _updates(plan, redactor, on_update, on_text)

@@ -179,7 +179,7 @@ class Keeper:
     def _entry(self, kind: SandboxKind, ceilings: Ceilings, used: float) -> Entry:
         entry = self._entries.get(kind)
         if entry is None:
-            # First, because it fails if there are too many open files.
+            # Create it first, because this fails if there are too many open files.
             self._run_loop()
             entry = self._entries[kind] = Entry(ceilings=ceilings, used=used, closings=kind.engine.closings)
         return entry
@@ -255,7 +255,7 @@ class Keeper:
                 del self._entries[kinds[number]]
             watched = [each.fileno() for entry in self._entries.values() for each in entry.waiting]
             loop.has_ended = not self._entries
-            # Still with the lock: what is in no entry any more must be on a thread that ``close`` waits for.
+            # Still with the lock, because sandboxes without an entry must be on a thread that ``close`` waits for.
             left = [each for owner, each in work if not self._has_thread(owner, each)]
         for each in left:
             each()
@@ -348,7 +348,7 @@ class Keeper:
             thread.start()
         except RuntimeError:
             return False  # the interpreter is exiting, or there are too many threads
-        # A thread is only forgotten when it has ended, so that ``close`` can wait for its very end.
+        # A thread is forgotten only after it has ended, so that ``close`` can wait for its end.
         self._busy = {each: whose for each, whose in self._busy.items() if each.is_alive()} | {thread: owner}
         return True
 

@@ -44,7 +44,7 @@ class PoolLoop:
 
     def notify(self) -> None:
         """Decide again soon. Takes no lock."""
-        # The buffer is full if the thread is about to read it; it is closed if the thread has ended.
+        # The buffer is full if the thread is about to read it, and closed if the thread has ended.
         with suppress(OSError):
             self._sender.send(b"\0")
 

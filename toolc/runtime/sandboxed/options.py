@@ -155,7 +155,7 @@ def _unbounded_limits(sandbox: SandboxSpec, workspace: Mount | None) -> Limits:
     limit = sandbox.limits.workspace_bytes
     if workspace is None or limit is None:
         return sandbox.limits
-    # What a transaction writes is in the folder of its view, which the first transaction creates, or in a copy.
+    # A transaction writes to the folder of its view, which the first transaction creates, or to a copy.
     folders = (Path(workspace.source),) if workspace.mode == "rw" else (scratch_location(), copies_location())
     existing = [next(each for each in (folder, *folder.parents) if each.exists()) for folder in folders]
     is_enforced = all(is_bounded(str(each), limit) for each in existing)

@@ -88,7 +88,7 @@ def _pattern(template: Template, call: BoundCall) -> str:
 def _blocks(folder: FinalFolder, patterns: tuple[str, ...], limit: int) -> list[Content]:
     paths = dict.fromkeys(path for pattern in patterns for path in folder.files(pattern))
     if len(paths) > MAX_FILES:
-        message = f"the tool left {len(paths)} files to return, and the limit is {MAX_FILES}; request fewer"
+        message = f"the tool left {len(paths)} files to return, but the limit is {MAX_FILES}; request fewer"
         raise FolderError("output_limit", message)
     blocks: list[Content] = []
     left = limit

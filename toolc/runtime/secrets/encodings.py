@@ -81,7 +81,7 @@ class EncodingMatcher:
     def matches(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """Yield the position of each occurrence of a form, and the form, in no order."""
         are_many = len(self._all) >= min(_MANY, len(data))
-        # One search per form: ten times as fast as one regular expression for all.
+        # One search per form is ten times as fast as one regular expression for all forms.
         for form in self._short if are_many else self._all:
             at = data.find(form)
             while at >= 0:
@@ -191,7 +191,7 @@ def _base64(data: bytes) -> Iterator[bytes]:
     for before in range(3):
         padded = b"\0" * before + data
         encoded = base64.b64encode(padded)
-        # The first characters contain bits of the data before, the last of the data after.
+        # The first characters contain bits of the data before it, and the last characters bits of the data after it.
         start = (before * 8 + 5) // 6
         end = len(padded) * 8 // 6
         yield encoded[start:end]

@@ -192,7 +192,7 @@ def _partial_end(data: bytes, form: bytes) -> int:
     """Return how many bytes at the beginning of ``data`` are an incomplete end of ``form``."""
     start = max(1, len(form) - len(data))
     while data and (start := form.find(data[:1], start)) >= 0:
-        # A short comparison first: the rest of a long form is long too.
+        # Compare a few bytes first, because the rest of a long form is also long.
         if data.startswith(form[start : start + _PREFIX_BYTES]) and data.startswith(form[start:]):
             return len(form) - start
         start += 1
@@ -300,7 +300,7 @@ def redact_block(block: Content, redactor: Redactor) -> Content:
     if isinstance(block, Text):
         return Text(redactor.text(block.text))
     if isinstance(block, Resource):
-        # A server may send any type; with a secret removed it would not be a valid one.
+        # A server may send any type. With a secret removed, it would not be a valid one.
         is_clean = redactor.text(block.mime_type) == block.mime_type
         mime_type = block.mime_type if is_clean else "application/octet-stream"
         return Resource(redactor.data(block.data), mime_type, redactor.text(block.name))

@@ -102,7 +102,7 @@ class Sessions:
         self._wake.set()
         with ExitStack() as ends:
             for session in sessions:
-                # Each one, also if another cannot be stopped.
+                # Close each of them, even if another cannot be stopped.
                 ends.callback(_end_unused, session)
 
     def _run(

@@ -227,7 +227,7 @@ class SandboxSession:
     def _ended(self, report: ExitReport) -> InfrastructureError:
         """Return the error for the end of the guest's server, which a program may have killed."""
         if not report.processes_ended:
-            # The sandbox is not closed: that would wait for its processes.
+            # The sandbox is not closed, because that would wait for its processes.
             self._lease.mark_busy()
             return InfrastructureError(NOT_ENDED)
         if report.oom_kills or self._sandbox.out_of_memory():
@@ -250,7 +250,7 @@ class Program:
         self._is_killed = False
         self._kills_before = session.memory_kills()
         self._changed = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        # Once only, also if no thread calls ``wait``, or one calls it again.
+        # Close it exactly once, even if no thread calls ``wait`` or a thread calls it again.
         self._close = finalize(self, os.close, self._changed)
         # At the exit of this process, its sandbox may still notify it.
         self._close.atexit = False

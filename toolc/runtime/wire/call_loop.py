@@ -87,7 +87,7 @@ def _is_same_time(seen: object, mount: Mount) -> bool:
     if (status.st_dev, status.st_ino) != (mount.device, mount.inode):
         return False
     changed_ns = status.st_mtime_ns
-    # Shared folders of virtual machines may only have a resolution of whole seconds.
+    # Shared folders of virtual machines may have a resolution of only whole seconds.
     unit = 1_000_000_000 if seen % 1_000_000_000 == 0 else 1000
     first, last = sorted((mount.changed_ns or changed_ns, changed_ns))
     return first // unit <= seen // unit <= last // unit
@@ -239,7 +239,7 @@ class WireLoop:
                 raise died from None
             return conversation.outcome("out_of_memory", duration_ms)
         if not ended:
-            # Before the processes end: the kernel then frees files that they have deleted.
+            # Measure before the processes end, because the kernel then frees files that they have deleted.
             outcome = self.with_growth(conversation.outcome(self.interruption(), duration_ms))
             # A guest that does not enforce the deadline itself does not answer either.
             is_stopped = self.stops and outcome.ending != "timed_out"

@@ -137,7 +137,7 @@ class Conversation:
         message = call_message(self._plan, self._timeout_ms, session=self._session)
         if len(message) > MAX_CALL:
             raise CallTooLargeError(
-                f"the call's arguments and files have {len(message)} bytes, and the limit is {MAX_CALL}; "
+                f"the call's arguments and files have {len(message)} bytes, but the limit is {MAX_CALL}; "
                 "pass large data through the workspace"
             )
         self._call = frames.encode(frames.CALL, 0, message)
@@ -164,7 +164,7 @@ class Conversation:
         self._reports = 0
         self._max_reports = max_reports(timeout_ms / 1000) if isinstance(self._plan.invocation, PythonCall) else 0
         if isinstance(self._plan.invocation, Exec):
-            return  # each program has outputs of its own
+            return  # each program has its own outputs
         previous = self._outputs
         self._outputs = session_outputs(self._plan, delimiter, self._redactor, self.report, self._show_text)
         for stream, old in previous.items():
@@ -351,7 +351,7 @@ def call_message(plan: Plan, timeout_ms: int, *, session: bool = False) -> bytes
         call["session"] = True
     if isinstance(invocation, Programs):
         call["supervised"] = True
-    # In JSON and back: marshal refuses or misreads values of subclasses, such as enumerations and numbers of NumPy.
+    # To JSON and back, because marshal refuses or misreads values of subclasses, such as enums and NumPy numbers.
     return marshal.dumps(json.loads(json.dumps(call)), MARSHAL_VERSION)
 
 

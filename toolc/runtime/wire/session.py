@@ -157,7 +157,7 @@ class SessionWire:
     def trailing_data(self) -> bytes:
         """The process's output that was not read, as a line or its beginning. Empty if there is none."""
         waiting = self._conversation.responses.next_line
-        # Hide what may be the beginning of a secret.
+        # Hide the end if it may be the beginning of a secret.
         return self.redactor.final(waiting)[0] or (waiting and b"...")
 
     def await_delimiters(self) -> None:

@@ -33,7 +33,7 @@ _MAX_HANDLE: Final = 128
 
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
-# Non-blocking: a regular file may have been replaced by a fifo without a writer.
+# Non-blocking, because a regular file may have been replaced by a fifo without a writer.
 READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 RENAME_NOREPLACE: Final = 1

@@ -46,7 +46,7 @@ def mount(path: Path, mode: Literal["ro", "rw", "overlay"]) -> Mount:
     if kind := _forbidden_kind(real) or _contains_views(real):
         name = str(path) if path == real else f"{path} ({real})"
         raise UsageError(f"the workspace {name} is {kind}, which a tool may not access; {_REMEDY}")
-    # A tool runs as the owner of the folder: it must not gain access that its caller does not have.
+    # A tool runs as the owner of the folder, and must not gain access that its caller does not have.
     needed = os.R_OK | os.X_OK | (0 if mode == "ro" else os.W_OK)
     if not os.access(real, needed, effective_ids=os.access in os.supports_effective_ids):
         action = "read" if mode == "ro" else "write to"

@@ -33,7 +33,7 @@ def sweep_owner(directory: str) -> bool:
 def sweep(directory: Path) -> SweepResult:
     """Remove every scratch folder in an owner's ``directory``, and the directory itself."""
     try:
-        # Folders that an interrupted removal moved up come first; otherwise they would block the next one.
+        # Folders that an interrupted removal moved up come first. Otherwise they would block the next removal.
         scratches = sorted(directory.iterdir(), reverse=True)
     except OSError:
         return SweepResult(removed=False)
@@ -58,7 +58,7 @@ def discard(scratch: Path) -> Unfinished | None:
 
     If the commit cannot be rolled back, the journal is kept and the problem is returned.
     """
-    # Any other name was given by ``remove_tree``; a tool may have written a journal or a link there.
+    # ``remove_tree`` gave any other name. A tool may have written a journal or a link there.
     unfinished = recover(scratch) if scratch.name.isdigit() else None
     if scratch.name.isdigit() and not _remove_copy(scratch / COPY):
         return unfinished
@@ -79,7 +79,7 @@ def _remove_copy(record: Path) -> bool:
         with contextlib.suppress(OSError):
             folder.rmdir()
         if folder.exists():
-            return False  # another process is removing it too: the next sweep removes the rest
+            return False  # another process is removing it too, and the next sweep removes the rest
         record.unlink(missing_ok=True)
     return True
 
@@ -118,7 +118,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _is_removed(folder: Path) -> bool:
-    # The kernel leaves an empty folder of mode 0 that we do not own; only this removes it.
+    # The kernel leaves an empty folder of mode 0 that we do not own. Only this call removes it.
     try:
         folder.rmdir()
     except OSError:

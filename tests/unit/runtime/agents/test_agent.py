@@ -308,7 +308,7 @@ def test_data_that_is_still_wrong_in_the_last_turn_is_an_error(tmp_path: Path) -
             {"token_budget": 15},
             [OPENAI.calls(saying("x"))],
             ToolFailure(
-                "output_limit", "the model used 15 tokens, and the limit is 15; request less, or raise 'token_budget'"
+                "output_limit", "the model used 15 tokens, but the limit is 15; request less, or raise 'token_budget'"
             ),
         ),
         (

@@ -243,7 +243,7 @@ def test_too_many_calls_are_an_error(tmp_path: Path) -> None:
     calls = OPENAI.calls(*[("nothing", "{}")] * (MAX_ANSWERED + 1))
     assert failed(tmp_path, calls) == (
         "output_limit",
-        f"the model made {MAX_ANSWERED + 1} calls in one answer, and the limit is {MAX_ANSWERED}",
+        f"the model made {MAX_ANSWERED + 1} calls in one answer, but the limit is {MAX_ANSWERED}",
     )
 
 

@@ -204,7 +204,7 @@ def test_at_most_a_hundred_files_are_returned(tmp_path: Path) -> None:
     assert len(names(left(tmp_path, making(*(f"f{n}" for n in range(100))), "*"))) == 100
     assert problem(left(tmp_path, making("one-more"), "*")) == (
         "output_limit",
-        "the tool left 101 files to return, and the limit is 100; request fewer",
+        "the tool left 101 files to return, but the limit is 100; request fewer",
     )
 
 

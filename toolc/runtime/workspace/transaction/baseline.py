@@ -96,7 +96,7 @@ def record(real: DirHandle, clock: ChangeClock) -> Baseline:
     while pending:
         path = pending.popleft()
         left = MAX_ENTRIES - len(baseline.states)
-        # A folder that cannot be read was not seen by the tool either.
+        # If a folder cannot be read, the tool did not see it either.
         with suppress(OSError):
             entries = real.entries(path, left + 1)
             if len(entries) > left:

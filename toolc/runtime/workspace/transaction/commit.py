@@ -115,7 +115,7 @@ def _commit_through(
     place: Path, real: DirHandle, view: DirHandle, differences: Differences, mount: Mount, scratch: Path
 ) -> None:
     """Commit with the staging folder ``place``. Raises as ``commit`` does, with EXDEV if files cannot be moved."""
-    # Before the folder exists: if the process is killed in between, the journal describes nothing.
+    # Write it before the folder exists. If the process is killed in between, there is nothing to remove.
     StagingArea(mount.source, real.status.st_ino, str(place)).write(scratch)
     path = scratch / place
     path.mkdir(mode=0o700)
@@ -194,7 +194,7 @@ def _stage_all(work: _Commit, changes: tuple[FileChange, ...]) -> CommitPlan:
     """Create the new files in the staging folder and return the steps to carry out."""
     moves, modes = [], []
     numbered = list(enumerate(changes))
-    # Innermost first, so that folders are empty when they are handled; then outermost first.
+    # First innermost first, so that folders are empty when they are handled, and then outermost first.
     for number, change in reversed(numbered):
         if change.action == "deleted":
             moves.append(RenameStep(change.path, f"old.{number}"))
@@ -214,7 +214,7 @@ def _stage_all(work: _Commit, changes: tuple[FileChange, ...]) -> CommitPlan:
             inherited[change.path] = _set_group_id(work.real, change, inherited)
             mode = change.mode & 0o777 | inherited[change.path]
             modes.append(ChmodStep(change.path, staged.st_ino, stat.S_IMODE(staged.st_mode), mode))
-    # Modes last, and innermost first: a folder's mode may deny access to its owner too.
+    # Modes are set last, and innermost first, because a folder's mode may deny access even to its owner.
     return CommitPlan(os.fstat(work.staging).st_ino, tuple(moves), tuple(reversed(modes)))
 
 
@@ -288,7 +288,7 @@ def _copy_access_list(work: _Commit, change: FileChange, target: int) -> None:
     if change.action != "changed":
         return
     with contextlib.suppress(OSError), _parent(work.real, change) as (folder, name):
-        # A path to a file that the caller may not be able to open.
+        # Use a path, because the caller may not be able to open the file.
         path = os.fsencode(f"/proc/self/fd/{folder}/") + name
         os.setxattr(target, _ACCESS_LIST, os.getxattr(path, _ACCESS_LIST, follow_symlinks=False))
 
@@ -301,7 +301,7 @@ def _set_owner(work: _Commit, change: FileChange, chown: Callable[[int, int], No
     if os.geteuid() == 0:
         chown(uid, gid)
     else:
-        # The group may be one of the caller's; otherwise the file keeps its group.
+        # The group may be one of the caller's. If it is not, the file keeps its group.
         with contextlib.suppress(OSError):
             chown(-1, gid)
 

@@ -156,7 +156,7 @@ def _conflicts_of_folders(real: DirHandle, changes: dict[tuple[str, Action], Fil
 
 
 def _state_if_known(real: DirHandle, path: bytes) -> FileState | None:
-    # What cannot be inspected is checked as a separate change.
+    # A folder that cannot be inspected is checked as a separate change.
     with suppress(OSError):
         return read_state(real, path, 0)
     return None
@@ -230,7 +230,7 @@ def _change(view: View, path: bytes, action: Action, mine: FileState) -> FileCha
             size = os.fstat(descriptor).st_size
         if size > MAX_BYTES:
             raise TooManyChangesError(f"the call writes a file of {size} bytes")
-    # A link does not have permissions; set-id bits never leave a sandbox.
+    # A link has no permissions, and set-ID bits never leave a sandbox.
     mode = 0o777 if kind == "symlink" else mine.mode & 0o777
     digest = mine.content if kind == "file" else None
     return FileChange(path=path.decode(*_RAW), action=action, kind=kind, size_bytes=size, mode=mode, digest=digest)

@@ -139,7 +139,7 @@ def _data(descriptor: int, offset: int, size: int) -> tuple[int, int]:
         start = os.lseek(descriptor, offset, os.SEEK_DATA)
         return min(start, size), min(os.lseek(descriptor, start, os.SEEK_HOLE), size)
     except OSError as error:
-        # ENXIO: no data follows. Any other error: the file system does not know holes.
+        # With ENXIO, no data follows. With any other error, the file system does not support holes.
         return (size, size) if error.errno == errno.ENXIO else (offset, size)
 
 

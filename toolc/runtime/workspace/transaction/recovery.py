@@ -219,7 +219,7 @@ def _find_old_file(staging: int, move: RenameStep) -> str | None:
 
 def _restore_mode(workspace: DirHandle, mode: ChmodStep) -> None:
     with workspace.parent(mode.path.encode("utf-8", "surrogateescape")) as (folder, name):
-        # Not for reading: we may lack the permission.
+        # Do not open it for reading, because we may lack the permission.
         opened = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
         try:
             status = os.fstat(opened)

@@ -98,13 +98,13 @@ class Transaction:
         if file_system in LOCAL:
             obstacle = offer(engine.capabilities(), profile.min_isolation).overlay_obstacle
         if not obstacle:
-            # Files are recorded while the sandbox starts: the tool runs only after both.
+            # Files are recorded while the sandbox starts, because the tool runs only after both.
             with ThreadPoolExecutor(1) as other_thread:
                 baseline = other_thread.submit(lambda: record(self._real, ChangeClock.now()))
                 try:
                     sandbox = engine.start(replace(profile, workspace=overlay), arguments)
                 except InfrastructureError as error:
-                    # Whether kernel, daemon and policies allow an overlay is known only by trying; a copy always works.
+                    # Only trying shows whether the kernel, daemon and policies allow an overlay. A copy always works.
                     obstacle = str(error)
                 else:
                     with contextlib.ExitStack() as undo:

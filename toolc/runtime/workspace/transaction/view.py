@@ -319,7 +319,7 @@ def _copy_file(source: int, target: int, name: bytes, status: os.stat_result) ->
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         copy = os.open(name, flags, 0o600, dir_fd=target)
         try:
-            # Never more than was counted: the file may be growing.
+            # Copy no more than was counted, because the file may be growing.
             content = copy_content(original, copy, status.st_size)
             _copy_metadata(copy, status)
         finally:
