@@ -106,7 +106,7 @@ def render_url(url: Template, arguments: JsonObject) -> str:
     text = url.render(arguments)
     names = ", ".join(sorted(url.names))
     if not re.match(r"https?://[^/?#]", text, re.ASCII | re.IGNORECASE):
-        raise PlanError(f"{names}: {text[:80]!r} is not an HTTP URL; write it as https://example.com/page")
+        raise PlanError(f"{names}: {text[:80]!r} is not an HTTP URL; use one such as https://example.com/page")
     text = text.partition("#")[0]
     if _UNSAFE_URL.search(text):
         raise PlanError(f"{names}: a URL cannot contain spaces, control characters or '\\'; percent-encode them")

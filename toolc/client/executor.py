@@ -233,7 +233,7 @@ class Executor:
     ) -> ToolResult:
         """Like ``run``, for ``asyncio``. Cancelling the task cancels the call and waits for its sandbox.
 
-        ``on_event`` is called on the thread of the event loop, ``confirm`` on the thread of the call.
+        ``on_event`` is called on the thread of the event loop, and ``confirm`` on the thread of the call.
         """
         return await async_calls.result(self._runner(name, arguments, call_id, confirm), on_event)
 
@@ -296,7 +296,7 @@ class Executor:
     ) -> list[ToolResult]:
         """Like ``run_batch``, for ``asyncio``. Cancelling the task cancels all calls and waits for them.
 
-        ``on_event`` is called on the thread of the event loop, ``steer`` on a thread of the batch.
+        ``on_event`` is called on the thread of the event loop, and ``steer`` on a thread of the batch.
         """
         batch = self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout)
         return await async_calls.result(batch.run, on_event)

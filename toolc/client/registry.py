@@ -118,7 +118,7 @@ class Registry:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a ``registry.json``, or compile a spec file or a folder of specs; ``PATH#NAME`` selects one tool.
+        """Read a ``registry.json``, or compile a spec file or a folder of specs. ``PATH#NAME`` selects one tool.
 
         Raises ``UsageError`` if the file or tool does not exist, ``SpecError`` if the specs have errors, and
         ``RegistryError`` if the registry is damaged or does not match its digests.

@@ -66,7 +66,7 @@ MAX_INTEGER: Final = int(sys.float_info.max)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 MAX_PROBLEMS: Final = 50
-"""The maximum number of problems that a message lists. A model cannot fix so many in one step."""
+"""The maximum number of problems that a message lists. A model cannot fix more in one step."""
 
 MAX_RESULT_PROBLEMS: Final = 10
 """The maximum number of problems that a message about a result lists.

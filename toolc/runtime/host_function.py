@@ -40,7 +40,7 @@ from toolc.runtime.output.truncation import truncate_result
 from toolc.runtime.secrets.redaction import Redactor
 
 NO_PIPE: Final = -1
-"""A descriptor number for reports that stay in this process."""
+"""The descriptor of a pipe for reports that stay in this process and need none."""
 
 GRACE_SECONDS: Final = 0.2
 """How many seconds a cancelled async function has to clean up before its caller continues.
@@ -52,7 +52,7 @@ _Report: TypeAlias = tuple[float | None, str, tuple[Content, ...]] | str
 """A progress report with content, or a piece of text that a generator yielded."""
 
 ENGINE: Final = "host process"
-"""The value of ``details.engine`` for these calls."""
+"""The value of ``details.engine`` for calls of host functions."""
 
 
 def to_guest_value(value: object) -> object:

@@ -50,7 +50,7 @@ Send: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
 class InputRequiredError(Exception):
-    """The call first needs a response of the user. ``result`` asks for it."""
+    """The call first needs a response from the user. ``result`` asks for it."""
 
     def __init__(self, result: InputRequiredResult) -> None:
         super().__init__("the call needs the user's confirmation")

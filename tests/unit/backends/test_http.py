@@ -319,8 +319,11 @@ def test_a_url_from_the_caller_is_not_allowed_automatically() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("/etc/passwd", "url: '/etc/passwd' is not an HTTP URL; write it as https://example.com/page"),
-        ("file:///etc/passwd", "url: 'file:///etc/passwd' is not an HTTP URL; write it as https://example.com/page"),
+        ("/etc/passwd", "url: '/etc/passwd' is not an HTTP URL; use one such as https://example.com/page"),
+        (
+            "file:///etc/passwd",
+            "url: 'file:///etc/passwd' is not an HTTP URL; use one such as https://example.com/page",
+        ),
         ("https://a b/", "url: a URL cannot contain spaces, control characters or '\\'; percent-encode them"),
         ("https://a/\r\nX: y", "url: a URL cannot contain spaces, control characters or '\\'; percent-encode them"),
         (f"https://a/{'x' * 9000}", "the URL has 9010 characters; the maximum is 8000"),

@@ -63,7 +63,7 @@ def warn_of_difference(tools: CallableTools, digest: str, surfaces: Mapping[str,
         f"{words}: {', '.join(names[:8])}{', …' * (len(names) > 8)}" for words, names in parts if names
     )
     message = f"this client was generated for another registry ({differences})"
-    warnings.warn(f"{message}; generate it again: toolc build SPECS --client python:FILE", stacklevel=4)
+    warnings.warn(f"{message}; generate it again with: toolc build SPECS --client python:FILE", stacklevel=4)
 
 
 class Caller:

@@ -115,7 +115,7 @@ class EgressConnection:
         self._guest_ended = True
 
     def grant_window(self, payload: bytes) -> None:
-        """Handle an acknowledgement of the guest. Raises ``ProtocolError`` if it exceeds what was sent."""
+        """Handle an acknowledgement of the guest. Raises ``ProtocolError`` if it exceeds the data that was sent."""
         granted = payload.decode("ascii", "replace")
         outstanding = frames.WINDOW_BYTES - self._guest_window
         known = granted.isascii() and granted.isdigit() and len(granted) <= 10

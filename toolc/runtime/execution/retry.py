@@ -7,7 +7,7 @@ from toolc.model.result import ToolResult
 from toolc.model.spec.tool import Retry
 
 MAX_WAIT_MS: Final = 60_000
-"""The longest wait. If a server requests a longer one, the call is not repeated, and the model receives the delay."""
+"""The longest wait. If a server requests more, the call is not repeated, and the model gets the delay in ms."""
 
 
 def wait_ms(retry: Retry, result: ToolResult, attempt: int) -> int | None:

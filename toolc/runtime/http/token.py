@@ -100,7 +100,7 @@ class TokenTransport(OuterTransport):
         self._reply: bytes | None = None
 
     def read_into(self, room: memoryview) -> int | None:
-        """Read the response, and write only its status to ``room``. Raises ``OSError``, even if it is invalid."""
+        """Read the response, and write only its status to ``room``. Raises ``OSError``, even for an invalid one."""
         if self._reply is None:
             has_ended = self._receive()
             try:
@@ -108,7 +108,7 @@ class TokenTransport(OuterTransport):
             except BlockingIOError:
                 return None
             except ResponseError:
-                raise OSError("the token server sent no complete HTTP response") from None
+                raise OSError("the token server did not send a complete HTTP response") from None
             self._reply = self._handle(status, body)
         piece, self._reply = self._reply[: len(room)], self._reply[len(room) :]
         room[: len(piece)] = piece

@@ -120,14 +120,14 @@ class ByteOutput(Output):
         return data
 
     def finish(self) -> bytes:
-        """Store what was held back. See ``Output``."""
+        """Store the data that was held back. See ``Output``."""
         data = self._stream.finish()
         data = self._lines.feed(data) + self._lines.finish() if self._lines else data
         self._buffer.add(data)
         return data
 
     def capture(self) -> Capture:
-        """Return what was captured. See ``Output``."""
+        """Return the captured data. See ``Output``."""
         return self._buffer.capture()
 
 
@@ -158,11 +158,11 @@ class DelimitedOutput(Output):
         return self._output.add(data[:end])
 
     def finish(self) -> bytes:
-        """Store what was held back. See ``Output``."""
+        """Store the data that was held back. See ``Output``."""
         return self._output.finish()
 
     def capture(self) -> Capture:
-        """Return what was captured. See ``Output``."""
+        """Return the captured data. See ``Output``."""
         return self._output.capture()
 
 

@@ -52,7 +52,7 @@ class Claim:
         self._sender.close()
 
     def wait(self, cancellation: Cancellation | None) -> None:
-        """Wait until ``resolve`` or a cancellation."""
+        """Wait until ``resolve`` is called, or the call is cancelled."""
         poll = select.poll()
         poll.register(self._receiver, select.POLLIN)
         if cancellation is not None:

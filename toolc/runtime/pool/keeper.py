@@ -135,7 +135,7 @@ class Keeper:
         return True
 
     def drop(self, owner: object) -> None:
-        """Stop all sandboxes of ``owner`` soon. Takes no lock, so that a garbage collection may call it anywhere."""
+        """Stop all sandboxes of ``owner`` soon. Takes no lock, so it is safe in garbage collection at any point."""
         self._dropped.append(owner)
         self._notify()
 

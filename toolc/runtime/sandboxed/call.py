@@ -92,7 +92,7 @@ NOT_STARTED: Final = "the call was not started, because the time limit of the wh
 MAX_NAMED: Final = 3
 """The maximum number of reasons that the result names. ``details.network`` lists all of them.
 
-With more, a model would overlook the output of the tool.
+With more, a model could overlook the output of the tool.
 """
 
 ENTRY: Final = PythonBackend(

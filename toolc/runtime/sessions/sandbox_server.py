@@ -156,7 +156,7 @@ class PluginCalls:
 
 
 def _read_answer(wire: SessionWire, call_id: str) -> tuple[bytes, PluginResponse]:
-    """Return the answer to the open call, as a line and parsed. Updates before it are passed on."""
+    """Return the answer to the open call, both as a line and parsed. Updates before it are passed on."""
     updates = wire.updates()
     while True:
         line = _with_reason(wire.read_line, "before it answered")

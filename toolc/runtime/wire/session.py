@@ -35,7 +35,7 @@ LIFE_MS: Final = 2_000_000_000
 END_SECONDS: Final = 1.0
 """How long to wait for a process to exit after it has closed its output, in seconds.
 
-A process that ends exits at once. If it does not, it has only closed its output.
+It normally exits at once. If it does not, it has only closed its output.
 """
 
 

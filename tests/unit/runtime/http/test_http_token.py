@@ -46,7 +46,7 @@ def test_a_token_is_valid_for_the_time_that_the_server_states(expires_in: bytes,
 
 
 NO_TOKEN = "sent a response without an access_token"
-NO_HTTP = "sent no complete HTTP response"
+NO_HTTP = "did not send a complete HTTP response"
 CHUNKED = b"HTTP/1.1 200 -\r\nTransfer-Encoding: chunked\r\n\r\n"
 TOKEN = b'{"access_token": "abcdefgh"}'
 

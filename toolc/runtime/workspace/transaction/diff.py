@@ -188,7 +188,7 @@ def _changes(real: DirHandle, view: View, path: bytes, mine: FileState | None) -
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        reason = "another file system is mounted there, which the tool did not see"
+        reason = "another file system, which the tool did not see, is mounted there"
         yield FileChange(path=path.decode(*_RAW), action="changed", kind="special", refused=reason), None, False
 
 

@@ -49,7 +49,7 @@ class FileState:
 
     @property
     def is_known(self) -> bool:
-        """Whether equal states have equal content, which is False for a file that was not read."""
+        """Whether equal states have equal content. False for a file that was not read."""
         return self.kind != stat.S_IFREG or self.content.startswith("sha256:")
 
 

@@ -168,7 +168,7 @@ class Transaction:
         if ending == "cancelled":
             return _Discarded(None, "the call was cancelled")
         if ending == "workspace_limit":
-            return _Discarded("denied", "the call wrote more than it may")
+            return _Discarded("denied", "the call wrote more than it is allowed to")
         if self._spec.commit != "always" and result.is_error:
             return _Discarded("denied", f"the tool failed, and the spec says commit: {self._spec.commit}")
         if refused := [(change.display_path, change.refused) for change in changes if change.refused]:

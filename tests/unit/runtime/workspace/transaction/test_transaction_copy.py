@@ -38,7 +38,7 @@ def test_mounts_in_the_workspace_are_not_copied_or_written(tmp_path: Path) -> No
     )
     assert done.stdout.splitlines() == [
         "['own', 'own/file']",
-        "folder changed another file system is mounted there, which the tool did not see",
-        "folder/new changed another file system is mounted there, which the tool did not see",
+        "folder changed another file system, which the tool did not see, is mounted there",
+        "folder/new changed another file system, which the tool did not see, is mounted there",
         "own/new added ",
     ]
