@@ -27,9 +27,10 @@ Percentiles above the median are not reliable, and new processes had to wait for
 HEAD: Final = """\
 # Benchmarks
 
-`make bench` compares toolc with other ways to run a small program, and writes this page. In each part, all subjects
-take turns, so that a slow moment affects all of them. The page has ratios within one part instead of times, because
-only ratios can be compared with those of another machine. Every percentile is of at least {calls} calls.
+`make bench` compares toolc with other ways to run a small program, and writes this page. In each part of a run, the
+subjects take turns, so that a slow moment affects all of them. The page shows ratios within one part instead of times,
+because only ratios can be compared with those of another machine. Every percentile is computed from at least {calls}
+calls.
 
 This run: {machine}.
 
@@ -37,15 +38,15 @@ This run: {machine}.
 
 The chart and the tables show the time of a call as a multiple of `subprocess.run(["/bin/echo", "hello"])` on the host,
 with the same number of callers. In the tables, each percentile is divided by the same percentile of `subprocess.run`.
-In the chart, all are divided by its median: a bar ends at the median of the subject, and its line at the 95th
-percentile.
+In the chart, all values are divided by the median of `subprocess.run`. Each bar ends at the median of the subject, and
+its line ends at the 95th percentile.
 
-All subjects print one word. `bwrap`, `runc run`, `docker run` and `docker exec` use the image of toolc's sandboxes.
-`runc run` and `docker run` also use their limits and their filter of system calls. *Cold*: the call starts its own
-sandbox. *Warm*: a sandbox waits for the call, and serves only this call. A call of toolc returns when all processes of
-the tool have ended, and the empty sandbox is removed before the next subject is measured. `runc run` and `docker run`
-return after the removal; the part about sustained calls contains all removals. `docker exec` and llm-sandbox use the
-same container for the next call, with everything that the last one left in it.
+Every subject prints one word. `bwrap`, `runc run`, `docker run` and `docker exec` use the image of toolc's sandboxes.
+`runc run` and `docker run` also use toolc's limits and filter of system calls. *Cold* means that the call starts its
+own sandbox. *Warm* means that a sandbox waits for the call and serves only this call. A call of toolc returns when all
+processes of the tool have ended. The empty sandbox is removed before the next subject is measured. `runc run` and
+`docker run` return after the removal. The part about sustained calls includes all removals. `docker exec` and
+llm-sandbox use the same container for the next call, with everything that the previous call left in it.
 """
 
 

@@ -72,40 +72,40 @@ TRIED: Final[Mapping[str, str]] = {
     "warm": (
         "Warm calls: the guest and the interpreter run before the call, and the worker is forked while the sandbox "
         "waits. A call does not wait for the removal of its sandbox, and a replacement starts only after the call. A "
-        "guest in Docker uses a socket of toolc instead of the stream of the daemon. What is left is mostly `run`, in "
-        "which the worker prepares itself and becomes the program, and its end is reported, and `lease`, in which the "
-        "guest confirms that it is alive. Each wakes two or three processes. Tried: waking the thread of the pool "
-        "later, and forwarding the first output together with the end of the program, both without effect; sending "
-        "the call without waiting for that confirmation, which saves 3 %, but then a call could be lost with a "
-        "sandbox that has died; starting the program by the worker with posix_spawn, which takes longer; running the "
-        "code of a call once while the sandbox waits, which saves 2 to 6 % and copies more memory. On a busy machine "
-        "both stages wait for a processor: a container shares that of the control group of its daemon."
+        "guest in Docker uses toolc's own socket instead of the daemon's stream. Most of the remaining time is in "
+        "`run`, in which the worker prepares itself, becomes the program and reports its end, and in `lease`, in which "
+        "the guest confirms that it is alive. Each of these stages wakes two or three processes. Two changes had no "
+        "effect: waking the thread of the pool later, and forwarding the first output together with the end of the "
+        "program. Sending the call without waiting for the confirmation saves 3 %, but the call is then lost if the "
+        "sandbox has died. Letting the worker start the program with posix_spawn takes longer. Running the code of a "
+        "call once while the sandbox waits saves 2 to 6 % and copies more memory. On a busy machine, both stages wait "
+        "for a processor, because a container shares the processor time of its daemon's control group."
     ),
     "cold": (
         "Cold calls: the image is looked up once, the stream is attached before the start, and no stage waits for a "
-        "timer. The files of a transaction are recorded, and the message of the call is created, while the sandbox "
-        "starts. The empty sandbox is removed in the background. Docker's network code takes no part. The guest "
-        "receives compiled modules, and for a program it imports none of json, typing, signal and contextlib. This "
-        "halved its processor time from the start of Python to READY. What is left is the runtime: without the filter "
-        "of system calls, the masked paths or the limits, `runc run` uses at most 15 % less processor time, and with "
-        "other settings of Go's scheduler and garbage collector about the same."
+        "timer. While the sandbox starts, toolc records the files of a transaction and creates the message of the "
+        "call. The empty sandbox is removed in the background. Docker's network code is not used. The guest receives "
+        "compiled modules, and for a program it imports none of json, typing, signal and contextlib. This halved its "
+        "processor time from the start of Python to READY. The remaining time is spent in the runtime. Without the "
+        "filter of system calls, the masked paths or the limits, `runc run` uses at most 15 % less processor time. "
+        "With other settings of Go's scheduler and garbage collector, it uses about the same."
     ),
     "sustained": (
         "Sustained calls: at most two sandboxes per processor start at the same time, and the bundle of each kind is "
-        "written once."
+        "written only once."
     ),
     "idle": (
         "Memory: modules are loaded only when a call needs them, and the worker shares the memory of process 1. Both "
-        "together have about 5 MiB of their own, of which Python without any module has most: data of the interpreter, "
-        "of which each process gets its own copy when it counts references. `runc run`, which removes the control "
-        "groups when process 1 ends, has about 2.4 MiB, and containerd's process for each container about the same. "
+        "processes together have about 5 MiB of their own. Python without any module takes most of it, for data of the "
+        "interpreter that each process copies when it counts references. `runc run`, which removes the control groups "
+        "when process 1 ends, takes about 2.4 MiB, and containerd's process for each container takes about the same. "
         "Freezing the objects of process 1 before the fork (`gc.freeze`) and releasing free memory (`malloc_trim`) "
-        "change nothing. Go's garbage collector with other settings needs more memory; with one processor it needs a "
+        "change nothing. With other settings, Go's garbage collector needs more memory. With one processor, it needs a "
         "tenth less, but the start takes longer."
     ),
     "session": (
         "Sessions: an answer is recognized by its call id, so that toolc does not wait for a second answer. A guest in "
-        "Docker uses a socket of toolc instead of the stream of the daemon."
+        "Docker uses toolc's own socket instead of the daemon's stream."
     ),
 }
 """What was done to meet the target, by kind of row."""
