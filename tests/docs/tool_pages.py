@@ -70,7 +70,7 @@ def _index(builtin: Sequence[DescribedTool], templates: Sequence[DescribedTool])
         NOTE, "", "# Built-in tools", "",
         "These tools come with toolc. `--builtin TOOLSET` and `Registry.builtin(TOOLSET)` use them",
         "([toolsets](../../guides/registries.md#toolsets-and-built-in-tools)), and `builtin` in a",
-        "[project file](../project-file.md) adds single ones to your own.",
+        "[project file](../project-file.md) adds single tools to your own.",
         "[Tools of agent frameworks](of-frameworks.md) lists their equivalents.", "", "| Tool | Purpose | Toolsets |",
         "|---|---|---|",
     ]  # fmt: skip
