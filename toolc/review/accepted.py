@@ -34,7 +34,7 @@ _CONTRACTUAL: Final = ("breaking", "warning", "compatible")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptedChange:
-    """One accepted change. ``expires`` is the last day on which it is valid; None means no end."""
+    """One accepted change. ``expires`` is the last day on which it is valid, or None if it does not expire."""
 
     fingerprint: str
     reason: str
@@ -45,7 +45,7 @@ class AcceptedChange:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A difference without the accepted changes, and messages about acceptances that no longer have an effect."""
+    """A difference without the accepted changes, and messages about acceptances that have no effect any more."""
 
     difference: Difference
     count: int
@@ -53,7 +53,7 @@ class Accepted:
 
 
 def read(path: Path, name: str | None = None) -> tuple[AcceptedChange, ...]:
-    """Read the acceptances in a file, ``name`` in messages. Raises ``UsageError`` with the position of an error."""
+    """Read the acceptances in a file, called ``name`` in messages. Raises ``UsageError`` with the error's position."""
     diagnostics = Diagnostics()
     document = load_project(path, name or str(path), diagnostics, what="the file of accepted changes")
     found: tuple[AcceptedChange, ...] = ()
@@ -90,7 +90,7 @@ def _date(text: str | None, where: str) -> datetime.date | None:
     try:
         return datetime.date.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"{where}: {text!r} is not a date; write it like 2027-03-01, in quotes") from None
+        raise UsageError(f"{where}: {text!r} is not a date; write it as 2027-03-01, in quotes") from None
 
 
 def with_new_acceptances(
@@ -102,8 +102,9 @@ def with_new_acceptances(
 ) -> Difference:
     """Return the difference with a change (RSK14) for each valid acceptance that only the head has.
 
-    ``no_effect`` says why it has no effect; the change then has the grade of the change that it would hide. It is None
-    if the acceptances of the head apply. One that the head extends counts as one that only the head has.
+    ``no_effect`` says why such an acceptance has no effect. The change then has the grade of the change that it would
+    hide. ``no_effect`` is None if the acceptances of the head apply. An acceptance that the head extends counts as one
+    that only the head has.
     """
     changes = {fingerprint(name, change): (name, change) for name, change in difference.changes}
     added: list[ToolChange] = []
@@ -122,7 +123,7 @@ def with_new_acceptances(
 
 
 def _covers(base: AcceptedChange, head: AcceptedChange) -> bool:
-    """Return whether an acceptance of the base accepts what one of the head accepts, for at least as long."""
+    """Return whether an acceptance of the base accepts the same change as one of the head, for at least as long."""
     lasts = base.expires is None or (head.expires is not None and head.expires <= base.expires)
     return base.fingerprint == head.fingerprint and lasts
 
@@ -132,7 +133,7 @@ def _is_valid(each: AcceptedChange, today: datetime.date) -> bool:
 
 
 def remaining(difference: Difference, acceptances: Sequence[AcceptedChange], today: datetime.date) -> Accepted:
-    """Return the changes that are not accepted; an expired acceptance has no effect."""
+    """Return the changes that are not accepted. An expired acceptance has no effect."""
     valid = {each.fingerprint for each in acceptances if _is_valid(each, today)}
     used = {fingerprint(name, change) for name, change in difference.changes}
     tools = [replace(tool, changes=_left(tool.name, tool.changes, valid)) for tool in difference.tools]
@@ -159,14 +160,14 @@ def _notes(acceptances: Sequence[AcceptedChange], used: set[str], today: datetim
 
 @dataclass(frozen=True, slots=True)
 class FailOn:
-    """One entry of ``--fail-on``: changes of ``kind`` at least as severe as ``grade``; an empty kind means any."""
+    """One entry of ``--fail-on``: changes of ``kind`` at least as severe as ``grade``. An empty kind means any kind."""
 
     kind: str
     grade: Grade
 
 
 def parse_fail_on(text: str) -> tuple[FailOn, ...]:
-    """Parse ``breaking,risk:high``. Raises ``UsageError`` that lists the valid values."""
+    """Parse thresholds such as ``breaking,risk:high``. Raises ``UsageError``, which lists the valid values."""
     return tuple(_parse_threshold(each.strip()) for each in text.split(",") if each.strip())
 
 
@@ -176,7 +177,7 @@ def _parse_threshold(text: str) -> FailOn:
         if grade == each and kind in {"", *_KINDS}:
             return FailOn(kind, each)
     raise UsageError(
-        f"--fail-on: {text!r} is not a grade; write one of these ({', '.join(GRADES)}), "
+        f"--fail-on: {text!r} is not a grade; use one of these ({', '.join(GRADES)}), "
         f"optionally with a kind ({', '.join(_KINDS)}), as in breaking,risk:high"
     )
 

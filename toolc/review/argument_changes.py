@@ -1,7 +1,7 @@
-"""RSK20: parameters that accept more, or have another default, where a command, URL, request or code uses them.
+"""RSK20: parameters of a command, a URL, a request or code that accept more values, or have another default.
 
-For a caller, such a change is compatible. For the tool, it is another input: a default is part of each call that
-omits the parameter, and a pattern may be all that restricts a command.
+For a caller, such a change is compatible. The tool, however, can receive other input: each call that omits the
+parameter uses its default, and a pattern may be the only restriction of a command.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _TYPE: Final = rule("input", Aspect.TYPE)
 _BOUNDS: Final = frozenset(
     rule("input", each) for each in (Aspect.UPPER_BOUND, Aspect.LOWER_BOUND, Aspect.MULTIPLE, Aspect.REQUIRED)
 )
-"""Rules of changes that allow more or longer values, but no other text."""
+"""Rules for changes that allow more or longer values, but no new text."""
 
 _NOT_REPORTED: Final = frozenset(
     rule("input", each) for each in (Aspect.NULL, Aspect.REQUIRED, Aspect.PROPERTY_REMOVED, Aspect.CONTENT)
 )
-"""Rules of changes that let a caller omit a value, but not send other ones."""
+"""Rules for changes that let a caller omit a value, but not send other values."""
 
 _TEXTUAL: Final = re.compile("string|array|object|any other")
 
 _LONGEST: Final = 80
-"""The maximum length of a value in a message, in characters. The report has the whole value below it."""
+"""The maximum length of a value in a message, in characters. The report shows the whole value below the message."""
 
 _MAX_PROOFS: Final = 50
 """The maximum number of changes per tool that toolc tries to prove harmless. One proof takes up to 0.4 seconds."""
@@ -55,7 +55,7 @@ _MAX_PROOFS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """A place of the backend that uses a parameter, with its text. ``is_direct``: in a command, a script or a URL."""
+    """A place in the backend that uses a parameter, with its text. ``is_direct`` in a command, a script or a URL."""
 
     route: Route
     text: str
@@ -63,12 +63,12 @@ class _Use:
 
     @property
     def words(self) -> str:
-        """The place for a message."""
+        """The name of the place for a message."""
         return f"{format_route(self.route)} uses it" + (f": {self.text}" if self.text else "")
 
 
 def argument_changes(sides: Sides, contracts: Sequence[ToolChange]) -> Iterator[ToolChange]:
-    """Yield a change for each of ``contracts`` after which other values reach the backend."""
+    """Yield a change for each change in ``contracts`` that lets other values reach the backend."""
     if sides.old is None:
         return
     names = list_under(sides.after.parameters.value, "required")
@@ -121,7 +121,7 @@ def _risk(change: ToolChange, grade: Grade, name: str, use: _Use) -> ToolChange:
 
 
 def _may_allow_more(sides: Sides, name: str) -> bool:
-    """Return whether all changes of a parameter together may allow a value that was refused."""
+    """Return whether all changes of a parameter together may allow a value that was refused before."""
     assert sides.before is not None
     try:
         joined = Joined.of(_schema_of(sides.before, name), _schema_of(sides.after, name))
@@ -131,7 +131,7 @@ def _may_allow_more(sides: Sides, name: str) -> bool:
 
 
 def _schema_of(tool: ToolSpec, name: str) -> JsonObject:
-    """Return the schema of a parameter with the definitions that it refers to; of all parameters without a name."""
+    """Return the schema of a parameter, or of all if there is no name, with the definitions that it refers to."""
     whole = tool.parameters.value
     if not name:
         return whole
@@ -140,7 +140,7 @@ def _schema_of(tool: ToolSpec, name: str) -> JsonObject:
 
 
 def _is_known_to_code(sides: Sides, name: str) -> bool:
-    """Return whether code that did not change uses a new parameter, so that callers can set it now."""
+    """Return whether unchanged code uses a new parameter, so that callers can now set it."""
     old, new = sides.before, sides.after
     if old is None or not name or old.backend != new.backend:
         return False
@@ -155,7 +155,7 @@ def _programs(backend: object) -> Iterator[str]:
 
 
 def _use(tool: Reviewed, name: str) -> _Use | None:
-    """Return the most important use of a parameter; None if the backend does not use it."""
+    """Return the most important use of a parameter, or None if the backend does not use it."""
     backend = tool.spec.backend
     if isinstance(backend, PythonBackend | PluginBackend):
         return _Use(("backend", backend.tag), "", is_direct=False)
@@ -173,7 +173,7 @@ def _use(tool: Reviewed, name: str) -> _Use | None:
 
 
 def _templates(value: JsonValue, route: Route, name: str) -> Iterator[tuple[Route, str]]:
-    """Yield each stored template that uses a parameter, with its route and as a spec writes it."""
+    """Yield each stored template that uses a parameter, with its route and its form in a spec."""
     for place, parts in values_within(value, route):
         if isinstance(parts, list) and any(
             isinstance(part, dict) and part.get("name") == name and "filters" in part for part in parts
@@ -182,7 +182,7 @@ def _templates(value: JsonValue, route: Route, name: str) -> Iterator[tuple[Rout
 
 
 def _route_in_spec(route: Route) -> Route:
-    """Return the part of a stored route that a spec has too: a key of the backend, such as ``backend.shell.argv``."""
+    """Return the part of a stored route that exists in a spec: a key of the backend, such as ``backend.shell.argv``."""
     if "argv" in route and "elements" in route:
         at = route.index("elements") + 1
         return ("backend", "shell", "argv", *route[at : at + 1])

@@ -1,4 +1,4 @@
-"""The difference of two states: every tool that changed, with all its changes."""
+"""The difference between two states: every changed tool with all its changes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ToolDifference:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference between two states: changed ``tools``, sorted by name, and ``shared`` changes (e.g. settings)."""
+    """The difference between two states: changed ``tools``, sorted by name, and ``shared`` changes such as settings."""
 
     old: State
     new: State
@@ -56,13 +56,13 @@ class Difference:
 
     @property
     def changes(self) -> Iterator[tuple[str, ToolChange]]:
-        """Yield every change with the name of its tool; the name is empty for changes that concern all specs."""
+        """Yield every change with the name of its tool. The name is empty for changes that concern all specs."""
         yield from (("", change) for change in self.shared)
         yield from ((tool.name, change) for tool in self.tools for change in tool.changes)
 
 
 def compare(old: State, new: State, central: Sequence[Policy] = ()) -> Difference:
-    """Return the difference of two states. The policies in ``central`` name approvers too.
+    """Return the difference between two states. The policies in ``central`` can name further approvers.
 
     Raises ``RegistryError`` if a changed tool comes from a registry file and has an invalid schema.
     """
@@ -82,7 +82,7 @@ def compare(old: State, new: State, central: Sequence[Policy] = ()) -> Differenc
 
 def _changes(pair: ToolPair, links: Links, central: Sequence[Policy]) -> Iterator[ToolChange]:
     """Yield the changes of one tool, each with the file that caused it and its required approvers."""
-    # The approvers of both states: a change that removes an approval rule still needs its approval.
+    # A change that removes an approval rule still needs its approval, so the approvers of both states count.
     tools = [side for side in (pair.old, pair.new) if side]
     policies = [*central, *(policy for each in tools if each.located for policy in each.located.policies)]
     found = [*_all_changes(pair, links)]
@@ -97,9 +97,9 @@ def _changes(pair: ToolPair, links: Links, central: Sequence[Policy]) -> Iterato
 
 
 def _at_own_place(pair: ToolPair, change: ToolChange) -> ToolChange:
-    """Return the change at the tool's backend if its place is a project default that is the same in both states.
+    """If the place of a change is a project default that is the same in both states, return it at the tool's backend.
 
-    For example, a step of a composite can add access to the composite, whose ``sandbox`` is that of the defaults.
+    For example, a step of a composite can add access to the composite, whose ``sandbox`` comes from the defaults.
     """
     old, new = pair.old, pair.new
     if change.kind != "risk" or not (old and new and old.located and new.located and change.old and change.new):
@@ -138,7 +138,7 @@ def _all_changes(pair: ToolPair, links: Links) -> Iterator[ToolChange]:
 
 
 def _without_repeats(contracts: Sequence[ToolChange]) -> list[ToolChange]:
-    """Return the changes, each only once: a new pattern both refuses and allows something, which only it shows."""
+    """Return each change once. A new pattern both refuses and allows values, which only its own change shows."""
     listed: dict[object, ToolChange] = {}
     for change in contracts:
         key = change.rule, change.path, change.message
@@ -148,7 +148,7 @@ def _without_repeats(contracts: Sequence[ToolChange]) -> list[ToolChange]:
 
 
 def _risks(sides: Sides, contracts: Sequence[ToolChange]) -> Iterator[ToolChange]:
-    """Yield what a call of the tool may do that it could not do before; ``contracts`` are its contract changes."""
+    """Yield what a call of the tool may now do in addition. ``contracts`` are the tool's contract changes."""
     reported = [change for number in sorted(RISK_RULES) for change in RISK_RULES[number](sides)]
     yield from reported
     yield from argument_changes(sides, contracts)
@@ -156,7 +156,7 @@ def _risks(sides: Sides, contracts: Sequence[ToolChange]) -> Iterator[ToolChange
 
 
 def _require_valid_schemas(tool: Reviewed | None, state: State) -> None:
-    """Raise ``RegistryError`` for schemas that the compiler would not write: a registry file may hold anything."""
+    """Raise ``RegistryError`` for schemas that the compiler would not write. A registry file may contain anything."""
     if tool is None or tool.located is not None:
         return
     for schema in (tool.spec.parameters, tool.spec.result_schema):
@@ -167,12 +167,12 @@ def _require_valid_schemas(tool: Reviewed | None, state: State) -> None:
 
 
 def _has_same_digests(old: State, before: str, new: State, name: str) -> bool:
-    """Return whether neither digest has changed. Called for thousands of tools, most of which are the same."""
+    """Return whether neither digest has changed. This is called for thousands of tools, most of them unchanged."""
     return name == before and old.digests(name) == new.digests(name)
 
 
 def _cause(pair: ToolPair, change: ToolChange) -> str:
-    """Return the file that caused a change if it is not the tool's own file; else an empty string."""
+    """Return the file that caused a change, or ``""`` if it is the tool's own file."""
     for span, tool in ((change.new, pair.new), (change.old, pair.old)):
         if span and tool and span.path != tool.path:
             return span.path

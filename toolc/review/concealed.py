@@ -1,4 +1,4 @@
-"""Hide credentials in changes: those of a spec or a registry are never printed, not even where they were removed."""
+"""Hide credentials in changes. Credentials in a spec or a registry are never printed, even if they were removed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from toolc.review.model.change import Counterexample, ToolChange
 from toolc.review.model.state import Reviewed
 
 _PART: Final = 8
-"""The length of a part of a credential that is hidden wherever it occurs, so that no cut text shows the rest."""
+"""The length of the parts of a credential that are hidden everywhere, so that cut texts do not show the rest."""
 
 _PRIVATE_KEY: Final = re.compile(r"(?<=PRIVATE KEY-----)(?:(?!-----)[\s\S]){1,20000}")
-"""The text of a private key in PEM between its header and its end."""
+"""The text of a PEM private key between its header and its end."""
 
 _PEM: Final = frozenset({"PRIVATE", "-----BEGIN", "KEY-----"})
 
@@ -57,7 +57,7 @@ class Hidden:
         return credentials.masked(shown, ((at, at + _PART) for at in starts if shown[at : at + _PART] in self.parts))
 
     def value(self, value: JsonValue) -> JsonValue:
-        """Return a JSON value with all its strings and keys without credentials."""
+        """Return a JSON value without credentials in its strings and keys."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):
@@ -80,14 +80,14 @@ def conceal_change(change: ToolChange, hidden: Hidden) -> ToolChange:
 
 
 def _strings(value: JsonValue) -> Iterator[str]:
-    """Yield every string and every key in a value."""
+    """Yield all strings and keys in a value."""
     for _, each in values_within(value):
         if isinstance(each, str | dict):
             yield from [each] if isinstance(each, str) else each
 
 
 def _assigned(named: Iterable[tuple[str, JsonValue]]) -> Iterator[str]:
-    """Yield the literal values among ``named`` whose name is that of a credential."""
+    """Yield the literal values in ``named`` whose names suggest a credential."""
     for name, value in named:
         if credentials.credential_name(name) or credentials.credential_header(name):
             words = [credentials.without_scheme(text) for text in _literals(value)]
@@ -111,7 +111,7 @@ def _parameter_values(stored: JsonObject) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _literals(value: JsonValue) -> Sequence[str]:
-    """Return the literal text of a string, or of a template; none for any other value."""
+    """Return the literal text of a string or of a template, or ``""`` for any other value."""
     if isinstance(value, str):
         return [value] if re.search(r"\S", value) else []
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

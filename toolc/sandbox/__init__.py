@@ -1,17 +1,16 @@
-"""Sandboxes: the interface of an engine, the selection of an engine, and what every sandbox has.
+"""Sandboxes: the interface and the selection of engines, and the configuration that all sandboxes share.
 
 The engines are ``docker`` and ``oci``. Both use ``host`` (this machine: owners, cleanup, cgroups, store), ``images``
-(image archives and layers) and ``python`` (interpreter and packages). A new engine is a
-package here with ``engine()`` in its module ``engine``, a name in ``toolc.model.names`` and a row in
-``toolc.doctor.components``.
+(image archives and layers) and ``python`` (interpreter and packages). A new engine is a package here with ``engine()``
+in its module ``engine``, a name in ``toolc.model.names`` and a row in ``toolc.doctor.components``.
 
 - ``common_config``: files in ``/etc`` (hosts), masked paths, options of tmpfs.
 - ``interface``: ``Engine``, ``EngineSandbox``, ``Capabilities``; levels of isolation; limits that are not
   enforced. Start reading here. Public: ``format_limits``, ``unenforced``, ``ContentDigests``, ``EngineForkServer``,
   ``EngineStatus``, ``ImageUsed``, ``Leftover``, ``PoolEngine``, ``offer``, ``ISOLATION``.
 - ``seccomp``: the system calls that a tool may make.
-- ``selection``: chooses the engine of a call and imports it; messages if none works. Public: ``close_unused``,
+- ``selection``: chooses and imports the engine of a call; messages if no engine works. Public: ``close_unused``,
   ``in_use``, ``load``, ``probe``, ``select``, ``selection_of``, ``EngineSelection``.
 
-May import: ``guest``, ``data`` and ``model``. The order of the packages inside is a contract in pyproject.toml.
+May import: ``guest``, ``data`` and ``model``. A contract in pyproject.toml sets the order of the packages inside.
 """

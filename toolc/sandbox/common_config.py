@@ -1,6 +1,6 @@
-"""What every sandbox shares, whatever its engine: name files in ``/etc``, hidden paths and tmpfs options.
+"""The configuration that the sandboxes of all engines share: name files in ``/etc``, hidden paths and tmpfs options.
 
-The name files depend neither on the image nor on the host, and contain nothing of the host.
+The name files do not depend on the image, and contain nothing from the host.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ IMAGE_COMMAND: Final = ("python3",)
 """The command of an image's own Python."""
 
 PYTHONS: Final = "pythons"
-"""The kind of the notes in the store about the Python of each image; empty for an image without one."""
+"""The kind of the store's notes about the Python of each image. The note is empty for an image without Python."""
 
 MASKED_PATHS: Final = (
     "/proc/acpi", "/proc/asound", "/proc/bootconfig", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts",
@@ -33,38 +33,38 @@ MASKED_PATHS: Final = (
     "/proc/pagetypeinfo", "/proc/partitions", "/proc/sched_debug", "/proc/scsi", "/proc/slabinfo",
     "/proc/timer_list", "/proc/timer_stats", "/proc/vmallocinfo",
 )  # fmt: skip
-"""Kernel files that a sandbox must not read: those that container runtimes hide, those that root may read without
-any capability, and those that identify the machine: its boot command line, its disks and its modules."""
+"""Kernel files that a sandbox must not read: the files that container runtimes hide, files that root may read without
+any capability, and files that identify the machine by its boot command line, disks or modules."""
 
 READONLY_PATHS: Final = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 
 FILE_BYTES: Final = 4096
-"""A tmpfs allows one file per this number of bytes. A file costs about a kilobyte of kernel memory."""
+"""The number of bytes per file that a tmpfs allows. A file takes about a kilobyte of kernel memory."""
 
 MIN_INODES: Final = 1024
-"""The least number of files in a tmpfs. A small one would otherwise be full of empty folders."""
+"""The minimum number of files that a tmpfs allows. Otherwise a few folders would fill a small one."""
 
 
 def hosts(names: Sequence[tuple[str, str]] = ()) -> str:
-    """Return the text of hosts(5) with these pairs of address and name after those of the sandbox itself."""
+    """Return the text of hosts(5): the sandbox's own names, followed by these pairs of address and name."""
     own = ((LOOPBACK, f"localhost {HOSTNAME}"), ("::1", "localhost"))
     return "".join(f"{address} {name}\n" for address, name in (*own, *names))
 
 
 FILES: Final[Mapping[str, str]] = {"hostname": f"{HOSTNAME}\n", "hosts": hosts(), "resolv.conf": ""}
-"""The files by name. An empty resolv.conf(5) makes the resolver ask on loopback."""
+"""The name files by path. An empty resolv.conf(5) makes the resolver query the loopback address."""
 
 
 def guest_limits(limits: Limits, names: Iterable[LimitName]) -> tuple[str, ...]:
-    """Return the guest's arguments for those of ``names`` that resource limits of a process approximate.
+    """Return the guest's arguments for the limits in ``names`` that process resource limits can approximate.
 
-    ``memory`` is then the data size of each single process, ``pids`` the number of processes of the tool's user in
-    its sandbox.
+    ``memory`` then limits the data size of each process, and ``pids`` limits the processes of the tool's user in the
+    sandbox.
     """
     values: dict[LimitName, int] = {"memory": limits.memory_bytes, "pids": limits.pids}
     return tuple(f"{name}={values[name]}" for name in names if name in values)
 
 
 def tmpfs_bounds(size_bytes: int) -> tuple[str, str]:
-    """Return the tmpfs options for this size, with a limit for inodes: empty files have no size but use memory."""
+    """Return the tmpfs options for this size. They limit inodes, because empty files have no size but use memory."""
     return f"size={size_bytes}", f"nr_inodes={max(size_bytes // FILE_BYTES, MIN_INODES)}"

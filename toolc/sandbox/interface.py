@@ -16,20 +16,20 @@ User: TypeAlias = Literal["owner", "nobody", "root"]
 """The user that a tool runs as: the owner of the workspace, ``nobody``, or root without capabilities."""
 
 ISOLATION: Final[tuple[MinIsolation, ...]] = ("namespace", "gvisor", "vm")
-"""The kinds of isolation, weakest first. Each one also satisfies a demand for a weaker one."""
+"""The kinds of isolation, weakest first. Each one satisfies a demand for a weaker one."""
 
 NO_PYTHON: Final = r"executable file not found|python3.*(?:no such file|exec format|permission denied)"
-"""A regular expression for the runtimes' errors if the first program is missing or not executable."""
+"""A regular expression that matches the runtimes' errors if the first program is missing or not executable."""
 
 READ_BYTES: Final = 256 * 1024
-"""How much is read at once, in bytes. It is the largest DATA frame."""
+"""The number of bytes to read at once, which is the size of the largest DATA frame."""
 
 _STANDARD: Final = Limits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineStatus:
-    """Whether an engine is available on this host; if not, ``reason`` and ``remedy`` are sentences for the user."""
+    """Whether an engine is available on this host. If not, ``reason`` and ``remedy`` are sentences for the user."""
 
     available: bool
     version: str = ""
@@ -41,8 +41,8 @@ class EngineStatus:
 class Enforcement:
     """How well a limit is enforced.
 
-    ``reason`` and ``remedy`` are sentences: why the limit is not fully enforced, and what to do about it.
-    ``instead`` names what is limited in its place (``nothing``, ``each process separately``).
+    ``reason`` and ``remedy`` are sentences that say why the limit is not fully enforced, and what to do about it.
+    ``instead`` says what is limited in its place (``nothing``, ``each process separately``).
     """
 
     level: Level = "enforced"
@@ -53,23 +53,24 @@ class Enforcement:
 
 WORKSPACE: Final = Enforcement(
     level="approximate",
-    reason="Neither the size of its file system nor a project quota bounds what a call writes to the workspace.",
-    instead="the call is stopped when it has written more, as measured ten times a second",
+    reason="Neither the size of the file system nor a project quota limits how much a call writes to the workspace.",
+    instead="the call is stopped when it has written more, which is checked ten times a second",
     remedy=(
-        "Put the workspace (for a transaction, $XDG_STATE_HOME/toolc/scratch) on a file system, or under a project "
-        "quota, of at most this size."
+        "Put the workspace (for a transaction, $XDG_STATE_HOME/toolc/scratch) on a file system of at most this size, "
+        "or under a project quota of at most this size."
     ),
 )
-"""How every engine enforces ``limits.workspace``, unless the kernel does: then a profile does not have the limit."""
+"""How every engine enforces ``limits.workspace``. If the kernel enforces it, the profile does not have the limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
     """What an engine enforces on this host with one kind of isolation.
 
-    ``weak`` holds the limits that are not fully enforced; all others are. ``users`` are the users that a tool may
-    run as. ``overlay_obstacle`` is why no workspace can be mounted as an overlay, so that transactions use a copy;
-    empty if it may be tried. ``notes`` are differences from other engines, one sentence each.
+    ``weak`` has the limits that are not fully enforced. All other limits are enforced. ``users`` are the users that a
+    tool may run as. ``overlay_obstacle`` says why a workspace cannot be mounted as an overlay, in which case
+    transactions use a copy. It is empty if an overlay may be tried. ``notes`` are differences from other engines, one
+    sentence each.
     """
 
     isolation: MinIsolation = "namespace"
@@ -77,7 +78,7 @@ class Capabilities:
     workspaces: tuple[WorkspaceMode, ...] = get_args(WorkspaceMode)
     users: tuple[User, ...] = get_args(User)
     images: bool = True
-    overlay_obstacle: str = "this engine mounts no overlay"
+    overlay_obstacle: str = "this engine does not support overlays"
     notes: tuple[str, ...] = ()
 
     def limit(self, name: LimitName) -> Enforcement:
@@ -86,7 +87,7 @@ class Capabilities:
 
 
 def offer(offered: Sequence[Capabilities], required: MinIsolation) -> Capabilities:
-    """Return the weakest of the ``offered`` capabilities that satisfies ``required``; the defaults if none does."""
+    """Return the weakest of the ``offered`` capabilities that satisfies ``required``, or the defaults if none does."""
     fit = (each for each in offered if ISOLATION.index(each.isolation) >= ISOLATION.index(required))
     return next(fit, Capabilities())
 
@@ -102,7 +103,7 @@ def unenforced(capabilities: Capabilities, limits: Limits = _STANDARD) -> tuple[
 def unenforced_reason(capabilities: Capabilities, profile: Profile) -> str | None:
     """Return why the limits of ``profile`` cannot be enforced, with the remedies.
 
-    Return None if the user has accepted all that are missing.
+    Return None if all limits are enforced, or if the user accepts those that are not.
     """
     missing = [name for name in unenforced(capabilities, profile.limits) if name not in profile.accept_unenforced]
     if not missing:
@@ -113,13 +114,13 @@ def unenforced_reason(capabilities: Capabilities, profile: Profile) -> str | Non
     remedies = " ".join(dict.fromkeys(each.remedy for each in found))
     return (
         f"it cannot enforce {format_limits(missing)} here. {reasons} {remedies} To run without full enforcement "
-        f"(limited instead: {format_fallbacks(capabilities, missing)}), set in ~/.config/toolc/config.yaml: "
+        f"(limited instead: {format_fallbacks(capabilities, missing)}), add this to ~/.config/toolc/config.yaml: "
         f"accept_unenforced: [{', '.join(missing)}]"
     )
 
 
 def format_fallbacks(capabilities: Capabilities, names: Sequence[LimitName]) -> str:
-    """Return what is limited in place of each limit in ``names``, as text for the user."""
+    """Return a text for the user that says what is limited in place of each limit in ``names``."""
     return "; ".join(f"{name}: {capabilities.limit(name).instead}" for name in names)
 
 
@@ -133,8 +134,8 @@ def format_limits(names: Sequence[str]) -> str:
 class ImageUsed:
     """The image that a sandbox was created from: its requested name, and the digest by which its engine knows it.
 
-    ``names`` are the names of its content (``toolc.sandbox.images.metadata``); approve it by the first one. ``tree``
-    is the digest of its files, the same on all engines; empty if it is not known.
+    ``names`` are the names of its content (``toolc.sandbox.images.metadata``), of which the first one approves it.
+    ``tree`` is the digest of its files, which is the same on all engines, or ``""`` if it is unknown.
     """
 
     name: str
@@ -144,15 +145,15 @@ class ImageUsed:
 
 
 HOST_PROGRAMS: Final = ImageUsed("host:/usr", "")
-"""What a sandbox has in place of an image if the user's configuration says ``host_programs: true``."""
+"""The value in place of an image if the user's configuration has ``host_programs: true``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContentDigests:
-    """The content digests of what sandboxes are created from.
+    """The content digests of the image and the packages of a sandbox.
 
-    ``image`` is the base image if the profile names none, and None if there is no image. ``packages`` are all packages
-    that its requirements resolve to, each as ``name==version@sha256:...``.
+    ``image`` is the base image if the profile does not name an image, or None if the sandbox has no image. ``packages``
+    are all packages that the requirements resolve to, each as ``name==version@sha256:...``.
     """
 
     image: ImageUsed | None = None
@@ -163,9 +164,9 @@ class ContentDigests:
 class Leftover:
     """An object outside of any sandbox that has the label of the process it was created for.
 
-    ``kind`` is a word for the user (``container``, ``folder``), ``name`` its name. ``kept`` is a part of a
-    sentence: why it must be kept; empty if its owner is known to be dead. ``remove`` removes it, and raises
-    ``InfrastructureError`` if that fails. It does nothing if the object no longer exists.
+    ``kind`` is a word for the user (``container``, ``folder``), and ``name`` is the name of the object. ``kept`` is a
+    clause that says why the object must be kept, or ``""`` if its owner is known to be dead. ``remove`` removes the
+    object, and raises ``InfrastructureError`` if that fails. It does nothing if the object no longer exists.
     """
 
     kind: str
@@ -178,7 +179,7 @@ class Leftover:
 class EngineSandbox(Protocol):
     """One live sandbox: a non-blocking, bidirectional byte stream to its guest.
 
-    The stream carries the wire protocol of ``toolc.guest.frames``; the engine does not interpret it.
+    The stream carries the wire protocol of ``toolc.guest.frames``. The engine does not interpret it.
     """
 
     @property
@@ -187,40 +188,40 @@ class EngineSandbox(Protocol):
 
     @property
     def image(self) -> ImageUsed | None:
-        """The image of the sandbox, for ``details``; ``HOST_PROGRAMS`` if it has the host's, None without an image."""
+        """The image of the sandbox, for ``details``: ``HOST_PROGRAMS`` if it uses those, or None if it has no image."""
 
     @property
     def created(self) -> float:
-        """When the sandbox was created and ready to be started, in seconds of ``perf_counter``."""
+        """When the sandbox was created and ready to be started, as a time of ``perf_counter``."""
 
     def fileno(self) -> int:
-        """Return the descriptor to poll for reading and writing. It may be another one after ``read``."""
+        """Return the descriptor to poll for reading and writing. It may change with each ``read``."""
 
     def read(self) -> bytes | None:
-        """Return the received bytes, at most 256 KiB; ``b""`` at the end of the stream, None if none have arrived.
+        """Return the received bytes, at most 256 KiB, ``b""`` at the end of the stream, or None if none have arrived.
 
-        Before polling again, call this method until it returns None. It does not raise if the peer is dead.
+        Before you poll again, call this method until it returns None. It does not raise if the peer is dead.
         """
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send as much as fits now; return the number of bytes sent. All data is discarded if the peer is dead."""
+        """Send as much as fits now, and return the number of bytes sent. If the peer is dead, discard all data."""
 
     def out_of_memory(self) -> bool:
         """Return whether the kernel killed a process in this sandbox because memory ran out.
 
-        The answer comes from counters or events. Call this while the sandbox is alive, or after ``close``.
+        Counters or events of the engine tell this. Call it while the sandbox is alive, or after ``close``.
         """
 
     def memory_kills(self) -> int:
-        """Return how many processes the kernel has killed for this reason; 0 or 1 if the engine does not count."""
+        """Return how many processes the kernel has killed for lack of memory, or 0 or 1 if the engine cannot count."""
 
     def error_output(self) -> str:
-        """Return the error output of the engine or the guest, at most 4 KiB: the cause if the sandbox died."""
+        """Return the error output of the engine or the guest, at most 4 KiB. It has the cause if the sandbox died."""
 
     def close(self) -> None:
-        """Close the stream, which ends the sandbox, and wait for its end. Then further calls have no effect.
+        """Close the stream, which ends the sandbox, and wait until none of its processes is left.
 
-        After half a second the engine kills the sandbox. Return only when none of its processes is left.
+        If it has not ended after half a second, the engine kills it. Further calls have no effect.
         """
 
 
@@ -228,21 +229,21 @@ class EngineSandbox(Protocol):
 class EngineForkServer(EngineSandbox, Protocol):
     """A sandbox of a profile with ``has_fork_server``.
 
-    The stream carries the frames of ``toolc.guest.forks.fork_supervisor``. For one thread at a time.
+    The stream carries the frames of ``toolc.guest.forks.fork_supervisor``. Only one thread at a time may use it.
     """
 
     @property
     def setup(self) -> bytes:
-        """What to send after the guest, before it is ready."""
+        """The data to send after the guest's bundle, before the guest is ready."""
 
     @property
     def has_ended(self) -> bool:
-        """Whether the server cannot make any more processes."""
+        """Whether the server has ended, so that it cannot fork any more processes."""
 
     def fork(self) -> EngineSandbox:
-        """Make the process of a call, and return its stream. Its ``close`` returns when no process of it is left.
+        """Fork the process of a call, and return its sandbox. Its ``close`` returns when all processes have ended.
 
-        The sandbox of the call before must be closed. Raises ``InfrastructureError``.
+        Close the sandbox of the previous call first. Raises ``InfrastructureError``.
         """
 
 
@@ -251,28 +252,28 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """The name for ``--engine``."""
+        """The engine's name in ``--engine``."""
 
     def probe(self) -> EngineStatus:
         """Return whether this engine works here. This is fast and leaves nothing behind.
 
-        Raises ``InfrastructureError`` only if there are too many open files to find out.
+        Raises ``InfrastructureError`` only if too many open files prevent the check.
         """
 
     def capabilities(self) -> tuple[Capabilities, ...]:
-        """Return what the engine enforces here for each kind of isolation, weakest first; empty if unavailable."""
+        """Return what the engine enforces here for each kind of isolation, weakest first. Empty if unavailable."""
 
     def unsupported_reason(self, profile: Profile) -> str | None:
-        """Return why this engine cannot meet the demands of ``profile`` here, with the remedy; None if it can."""
+        """Return why this engine cannot meet the demands of ``profile`` here, with the remedy, or None if it can."""
 
     def content_digests(self, profile: Profile) -> ContentDigests:
-        """Return the content digests for ``profile``; create what does not exist. Raises ``InfrastructureError``."""
+        """Return the content digests for ``profile``, and create missing images. Raises ``InfrastructureError``."""
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> EngineSandbox:
         """Start a new sandbox in which ``python3 ARGUMENTS...`` runs as process 1.
 
-        It is an ``EngineForkServer`` if the profile has one. Raises ``InfrastructureError`` if it cannot be started;
-        then nothing of it is left.
+        The result is an ``EngineForkServer`` if the profile has one. Raises ``InfrastructureError`` if the sandbox
+        cannot be started, and leaves nothing behind.
         """
 
     def leftovers(self) -> tuple[Leftover, ...]:
@@ -282,35 +283,36 @@ class Engine(Protocol):
         """
 
     def close(self) -> None:
-        """Stop the sandboxes that are left, and release connections, threads and files of the engine.
+        """Stop the remaining sandboxes, and release the connections, threads and files of the engine.
 
-        The owners of the sandboxes still close them. A later start opens the engine again.
+        The owners of the sandboxes must still close them. A later start opens the engine again.
         """
 
 
 @runtime_checkable
 class PoolEngine(Engine, Protocol):
-    """An engine whose sandboxes may be started before the calls that they serve are known."""
+    """An engine that can start sandboxes before the calls that they serve are known."""
 
     @property
     def closings(self) -> int:
-        """How many times ``close`` was called. No sandbox is started ahead for calls that began before the last one."""
+        """How often ``close`` was called. Calls that began before the last ``close`` get no sandbox started ahead."""
 
     def profile_ahead(self, profile: Profile) -> Profile:
         """Return the profile of sandboxes that are started ahead for calls with ``profile``. This is fast.
 
-        It has a workspace without a ``source`` (see ``Mount``) if ``mount_workspace`` can mount it later.
+        If ``mount_workspace`` can mount the workspace later, the workspace of this profile has no ``source`` (see
+        ``Mount``).
         """
 
     def mount_workspace(self, profile: Profile, sandbox: EngineSandbox) -> None:
         """Mount the workspace of ``profile`` in ``sandbox``, which was started with ``profile_ahead`` and has no call.
 
-        The tool sees what it would see in a sandbox that was started with ``profile``. Raises ``InfrastructureError``;
-        then the sandbox must not be used.
+        The tool sees what it would see in a sandbox started with ``profile``. After an ``InfrastructureError``, the
+        sandbox must not be used.
         """
 
     def is_current(self, profile: Profile, sandbox: EngineSandbox) -> bool:
-        """Return whether ``sandbox``, an earlier one of ``profile``, is what ``start`` would return now.
+        """Return whether ``sandbox``, which was started earlier for ``profile``, is as ``start`` would create it now.
 
         It is not if the image was replaced or removed, or if a daemon was restarted. This is fast.
         """
@@ -322,15 +324,15 @@ class SocketStream:
     def __init__(self, connection: socket.socket) -> None:
         connection.settimeout(0)
         self._socket = connection
-        # Reused: allocating a buffer for each read costs more than the read.
+        # The buffer is reused, because allocating one costs more than a read.
         self._room = memoryview(bytearray(READ_BYTES))
 
     def fileno(self) -> int:
-        """Return the descriptor to poll; -1 once closed."""
+        """Return the descriptor to poll, or -1 once closed."""
         return self._socket.fileno()
 
     def read(self) -> bytes | None:
-        """Return the bytes that have arrived, at most 256 KiB; ``b""`` at the end, None if none yet."""
+        """Return the bytes that have arrived, at most 256 KiB, ``b""`` at the end, or None if none have arrived."""
         try:
             return bytes(self._room[: self._socket.recv_into(self._room)])
         except BlockingIOError:
@@ -339,7 +341,7 @@ class SocketStream:
             return b""
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send as much as fits now; return the number of bytes sent, which is all of them if the peer is dead."""
+        """Send as much as fits now, and return the number of bytes sent, which is all of them if the peer is dead."""
         try:
             return self._socket.send(data, socket.MSG_NOSIGNAL)
         except BlockingIOError:
@@ -348,7 +350,7 @@ class SocketStream:
             return len(data)
 
     def shut_down(self) -> None:
-        """End the stream in both directions, also for other processes that share the socket."""
+        """End the stream in both directions, for this process and all others that share the socket."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 

@@ -1,11 +1,11 @@
-"""The system calls a tool may make: a default-deny list in the form of the OCI runtime specification.
+"""The system calls that a tool may make: a default-deny list in the format of the OCI runtime specification.
 
 Only the machine's own architecture is listed, so the architecture check kills calls of the kernel's other
 personalities (x86 and x32 on x86-64). The runtime ignores names that the machine does not have.
 
-Left out on purpose: namespaces and mounts, io_uring, bpf, perf, ptrace and related calls, keyrings, userfaultfd,
-modules and kexec, setting clocks, and calls that need a capability anyway. Compiling the filter takes a large part
-of a sandbox's start; it is faster with fewer rules that check arguments.
+Left out on purpose are namespaces and mounts, io_uring, bpf, perf, ptrace and related calls, keyrings, userfaultfd,
+modules and kexec, setting clocks, and calls that need a capability anyway. Compiling the filter takes a large part of
+a sandbox's start time. It is faster with fewer rules that check arguments.
 """
 
 import errno
@@ -61,17 +61,17 @@ semop semtimedop sendmmsg sendmsg sendto setsockopt shmat shmctl shmdt shmget sh
 """
 
 SETS_MODE: Final = {"chmod": 1, "creat": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "mknod": 1, "mknodat": 2}
-"""Calls that set the mode of a file, and the index of the mode argument."""
+"""The calls that set the mode of a file, with the index of the mode argument."""
 
 OPENS: Final = {"open": 1, "openat": 2}
-"""Calls whose mode counts only if a file is created, and the index of the flags argument."""
+"""The calls whose mode counts only if a file is created, with the index of the flags argument."""
 
 SET_ID_BITS: Final = 0o6000
-"""S_ISUID and S_ISGID. A file that a tool leaves in the workspace belongs to a user on the host, perhaps root. With
-the set-user-id bit, every user of the host could run it with the rights of that user."""
+"""S_ISUID and S_ISGID. A file that a tool leaves in the workspace belongs to a user of the host, perhaps root. If it
+had the set-user-id bit, every user of the host could run it with the rights of its owner."""
 
 CREATES: Final = 0o20000100
-"""O_CREAT, and the bit of O_TMPFILE that no other flag has. Both are the same on every architecture listed."""
+"""O_CREAT, and the bit of O_TMPFILE that no other flag has. Both are the same on all listed architectures."""
 
 NEW_NAMESPACES: Final = 0x7E02_0000
 """The namespace flags of clone(2). CLONE_NEWTIME is for clone3 and unshare only."""
@@ -83,31 +83,31 @@ INTERNET: Final = (2, 10)
 """AF_INET and AF_INET6."""
 
 RARE_PROTOCOLS: Final = 0xFFFF_FFE0
-"""The bits that are zero in ICMP, TCP and UDP. For another protocol (DCCP, L2TP, SCTP, Multipath TCP) the kernel
-may load a module, which a tool does not need and which could be attacked."""
+"""The bits that are zero in ICMP, TCP and UDP. For other protocols (DCCP, L2TP, SCTP, Multipath TCP) the kernel may
+load a module, which no tool needs and which a tool could attack."""
 
 AF_NETLINK: Final = 16
 NETLINK_ROUTE: Final = 0
 """The only netlink protocol allowed. It lists interfaces and addresses."""
 
 CALL_NAMESPACES: Final = 0x6802_0000
-"""The flags of clone(2) for mount, IPC, PID and network namespaces: those that a fork server makes for each call."""
+"""The flags of clone(2) for the mount, IPC, PID and network namespaces that a fork server creates for each call."""
 
 SIGNALS: Final = ("kill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "tgkill", "tkill")
-"""Calls that send a signal. The first argument is the process, the second the signal."""
+"""The calls that send a signal. The first argument is the process, and the second is the signal."""
 
 PRIO_PROCESS: Final = 0
-"""setpriority(2): the second argument is a process, 0 for the caller."""
+"""The first argument of setpriority(2) if the second one is a process, where 0 is the caller."""
 
 F_SETSIG: Final = 10
-"""fcntl(2): the signal to send when a descriptor is ready, to any process that the caller names."""
+"""The command of fcntl(2) that sets the signal for a ready descriptor, which can go to any process."""
 
 PERSONALITIES: Final = (0x0, 0x4_0000, 0xFFFF_FFFF)
-"""PER_LINUX, the same without address randomization (it changes the caller only), and the value that only queries."""
+"""PER_LINUX, PER_LINUX without address randomization (which affects only the caller), and the value for a query."""
 
 
 def profile(machine: str | None = None) -> JsonObject:
-    """Return the ``linux.seccomp`` object for ``machine`` (as in ``uname -m``), by default this one.
+    """Return the ``linux.seccomp`` object for ``machine`` (as in ``uname -m``), by default this machine.
 
     Raises ``KeyError`` for a machine that is not in ``ARCHITECTURES``.
     """
@@ -122,10 +122,10 @@ def profile(machine: str | None = None) -> JsonObject:
             *(_allow(name, _without(mode, SET_ID_BITS)) for name, mode in SETS_MODE.items()),
             *(_allow(name, _without(flags + 1, SET_ID_BITS)) for name, flags in OPENS.items()),
             *(_allow(name, _without(flags, CREATES)) for name, flags in OPENS.items()),
-            # Only for the process itself: without time or memory left, process 1 would end as if memory had run
-            # out.
+            # A process may limit only itself. If a tool left process 1 no time or memory, it would end as if
+            # memory had run out.
             _allow("prlimit64", _equal(0, 0)),
-            # With a low priority, process 1 would get no CPU time next to busy processes, not even to be killed.
+            # With a low priority, process 1 would get no CPU time beside busy processes, not even to be killed.
             *(_allow(name, _equal(0, 0)) for name in ("sched_setattr", "sched_setparam", "sched_setscheduler")),
             _allow("setpriority", _equal(0, PRIO_PROCESS), _equal(1, 0)),
             _allow("socketpair", _equal(0, AF_UNIX)),
@@ -140,7 +140,7 @@ def profile(machine: str | None = None) -> JsonObject:
 
 
 def fork_server_profile() -> JsonObject:
-    """Return the ``linux.seccomp`` object for a fork server, which also mounts and makes the namespaces of a call.
+    """Return the ``linux.seccomp`` object for a fork server, which creates the namespaces and mounts of each call.
 
     The server runs no code of a tool. The process of a call installs ``profile()`` before it reads the call.
     """
@@ -154,9 +154,9 @@ def fork_server_profile() -> JsonObject:
 def gvisor_profile(machine: str) -> JsonObject:
     """Return the ``linux.seccomp`` object for gVisor, whose own kernel separates a tool from the host's kernel.
 
-    In gVisor's filter EPERM is the only errno; if clone3 fails with it, no thread starts. The first matching entry
-    counts. Linux ignores signals to process 1 from inside; gVisor lets them kill it. Older versions of gVisor know
-    pselect6 as pselect; without it select(2) fails.
+    gVisor's filter can fail calls only with EPERM. If clone3 failed with it, no thread could start. The first matching
+    entry counts. Linux ignores signals to process 1 from inside the sandbox, but gVisor lets them kill it. Older
+    versions of gVisor know pselect6 as pselect, without which select(2) fails.
     """
     found = profile(machine)
     calls = found["syscalls"]

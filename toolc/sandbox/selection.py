@@ -18,8 +18,8 @@ from toolc.sandbox.interface import Engine, EngineStatus, format_fallbacks, offe
 class EngineSelection:
     """The selected engine. ``notes`` say why each engine before it was not selected.
 
-    ``unenforced`` are the limits that it does not enforce here, which the user has accepted; ``instead`` says what
-    is limited in their place.
+    ``unenforced`` are the limits that it does not enforce here, which the user has accepted. ``instead`` says what is
+    limited in their place.
     """
 
     engine: Engine
@@ -45,7 +45,7 @@ class _Loaded:
     calls: set[object] = field(default_factory=set)
 
     def forget(self) -> None:
-        """Start anew in a forked child: it has no threads of its parent and may be another user."""
+        """Start over in a forked child, which has no threads of its parent and may run as another user."""
         self.lock = threading.Lock()
         self.engines, self.available, self.calls = {}, {}, set()
 
@@ -57,7 +57,7 @@ os.register_at_fork(after_in_child=_LOADED.forget)
 def select(name: str, profile: Profile) -> EngineSelection:
     """Return the engine called ``name``, or for ``auto`` the first available one that does not refuse ``profile``.
 
-    An engine given by name is never replaced. Raises ``UsageError`` for an unknown name, ``NoEngineError`` if no
+    An engine chosen by name is never replaced. Raises ``UsageError`` for an unknown name, and ``NoEngineError`` if no
     engine can run the call.
     """
     if name not in engine_names():
@@ -78,7 +78,7 @@ def select(name: str, profile: Profile) -> EngineSelection:
 
 
 def load(name: str) -> Engine:
-    """Return the engine of this name, one per process."""
+    """Return the engine of this name. Each process has one."""
     with _LOADED.lock:
         if name not in _LOADED.engines:
             _LOADED.engines[name] = importlib.import_module(f"toolc.sandbox.{name}.engine").engine()
@@ -103,12 +103,12 @@ def close_unused() -> None:
     with _LOADED.lock, ExitStack() as closings:
         if not _LOADED.calls:
             for engine in _LOADED.engines.values():
-                # Each one, also if another raises an error.
+                # Close each engine, even if another one raises an error.
                 closings.callback(engine.close)
 
 
 def probe(name: str) -> EngineStatus:
-    """Return the status of this engine here. Only success is cached: a daemon may be started later."""
+    """Return the status of this engine here. Only success is cached, because a daemon may be started later."""
     found = _LOADED.available.get(name) or load(name).probe()
     if found.available:
         _LOADED.available[name] = found
@@ -117,7 +117,7 @@ def probe(name: str) -> EngineStatus:
 
 @dataclass(frozen=True, slots=True)
 class _Objection:
-    """Why an engine does not run a call here, and the remedy if the reason does not contain it."""
+    """Why an engine cannot run a call here, and the remedy unless the reason contains it."""
 
     reason: str
     remedy: str = ""
@@ -127,7 +127,7 @@ class _Objection:
 
 
 def _objection(name: str, profile: Profile) -> _Objection | None:
-    """Return why this engine does not run ``profile`` here; None if it does."""
+    """Return why this engine cannot run ``profile`` here, or None if it can."""
     found = probe(name)
     if not found.available:
         return _Objection(found.reason, found.remedy)

@@ -110,7 +110,7 @@ def test_killing_process_1_without_the_filter_is_not_out_of_memory(
     monkeypatch.setattr(seccomp, "gvisor_profile", seccomp.profile)
     plain = DockerEngine(gvisor_socket())
     plain._daemon = daemon
-    with pytest.raises(SandboxDiedError, match=r"(?s)the sandbox ended before its call did; .*killed: by the tool"):
+    with pytest.raises(SandboxDiedError, match=r"(?s)the sandbox ended before its call did; .*killed by the tool"):
         shell(plain, f"exec python3 -c '{KILL}'")
     plain.close()
 

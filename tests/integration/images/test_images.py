@@ -92,7 +92,7 @@ def test_a_failed_build_reports_the_cause_and_leaves_nothing(client: Client, bas
 
 
 def test_a_named_base_is_never_replaced(base: str, checkout: Path) -> None:
-    with pytest.raises(InfrastructureError, match=r"cannot pull 127\.0\.0\.1:1/none:x: .*; name a base that is on"):
+    with pytest.raises(InfrastructureError, match=r"cannot pull 127\.0\.0\.1:1/none:x: .*; use a base that is on"):
         image_builder.build_image("base", base="127.0.0.1:1/none:x", on_progress=lambda _: None)
 
 
@@ -136,14 +136,14 @@ def test_without_any_base_the_message_lists_the_remedies(
         base_image.build_base(None, lambda _: None)
     text = str(caught.value)
     assert "Docker cannot pull 127.0.0.1:1/none:x: " in text
-    assert "and a base can be created on Debian and Ubuntu only" in text
-    assert text.endswith("here, toolc image import base.tar")
+    assert "and a base image can be created only on Debian and Ubuntu" in text
+    assert text.endswith("and toolc image import base.tar here")
 
 
 def test_the_message_has_the_command_that_gets_the_image() -> None:
     assert build_command(base_tag()) == "toolc image build base"
     assert build_command(image_builder.recipe("node").tag) == "toolc image build node"
-    assert build_command("toolc/node:0.0.1") == (f"toolc image build node, and write image: toolc/node:{__version__}")
+    assert build_command("toolc/node:0.0.1") == f"toolc image build node, then use image: toolc/node:{__version__}"
 
 
 def test_an_unknown_image_is_reported() -> None:
@@ -155,7 +155,7 @@ def test_an_unknown_image_is_reported() -> None:
 
 def test_a_missing_daemon_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
-    with pytest.raises(NoEngineError, match=r"^images are built with Docker: there is no Docker daemon at"):
+    with pytest.raises(NoEngineError, match=r"^Docker is needed to build images: there is no Docker daemon at"):
         image_builder.list_images()
 
 

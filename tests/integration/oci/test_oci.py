@@ -205,7 +205,7 @@ def test_a_workspace_that_is_removed_while_a_sandbox_starts_is_named(engine: Oci
             Profile(image="toolc-test/none:1"),
             "the image toolc-test/none:1 is not on this host; get it with: docker pull",
         ),
-        (Profile(min_isolation="gvisor"), "the tool demands min_isolation: gvisor"),
+        (Profile(min_isolation="gvisor"), "the tool requires min_isolation: gvisor"),
     ],
 )
 def test_unsupported_profiles_are_refused(engine: OciEngine, profile: Profile, words: str) -> None:

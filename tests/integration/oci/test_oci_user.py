@@ -78,7 +78,7 @@ def test_without_groups_the_reason_and_the_remedy_are_reported() -> None:
         "No control group with memory, pids, cpu is delegated to this user. "
         "Run it as root, or in a delegated group: systemd-run --user --scope -p Delegate=yes toolc run TOOL. "
         "To run without full enforcement (limited instead: memory: each process separately; cpus: nothing; "
-        "pids: the processes of the tool's user), set in ~/.config/toolc/config.yaml: "
+        "pids: the processes of the tool's user), add this to ~/.config/toolc/config.yaml: "
         "accept_unenforced: [memory, cpus, pids]"
     )
 

@@ -40,5 +40,5 @@ def test_grade_with_a_kind() -> None:
 
 @pytest.mark.parametrize("text", ["severe", "risk", "risk:", "colour:high", "high;low"])
 def test_invalid_fail_on_values(text: str) -> None:
-    with pytest.raises(UsageError, match="is not a grade; write one of these"):
+    with pytest.raises(UsageError, match="is not a grade; use one of these"):
         parse_fail_on(text)

@@ -185,7 +185,7 @@ def test_the_weakest_sufficient_isolation_is_selected(required: MinIsolation, se
 def test_a_limit_of_the_workspace_is_enforced_nowhere_and_concerns_only_tools_that_set_it() -> None:
     limited = Profile(limits=Limits(workspace_bytes=MIB))
     assert str(unenforced_reason(Capabilities(), limited)).startswith(
-        "it cannot enforce limits.workspace here. Neither the size of its file system nor a project quota bounds "
+        "it cannot enforce limits.workspace here. Neither the size of the file system nor a project quota limits "
     )
     assert unenforced_reason(Capabilities(), replace(limited, accept_unenforced=("workspace",))) is None
     assert unenforced(Capabilities()) == ()

@@ -1,19 +1,19 @@
 """Contract changes: what callers may send and receive, compared keyword by keyword. Start reading in ``changes``.
 
-Input is contravariant: what was accepted must still be accepted. Output is covariant: what may be returned must
-have been promised before. A changed keyword is reported once. It is breaking if a search finds a value that it
-refuses, or cannot prove that there is none.
+Input is contravariant: values that were accepted must still be accepted. Output is covariant: values that may be
+returned must have been allowed before. A changed keyword is reported once. It is breaking if a search finds a value
+that it refuses, or cannot prove that there is none.
 
-What changed:
+These modules find the changes:
 
 - ``changes``: whole tools: names, aliases, annotations, errors, timeout, toolsets.
 - ``schemas``: objects, arrays, combined schemas (``anyOf``), and the schemas inside.
 - ``bounds``: keywords with values: bounds, ``pattern``, ``format``, ``enum``, ``const``, ``type``.
 - ``movement``: one changed keyword: its rule and its grade.
 - ``places``: the same place in both schemas, and the old schema with a change only there.
-- ``simplified``: the same schemas without combinations that only one of them needs.
+- ``simplified``: both schemas without combinations that only one of them needs.
 
-What that refuses:
+These modules find a value that a change refuses:
 
 - ``verdicts``: the grade of each change, with a value that shows it.
 - ``joined``: both schemas in one, with references that lead to either.

@@ -1,7 +1,7 @@
 """Build an array from the constraints on its items, or prove that there is none.
 
-Whether an item satisfies the schemas of ``contains`` is decided per position. The walk over all positions counts the
-items that satisfy each of them, so it finds a shortest array with the right counts.
+For each position, the search decides which schemas of ``contains`` its item satisfies. Going through all positions, it
+counts the items that satisfy each schema, so it finds a shortest array with the right counts.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ MAX_CONTAINS: Final = 3
 """The maximum number of ``contains`` that are counted together. Each one doubles the combinations."""
 
 _LONGEST: Final = 2_000
-"""The longest array that is built, in items. A longer witness could not be read."""
+"""The maximum number of items in an array. A longer witness would be unreadable."""
 
 _SAME: Final = 3
-"""The number of positions after the listed ones among which two equal items are placed."""
+"""The number of positions after the listed ones in which two equal items are placed."""
 
 _Membership: TypeAlias = tuple[bool, ...]
 """For each ``contains``, whether an item satisfies its schema."""
@@ -31,7 +31,7 @@ _Membership: TypeAlias = tuple[bool, ...]
 
 @dataclass(slots=True)
 class _Array:
-    """The constraints of one array. ``at`` are those of single positions; ``equal`` are positions with equal items."""
+    """The constraints of one array. ``at`` are those of single positions. ``equal`` are positions with equal items."""
 
     minimum: int = 0
     maximum: float = math.inf
@@ -48,7 +48,7 @@ class _Array:
 
     @property
     def listed(self) -> int:
-        """The number of positions with separate constraints; all later ones have the same."""
+        """The number of positions with separate constraints. All later positions have the same constraints."""
         return max((*(len(each.first) for each in self.groups), *(index + 1 for index in self.at), 0))
 
     def with_equal(self, one: int, two: int) -> _Array:
@@ -57,13 +57,13 @@ class _Array:
         return replace(self.having(one, *formulas).having(two, *formulas), equal=(one, two))
 
     def schemas(self, index: int) -> list[Formula]:
-        """Return what the item at a position must satisfy."""
+        """Return the formulas that the item at a position must satisfy."""
         found = [each.first[index] if index < len(each.first) else each.others for each in self.groups]
         return [*self.at.get(index, ()), *(Formula(each, holds=True) for each in found)]
 
 
 def build(solver: PartSolver, terms: Sequence[Term]) -> Result:
-    """Return an array that satisfies all terms; it is not validated yet."""
+    """Return an array that satisfies all terms. It is not validated yet."""
     goal = _Array(*size_limits(terms))
     violated: list[Items] = []
     has_equal = False
@@ -128,19 +128,19 @@ class _Builder:
                 continue
             value = self.solver.solve(formulas)
             if not isinstance(value, Found):
-                # All positions are alike, so the items found are all that exist.
+                # All positions are alike, so there are no other items.
                 is_all = value is Unsolved.IMPOSSIBLE and not goal.listed and not goal.contains
                 return Unsolved.IMPOSSIBLE if is_all and is_known else Unsolved.UNKNOWN
             items.append(value.value)
         return Found(items)
 
     def _item(self, goal: _Array, index: int, membership: _Membership) -> list[Formula]:
-        """Return what the item at a position must satisfy, with the schemas of ``contains`` that it must match."""
+        """Return the formulas for the item at a position, including the schemas of ``contains`` that it must match."""
         counted = zip(goal.contains, membership, strict=True)
         return [*goal.schemas(index), *(Formula(each.schema, holds=holds) for each, holds in counted)]
 
     def _possible_memberships(self, goal: _Array, index: int) -> tuple[list[_Membership], bool]:
-        """Return which of the ``contains`` an item at a position can satisfy, and whether that is all."""
+        """Return the sets of ``contains`` that an item at a position can satisfy, and whether these are all."""
         found: list[_Membership] = []
         is_known = True
         for membership in product((False, True), repeat=len(goal.contains)):

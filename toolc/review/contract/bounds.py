@@ -17,7 +17,7 @@ _UPPER: Final = (("maxLength",), ("maxItems",), ("maxProperties",), ("maxContain
 _LOWER: Final = (("minLength",), ("minItems",), ("minProperties",), ("minContains",), ("minimum", "exclusiveMinimum"))
 
 _IMPLIED: Final = {"minLength": (0, True), "minItems": (0, True), "minProperties": (0, True), "minContains": (1, True)}
-"""Bounds that have no effect, because they hold without the keyword too."""
+"""Bounds that have no effect, because they always hold."""
 
 _TEXTS: Final = (
     ("pattern", Aspect.PATTERN),
@@ -58,7 +58,7 @@ def _types(place: Place) -> Iterator[SchemaChange]:
 
 
 def _with_types(place: Place, before: frozenset[str], changed: frozenset[str]) -> JsonValue:
-    """Return the whole old schema without the changed types if it had them, else with them."""
+    """Return the whole old schema without the changed types if it had them, otherwise with them."""
     kept = before ^ changed
     names: list[JsonValue] = [*sorted(kept - {"integer"} if "number" in kept else kept)]
     return place.with_keywords(type=names) if names else place.rebuild(False)
@@ -97,7 +97,7 @@ def _without(values: list[JsonValue], others: list[JsonValue]) -> list[JsonValue
 
 
 def _choices(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
-    """Return the values that a schema lists: those of ``enum`` and ``const`` if both may be written."""
+    """Return the values that a schema lists with ``enum`` or ``const``, or with both."""
     own = _allowed(schema, keyword)
     other = _allowed(schema, "const") if keyword == "enum" else None
     if own is None or other is None:
@@ -113,7 +113,7 @@ def _allowed(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
 
 
 def _bound(keywords: tuple[str, ...], place: Place, aspect: Aspect, sign: int) -> Iterator[SchemaChange]:
-    """Yield the change of one bound, upper (``sign`` 1) or lower (-1): the stricter of inclusive and exclusive."""
+    """Yield the change of the upper (``sign`` 1) or lower (-1) bound, the stricter of inclusive and exclusive."""
     before, after = _tightest(keywords, place.before, sign), _tightest(keywords, place.after, sign)
     if before is None and after is None:
         return
@@ -143,12 +143,12 @@ def _bound(keywords: tuple[str, ...], place: Place, aspect: Aspect, sign: int) -
 
 
 def _allows_more(keyword: str, bound: tuple[str, float, bool]) -> bool:
-    """Return whether a bound requires less than its absence does, such as ``minContains: 0`` for ``contains``."""
+    """Return whether a bound requires less than its absence would, such as ``minContains: 0`` for ``contains``."""
     return keyword in _IMPLIED and bound[1] < _IMPLIED[keyword][0]
 
 
 def _tightest(keywords: tuple[str, ...], schema: JsonObject, sign: int) -> tuple[str, float, bool] | None:
-    """Return the strictest keyword, its value, and whether the value itself is allowed."""
+    """Return the stricter keyword, its value, and whether the value itself is allowed."""
     found: list[tuple[float, bool, str]] = []
     for keyword in keywords:
         value = schema.get(keyword)

@@ -24,7 +24,7 @@ _HINTS: Final = {None: None, True: "true", False: "false"}
 
 
 def contract_changes(pair: ToolPair) -> Iterator[ToolChange]:
-    """Yield the changes for those who call the tool or read its results."""
+    """Yield the changes that affect callers of the tool and readers of its results."""
     if pair.old is None and pair.new is not None:
         yield _change(pair, "CON312", "compatible", "the tool was added", ("name",), None, pair.new.spec.name)
     elif pair.new is None and pair.old is not None:
@@ -112,7 +112,7 @@ def _annotations(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolC
 
 
 def _effective(tool: ToolSpec, name: str) -> bool | None:
-    """Return what an annotation means to clients of MCP; None if it has no meaning, because the tool is read-only."""
+    """Return the effective value of an annotation in MCP, or None if it is meaningless for a read-only tool."""
     if tool.annotations.read_only and name in {"destructive", "idempotent"}:
         return None
     value: bool | None = getattr(tool.annotations, name)
@@ -156,7 +156,7 @@ def _schemas(
 
 
 def _route_in_spec(side: Reviewed, top: Route, route: Route) -> Route:
-    """Return the route in the spec of a place in a schema: the shorthand has no ``properties`` key."""
+    """Return the route in the spec for a place in a schema. The shorthand has no ``properties`` key."""
     if top != ("parameters",) or side.located is None or route[:1] != ("properties",):
         return (*top, *route)
     node = side.located.node.get("parameters")

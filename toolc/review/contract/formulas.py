@@ -1,7 +1,7 @@
-"""The keywords of a schema as clauses, each with its alternatives if the schema holds, and if it does not.
+"""The keywords of a schema as clauses, with the alternatives of each clause if it holds and if it does not.
 
 A value of one JSON type satisfies a schema if every clause has a true alternative. It violates the schema if some
-clause is violated. Numbers without and with a fraction are two types here: ``integer`` and ``fraction``.
+clause is violated. Numbers without and with a fraction are separate types here: ``integer`` and ``fraction``.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ KEYWORDS: Final[dict[str, frozenset[str]]] = {
     **dict.fromkeys(("minProperties", "maxProperties", "propertyNames"), frozenset({"object"})),
     **dict.fromkeys(("enum", "const"), frozenset(TYPES)),
 }  # fmt: skip
-"""Keywords that are one clause, with the types to which they apply."""
+"""Keywords that form one clause, with the types to which they apply."""
 
 MAX_EVALUATIONS: Final = 64
 """The maximum number of combinations of alternatives that are compared for ``unevaluatedProperties``.
 
-Each alternative doubles them. With more, the change counts as breaking.
+Each alternative doubles their number. With more, the change counts as breaking.
 """
 
 
@@ -44,7 +44,7 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A keyword with its value that holds or not. ``group`` and ``list`` are all keywords for properties or items."""
+    """A keyword with its value, which holds or not. ``group`` means all keywords for properties, ``list`` for items."""
 
     keyword: str
     value: JsonValue
@@ -61,7 +61,7 @@ class Properties:
     holds: bool
 
     def of(self, name: str | None, matching: Sequence[str]) -> list[JsonValue]:
-        """Return the schemas for a property that matches these patterns; None is a name that is not listed."""
+        """Return the schemas for a property that matches these patterns. None means a name that is not listed."""
         found = [self.named[name]] if name is not None and name in self.named else []
         found += [self.patterns[each] for each in self.patterns if each in matching]
         return found or [self.others]
@@ -69,7 +69,7 @@ class Properties:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The schemas for the items of an array: for the first ones, and for all others."""
+    """The schemas for the items of an array: one for each of the first items, and one for all others."""
 
     first: Sequence[JsonValue]
     others: JsonValue
@@ -103,7 +103,7 @@ def allows_type(schema: JsonObject, kind: str) -> bool:
 def alternatives(schema: JsonObject, kind: str, resolve: Callable[[str], JsonValue], *, holds: bool) -> list[
     list[Alternative]
 ]:  # fmt: skip
-    """Return what must be true of a value of type ``kind``: one alternative of each of the lists."""
+    """Return lists of alternatives. For a value of type ``kind``, one alternative of each list must be true."""
     found = [*_clauses(schema, kind, resolve)]
     if holds:
         return [positive for positive, _ in found]
@@ -151,7 +151,7 @@ def _combined(schema: JsonObject, resolve: Callable[[str], JsonValue]) -> Iterat
     reference = schema.get("$ref")
     if isinstance(reference, str):
         target = resolve(reference)
-        # A reference that leads nowhere, like a dynamic one, is not known to accept or refuse anything.
+        # It is not known what a dangling or a dynamic reference accepts or refuses.
         yield (_TRUE, _TRUE) if target is None else ([[_yes(target)]], [[_no(target)]])
     if "$dynamicRef" in schema:
         yield _TRUE, _TRUE
@@ -175,7 +175,7 @@ def _combined(schema: JsonObject, resolve: Callable[[str], JsonValue]) -> Iterat
 
 
 def constants(members: Sequence[JsonValue]) -> list[JsonValue]:
-    """Return the constants of alternatives if each is another constant, else an empty list."""
+    """Return the constants if every alternative is a distinct constant, otherwise an empty list."""
     values = [each["const"] for each in members if isinstance(each, dict) and each.keys() - ANNOTATIONS == {"const"}]
     return values if len(values) == len(members) == len({*map(plain_text, values)}) else []
 
@@ -245,7 +245,7 @@ def _unevaluated(schema: JsonObject, keyword: str, resolve: Callable[[str], Json
         return
     rest: JsonObject = {key: value for key, value in schema.items() if key != keyword}
     evaluations = _evaluations(rest, keyword, resolve, frozenset())
-    if evaluations is None:  # too many: without the clause, more values are possible, so nothing is proved wrongly
+    if evaluations is None:  # too many; leaving out the clause allows more values, so it cannot lead to a false proof
         yield _TRUE, _TRUE
         return
     holds: list[Alternative] = []
@@ -269,7 +269,7 @@ def _rest_of(evaluation: _Evaluation, keyword: str, schema: JsonValue) -> Proper
 def _evaluations(
     schema: JsonValue, keyword: str, resolve: Callable[[str], JsonValue], seen: frozenset[str]
 ) -> list[_Evaluation] | None:
-    """Return what a schema that holds can evaluate, for each choice of alternatives; None if there are too many."""
+    """Return what a schema that holds can evaluate, for each choice of alternatives, or None if there are too many."""
     if not isinstance(schema, dict):
         return [_Evaluation()]
     factors: list[list[_Evaluation] | None] = [[_own(schema, keyword)]]
@@ -294,7 +294,7 @@ def _evaluations(
 
 
 def _either(one: list[_Evaluation] | None, other: list[_Evaluation] | None) -> list[_Evaluation] | None:
-    """Return the evaluations of two choices; if both evaluate nothing, the choice does not matter."""
+    """Return the evaluations of two choices. If both evaluate nothing, the choice does not matter."""
     if one is None or other is None:
         return None
     if all(replace(each, terms=()) == _Evaluation() for each in (*one, *other)):

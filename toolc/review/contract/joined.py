@@ -1,6 +1,7 @@
 """Two schemas in one, so that a part of one can be combined with a part of the other.
 
-``{"$defs": {"old": OLD, "new": NEW}}`` with every reference changed to start at ``#/$defs/old`` or ``#/$defs/new``.
+The result is ``{"$defs": {"old": OLD, "new": NEW}}``, in which every reference starts at ``#/$defs/old`` or
+``#/$defs/new``.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _SETS: Final = frozenset({"allOf", "anyOf", "oneOf", "enum", "required"})
 
 @dataclass(slots=True)
 class Joined:
-    """The old and the new schema, with the same references resolved the same way in both."""
+    """The old and the new schema in one root. References to the same definition lead to the same place."""
 
     root: JsonObject
     old: JsonObject
@@ -43,7 +44,7 @@ class Joined:
 
     @classmethod
     def of(cls, old: JsonObject, new: JsonObject) -> Joined:
-        """Join two schemas. References to definitions that are the same on both sides lead to those of the old."""
+        """Join two schemas. If a definition is the same on both sides, references lead to that of the old schema."""
         shared = _shared_pointers(old, new)
         before = _moved(old, old, "old", frozenset())
         after = _moved(new, new, "new", shared)
@@ -52,11 +53,11 @@ class Joined:
         return cls({"$defs": {"old": before, "new": after}}, before, after)
 
     def target(self, pointer: str) -> JsonValue:
-        """Return the schema that a reference leads to; None if there is none."""
+        """Return the schema that a reference leads to, or None if there is none."""
         return target_of(self.root, pointer)
 
     def written(self, value: JsonValue) -> JsonValue:
-        """Return a schema with the references of the old or the new schema."""
+        """Return a schema of the joined root with its references as the old or the new schema writes them."""
         if isinstance(value, list):
             return [self.written(each) for each in value]
         if not isinstance(value, dict):
@@ -82,7 +83,7 @@ class Joined:
         return [each.message for each in errors]
 
     def key(self, schema: JsonValue) -> str:
-        """Return a text that is the same for schemas that mean the same apart from order and annotations."""
+        """Return a text that is the same for schemas that differ only in order and annotations."""
         known = self._keys.get(id(schema))
         if known is None:
             known = schema, json.dumps(self._plain(schema), sort_keys=True)
@@ -108,7 +109,7 @@ class Joined:
 
 
 def plain_value(value: JsonValue) -> JsonValue:
-    """Return a value with whole numbers as integers, as JSON Schema compares them."""
+    """Return a value with whole numbers as integers, because JSON Schema compares them by value."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list):
@@ -127,7 +128,7 @@ def _references(schema: JsonValue) -> set[str]:
 
 
 def _shared_pointers(old: JsonObject, new: JsonObject) -> frozenset[str]:
-    """Return the references that lead to the same schema in both, with everything that they refer to."""
+    """Return the references whose target, with everything that it refers to, is the same in both schemas."""
     targets = {each: (target_of(old, each), target_of(new, each)) for each in _references(new)}
     shared = {each for each, (one, other) in targets.items() if one is not None and one == other}
     while lost := {each for each in shared if not _references(targets[each][1]) <= shared}:
@@ -148,7 +149,7 @@ def _moved(schema: JsonValue, root: JsonObject, side: str, shared: frozenset[str
 
 
 def _as_pointer(root: JsonObject, reference: str) -> str:
-    """Return a reference to an anchor as the JSON pointer to its schema; a pointer as it is."""
+    """Return a reference to an anchor as the JSON Pointer to its schema. Return a JSON Pointer unchanged."""
     name = reference.removeprefix("#")
     if not name or name.startswith("/"):
         return name

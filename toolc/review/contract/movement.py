@@ -1,4 +1,4 @@
-"""One changed keyword of a schema: whether it now allows less or more, and the rule that reports it."""
+"""One changed keyword of a schema: its direction (it allows less or more), and the rule that reports it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HUNDREDS: Final = {"input": 1, "output": 2}
 
 
 class Direction(StrEnum):
-    """The usual effect of a change of this kind. The grade does not depend on it; the fingerprint does."""
+    """The usual effect of a change of this kind. The fingerprint depends on it, but the grade does not."""
 
     NARROWER = "narrower"
     WIDER = "wider"
@@ -28,12 +28,12 @@ class Direction(StrEnum):
 
 
 def narrower_if(refuses: bool) -> Direction:  # noqa: FBT001  a condition, not a mode
-    """Return ``NARROWER`` for a change that usually refuses more, else ``WIDER``."""
+    """Return ``NARROWER`` for a change that usually refuses more, otherwise ``WIDER``."""
     return Direction.NARROWER if refuses else Direction.WIDER
 
 
 class Aspect(StrEnum):
-    """The part of a schema that changed. The order gives the rules their numbers, so append new ones at the end."""
+    """The part of a schema that changed. The order determines the numbers of the rules, so append new members."""
 
     TYPE = "type"
     NULL = "null"
@@ -65,8 +65,8 @@ NUMBERS: Final = {aspect: number for number, aspect in enumerate(Aspect, 1)}
 class SchemaChange:
     """One keyword that changed at ``route`` (from the schema's root), with a message and both values.
 
-    ``subject`` is the property that a change of ``required`` is about. ``edited`` is the whole old schema with this
-    change alone; it decides what the change refuses. It is None for a change that cannot refuse anything.
+    ``subject`` is the property that a change of ``required`` is about. ``edited`` is the whole old schema with only
+    this change, which determines what the change refuses. It is None for a change that cannot refuse anything.
     """
 
     aspect: Aspect
@@ -80,7 +80,7 @@ class SchemaChange:
 
 
 BREAKS: Final = {"input": Direction.NARROWER, "output": Direction.WIDER}
-"""The direction that refuses what was accepted, for each side of the contract."""
+"""For each side of the contract, the direction that refuses values that were accepted."""
 
 _WARNINGS: Final[frozenset[tuple[Side, Aspect, Direction]]] = frozenset(
     {
@@ -95,16 +95,16 @@ _WARNINGS: Final[frozenset[tuple[Side, Aspect, Direction]]] = frozenset(
         ("input", Aspect.DEFAULT, Direction.OTHER),
     }
 )
-"""Changes that are a warning although nothing is refused."""
+"""Changes that are warnings although they refuse nothing."""
 
 
 def rule(side: Side, aspect: Aspect) -> str:
-    """Return the stable number of the rule for this aspect: ``CON103``."""
+    """Return the stable number of the rule for this aspect, such as ``CON103``."""
     return f"CON{_HUNDREDS[side]}{NUMBERS[aspect]:02}"
 
 
 def grade(side: Side, change: SchemaChange, *, refuses: bool) -> Grade:
-    """Return the grade of a change; ``refuses`` is whether it refuses something, or whether that is not known."""
+    """Return the grade of a change. ``refuses`` is true if it refuses something, or if that is not known."""
     if refuses:
         return "breaking"
     return "warning" if (side, change.aspect, change.direction) in _WARNINGS else "compatible"

@@ -11,16 +11,16 @@ from typing import Final
 _FEW: Final = 64
 """The maximum number of values that are tried in addition to the excluded ones.
 
-An excluded value has a neighbor that is not excluded among them.
+They include a value next to each excluded one that is not excluded itself.
 """
 
 _EXACT: Final = 2_000
-"""If at most this many numbers are between two bounds, all are tried."""
+"""If there are at most this many numbers between two bounds, all of them are tried."""
 
 
 @dataclass(slots=True)
 class NumberConstraints:
-    """The constraints of one number: ``lower`` and ``upper`` with whether the bound itself is allowed."""
+    """The constraints of one number. ``lower`` and ``upper`` say whether the bound itself is allowed."""
 
     lower: tuple[Fraction, bool] | None = None
     upper: tuple[Fraction, bool] | None = None
@@ -54,7 +54,7 @@ class NumberConstraints:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no number is between the bounds."""
+        """Whether there is no number between the bounds."""
         if self.lower is None or self.upper is None:
             return False
         return self.lower[0] > self.upper[0] or (
@@ -63,7 +63,7 @@ class NumberConstraints:
 
 
 def matching_numbers(limits: NumberConstraints, *, is_integer: bool) -> tuple[Iterator[int | float], bool]:
-    """Return numbers that satisfy the constraints, and whether none exists if there are none."""
+    """Return numbers that satisfy the constraints and, if there are none, whether that is proved."""
     if limits.is_empty:
         return iter(()), True
     step = Fraction(1) if is_integer else None
@@ -87,7 +87,7 @@ def _common_multiple(one: Fraction, other: Fraction) -> Fraction:
 
 
 def _multiples_of(step: Fraction, limits: NumberConstraints) -> tuple[list[Fraction], bool]:
-    """Return multiples between the bounds, nearest to a bound or to zero first, and whether these are all."""
+    """Return multiples between the bounds, those nearest to a bound or to zero first, and whether these are all."""
     minimum = None if limits.lower is None else math.ceil(limits.lower[0] / step)
     maximum = None if limits.upper is None else math.floor(limits.upper[0] / step)
     count = _FEW + len(limits.excluded)

@@ -16,16 +16,16 @@ from toolc.review.contract.texts import matches
 MAX_PATTERNS: Final = 4
 """The maximum number of name patterns of which all combinations are tried for a new name.
 
-Each one doubles the combinations.
+Each pattern doubles the number of combinations.
 """
 
 _FILL: Final = 200
-"""The maximum number of properties that are added to reach ``minProperties``. A witness with more could not be read."""
+"""The maximum number of properties added to reach ``minProperties``. A witness with more would be unreadable."""
 
 
 @dataclass(frozen=True, slots=True)
 class _UnlistedProperty:
-    """A property that must exist with a name that no schema lists."""
+    """A property that must exist and whose name no schema lists."""
 
     name: tuple[Formula, ...] = ()
     value: tuple[Formula, ...] = ()
@@ -48,7 +48,7 @@ class _Object:
         return replace(self, required={**self.required, name: (*self.required.get(name, ()), *values)})
 
     def schemas(self, name: str) -> list[Formula]:
-        """Return what the value of a property must satisfy."""
+        """Return the formulas that the value of a property must satisfy."""
         found = [
             Formula(schema, holds=True)
             for group in self.groups
@@ -58,7 +58,7 @@ class _Object:
 
 
 def build(solver: PartSolver, terms: Sequence[Term]) -> Result:
-    """Return an object that satisfies all terms; it is not validated yet."""
+    """Return an object that satisfies all terms. It is not validated yet."""
     goal = _Object(*size_limits(terms))
     violated: list[Properties | Formula] = []
     for term in terms:
@@ -81,7 +81,7 @@ def _add(atom: Atom, goal: _Object, violated: list[Properties | Formula]) -> Non
         case "propertyNames", False:
             violated.append(Formula(atom.value, holds=False))
         case _:
-            pass  # for enum and const, the validation of the object decides: objects are not enumerated
+            pass  # objects are not enumerated, so validation decides whether enum and const hold
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ class _Builder:
             return Unsolved.IMPOSSIBLE
         if not violated:
             return self._build(goal)
-        # A contradiction that exists already would be found again in every branch.
+        # Check now, because every branch would find an existing contradiction again.
         for name, formulas in goal.required.items():
             is_new = before is None or formulas is not before.get(name)
             if is_new and self.solver.solve(goal.schemas(name)) is Unsolved.IMPOSSIBLE:
@@ -180,7 +180,7 @@ class _Builder:
         while len(built) < goal.minimum:
             found = self._unlisted_property(goal, _UnlistedProperty(), [*built])
             if isinstance(found, Unsolved):
-                # Other values of required properties do not make room for more names.
+                # Other values for required properties would not allow more names.
                 return found if is_known else Unsolved.UNKNOWN
             built |= found
         return Found(built)

@@ -14,7 +14,7 @@ from toolc.review.model.schema_node import Node, label
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Two schemas that are compared. ``rebuild`` returns the whole old schema with another schema at this place."""
+    """Two schemas to compare. ``rebuild`` returns the whole old schema with another schema at this place."""
 
     old: Node
     new: Node
@@ -23,7 +23,7 @@ class Place:
 
     @property
     def label(self) -> str:
-        """The part of a value that the schemas are about, as text."""
+        """A description of the part of a value that the schemas apply to."""
         return label(self.route)
 
     @property
@@ -37,7 +37,7 @@ class Place:
         return self.new.schema
 
     def with_keywords(self, **values: JsonValue) -> JsonValue:
-        """Return the whole old schema with these keywords changed here; None removes a keyword."""
+        """Return the whole old schema with these keywords changed at this place. None removes a keyword."""
         kept: JsonObject = {key: value for key, value in self.before.items() if key not in values}
         return self.rebuild(kept | {key: value for key, value in values.items() if value is not None})
 
@@ -51,7 +51,7 @@ class Place:
         return Place(self.old.inner(old), self.new.inner(new), (*self.route, *steps), rebuild)
 
     def under(self, keyword: str) -> Place:
-        """Return the place of the schema under a keyword; an absent one allows anything."""
+        """Return the place of the schema under a keyword. An absent schema allows anything."""
         return self.inner(
             self.before.get(keyword), self.after.get(keyword), (keyword,),
             lambda inner: self.rebuild({**self.before, keyword: inner}),

@@ -1,4 +1,4 @@
-"""The result of a search for a value, and what builders of objects and arrays need to search for their parts."""
+"""The result of a search for a value, and the interface with which builders search for parts of a value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolc.review.contract.formulas import TYPES, Formula
 
 
 class Unsolved(Enum):
-    """Why there is no value: proved that none exists, or not known."""
+    """Why there is no value: it is proved that none exists, or the search was given up."""
 
     IMPOSSIBLE = "impossible"
     UNKNOWN = "unknown"
@@ -29,7 +29,7 @@ Result: TypeAlias = "Found | Unsolved"
 
 
 class PartSolver(Protocol):
-    """Searches values for parts of a value."""
+    """Searches for the parts of a value."""
 
     def solve(self, formulas: Sequence[Formula], kinds: Sequence[str] = TYPES) -> Result:
         """Return a value that satisfies all formulas and has one of the types."""
@@ -42,7 +42,7 @@ class PartSolver(Protocol):
 
 
 def first_found(results: Iterable[Result]) -> Result:
-    """Return the first value found; else that all are impossible, or that this is not known."""
+    """Return the first value. Without a value, return whether all searches proved that none exists."""
     outcome: Result = Unsolved.IMPOSSIBLE
     for each in results:
         if isinstance(each, Found):

@@ -1,7 +1,7 @@
 """Compare the keywords of objects and arrays, combined schemas such as ``anyOf``, and the schemas inside them.
 
-The changes are those that a reader of both schemas sees. Whether one refuses a value is decided elsewhere, so a
-change may be listed that has no effect, but its place and its words must be right.
+The changes are those that a reader of both schemas sees. Other modules decide whether a change refuses a value. So a
+change without an effect may be listed, but its place and its message must be right.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from toolc.review.model.change import Route
 from toolc.review.model.schema_node import Node, is_same, label, short_json
 
 _CONDITIONS: Final = ("propertyNames", "contains", "unevaluatedItems", "unevaluatedProperties", "contentSchema")
-"""Keywords with one schema. Their absence means ``true``, except for ``contains``."""
+"""Keywords that contain one schema. Except for ``contains``, their absence means ``true``."""
 
 _REST: Final = ("unevaluatedItems", "unevaluatedProperties")
 
 MAX_DEPTH: Final = 128
-"""How many levels below the root schemas are compared; anything deeper is reported as one change.
+"""How many levels below the root schemas are compared. Deeper differences are reported as one change.
 
-A spec has at most 100 levels, and references add some.
+A spec has at most 100 levels, and references can add more.
 """
 
 
@@ -45,7 +45,7 @@ def schema_changes(joined: Joined) -> tuple[SchemaChange, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """The pairs of schemas that were compared already, by identity: recursive schemas have no end."""
+    """The pairs of schemas compared so far, by identity, so that comparing recursive schemas ends."""
 
     joined: Joined
     seen: set[tuple[int, int]] = field(default_factory=set)
@@ -97,7 +97,7 @@ class _Comparison:
             yield SchemaChange(aspect, narrower_if(is_added is is_all), where, message, old, new, edited=edited)
 
     def _unmatched(self, before: list[JsonValue], after: list[JsonValue]) -> tuple[list[int], list[int]]:
-        """Return the indices of the items that only one side has, regardless of order and annotations."""
+        """Return the indices of the items that exist on only one side, ignoring order and annotations."""
         added = [*range(len(after))]
         removed: list[int] = []
         for index, each in enumerate(before):
@@ -130,7 +130,7 @@ def _exchanged(place: Place) -> tuple[Place, SchemaChange] | None:
 
 
 def _alternative(keyword: str, place: Place, one: int, other: int) -> Place:
-    """Return the place of the alternative that is ``one`` of the old schema and ``other`` of the new one."""
+    """Return the place of alternative ``one`` of the old schema and alternative ``other`` of the new one."""
     before, after = list_under(place.before, keyword), list_under(place.after, keyword)
 
     def rebuild(inner: JsonValue) -> JsonValue:
@@ -214,7 +214,7 @@ def _without_name(place: Place, keyword: str, name: str) -> JsonValue:
 
 
 def is_closed(schema: JsonObject) -> bool:
-    """Return whether an object may have named properties only."""
+    """Return whether an object may have only named properties."""
     return any(schema.get(keyword) is False for keyword in ("additionalProperties", "unevaluatedProperties"))
 
 
@@ -277,7 +277,7 @@ def _keyed_conditions(place: Place, compare: Compare) -> Iterator[SchemaChange]:
 
 
 def _name_pattern(name: str, place: Place, where: Route, edited: JsonValue) -> Iterator[SchemaChange]:
-    """Yield an added or removed name pattern if other names are limited: matching names then have another rule."""
+    """Yield an added or removed name pattern if other names are limited, so that another rule applies to the names."""
     before, after = (map_under(schema, "patternProperties").get(name) for schema in (place.before, place.after))
     message = f"{place.label}: properties that match {short_json(name)} now allow"
     for direction, verb in ((Direction.NARROWER, "fewer values"), (Direction.WIDER, "more values")):
@@ -322,7 +322,7 @@ def _items(place: Place, compare: Compare) -> Iterator[SchemaChange]:
 
 
 def _without_plain_names(node: Node) -> Node:
-    """Return the node without ``propertyNames: {type: string}``. Generators write it, and every object satisfies it."""
+    """Return the node without ``propertyNames: {type: string}``, which generators write and every object satisfies."""
     if node.schema.get("propertyNames") != {"type": "string"}:
         return node
     return replace(node, schema={key: each for key, each in node.schema.items() if key != "propertyNames"})
@@ -330,7 +330,7 @@ def _without_plain_names(node: Node) -> Node:
 
 def _condition(keyword: str, place: Place, compare: Compare) -> Iterator[SchemaChange]:
     before, after = place.before.get(keyword), place.after.get(keyword)
-    has_effect = keyword == "contains"  # also if it allows any value, because one item is required
+    has_effect = keyword == "contains"  # it requires one item, even if it allows any value
     edited = place.with_new(keyword, *(("minContains", "maxContains") if has_effect else ()))
     if keyword in place.before and keyword in place.after:
         if not is_same(before, after):

@@ -1,4 +1,4 @@
-"""The same schemas without combinations that only one of them has, so that equal parts have the same keyword.
+"""Both schemas without combinations that only one of them has, so that equal parts have the same keyword.
 
 Pydantic writes ``anyOf: [{type: string}, {type: "null"}]`` for what another generator writes as
 ``type: [string, "null"]``. Both become the latter.
@@ -30,7 +30,7 @@ _OF_TYPE: Final[dict[str, frozenset[str]]] = {
         for kind in ("string", "integer")
     },
 }  # fmt: skip
-"""For each type, keywords that apply to values of this type only."""
+"""For each type, the keywords that apply only to values of this type."""
 
 _TOGETHER: Final = (
     frozenset({"properties", "patternProperties", "additionalProperties"}),
@@ -44,7 +44,7 @@ _UNEVALUATED: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
 
 
 def simplified(place: Place) -> Place:
-    """Return a place whose schemas mean the same, without combinations that only one of them needs."""
+    """Return a place with equivalent schemas, without combinations that only one of them needs."""
     keywords = ("anyOf", "oneOf", "allOf", "not", "if")
     if all((keyword in place.before) == (keyword in place.after) for keyword in keywords):
         return place
@@ -55,7 +55,7 @@ def simplified(place: Place) -> Place:
 
 
 def with_shared_types(place: Place) -> Place:
-    """Return a place without keywords for types that only one schema allows: the change of the type covers them."""
+    """Return a place without keywords for types that only one schema allows, which the change of the type covers."""
     shared = declared_types(place.before) & declared_types(place.after)
     unused = {keyword for kind, keywords in _OF_TYPE.items() if kind not in shared for keyword in keywords}
     if unused.isdisjoint({*place.before, *place.after}):
@@ -68,7 +68,7 @@ def with_shared_types(place: Place) -> Place:
 
 
 def _wrapped(node: Node, other: Node, keyword: str) -> Node:
-    """Return the node as the only one of several alternatives if the other one has nothing but alternatives."""
+    """If the other node has only alternatives, return this node as the only one of several alternatives."""
     if keyword in node.schema or other.schema.keys() - ANNOTATIONS != {keyword}:
         return node
     kept: JsonObject = {key: value for key, value in node.schema.items() if key in ANNOTATIONS}
@@ -102,7 +102,7 @@ def _simplified(node: Node, other: Node) -> Node:
 
 
 def _without_detours(schema: JsonObject, other: JsonObject) -> JsonObject:
-    """Return the schema with a double negation and a condition that is always the same as parts of ``allOf``."""
+    """Return the schema with double negations and constant conditions turned into parts of ``allOf``."""
     kept: JsonObject = {**schema}
     parts: list[JsonValue] = []
     negated, test = schema.get("not"), schema.get("if")
@@ -116,7 +116,7 @@ def _without_detours(schema: JsonObject, other: JsonObject) -> JsonObject:
 
 
 def _merged(schema: JsonObject, member: JsonObject) -> JsonObject | None:
-    """Return one schema for two that must both hold; None if their keywords affect each other."""
+    """Return one schema for two that must both hold, or None if their keywords affect each other."""
     effective: JsonObject = {key: value for key, value in member.items() if key not in ANNOTATIONS or key == "default"}
     if not _UNEVALUATED.isdisjoint({*schema, *effective}) or "$ref" in effective:
         return None
@@ -146,13 +146,13 @@ def _shared(one: JsonObject, other: JsonObject) -> JsonObject:
 
 
 def _merged_values(members: list[JsonObject]) -> JsonObject | None:
-    """Return an ``enum`` for alternatives with one value each; None if there are others, or equal values."""
+    """Return an ``enum`` if every alternative has one value and all values are distinct, otherwise None."""
     values = constants(members)
     return {"enum": values} if values else None
 
 
 def _merged_types(members: list[JsonObject]) -> JsonObject | None:
-    """Return one schema for alternatives of different types; None if their types or keywords overlap."""
+    """Return one schema for alternatives of different types, or None if their types or keywords overlap."""
     kinds: list[JsonValue] = []
     merged: JsonObject = {}
     for each in members:

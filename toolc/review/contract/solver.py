@@ -1,8 +1,8 @@
 """Find a value that satisfies some schemas and violates others, or prove that there is none.
 
-A tableau: the schemas are split into alternatives per JSON type, and a value is built from the constraints that are
-left, part by part. Each value is validated before it is returned. The search counts its steps, so its result does not
-depend on the speed of the machine.
+This is a tableau. The schemas are split into alternatives per JSON type, and a value is built part by part from the
+remaining constraints. Each value is validated before it is returned. The search counts its steps, so its result does
+not depend on the speed of the machine.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from toolc.validation.formats import EXAMPLES
 from toolc.validation.numbers import to_fraction
 
 MAX_STEPS: Final = 40_000
-"""The maximum number of steps of one search; a step is about 10 microseconds. So a search takes at most half a second.
+"""The maximum number of steps of one search. A step takes about 10 microseconds, so a search takes half a second.
 
-If that is not enough, the change counts as breaking.
+If this is not enough, the change counts as breaking.
 """
 
 MAX_DEPTH: Final = 60
-"""The maximum depth of a value that is built; whether a deeper one exists is not known.
+"""The maximum depth of a value. Whether a deeper value exists remains unknown.
 
 Only recursive schemas have deeper values.
 """
 
 _VALIDATION: Final = 5
-"""The steps to prepare the validation of a value, in addition to those for the characters of its schema."""
+"""The number of steps to prepare the validation of a value, in addition to those for the characters of its schema."""
 
 _CHARACTERS: Final = 50
 """The number of characters of a schema that are validated in one step."""
 
 _FEW: Final = 12
-"""The number of values that are tried for one alternative. Each is validated, which takes most of the time."""
+"""The number of values that are tried for one alternative. Validating them takes most of the time."""
 
 
 class _OutOfStepsError(Exception):
@@ -58,9 +58,9 @@ class _OutOfStepsError(Exception):
 
 @dataclass(slots=True)
 class Solver:
-    """Searches values for the schemas of one joined root.
+    """Searches for values of the schemas in one joined root.
 
-    ``left`` is the budget of all its searches together, three full ones. Schemas in use need far less.
+    ``left`` is the budget of all its searches together, which is that of three searches. Real schemas need far less.
     """
 
     joined: Joined
@@ -104,7 +104,7 @@ class Solver:
         if problem in self._known:
             return self._known[problem]
         if problem in self._active:
-            # The smallest value would contain a smaller one: there is none.
+            # The smallest value would have to contain a smaller one, so there is none.
             self._touched = min(self._touched, self._active[problem])
             return Unsolved.IMPOSSIBLE
         depth = len(self._active)
@@ -124,7 +124,7 @@ class Solver:
         return result
 
     def satisfies(self, value: JsonValue, formulas: Iterable[Formula]) -> bool:
-        """Return whether a value satisfies all formulas, by validation."""
+        """Validate a value, and return whether it satisfies all formulas."""
         for each in formulas:
             self.spend(_VALIDATION + len(self.key(each.schema)) // _CHARACTERS)
             if self.joined.accepts(each.schema, value) is not each.holds:
@@ -132,13 +132,13 @@ class Solver:
         return True
 
     def key(self, schema: JsonValue) -> str:
-        """Return the text by which schemas are compared."""
+        """Return the canonical text of a schema, for comparisons."""
         return self.joined.key(schema)
 
 
 @dataclass(slots=True)
 class _State:
-    """One branch: formulas that were read, terms that are left, and choices that are still open."""
+    """One branch: the formulas read so far, the remaining terms, and the open choices."""
 
     seen: dict[str, bool] = field(default_factory=dict)
     todo: list[Term] = field(default_factory=list)
@@ -201,7 +201,7 @@ class _Branches:
         return self._solve(branch)
 
     def _read(self, state: _State) -> bool:
-        """Split all formulas of a branch; return False if it contradicts itself."""
+        """Split all formulas of a branch. Return False if it contradicts itself."""
         while state.todo:
             self.solver.spend(1)
             term = state.todo.pop()
@@ -242,7 +242,7 @@ class _Branches:
         return term in state.terms
 
     def _listed(self, terms: Sequence[Term]) -> list[JsonValue] | None:
-        """Return the values of the first ``enum`` or ``const`` that holds; None if there is none."""
+        """Return the values of the first ``enum`` or ``const`` that holds, or None if there is none."""
         for each in terms:
             if isinstance(each, Atom) and each.holds and each.keyword in {"enum", "const"}:
                 return each.value if isinstance(each.value, list) and each.keyword == "enum" else [each.value]

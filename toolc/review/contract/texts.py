@@ -1,7 +1,7 @@
-"""Find a string that satisfies bounds of its length, patterns and formats, or prove that none exists.
+"""Find a string that satisfies length bounds, patterns and formats, or prove that none exists.
 
-The automata of all patterns run side by side, breadth first, over one character of each class that any pattern tells
-apart. The first accepted text is a shortest one; if no new combination of states is left, there is none.
+The automata of all patterns run side by side, breadth first, over one character of each class that the patterns
+distinguish. The first accepted text is a shortest one. If no new combination of states is left, there is none.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _ENOUGH: Final = {
     "uri-reference": "^[0-9A-Za-z._~@-]*$",
     "uuid": _SHAPES["uuid"],
 }
-"""For some formats, a pattern whose strings all have the format."""
+"""For some formats, a pattern that only strings of the format match."""
 
 _OTHERS: Final = {
     "date": ["0999-12-31"], "date-time": ["0999-12-31t23:59:59-11:30"], "duration": ["P1W"], "email": ["A_1@a.example"],
@@ -72,7 +72,7 @@ _PADDED: Final = {
     "regex": ("", "a", ""), "time": ("09:30:00.", "0", "Z"), "uri": ("https://example.com/", "a", ""),
     "uri-reference": ("", "a", ""), "uri-template": ("", "a", ""),
 }  # fmt: skip
-"""For some formats, the start, the repeated part and the end of a string that can be longer."""
+"""For some formats, the start, a repeatable part and the end of a string, to build longer strings."""
 
 _LONGEST_OF: Final = {"hostname": 253, "idn-hostname": 253, "ipv6": 45}
 """For some formats, the length of the longest string."""
@@ -83,36 +83,36 @@ _ALMOST: Final = {
     "regex": ["(", "a(", "/(", "a:(", "https://(", "a**@example.com"], "time": ["25:00:00Z"],
     "uri": ["http://[", "http://[::1]:a"], "uri-reference": ["/[", "a[", "a{b}@example.com"],
 }  # fmt: skip
-"""For some formats, strings that are not one of them although they have their shape."""
+"""For some formats, strings that have their shape but are invalid."""
 
 SAMPLES: Final = (
     *dict.fromkeys(EXAMPLES.values()), "a", "", "abc", "0", "a b", "A-1", "aaaaaaaaaaaaaaaa", "1.0.0", "en-GB",
     "0123456789abcdef", "ABC", "1", "a_b", "a.b", "ab-cd", "Aa1!", "a1", "1a", "x", "test", "hello world", "#ffffff",
     "+4912345", "http://a", "a/b", "/", "-", "_", ".", "foo.txt", "127.0.0.1:80", "~", "\u00e9", "\n", "a\n",
 )  # fmt: skip
-"""Strings that match common patterns and formats, tried where no automaton describes a constraint."""
+"""Strings that match common patterns and formats. They are tried if no automaton describes a constraint."""
 
 _FIRST: Final = "a0A-_b1B. /"
 _NEVER_ALL: Final = re.compile(r"GROUPREF|SUBPATTERN, \((?:\d+|None), (?!0, 0|\d+, \d+, \[\(AT, \w+\)\]\))")
-"""Parts of a pattern that its automaton replaces with something that may accept less: back-references and flags, except
-those of a position such as ``(?a:\\b)``."""
+"""Parts of a pattern whose replacement in the automaton may accept less: back-references, and flags except those of a
+position such as ``(?a:\\b)``."""
 
 MAX_PRODUCTS: Final = 3_000
-"""The maximum number of combinations of states that are visited. Two patterns of fifty states fit."""
+"""The maximum number of combinations of states that are visited, which suffices for two patterns of fifty states."""
 
 _LONG: Final = 64
 """A length that most shorter limits refuse."""
 
 _FEW: Final = 4
-"""The number of shortest texts that are tried before known texts that have a format or almost have it."""
+"""The number of shortest texts that are tried before known texts that have, or almost have, a format."""
 
 _LONGEST_PADDED: Final = 100_000
-"""The longest text that is built, in characters, so that a huge ``minLength`` costs little memory."""
+"""The maximum length of a text, in characters, so that a huge ``minLength`` costs little memory."""
 
 
 @dataclass(slots=True)
 class TextConstraints:
-    """The constraints of one string. ``patterns`` and ``formats`` have whether they must match.
+    """The constraints of one string. ``patterns`` and ``formats`` each say whether the string must match.
 
     ``example`` is a text that a reader expects, such as a date for a format that is not asserted.
     """
@@ -140,14 +140,14 @@ class TextConstraints:
         sizes = [*lengths[1:], 0] if lengths.start == 0 and len(lengths) > 1 else lengths
         found = ["a" * length for length in sizes if "a" * length not in self.excluded]
         if not found and self.longest:
-            # Enough characters that some of them are not excluded.
+            # There are enough characters that at least one is not excluded.
             others = (chr(code) + "a" * (longest - 1) for code in range(48, 48 + count + 60))
             found = [each for each in others if each not in self.excluded]
         return found[:3]
 
 
 def matching_texts(limits: TextConstraints, spend: Callable[[int], None]) -> tuple[Iterator[str], bool]:
-    """Return strings that probably satisfy the constraints, and whether none exists if there are none."""
+    """Return strings that probably satisfy the constraints and, if there are none, whether that is proved."""
     if limits.longest < limits.shortest:
         return iter(()), True
     examples = [limits.example] if limits.example else []
@@ -180,14 +180,14 @@ def matching_texts(limits: TextConstraints, spend: Callable[[int], None]) -> tup
 
 
 def _padded(name: str, length: int) -> str:
-    """Return a string of a format that has a length, if there is one."""
+    """Return a string of a format with an allowed length, if there is one."""
     begin, part, end = _PADDED[name]
     count = max(1, min(length, _LONGEST_PADDED) - len(begin) - len(end))
     return begin + (part * count)[:count] + end
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Return whether the pattern matches somewhere in the text; False if it is invalid, or that takes too long."""
+    """Return whether the pattern matches somewhere in the text. False if it is invalid or takes too long."""
     try:
         return schema_patterns.matches(pattern, text)
     except (TooSlowError, PatternError):
@@ -196,7 +196,7 @@ def matches(pattern: str, text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """The matcher of a pattern, and whether it accepts all, and only, what the pattern matches."""
+    """The matcher of a pattern, and whether it accepts all texts, and only the texts, that the pattern matches."""
 
     matcher: Matcher | None = None
     accepts_all: bool = False
@@ -228,7 +228,7 @@ def _compiled(pattern: str) -> _Pattern:
 
 
 def _written_out(items: Any, max_extra: int | None) -> list[Any]:
-    """Return the items with each ``{m,n}`` as copies; with ``max_extra``, at most that many more than ``m``."""
+    """Return the items with each ``{m,n}`` as copies. With ``max_extra``, there are at most that many beyond ``m``."""
     found: list[Any] = []
     for name, value in items:
         match str(name):
@@ -267,7 +267,7 @@ class _TextSearch:
         self.is_complete = False
 
     def run(self, max_texts: int) -> list[str]:
-        """Return up to ``max_texts`` texts, the shortest first."""
+        """Return up to ``max_texts`` texts, shortest first."""
         level = [("", tuple(matcher.start for _, matcher in self._matchers))]
         seen: set[object] = set()
         found: list[str] = []

@@ -1,4 +1,4 @@
-"""Grade the changes of a schema; a breaking one has a witness, a value that it refuses."""
+"""Grade the changes of a schema. A breaking change has a witness, which is a value that it refuses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOO_MANY: Final = "this schema has too many changes to search for more witnesses
 UNRESOLVED: Final = "a schema refers to a schema that does not exist; fix its $ref"
 
 _LONGEST: Final = 200
-"""The maximum length of the reason next to a witness, in characters. It then fits two lines."""
+"""The maximum length of the reason next to a witness, in characters, so that it fits on two lines."""
 
 _TOGETHER: Final = "the changes of this schema together refuse values that were accepted"
 _DIFFERS: Final = "the schema refuses values that were accepted"
@@ -28,7 +28,7 @@ _DIFFERS: Final = "the schema refuses values that were accepted"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A change with its grade. A breaking one has a witness, or the reason why there is none."""
+    """A change with its grade. A breaking change has a witness, or the reason why there is none."""
 
     change: SchemaChange
     grade: Grade
@@ -49,7 +49,7 @@ def verdicts(old: JsonObject, new: JsonObject, side: Side, solver: Solver | None
         if not changes and joined.key(joined.old) == joined.key(joined.new):
             return ()
         solver = solver or Solver(joined)
-    except RecursionError:  # only in a registry file: documents have a limit
+    except RecursionError:  # possible only in a registry file, because documents have a limit
         change = SchemaChange(Aspect.REFERENCE, BREAKS[side], (), "a schema that is nested too deeply changed")
         return (Verdict(change, "breaking", None, NOT_FOUND),)
     try:
@@ -79,7 +79,7 @@ class _Judge:
         yield from found
 
     def _judged(self, change: SchemaChange, overall: Result, *, has_opposite: bool) -> Verdict:
-        """Return the verdict on one change. Of two with opposite directions, only one can refuse something."""
+        """Return the verdict on one change. Of two changes with opposite directions, only one can refuse something."""
         is_expected = change.direction is BREAKS[self.side]
         if change.edited is None or overall is Unsolved.IMPOSSIBLE or (has_opposite and not is_expected):
             return Verdict(change, grade(self.side, change, refuses=False))
@@ -91,21 +91,21 @@ class _Judge:
         return Verdict(change, grade(self.side, change, refuses=False))
 
     def _together(self, overall: Result, count: int) -> Verdict:
-        """Return the verdict on all changes if no single one refuses anything."""
+        """Return the verdict on all changes together, for when no single one refuses anything."""
         change = SchemaChange(Aspect.REFERENCE, BREAKS[self.side], (), _TOGETHER if count > 1 else _DIFFERS)
         if isinstance(overall, Found):
             return Verdict(change, "breaking", self._witness(overall.value, None))
         return Verdict(change, "breaking", None, NOT_FOUND)
 
     def _refused(self, edited: Sequence[JsonValue]) -> Result:
-        """Return a value that is no longer accepted, also by each of ``edited``."""
+        """Return a value that was accepted, and that the new schema and each schema in ``edited`` refuse."""
         old, new = self.joined.old, self.joined.new
         if self.side == "input":
             return self.solver.find([old], [*edited, new])
         return self.solver.find([*edited, new], [old])
 
     def _refused_by(self, edited: JsonValue) -> Result:
-        """Return a value that the change alone refuses, and the new schema too (for results, the old schema)."""
+        """Return a value that both the change alone and the new schema (for results, the old schema) refuse."""
         old, new = self.joined.old, self.joined.new
         alone = self.solver.find([old], [edited]) if self.side == "input" else self.solver.find([edited], [old])
         if alone is Unsolved.IMPOSSIBLE:
@@ -115,7 +115,7 @@ class _Judge:
         return self._refused([edited])
 
     def _witness(self, value: JsonValue, edited: JsonValue) -> Counterexample:
-        """Return the value with the message of the schema that refuses it, about this change if there are several."""
+        """Return the value with the message of the schema that refuses it. Prefer a message about this change."""
         refuses = self.joined.new if self.side == "input" else self.joined.old
         messages = self.joined.refusals(refuses, value)
         own = self.joined.refusals(edited, value) if edited is not None and self.side == "input" else messages
@@ -123,14 +123,14 @@ class _Judge:
         return Counterexample(value, message[:_LONGEST])
 
     def _has_effect(self, change: SchemaChange) -> bool:
-        """Return whether a change alone may refuse (or, if it is wider, accept) something more."""
+        """Return whether a change alone may refuse more values (or, if it is wider, accept more values)."""
         old, edited = self.joined.old, change.edited
         accepts, refuses = (old, edited) if change.direction is Direction.NARROWER else (edited, old)
         return self.solver.find([accepts], [refuses]) is not Unsolved.IMPOSSIBLE
 
 
 def _has_opposite(change: SchemaChange, changes: Sequence[SchemaChange]) -> bool:
-    """Return whether the same change is listed with the opposite direction too."""
+    """Return whether the same change is also listed with the opposite direction."""
     return change.edited is not None and any(
         each.edited is change.edited and each.direction is not change.direction for each in changes
     )

@@ -1,8 +1,8 @@
 """A small HTTP/1.1 client for the Docker Engine API over a Unix socket, and how to find that socket.
 
-Importing the docker SDK takes 130 ms, and it has a quarter less throughput. This client opens one connection per
-request (0.06 ms on a Unix socket), each with its own deadline. The sweep uses it too, so it needs only the standard
-library and the parser of the guest.
+The docker SDK takes 130 ms to import, and its throughput is a quarter lower. This client opens one connection per
+request (0.06 ms on a Unix socket), each with its own deadline. It needs only the standard library and the guest's
+parser, because the sweep uses it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from toolc.model.errors import raise_shortage
 from toolc.model.json_schema import JsonValue
 
 MAX_RESPONSE_BYTES: Final = 64 * 1024 * 1024
-"""The maximum size of a response that is read completely, in bytes. A list of ten thousand containers has less."""
+"""The maximum size of a response that is read completely, in bytes. A list of 10,000 containers is smaller."""
 
 _NOT_HTTP: Final = "the server at this socket does not speak HTTP"
-_INCOMPLETE: Final = "the daemon closed the connection before its response was complete, as if it was stopped or killed"
+_INCOMPLETE: Final = "the daemon closed the connection during its response; it may have been stopped or killed"
 _MAX_MESSAGE: Final = 1000
-"""The maximum length of an error message of the daemon, in characters. It contains the reason.
+"""The maximum length of the daemon's error messages, in characters. The reason fits.
 
-Output of a runtime can be long.
+A message may contain long output of a runtime.
 """
 
 INSTALL = (
@@ -42,7 +42,7 @@ INSTALL = (
 
 
 class ApiError(Exception):
-    """A failed request. ``status`` is the HTTP status, 0 without a response. The message is the daemon's."""
+    """A failed request, with the daemon's message. ``status`` is the HTTP status, or 0 if there was no response."""
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
@@ -61,9 +61,10 @@ class Client:
     version_prefix: str = ""
 
     def call(self, method: str, path: str, body: JsonValue = None, *, timeout: float) -> JsonValue:
-        """Send one request and return its response parsed as JSON, None if it is empty.
+        """Send one request and return its response parsed as JSON, or None if it is empty.
 
-        ``timeout`` is in seconds, for the whole exchange. Raises ``ApiError``, also for a status of 400 or above.
+        ``timeout`` is for the whole exchange, in seconds. Raises ``ApiError`` if the request fails or the status is 400
+        or above.
         """
         connection = _Connection.open(self.socket_path, timeout)
         with connection.sock:
@@ -83,7 +84,7 @@ class Client:
         return connection.sock, response.received()
 
     def follow(self, path: str, *, timeout: float) -> JsonLineStream:
-        """Open an endless response; ``timeout`` (seconds) is for its start. Raises ``ApiError``."""
+        """Open an endless response. ``timeout`` is for its start, in seconds. Raises ``ApiError``."""
         connection = _Connection.open(self.socket_path, timeout)
         try:
             response = connection.request("GET", self.version_prefix + path, None)
@@ -95,14 +96,14 @@ class Client:
 
 
 class JsonLineStream:
-    """JSON values in the order in which they arrive, one per line, until the daemon or ``stop`` ends the stream."""
+    """An iterator over the JSON values of a stream, one per line, until the daemon or ``stop`` ends the stream."""
 
     def __init__(self, sock: socket.socket, response: Iterable[bytes]) -> None:
         self._socket = sock
         self._response = response
 
     def __iter__(self) -> Iterator[JsonValue]:
-        """Yield each value; end without an error when the connection ends."""
+        """Yield each value. If the connection ends, stop without an error."""
         buffer = bytearray()
         with self._socket, contextlib.suppress(ApiError):
             for chunk in self._response:
@@ -114,13 +115,13 @@ class JsonLineStream:
                         yield _parse(bytes(line))
 
     def stop(self) -> None:
-        """Stop the iteration. Can be called from any thread."""
+        """Stop the iteration. Any thread may call this."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
 
 class NoDaemonError(Exception):
-    """No usable daemon was found, for a ``reason``; ``remedy`` is a sentence for the user."""
+    """No usable daemon was found. ``reason`` says why, and ``remedy`` is a sentence for the user."""
 
     def __init__(self, reason: str, remedy: str) -> None:
         super().__init__(f"{reason}. {remedy}")
@@ -131,8 +132,8 @@ class NoDaemonError(Exception):
 def find_socket(environment: Mapping[str, str]) -> str:
     """Return the path of the daemon's socket.
 
-    It is ``DOCKER_HOST``, else the current context, else the first default socket. The user's choice is never
-    replaced. Raises ``NoDaemonError``.
+    It is ``DOCKER_HOST``, the socket of the current context, or the first default socket that exists, in this order. An
+    explicit choice of the user is never replaced. Raises ``NoDaemonError``.
     """
     if host := environment.get("DOCKER_HOST"):
         return _unix_path(host, "DOCKER_HOST")
@@ -148,7 +149,7 @@ def find_socket(environment: Mapping[str, str]) -> str:
 
 
 class _Connection:
-    """One request, and the bytes of its response. ``deadline`` is in the time of the monotonic clock, None for none."""
+    """One request, and the bytes of its response. ``deadline`` is a time of the monotonic clock, or None."""
 
     def __init__(self, sock: socket.socket, deadline: float | None) -> None:
         self.sock = sock
@@ -176,7 +177,7 @@ class _Connection:
         return connection
 
     def set_timeout(self) -> None:
-        """Set the timeout of the next operation to the time left until the deadline."""
+        """Limit the next operation to the time left until the deadline."""
         self.sock.settimeout(None if self.deadline is None else max(self.deadline - time.monotonic(), 0.001))
 
     def request(self, method: str, target: str, body: JsonValue, extra: str = "") -> _Response:
@@ -198,7 +199,7 @@ class _Connection:
         return response
 
     def read_into(self, buffer: memoryview) -> int:
-        """Receive the next bytes; 0 at the end. Raises ``ApiError``."""
+        """Receive bytes into a buffer. Return their number, or 0 at the end. Raises ``ApiError``."""
         if self.has_ended:
             return 0
         try:
@@ -213,7 +214,7 @@ class _Connection:
 
 
 class _Response:
-    """The response to a request: its head, and the pieces of its body as they arrive."""
+    """The response to a request: its head, and its body in the pieces in which it arrives."""
 
     def __init__(self, connection: _Connection) -> None:
         self._connection = connection
@@ -236,7 +237,7 @@ class _Response:
         return bytes(body)
 
     def received(self) -> bytes:
-        """Return what has arrived after the head, without receiving more."""
+        """Return the bytes that have arrived after the head, without receiving more."""
         self._connection.has_ended = True
         return self._stream.peek()
 
@@ -284,14 +285,14 @@ def _unix_path(host: str, origin: str) -> str:
     if host.startswith("unix://"):
         return host.removeprefix("unix://")
     raise NoDaemonError(
-        f"{origin} is {host!r}, and toolc reaches Docker only over a Unix socket: "
+        f"{origin} is {host!r}, but toolc can use Docker only over a Unix socket: "
         "tcp, ssh and TLS are not supported yet",
         "Set DOCKER_HOST=unix:///var/run/docker.sock to use the daemon of this machine.",
     )
 
 
 def _current_context(configuration: Path) -> str:
-    """Return the context that ``docker context use`` chose; empty if none was chosen."""
+    """Return the context that ``docker context use`` has chosen, or ``""`` if there is none."""
     value = _json_object(configuration / "config.json").get("currentContext")
     return value if isinstance(value, str) else ""
 
@@ -304,7 +305,7 @@ def _context_host(configuration: Path, name: str) -> str:
     host = endpoint.get("Host") if isinstance(endpoint, dict) else None
     if isinstance(host, str):
         return host
-    raise NoDaemonError(f"the Docker context {name!r} cannot be read", "Choose another: docker context use default")
+    raise NoDaemonError(f"the Docker context {name!r} cannot be read", "Use another one: docker context use default")
 
 
 def _json_object(path: Path) -> dict[str, object]:

@@ -1,11 +1,11 @@
-"""Obtain the base image of tools that name none: once, on first use, for both engines.
+"""Obtain the base image for tools without an image, once, on first use, for both engines.
 
-What is used is, in this order: the image in the store (``toolc.sandbox.images.stored``), which is one that was imported
-or was obtained before; the image that the user's configuration names, pulled if needed; for toolc's own base, the
-image in the daemon if it is up to date, an image built from a public Debian if a registry responds, and a minimal
-system created by mmdebstrap. A daemon loads the image from the store, so that it is the same one for both engines.
+These sources are tried in order: the store (``toolc.sandbox.images.stored``), which has the image if it was imported or
+obtained before; then the image that the user's configuration names, pulled if needed. For toolc's own base image, they
+are the image in the daemon if it is up to date, an image built from a public Debian if a registry responds, and a
+minimal system created by mmdebstrap. A daemon loads the image from the store, so that both engines use the same one.
 
-A lock makes other processes wait. What was not finished is removed when its process has died.
+A lock makes other processes wait. If a process dies, its unfinished work is removed.
 """
 
 import logging
@@ -60,24 +60,24 @@ def optional_client() -> Client | None:
 
 
 def obtain_base(name: str, client: Client | None) -> Unpacked:
-    """Return the base image of this name; create it if it does not exist. Raises ``InfrastructureError``."""
+    """Return the base image of this name, after creating it if it does not exist. Raises ``InfrastructureError``."""
     if found := find_base(name):
         return found
 
     def note_wait(holder: str) -> None:
-        _LOG.warning(f"the base image {name} is being obtained by the process {holder}; waiting for it")
+        _LOG.warning(f"waiting for the process {holder}, which is getting the base image {name}")
 
     with store.locked("base", name, note_wait):
         if found := find_base(name):
             return found
-        _LOG.warning(f"the base image {name} is not on this host yet; it is obtained now, once")
+        _LOG.warning(f"the base image {name} is not on this host; getting it now, which happens only once")
         if name != base_tag():
             return _configured(name, client)
         return _own(client, _LOG.info)
 
 
 def load_base(client: Client, name: str) -> tuple[LocalImage, Unpacked]:
-    """Return the base image of this name as the daemon knows it, and as it is in the store; load it if needed.
+    """Return the base image of this name in the daemon, loaded if needed, and in the store.
 
     Raises ``InfrastructureError`` and ``ApiError``.
     """
@@ -91,9 +91,9 @@ def load_base(client: Client, name: str) -> tuple[LocalImage, Unpacked]:
         load_archive(client, archive_of(base))
         found = find_image(client, base.digest) or find_image(client, name)
         if found is None:
-            raise InfrastructureError(f"Docker has loaded the base image {name}, but it was removed; try again")
+            raise InfrastructureError(f"Docker loaded the base image {name}, but then it was removed; try again")
         if found.id != base.digest:
-            # The containerd image store has another digest.
+            # The containerd image store identifies the image by another digest.
             store.write_note("loaded", base.digest, {"id": found.id})
     return found, base
 
@@ -107,7 +107,7 @@ def tag_base(client: Client, name: str) -> None:
 
 
 def built_image(client: Client, build: Build) -> str:
-    """Return the tag of the image for the folder of a spec, with the base image that its Dockerfile starts from.
+    """Return the tag of the image for the folder of a spec, after providing the base image of its Dockerfile.
 
     Raises ``InfrastructureError`` and ``ApiError``.
     """
@@ -119,10 +119,10 @@ def built_image(client: Client, build: Build) -> str:
 
 
 def build_base(source: str | None, on_progress: OnProgress) -> str:
-    """Build or update toolc's own base image, for both engines; return its tag.
+    """Build or update toolc's own base image for both engines, and return its tag.
 
-    ``source`` is the image to start from, by default as described above. Raises ``InfrastructureError``, and
-    ``NoEngineError`` if there is a ``source`` and no daemon.
+    ``source`` is the image to start from. By default it is chosen as described above. Raises ``InfrastructureError``,
+    or ``NoEngineError`` if there is a ``source`` but no daemon.
     """
     tag, client = base_tag(), optional_client()
     with store.locked("base", tag):
@@ -143,7 +143,7 @@ def build_base(source: str | None, on_progress: OnProgress) -> str:
 
 
 def import_base_from(archive: Path, name: str) -> Unpacked:
-    """Let ``name``, a base image, refer to the image in an archive from now on. Raises ``InfrastructureError``."""
+    """Let the base image ``name`` refer to the image in an archive from now on. Raises ``InfrastructureError``."""
     with store.locked("base", name):
         return import_base(name, archive, {"origin": f"the archive {archive.name}"})
 
@@ -152,8 +152,8 @@ def _configured(name: str, client: Client | None) -> Unpacked:
     """Return the image that the user's configuration names."""
     if client is None:
         raise InfrastructureError(
-            f"the base image {name}, which your configuration names as base_image, is not on this host; import it: "
-            f"toolc image import FILE {name}, or start Docker, which pulls it"
+            f"the base image {name}, which base_image in your configuration names, is not on this host; import it with "
+            f"toolc image import FILE {name}, or start Docker, so that it is pulled"
         )
     with _api_errors(name):
         if not has_image(client, name):
@@ -163,7 +163,7 @@ def _configured(name: str, client: Client | None) -> Unpacked:
 
 
 def _own(client: Client | None, on_progress: OnProgress) -> Unpacked:
-    """Return toolc's own base image, created anew or taken from the daemon."""
+    """Return toolc's own base image, from the daemon or newly created."""
     tag, digest, reason = base_tag(), recipe(BASE).digest, "Docker does not respond here"
     if client is not None:
         with _api_errors(tag):
@@ -192,8 +192,8 @@ def _own(client: Client | None, on_progress: OnProgress) -> Unpacked:
 
 def _no_base(reason: str) -> str:
     return (
-        f"the base image, in which tools without an image run, cannot be created: {reason}. Get it from another "
-        "machine: there, run toolc image export base --output base.tar; here, toolc image import base.tar"
+        f"the base image, in which tools without an image run, cannot be created: {reason}. To get it from another "
+        "machine, run toolc image export base --output base.tar there, and toolc image import base.tar here"
     )
 
 
@@ -207,7 +207,7 @@ def _from_daemon(client: Client, name: str, origin: JsonObject) -> Unpacked:
     """Copy an image of the daemon to the store."""
     found = find_image(client, name)
     if found is None:
-        raise InfrastructureError(f"the image {name} was removed while it was copied; try again")
+        raise InfrastructureError(f"the image {name} was removed while it was being copied; try again")
     with store.scratch() as work:
         archive = work / "saved.tar"
         with archive.open("wb") as file:

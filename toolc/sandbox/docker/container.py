@@ -1,8 +1,8 @@
 """Create, start and remove containers, and follow their events.
 
 One stream of events per process reports the state of its containers. A container that removes itself cannot be
-inspected afterwards, so its exit status, whether it ran out of memory, and its removal are all read from this
-stream: ``oom`` before ``die``, ``die`` before ``destroy``.
+inspected afterwards, so this stream tells whether it ran out of memory (``oom``), its exit status (``die``) and when it
+is removed (``destroy``). These events arrive in this order.
 """
 
 import contextlib
@@ -28,29 +28,29 @@ ATTACH_SECONDS: Final = 30.0
 START_SECONDS: Final = 30.0
 REMOVE_SECONDS: Final = 30.0
 INSPECT_SECONDS: Final = 30.0
-"""The timeout of each operation, in seconds; disks are slow under load. For removal: of all attempts together."""
+"""The timeout of each operation, in seconds, because disks are slow under load. All attempts at a removal share it."""
 
 _PAUSE_SECONDS: Final = 0.01
-"""The wait before a removal is tried again, in seconds.
+"""How long to wait before a removal is tried again, in seconds.
 
 The daemon needs milliseconds to notice the end of a container.
 """
 
 OPEN_SECONDS: Final = 30.0
-"""How long the stream may take to open, in seconds; an open stream has no timeout."""
+"""How long the stream may take to open, in seconds. An open stream has no timeout."""
 
 STOP_SECONDS: Final = 5.0
 """How long the thread may take to end after ``stop``, in seconds.
 
-Its connection is closed before, so it ends at once unless the machine is very busy.
+Its connection is already closed, so it ends at once unless the machine is very busy.
 """
 
 _SIGKILL: Final = ("9", "SIGKILL")
-"""The signal as daemons of different versions write it."""
+"""SIGKILL as daemons of different versions write it."""
 
 
 def create_container(client: Client, name: str, body: JsonObject) -> str:
-    """Create a container without starting it; return its id. Raises ``ApiError``."""
+    """Create a container without starting it, and return its id. Raises ``ApiError``."""
     response = client.call("POST", f"/containers/create?name={name}", body, timeout=CREATE_SECONDS)
     container = response.get("Id") if isinstance(response, dict) else None
     if not isinstance(container, str):
@@ -70,9 +70,10 @@ def start_container(client: Client, container: str) -> None:
 
 
 def open_process(client: Client, container: str) -> int | None:
-    """Return a descriptor (pidfd_open(2)) of process 1 of a container; None if this process cannot see it.
+    """Return a descriptor (pidfd_open(2)) of process 1 of a container, or None if this process cannot see it.
 
-    Then the daemon runs on another machine, or in another container. Raises ``ApiError`` if the container has ended.
+    It cannot if the daemon runs on another machine or in another container. Raises ``ApiError`` if the container has
+    ended.
     """
     response = client.call("GET", f"/containers/{container}/json", timeout=INSPECT_SECONDS)
     state = response.get("State") if isinstance(response, dict) else None
@@ -91,7 +92,7 @@ def open_process(client: Client, container: str) -> int | None:
         except OSError as error:
             raise_shortage(error)
             return None
-        # The control group of a process has the id of its container, whatever the driver; only root can set it.
+        # With every driver, the name of a process's control group has the id of its container. Only root can set it.
         if container not in groups:
             return None
         undo.pop_all()
@@ -101,7 +102,7 @@ def open_process(client: Client, container: str) -> int | None:
 def remove_container(client: Client, container: str) -> bool:
     """Kill the container, and wait until it is removed. Return False if it does not exist.
 
-    Raises ``ApiError`` if the daemon does not confirm either.
+    Raises ``ApiError`` if the daemon confirms neither.
     """
     deadline = time.monotonic() + REMOVE_SECONDS
     while True:
@@ -121,9 +122,9 @@ def remove_container(client: Client, container: str) -> bool:
 
 
 def find_image(client: Client, name: str) -> LocalImage | None:
-    """Return the image that ``name`` refers to on this daemon now; None if it has none.
+    """Return the image that ``name`` refers to on this daemon now, or None if there is none.
 
-    Raises ``ApiError``, and ``InfrastructureError`` for an image that cannot be used for a sandbox.
+    Raises ``ApiError``, or ``InfrastructureError`` for an image that cannot be used for a sandbox.
     """
     try:
         response = client.call("GET", f"/images/{quote(name)}/json", timeout=INSPECT_SECONDS)
@@ -144,9 +145,9 @@ def find_image(client: Client, name: str) -> LocalImage | None:
 
 @dataclass(slots=True)
 class ContainerWatcher:
-    """The events of one container so far. ``removed`` is set when the daemon has removed it.
+    """The events of one container so far. ``removed`` is set when the daemon has removed the container.
 
-    ``killed`` is True if the daemon sent it SIGKILL, on request or because the daemon is stopping.
+    ``killed`` is True if the daemon has sent it SIGKILL, on request or because the daemon is stopping.
     """
 
     out_of_memory: bool = False
@@ -171,7 +172,7 @@ class EventStream:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the stream is still open. A restart of the daemon ends it."""
+        """Whether the stream is open. A restart of the daemon ends it."""
         return self._thread.is_alive()
 
     def watch(self, container: str) -> ContainerWatcher:
@@ -180,13 +181,13 @@ class EventStream:
             return self._watches.setdefault(container, ContainerWatcher())
 
     def unwatch(self, container: str) -> None:
-        """Stop collecting the events of a container. After ``stop``, the last call ends the stream."""
+        """Stop collecting the events of a container. After ``stop``, the stream ends with the last one."""
         with self._lock:
             self._watches.pop(container, None)
         self._end_if_unused()
 
     def stop(self) -> None:
-        """Close the stream when no container is watched any more."""
+        """Close the stream as soon as no container is watched."""
         self._stopping = True
         self._end_if_unused()
 

@@ -1,4 +1,4 @@
-"""Convert a profile to the body of ``POST /containers/create``, and report what the daemon cannot enforce."""
+"""Convert a profile to the body of ``POST /containers/create``, and report demands that the daemon cannot meet."""
 
 import json
 import os
@@ -41,61 +41,61 @@ NOBODY: Final = 65534
 TOOL_BYTES: Final = 16 * MIB
 """The size in bytes of ``/tool``, where the guest puts the files of the tool, and of ``/dev/shm``.
 
-A tool has at most as many bytes of files, see ``toolc.compiler.project.files``.
+The files of a tool are never larger, see ``toolc.compiler.project.files``.
 """
 
 GVISOR_THREADS: Final = 16
 GVISOR_OWN: Final = 1024
-"""How many threads the host counts under gVisor: for each process of the tool, and for gVisor itself.
+"""How many threads the host counts under gVisor, for each process of the tool and for gVisor itself.
 
-The kernel of gVisor enforces the tool's own limit inside the sandbox. Seven for each process were measured. Twice that
-leaves a reserve for busy machines.
+The kernel of gVisor enforces the tool's own limit inside the sandbox. Measurements show seven threads for each process.
+Twice that leaves a reserve for busy machines.
 """
 
 GVISOR_MEMORY: Final = 32 * MIB
-"""The memory in bytes that gVisor needs in addition to the tool's. With less than 24 MiB nothing starts."""
+"""The memory that gVisor needs in addition to the tool's, in bytes. It does not start with less than 24 MiB."""
 
 PODMAN_FILES: Final = 1 << 20
 PODMAN_PROCESSES: Final = 1 << 15
-"""The most open files and processes of a container in Podman that is run by root. The tool's own limits are lower.
+"""The maximum numbers of open files and processes of a container if root runs Podman. The tool's limits are lower.
 
-The kernel allows no more open files per process by default (``fs.nr_open``). So many processes are enough for any tool.
+This is the kernel's default maximum of open files per process (``fs.nr_open``). As many processes suffice for any tool.
 """
 
 _NO_RUNTIME: Final = {
     "gvisor": (
-        "the tool demands min_isolation: gvisor, but this Docker daemon has no such runtime; install gVisor "
+        "the tool requires min_isolation: gvisor, but this Docker daemon has no such runtime; install gVisor "
         '(apt-get install runsc), add "runtimes": {"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": '
         '["--network=none", "--oci-seccomp"]}} to /etc/docker/daemon.json, and restart Docker'
     ),
     "vm": (
-        "the tool demands min_isolation: vm, but this Docker daemon has no such runtime; install Kata Containers "
-        'on a machine that has KVM, add "runtimes": {"kata": {"runtimeType": "io.containerd.kata.v2"}} to '
+        "the tool requires min_isolation: vm, but this Docker daemon has no such runtime; install Kata Containers "
+        'on a machine with KVM, add "runtimes": {"kata": {"runtimeType": "io.containerd.kata.v2"}} to '
         "/etc/docker/daemon.json, and restart Docker"
     ),
 }
-"""Why a daemon cannot provide an isolation, by that isolation."""
+"""For each isolation, why a daemon cannot provide it."""
 
 _MASKED: Final = (*MASKED_PATHS, "/dev/mqueue", "/sys/firmware", "/sys/devices/virtual/powercap", "/sys/kernel")
-"""The masked paths. In a workspace of root the tool is root, and Docker's own list leaves files that root can read.
+"""The masked paths. If the workspace belongs to root, the tool is root, which can read files that Docker does not mask.
 
-Docker mounts all of /sys, and a writable /dev/mqueue; the oci engine mounts neither.
+Unlike the oci engine, Docker mounts all of /sys and a writable /dev/mqueue.
 """
 
 _PODMAN_FOLDERS: Final = ("/run", "/var/tmp")
-"""Where Podman mounts a tmpfs of any size that a tool can write to."""
+"""The paths where Podman mounts a tmpfs without a size limit that a tool can write to."""
 
 _DROPPED: Final = 2 | 4 | 8
-"""``ST_NOSUID``, ``ST_NODEV`` and ``ST_NOEXEC`` (statvfs(3)), which a read-only bind loses with some runtimes."""
+"""``ST_NOSUID``, ``ST_NODEV`` and ``ST_NOEXEC`` (statvfs(3)), which some runtimes drop from a read-only bind."""
 
 _FILTERS: Final = "oci-seccomp"
 """The option that makes gVisor apply a seccomp filter."""
 
 
 def is_plain(profile: Profile, daemon: Daemon) -> bool:
-    """Return whether containers of ``profile`` run on this kernel, by a Docker daemon that maps and labels nothing.
+    """Return whether containers of ``profile`` run on this kernel, under a Docker daemon that maps and labels nothing.
 
-    Podman is excluded: it is mostly used with SELinux, which would log each attempt to use a file of toolc.
+    Podman is excluded, because it is mostly used with SELinux, which would log each attempt to use a file of toolc.
     """
     runtime = runtime_of(profile, daemon)
     is_on_this_kernel = runtime is not None and runtime.isolation == "namespace" and daemon.kernel == os.uname().release
@@ -103,13 +103,13 @@ def is_plain(profile: Profile, daemon: Daemon) -> bool:
 
 
 def runtime_makes_network(profile: Profile, daemon: Daemon) -> bool:
-    """Return whether the runtime makes the network namespace of a container, without the network code of the daemon.
+    """Return whether the runtime creates the network namespace of a container, without the network code of the daemon.
 
-    The namespace has a loopback interface only, as with the daemon's network ``none``. But a start takes half the
-    time, and version 20.10 of the daemon cannot block forever when two containers end at the same moment.
+    The namespace has only a loopback interface, as with the daemon's network ``none``. But a start takes half the time,
+    and version 20.10 of the daemon cannot block forever when two containers end at the same moment.
 
-    The daemon then writes no ``/etc/hosts`` and ``/etc/resolv.conf``, so it must be able to mount those of toolc.
-    Before version 1.1, runc cannot mount a file of a private folder if it maps users.
+    The daemon then writes no ``/etc/hosts`` and ``/etc/resolv.conf``, so it must be able to mount toolc's files. If
+    runc maps users, versions before 1.1 cannot mount a file of a private folder.
     """
     return is_plain(profile, daemon) and not daemon.rootless
 
@@ -117,8 +117,8 @@ def runtime_makes_network(profile: Profile, daemon: Daemon) -> bool:
 def overlay_volume(mount: Mount, folder: StartFolder, owner: str) -> JsonObject:
     """Return an anonymous volume for the workspace overlay, which is removed with its container.
 
-    The lower directory is a path below ``/proc`` of this process. Only a daemon on this machine can see it, and it
-    remains the same folder even if another process renames it.
+    The lower directory is a path below ``/proc`` of this process. Only a daemon on this machine can see this path. It
+    refers to the same folder even if another process renames the folder.
     """
     named = replace(mount, scratch=folder.link(mount.scratch))
     options = ",".join(["nosuid", "nodev", *overlay_options(named, folder.link(mount.pinned))])
@@ -139,9 +139,9 @@ class User:
 class LocalImage:
     """An image that this daemon has: its id, and the paths of its ``VOLUME`` instructions, which would be writable.
 
-    ``ours`` is True for images that toolc has built, which contain a Python for the guest. ``command`` starts that
-    Python. ``binds`` are folders of the store (source, target) that are shown read-only in its sandboxes. ``names`` are
-    the names of the image's content.
+    ``ours`` is True for images that toolc has built, which contain a Python for the guest. ``command`` starts the
+    guest's Python. ``binds`` are the folders of the store (source, target) that its sandboxes see read-only. ``names``
+    are the names of the image's content.
     """
 
     id: str
@@ -153,7 +153,7 @@ class LocalImage:
 
 
 def user_of(profile: Profile, daemon: Daemon) -> User:
-    """Return the owner of the workspace; root only if the workspace belongs to root, then without capabilities.
+    """Return the owner of the workspace. If that is root, the tool is root without capabilities.
 
     With a rootless daemon, user 0 inside is the daemon's user outside.
     """
@@ -167,27 +167,27 @@ def user_of(profile: Profile, daemon: Daemon) -> User:
 
 
 def unsupported_reason(profile: Profile, daemon: Daemon) -> str | None:
-    """Return why this daemon cannot meet the demands of ``profile``, with the remedy; None if it can."""
+    """Return why this daemon cannot meet the demands of ``profile``, with the remedy, or None if it can."""
     if profile.has_fork_server:
         return (
-            "lifetime: fork needs a user namespace for each sandbox, which Docker and gVisor do not offer: its server "
-            "would have a capability on the host; use the oci engine, or write lifetime: call"
+            "lifetime: fork needs a user namespace for each sandbox, which Docker and gVisor do not offer, so its "
+            "server would have a capability on the host; use the oci engine, or lifetime: call"
         )
     if runtime_of(profile, daemon) is None:
         return podman_isolation_error(profile) if daemon.podman else _NO_RUNTIME[profile.min_isolation]
     if not daemon.has_seccomp:
-        return "this Docker daemon filters no system calls; run one whose kernel and configuration have seccomp"
+        return "this Docker daemon does not filter system calls; use one whose kernel and configuration support seccomp"
     if reason := unenforced_reason(capabilities_for(profile, daemon), profile):
         return reason
     if profile.limits.memory_bytes < MIN_MEMORY:
-        return "Docker limits memory to no less than 6MiB; raise limits.memory in the spec"
+        return "Docker cannot limit memory to less than 6MiB; raise limits.memory in the spec"
     if reason := _unfiltered(profile, daemon):
         return reason
     return _workspace_refusal(profile.workspace, daemon, nonroot=profile.nonroot)
 
 
 def runtime_of(profile: Profile, daemon: Daemon) -> Runtime | None:
-    """Return the runtime with the isolation that ``profile`` demands; None if the daemon has none."""
+    """Return a runtime with the isolation that ``profile`` requires, or None if the daemon has none."""
     return choose_runtime(daemon.runtimes, profile.min_isolation)
 
 
@@ -197,8 +197,8 @@ def create_config(
 ) -> JsonObject:  # fmt: skip
     """Return the configuration of a container with the label ``owner``. It removes itself when it ends.
 
-    What its mounts refer to is created in ``folder``. ``has_files``: toolc's files with names are mounted, and
-    ``runtime_makes_network``. Raises ``InfrastructureError``.
+    The links and files that its mounts refer to are created in ``folder``. With ``has_files``, toolc's name files are
+    mounted and ``runtime_makes_network`` holds. Raises ``InfrastructureError``.
     """
     user = user_of(profile, daemon)
     labels: JsonObject = {OWNER_LABEL: owner}
@@ -235,7 +235,7 @@ def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User
     limits = profile.limits
     runtime = runtime_of(profile, daemon) or daemon.runtimes[0]
     memory = limits.memory_bytes + (GVISOR_MEMORY if runtime.isolation == "gvisor" else 0)
-    # The daemon refuses more CPUs than the machine has.
+    # The daemon rejects a limit of more CPUs than the machine has.
     cpus = min(limits.cpus, float(daemon.cpus))
     return {
         "AutoRemove": True,
@@ -252,7 +252,7 @@ def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User
         **({"Memory": memory, "MemorySwap": memory} if daemon.limits_memory else {}),
         **({"NanoCpus": round(cpus * 1_000_000_000)} if daemon.limits_cpu else {}),
         **({"PidsLimit": _pids(limits, runtime)} if daemon.limits_pids else {}),
-        # Given only if necessary: some daemons do not accept the reported name of their default runtime.
+        # Set only if necessary, because some daemons do not accept the reported name of their default runtime.
         **({"Runtime": runtime.name} if runtime != daemon.runtimes[0] else {}),
         "Ulimits": _ulimits(daemon),
         "Tmpfs": _tmpfs(profile, daemon, image, user),
@@ -275,7 +275,7 @@ def _hard_limit(number: int) -> int:
 
 
 def _names(profile: Profile) -> JsonObject:
-    """Configure names like the oci engine. Without the DNS options Docker uses the host's resolver."""
+    """Configure names as the oci engine does. Without the DNS options, Docker uses the host's resolver."""
     return {
         "Dns": [LOOPBACK],
         "DnsSearch": ["."],
@@ -285,7 +285,7 @@ def _names(profile: Profile) -> JsonObject:
 
 
 def _files(profile: Profile, daemon: Daemon) -> dict[str, str]:
-    """Return the files with names by path. Otherwise Podman copies those of the host; Docker leaves the image's."""
+    """Return the name files by path. Without them, Podman copies the host's files, and Docker uses the image's."""
     files = {f"/etc/{name}": text for name, text in {**FILES, "hosts": hosts(profile.hosts)}.items()}
     if not daemon.podman:
         del files["/etc/hostname"]  # Docker always writes this one, with the same text.
@@ -302,7 +302,7 @@ def _sysctls(profile: Profile) -> JsonObject:
         return {}
     settings: JsonObject = {"net.ipv4.ip_unprivileged_port_start": "0"}
     if any(":" in each.address for each in profile.loopback.forwards):
-        # In a network without interfaces, the daemon disables IPv6 in a container, on loopback too.
+        # In a network without interfaces, the daemon disables IPv6 in the container, even on loopback.
         settings["net.ipv6.conf.all.disable_ipv6"] = "0"
     return {"Sysctls": settings}
 
@@ -312,7 +312,7 @@ def _pids(limits: Limits, runtime: Runtime) -> int:
 
 
 def guest_arguments(profile: Profile, daemon: Daemon) -> tuple[str, ...]:
-    """Return further arguments of process 1: limits that it sets itself, and the kernel that it must not run on."""
+    """Return further arguments of process 1: the limits that it sets itself, and the kernel that it must not run on."""
     runtime = runtime_of(profile, daemon) or daemon.runtimes[0]
     names = {*unenforced(capabilities_for(profile, daemon))}
     if runtime.isolation == "gvisor":
@@ -322,10 +322,10 @@ def guest_arguments(profile: Profile, daemon: Daemon) -> tuple[str, ...]:
 
 
 def _seccomp(profile: Profile, daemon: Daemon) -> list[JsonValue]:
-    """Return the option for toolc's seccomp filter; none on architectures that it does not support.
+    """Return the option for toolc's seccomp filter, or none on an architecture that the filter does not support.
 
-    The daemon's default filter remains in force then. Before version 25.0 that default allows io_uring, and it
-    takes longer to compile.
+    In that case the daemon's default filter remains in force. Before version 25.0, this default allows io_uring. It
+    also takes longer to compile.
     """
     if daemon.architecture not in seccomp.ARCHITECTURES:
         return []
@@ -337,15 +337,15 @@ def _seccomp(profile: Profile, daemon: Daemon) -> list[JsonValue]:
 
 
 def _masks(daemon: Daemon) -> list[JsonValue]:
-    """Return the masked paths in the form that Podman reads: it ignores ``MaskedPaths``."""
+    """Return the masked paths in Podman's own format, because it ignores ``MaskedPaths``."""
     return [f"mask={':'.join(_MASKED)}"] if daemon.podman else []
 
 
 def _tmpfs(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> JsonObject:
     uid, gid = user.spec.split(":")
-    # runc before 1.2 always gives a tmpfs the mode of the folder in the image, so its owner must be set.
+    # Before 1.2, runc always gives a tmpfs the mode of the image's folder, so its owner must be set.
     options = f"rw,nosuid,nodev,mode=1777,uid={uid},gid={gid}"
-    # Volumes of an image would be writable disk without a limit: use a tmpfs of limited size instead.
+    # An image's volumes would be writable disk space without a limit, so each is a tmpfs of limited size.
     small = ",".join(tmpfs_bounds(TOOL_BYTES))
     volumes = [path for path in image.volumes if path != "/workspace" or profile.workspace is None]
     mounts = {
@@ -355,7 +355,7 @@ def _tmpfs(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> J
         "/dev/shm": f"{options},noexec,{small}",
     }
     if profile.workspace and not profile.workspace.source:
-        # So that the daemon creates the folder, whatever the image.
+        # With this, the daemon creates the folder if the image has none.
         mounts["/workspace"] = "ro,nosuid,nodev,noexec,size=4096"
     if not daemon.podman:
         return {**mounts}
@@ -384,10 +384,11 @@ def _bind(source: str, target: str, *, read_only: bool) -> JsonObject:
 
 
 def can_mount_later(profile: Profile, daemon: Daemon) -> bool:
-    """Return whether a workspace can be mounted in a running container: this process is root on the same kernel.
+    """Return whether a workspace can be mounted in a running container. This process must be root on the same kernel.
 
-    SELinux and Podman are excluded, because there a daemon labels what it mounts. So are read-only workspaces in a file
-    system with flags that only some runtimes keep in a read-only bind. Raises ``OSError`` if the workspace was removed.
+    SELinux and Podman are excluded, because there the daemon labels its mounts. Read-only workspaces are excluded if
+    their file system has flags that only some runtimes keep in a read-only bind. Raises ``OSError`` if the workspace
+    was removed.
     """
     if profile.workspace is None or os.geteuid() != 0 or daemon.rootless or not is_plain(profile, daemon):
         return False
@@ -395,7 +396,7 @@ def can_mount_later(profile: Profile, daemon: Daemon) -> bool:
 
 
 def guards_process_1(profile: Profile, daemon: Daemon) -> bool:
-    """Return whether no process in the sandbox can kill process 1: with gVisor only if toolc's filter is active."""
+    """Return whether no process in the sandbox can kill process 1. With gVisor, this requires toolc's filter."""
     runtime = runtime_of(profile, daemon)
     if runtime is None or runtime.isolation != "gvisor":
         return True
@@ -403,9 +404,9 @@ def guards_process_1(profile: Profile, daemon: Daemon) -> bool:
 
 
 def _unfiltered(profile: Profile, daemon: Daemon) -> str | None:
-    """Return why a tool in gVisor needs the filter: its kernel is separate, but workspace files are on the host.
+    """Return why a tool in gVisor needs the seccomp filter, or None if the filter is active or not needed.
 
-    None if the filter is active or not needed.
+    gVisor has its own kernel, but the files of the workspace are on the host.
     """
     runtime, mount = runtime_of(profile, daemon), profile.workspace
     if runtime is None or runtime.isolation != "gvisor" or mount is None or mount.mode == "ro":
@@ -414,7 +415,7 @@ def _unfiltered(profile: Profile, daemon: Daemon) -> str | None:
     if "path=" not in runtime.definition or _FILTERS in runtime.definition:
         return None
     return (
-        f"the Docker runtime {runtime.name!r} filters no system calls, so a tool could leave set-user-id files in "
+        f"the Docker runtime {runtime.name!r} does not filter system calls, so a tool could leave set-user-id files in "
         'the workspace; add "--oci-seccomp" to its runtimeArgs in /etc/docker/daemon.json, and restart Docker'
     )
 
@@ -424,12 +425,12 @@ def _workspace_refusal(mount: Mount | None, daemon: Daemon, *, nonroot: bool) ->
         return None
     if daemon.remaps_users:
         return (
-            "this Docker daemon maps every user to an unused one (userns-remap), so a tool could not use the "
-            "workspace's files; use another engine, or a daemon without userns-remap"
+            "this Docker daemon maps every user to an unused one (userns-remap), so a tool could not use the files of "
+            "the workspace; use another engine, or a daemon without userns-remap"
         )
     if daemon.rootless and mount.owner != os.geteuid():
         return (
-            f"{mount.source} belongs to user {mount.owner}, and a rootless Docker daemon can only act as "
+            f"{mount.source} belongs to user {mount.owner}, but a rootless Docker daemon can act only as "
             f"user {os.geteuid()}; use a workspace that belongs to this user"
         )
     if nonroot and mount.owner == 0 and not daemon.rootless:

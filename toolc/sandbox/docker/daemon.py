@@ -1,4 +1,4 @@
-"""Connect to a daemon: choose the API version, and determine what it can enforce."""
+"""Connect to a daemon, choose the API version, and determine what the daemon can enforce."""
 
 import hashlib
 import os
@@ -17,13 +17,13 @@ from toolc.sandbox.host.owner import shared_directory
 from toolc.sandbox.interface import ISOLATION
 
 _KINDS: Final[tuple[tuple[MinIsolation, str], ...]] = (("gvisor", r"runsc|gvisor"), ("vm", r"kata"))
-"""Patterns of runtime program names, with their isolation. Any other runtime shares the host's kernel."""
+"""Patterns for the names of runtime programs, and their isolation. Any other runtime shares the host's kernel."""
 
 _UNKNOWN_OPTIONS: Final = ("uid=", "gid=", "nr_inodes=")
 """The tmpfs options that Podman rejects."""
 
 OLDEST_API: Final = (1, 40)
-"""Docker 19.03, Podman 3. An older daemon silently ignores fields that it does not know, including limits."""
+"""The oldest version (Docker 19.03, Podman 3). Older daemons silently ignore unknown fields, including limits."""
 
 NEWEST_API: Final = (1, 51)
 """The newest version that this code was written for (Docker 28.3)."""
@@ -32,7 +32,7 @@ _ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 """Podman's names of architectures."""
 
 QUERY_SECONDS: Final = 30.0
-"""The timeout of each request about the daemon itself, in seconds: a slow daemon must not fail a call."""
+"""The timeout of each request about the daemon itself, in seconds. A slow daemon must not make a call fail."""
 
 OWNER_LABEL: Final = "toolc.owner"
 """The label with the owner of a container: ``toolc.sandbox.host.owner.Owner.label()``."""
@@ -43,7 +43,7 @@ NAME_LABEL: Final = "toolc.image"
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """One registered runtime: its name, its isolation, and its description by the daemon as a string."""
+    """One registered runtime: its name, its isolation, and the daemon's description of it as a string."""
 
     name: str
     isolation: MinIsolation = "namespace"
@@ -51,18 +51,18 @@ class Runtime:
 
 
 DEFAULT: Final = Runtime("runc")
-"""The runtime of a daemon that lists none."""
+"""The runtime of a daemon that does not list any."""
 
 
 def runtimes(info: JsonObject) -> tuple[Runtime, ...]:
-    """Return the runtimes in the response to ``GET /info``: the default first, then the others by name."""
+    """Return the runtimes in the response to ``GET /info``: first the default, then the others by name."""
     first, entries = _text(info, "DefaultRuntime", "") or DEFAULT.name, map_under(info, "Runtimes")
     names = sorted({first, *entries}, key=lambda name: (name != first, name))
     return tuple(_runtime(name, map_under(entries, name)) for name in names)
 
 
 def choose_runtime(registered: tuple[Runtime, ...], isolation: MinIsolation) -> Runtime | None:
-    """Return the runtime for ``isolation`` or stronger: the default if sufficient, else the weakest that is."""
+    """Return a runtime with ``isolation`` or stronger: the default if it suffices, otherwise the weakest that does."""
     fit = [runtime for runtime in registered if ISOLATION.index(runtime.isolation) >= ISOLATION.index(isolation)]
     if registered[0] in fit:
         return registered[0]
@@ -70,9 +70,9 @@ def choose_runtime(registered: tuple[Runtime, ...], isolation: MinIsolation) -> 
 
 
 def podman_isolation_error(profile: Profile) -> str:
-    """Return why Podman cannot provide the isolation that ``profile`` demands, and the remedy."""
+    """Return why Podman cannot provide the isolation that ``profile`` requires, and the remedy."""
     return (
-        f"the tool demands min_isolation: {profile.min_isolation}, and Podman starts every container with its "
+        f"the tool requires min_isolation: {profile.min_isolation}, but Podman starts every container with its "
         "default runtime, which does not provide it; set runtime in containers.conf to one that does, or use Docker"
     )
 
@@ -83,14 +83,14 @@ def podman_tmpfs_options(options: str) -> str:
 
 
 def shared_file(name: str, text: str) -> Path:
-    """Return the path of a file with this text, whose name begins with ``name``. Podman accepts some things only so.
+    """Return the path of a file with this text, for options that Podman accepts only as files.
 
-    Raises ``InfrastructureError`` if there is no safe folder for it.
+    The file name begins with ``name``. Raises ``InfrastructureError`` if there is no safe folder for the file.
     """
     folder = shared_directory()
     path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     if not path.exists():
-        # Another process or thread may write the same file; a reader must find it complete.
+        # Other processes and threads may write the same file, and a reader must find it complete.
         with replace_file(path) as file:
             file.write(text.encode())
             os.fchmod(file.fileno(), 0o644)
@@ -101,9 +101,10 @@ def shared_file(name: str, text: str) -> Path:
 class Daemon:
     """A daemon that responds, and its reported abilities.
 
-    ``id`` is the daemon's ID; ``architecture`` and ``kernel`` are those of its machine, as in ``uname -m`` and
-    ``uname -r``. ``podman`` is True if it is Podman. ``rootless``: user 0 inside is the daemon's user outside.
-    ``remaps_users``: user 0 inside is an unused user outside (``userns-remap``). ``runtimes``: the default first.
+    ``id`` is the daemon's ID. ``architecture`` and ``kernel`` are those of its machine, as in ``uname -m`` and
+    ``uname -r``. ``podman`` is True if it is Podman. If it is ``rootless``, user 0 inside is the daemon's user outside.
+    If it ``remaps_users`` (``userns-remap``), user 0 inside is an unused user outside. ``runtimes`` has the default
+    runtime first.
     """
 
     client: Client
@@ -125,7 +126,7 @@ class Daemon:
 
 
 def connect(socket_path: str) -> Daemon:
-    """Connect to the daemon at ``socket_path`` and return its description. Raises ``NoDaemonError`` on failure."""
+    """Connect to the daemon at ``socket_path`` and return its description. Raises ``NoDaemonError``."""
     client = Client(socket_path)
     try:
         version = _object(client.call("GET", "/version", timeout=QUERY_SECONDS))
@@ -139,7 +140,7 @@ def connect(socket_path: str) -> Daemon:
 
 
 def parse(client: Client, version: JsonObject, info: JsonObject) -> Daemon:
-    """Parse the responses to ``GET /version`` and ``GET /info``. A limit that is missing cannot be enforced."""
+    """Parse the responses to ``GET /version`` and ``GET /info``. The daemon cannot enforce limits that they omit."""
     names = {part for option in list_under(info, "SecurityOptions") for part in str(option).split(",")}
     cpus, podman = info.get("NCPU"), "Podman" in str(version.get("Components"))
     architecture = _text(info, "Architecture", "")
@@ -170,20 +171,20 @@ def parse(client: Client, version: JsonObject, info: JsonObject) -> Daemon:
 def choose_version(newest: str, oldest: str) -> tuple[int, int]:
     """Return the API version to use with a daemon that supports ``oldest`` to ``newest``.
 
-    It is the newest that both support. If the daemon has dropped all versions known here, use its oldest. Raises
-    ``NoDaemonError`` if the daemon is too old.
+    It is the newest version that both sides support. If the daemon has dropped all versions known here, it is the
+    daemon's oldest. Raises ``NoDaemonError`` if the daemon is too old.
     """
     supported = _version(newest)
     if supported < OLDEST_API:
         raise NoDaemonError(
-            f"the Docker daemon supports API {newest or 'unknown'}, and toolc needs 1.40 (Docker 19.03) or newer",
+            f"the Docker daemon supports API {newest or 'unknown'}, but toolc needs 1.40 (Docker 19.03) or later",
             "Update Docker.",
         )
     return max(min(supported, NEWEST_API), _version(oldest))
 
 
 def _runtime(name: str, described: JsonObject) -> Runtime:
-    # A runtime is given by the path of its program, or (since 23.0) by the name of a containerd shim.
+    # A runtime is specified by the path of its program or, since 23.0, by the name of a containerd shim.
     program = str(described.get("path") or described.get("runtimeType") or name)
     definition = " ".join(f"{key}={described[key]}" for key in sorted(described) if key != "status")
     matching = (isolation for isolation, pattern in _KINDS if re.search(pattern, program.rpartition("/")[2]))
@@ -206,7 +207,7 @@ def _unreachable(socket_path: str, error: ApiError) -> NoDaemonError:
     match error.__cause__:
         case PermissionError():
             return NoDaemonError(
-                f"this user may not use the Docker daemon at {socket_path}",
+                f"this user has no permission to use the Docker daemon at {socket_path}",
                 "Add yourself to its group (sudo usermod -aG docker $USER, then log in again) or set up "
                 "rootless Docker (dockerd-rootless-setuptool.sh install).",
             )

@@ -16,17 +16,17 @@ from toolc.sandbox.host.start_folder import StartFolder
 from toolc.sandbox.interface import ImageUsed
 
 _GRACE: Final = 0.5
-"""How long a guest may run after its stream is closed before it is killed, in seconds.
+"""How long a guest may run after its stream was closed, in seconds. Then it is killed.
 
-A guest that works ends within milliseconds.
+A working guest ends within milliseconds.
 """
 
 _KILLED: Final = 128 + 9
 
 KILLED_BY_DAEMON: Final = "the Docker daemon killed the sandbox: another client requested it, or the daemon was stopped"
 KILLED_FROM_INSIDE_OR_OOM: Final = (
-    "process 1 was killed: by the tool itself, or by an out-of-memory kill that the Docker daemon did not report; to "
-    'distinguish the two, add "--oci-seccomp" to the runtimeArgs of gVisor in /etc/docker/daemon.json and restart '
+    "process 1 was killed by the tool itself, or by an out-of-memory kill that the Docker daemon did not report; to "
+    'tell these apart, add "--oci-seccomp" to the runtimeArgs of gVisor in /etc/docker/daemon.json and restart '
     "Docker"
 )
 
@@ -35,11 +35,11 @@ KILLED_FROM_INSIDE_OR_OOM: Final = (
 class DockerSandbox:
     """An ``EngineSandbox`` (see ``toolc.sandbox.interface``) that is a container.
 
-    ``created``: when it was created and attached. ``guarded``: nothing inside can kill process 1. ``kernel_kills``:
-    how often its kernel had run out of memory before the start; None if that is not this host's kernel.
-    ``stream`` is the stream to the guest, which may be ``attached``, the daemon's own stream. ``remove_later`` gets
-    the container's ID if it cannot be removed now. ``process`` is a descriptor of process 1 (pidfd_open(2)), -1 if it
-    is not needed. ``folder`` has what its mounts refer to.
+    ``created`` is when it was created and attached. If it is ``guarded``, nothing inside can kill process 1.
+    ``kernel_kills`` is how often its kernel had run out of memory before the start, or None if that is not this host's
+    kernel. ``stream`` is the stream to the guest, which may be ``attached``, the daemon's own stream. ``remove_later``
+    is called with the container's ID if it cannot be removed now. ``process`` is a descriptor of process 1
+    (pidfd_open(2)), or -1 if it is not needed. ``folder`` has the links and files that its mounts refer to.
     """
 
     container: str
@@ -64,11 +64,11 @@ class DockerSandbox:
         self._closed = False
 
     def fileno(self) -> int:
-        """Return the descriptor to poll; -1 once closed."""
+        """Return the descriptor to poll, or -1 once closed."""
         return self.stream.fileno()
 
     def read(self) -> bytes | None:
-        """Return bytes of the guest's stdout, ``b""`` at the end, None if there are none yet."""
+        """Return bytes of the guest's stdout, ``b""`` at the end, or None if none have arrived."""
         return self.stream.read()
 
     def write(self, data: bytes | memoryview) -> int:
@@ -76,17 +76,17 @@ class DockerSandbox:
         return self.stream.write(data)
 
     def out_of_memory(self) -> bool:
-        """Return whether the kernel killed a process in the sandbox because memory ran out (from the daemon's events).
+        """Return whether, by the daemon's events, the kernel killed a process in the sandbox because memory ran out.
 
-        The daemon does not always report it. If nothing inside can kill process 1, then a SIGKILL that was not
-        requested also indicates it.
+        The daemon does not always report this. If nothing inside can kill process 1, a SIGKILL that was not requested
+        indicates it as well.
         """
         return self._watch.out_of_memory or (
             self.guarded and self._killed_unexpectedly() and oom_kill_possible(self.kernel_kills)
         )
 
     def memory_kills(self) -> int:
-        """Return 1 if ``out_of_memory``, else 0: the daemon does not count."""
+        """Return 1 if ``out_of_memory``, otherwise 0, because the daemon does not count."""
         return int(self.out_of_memory())
 
     def error_output(self) -> str:
@@ -123,12 +123,12 @@ class DockerSandbox:
                 self.events.unwatch(self.container)
 
     def stop(self) -> None:
-        """Stop the container as ``close`` does, but leave the stream open: its owner may use it, and still closes it.
+        """Stop the container as ``close`` does, but leave the stream open for its owner, who must close it.
 
         Raises ``InfrastructureError``.
         """
         with self._closing:
-            # A daemon that has stopped cannot answer: ``close`` says so.
+            # A daemon that has stopped cannot answer, which ``close`` reports.
             if not self._closed and self.events.is_alive:
                 until = time.monotonic() + _GRACE
                 self.stream.shut_down()
@@ -142,7 +142,7 @@ class DockerSandbox:
                 self._kill()
             self._removed = True
         finally:
-            # Also if the daemon does not answer: only a start needs it.
+            # Remove it even if the daemon does not answer, because only a start needs it.
             self.folder.close()
 
     def _kill(self) -> None:
@@ -156,6 +156,6 @@ class DockerSandbox:
                 f"the Docker daemon did not remove the sandbox {self.container[:12]}: {error}; "
                 f"{running}remove it with: docker rm -f {self.container[:12]}"
             ) from error
-        # The "destroy" event is the last: any event about memory has arrived before it.
+        # The "destroy" event is the last one, so any event about memory has arrived before it.
         if self.events.is_alive:
             self._watch.removed.wait(_GRACE)

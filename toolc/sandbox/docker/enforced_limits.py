@@ -1,4 +1,4 @@
-"""Which limits a Docker daemon enforces, per kind of isolation of its runtimes, and which runtimes fail."""
+"""The limits that a Docker daemon enforces for each kind of isolation, and runtimes that do not work."""
 
 from pathlib import Path
 from typing import Final
@@ -19,11 +19,11 @@ REMEDY: Final = (
 )
 
 _MAX_MESSAGE: Final = 1000
-"""The maximum length of a message of a runtime that is stored, in characters. It contains the reason."""
+"""The maximum length of a runtime's message, in characters. The reason fits."""
 
 
 def capabilities(daemon: Daemon) -> tuple[Capabilities, ...]:
-    """Return what ``daemon`` enforces, weakest isolation first."""
+    """Return what ``daemon`` enforces for each kind of isolation, weakest first."""
     chosen = (choose_runtime(daemon.runtimes, kind) for kind in ISOLATION)
     kinds = dict.fromkeys(runtime.isolation for runtime in chosen if runtime)
     return tuple(_capabilities(daemon, kind) for kind in kinds)
@@ -37,7 +37,7 @@ def capabilities_for(profile: Profile, daemon: Daemon) -> Capabilities:
 def runtime_failure(runtime: Runtime | None, message: str) -> str | None:
     """Return why a runtime other than the daemon's own does not work at all, with the remedy.
 
-    Return None for the error of one container, or a transient one.
+    Return None if the error is transient or concerns only one container.
     """
     names_runtime = "OCI runtime" in message or "shim" in message or "nknown runtime" in message
     if runtime is None or runtime.isolation == "namespace" or not names_runtime or is_transient(message):
@@ -50,7 +50,7 @@ def _capabilities(daemon: Daemon, isolation: MinIsolation) -> Capabilities:
     if not daemon.limits_memory:
         weak["memory"] = _lacks("memory", "each process separately", "approximate")
     elif not (daemon.limits_swap or not _host_swaps()):
-        weak["memory"] = _lacks("swap", "memory beyond the limit may be swapped out", "approximate")
+        weak["memory"] = _lacks("swap", "memory above the limit may be swapped out", "approximate")
     if not daemon.limits_cpu:
         weak["cpus"] = _lacks("cpus", "nothing", "not")
     # gVisor's own kernel limits the number of processes.
@@ -69,9 +69,7 @@ def _capabilities(daemon: Daemon, isolation: MinIsolation) -> Capabilities:
 def _overlay_obstacle(daemon: Daemon, isolation: MinIsolation) -> str:
     if isolation != "namespace":
         return f"a sandbox with min_isolation: {isolation} cannot use an overlay"
-    return (
-        "toolc uses an overlay only with Docker's own daemon, run by root" if daemon.rootless or daemon.podman else ""
-    )
+    return "toolc uses overlays only with Docker's own daemon, run by root" if daemon.rootless or daemon.podman else ""
 
 
 def _lacks(what: str, instead: str, level: Level) -> Enforcement:
@@ -89,16 +87,16 @@ def _notes(daemon: Daemon, isolation: MinIsolation) -> tuple[str, ...]:
     if isolation == "gvisor":
         notes.append("Running out of memory ends the whole sandbox, not only the process that requested more.")
     elif daemon.architecture not in seccomp.ARCHITECTURES:
-        notes.append("System calls are filtered by the daemon's own list instead of toolc's.")
+        notes.append("System calls are filtered with the daemon's list instead of toolc's.")
     if daemon.podman:
-        notes.append("Podman limits the size of /tmp, but not the number of its files.")
+        notes.append("Podman limits the size of /tmp, but not the number of files in it.")
     if daemon.remaps_users:
         notes.append("The daemon maps every user to an unused one (userns-remap).")
     return tuple(notes)
 
 
 def _host_swaps() -> bool:
-    """Return whether the host has swap, by proc_meminfo(5); True if that cannot be read."""
+    """Return whether the host has swap, by proc_meminfo(5), or True if this cannot be read."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:

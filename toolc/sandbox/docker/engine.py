@@ -1,8 +1,9 @@
 """The docker engine: each sandbox is a container that ends with its stream and then removes itself.
 
-A start is create, attach, start. A guest uses a socket (``toolc.sandbox.docker.streams``), so it ends when this process
-ends; so does a container with an attached stdin that is open only once. A container that was created
-but not started would remain; the janitor or the sweep of the next process removes it.
+To start a sandbox, the engine creates a container, attaches to it and starts it. The guest uses a socket
+(``toolc.sandbox.docker.streams``), so it ends when this process ends. The same holds for a container with an attached
+stdin that opens only once. A container that was created but not started would remain, so the janitor or the sweep of
+the next process removes it.
 """
 
 import contextlib
@@ -42,9 +43,9 @@ from toolc.sandbox.interface import NO_PYTHON, Capabilities, ContentDigests, Eng
 from toolc.sandbox.python.packages import packages_of
 
 LATE_SECONDS: Final = 600.0
-"""How long the removal of a container is tried again after the daemon did not respond to a request, in seconds.
+"""How long removing a container is retried if the daemon has not responded to a request, in seconds.
 
-A daemon that is overloaded creates the container minutes after its client gave up.
+An overloaded daemon may create a container minutes after its client gave up.
 """
 
 
@@ -54,14 +55,14 @@ class DockerEngine:
     name = "docker"
 
     def __init__(self, socket_path: str | None = None) -> None:
-        """``socket_path`` is the daemon's socket; None finds it like the ``docker`` command does."""
+        """``socket_path`` is the daemon's socket. By default it is found as the ``docker`` command finds it."""
         self._socket_path = socket_path
         self._lock = threading.Lock()
         self._daemon: Daemon | None = None
         self._live = LiveSandboxes[DockerSandbox, EventStream]()
         self._images = Images()
         self._ways = Ways()
-        # Containers that may still appear because the daemon did not respond: until when, by name.
+        # The daemon did not respond, so these containers may still appear: until when, by name.
         self._late: dict[str, float] = {}
 
     def probe(self) -> EngineStatus:
@@ -73,14 +74,14 @@ class DockerEngine:
         return EngineStatus(available=True, version=daemon.version)
 
     def capabilities(self) -> tuple[Capabilities, ...]:
-        """Return what the daemon enforces, for each kind of isolation that its runtimes provide."""
+        """Return what the daemon enforces for each kind of isolation that its runtimes provide."""
         try:
             return enforced_limits.capabilities(self._connect())
         except NoDaemonError:
             return ()
 
     def unsupported_reason(self, profile: Profile) -> str | None:
-        """Return why the daemon cannot meet the demands of ``profile``, or lacks its image; None if it can."""
+        """Return why the daemon cannot meet the demands of ``profile`` or lacks its image, or None if it can run it."""
         try:
             daemon = self._connect()
             return container_config.unsupported_reason(profile, daemon) or self._images.missing_reason(
@@ -117,7 +118,7 @@ class DockerEngine:
 
     @contextlib.contextmanager
     def _daemon_for(self, profile: Profile) -> Iterator[Daemon]:
-        """Yield the daemon for creating sandboxes of ``profile``; turn its errors into messages for the user."""
+        """Yield the daemon for creating sandboxes of ``profile``, and turn its errors into messages for the user."""
         daemon = self._connect()
         try:
             yield daemon
@@ -151,12 +152,12 @@ class DockerEngine:
         """See ``PoolEngine``. Raises ``InfrastructureError``."""
         assert profile.workspace is not None
         assert isinstance(sandbox, DockerSandbox)
-        # As in ``container_config``: a read-only workspace has none of the mounts below it.
+        # As in ``container_config``, a read-only workspace does not include the mounts below it.
         is_recursive = profile.workspace.mode == "rw"
         self._live.mount_helper.mount(sandbox.process, profile.workspace, 0, None, recursive=is_recursive)
 
     def is_current(self, profile: Profile, sandbox: EngineSandbox) -> bool:
-        """Return whether the image of ``sandbox`` is still the one for ``profile``, and the daemon has not stopped."""
+        """Return whether ``profile`` still has the image of ``sandbox``, and the daemon has not stopped."""
         image = self._images.resolved(profile)
         events = self._live.kept
         is_connected = isinstance(sandbox, DockerSandbox) and events is sandbox.events and events.is_alive
@@ -177,7 +178,7 @@ class DockerEngine:
         return self._live.closings
 
     def close(self) -> None:
-        """Stop the containers that are left, and close the stream of events. A later start opens it again."""
+        """Stop the remaining containers, and close the stream of events. A later start opens it again."""
         self._live.close(EventStream.stop)
 
     def _connect(self) -> Daemon:
@@ -191,7 +192,7 @@ class DockerEngine:
             self._daemon = None
 
     def _start_plain(self, image: ResolvedImage, arguments: Sequence[str]) -> DockerSandbox:
-        """Start a sandbox of an image in order to inspect the image; it runs no call."""
+        """Start a sandbox to inspect an image. It runs no call."""
         try:
             return self._start(self._connect(), Profile(), arguments, image)
         except ApiError as error:
@@ -215,7 +216,7 @@ class DockerEngine:
         janitor.register("container", client.socket_path, client.version_prefix, owner)
         events = self._live.keep(partial(self._event_stream, daemon, owner))
         self._remove_late(client)
-        # The name is chosen here, so that the container can be removed even if the response to its creation is lost.
+        # With a name chosen here, the container can be removed even if the response to its creation is lost.
         name = f"toolc-{os.urandom(8).hex()}"
         kills = kernel_kills() if daemon.kernel == os.uname().release else None
         folder = StartFolder()
@@ -251,9 +252,9 @@ class DockerEngine:
         )  # fmt: skip
 
     def _open_process(self, client: Client, container: str, profile: Profile) -> int:
-        """Return a descriptor of process 1 if the workspace is mounted later, else -1.
+        """Return a descriptor of process 1 if the workspace is mounted later, otherwise -1.
 
-        Raises ``ApiError``, and ``InfrastructureError`` if the workspace cannot be mounted later.
+        Raises ``ApiError``, or ``InfrastructureError`` if the workspace cannot be mounted later.
         """
         if profile.workspace is None or profile.workspace.source:
             return -1
@@ -268,7 +269,7 @@ class DockerEngine:
         return process
 
     def _discard(self, client: Client, name: str, error: BaseException | None) -> None:
-        """Remove the objects that a failed start has created. Does not raise: the user must see ``error``."""
+        """Remove the objects that a failed start has created. Does not raise, because the user must see ``error``."""
         try:
             found = remove_container(client, name)
             certain = found or not isinstance(error, ApiError) or error.status != 0
@@ -282,14 +283,14 @@ class DockerEngine:
         self._late[container] = time.monotonic() + LATE_SECONDS
 
     def _remove_late(self, client: Client) -> None:
-        """Remove containers that the daemon created, or did not remove, when it failed to respond."""
+        """Remove containers that the daemon created, or did not remove, while it failed to respond."""
         for name, until in [*self._late.items()]:
             with contextlib.suppress(ApiError):
                 if remove_container(client, name) or time.monotonic() > until:
                     self._late.pop(name, None)
 
     def _event_stream(self, daemon: Daemon, owner: str, current: EventStream | None) -> EventStream:
-        """Return the stream of events of this process: the ``current`` one while it is open."""
+        """Return the stream of events of this process, which is the ``current`` one while that is open."""
         if current and current.is_alive:
             return current
         events = EventStream(daemon.client, owner)
@@ -297,7 +298,7 @@ class DockerEngine:
             if current is None:
                 sweep.sweep(daemon.client, sweep.CONTAINER, sweep.is_stale)
                 start_folder.remove_stale()
-            # A daemon that stops loses track of the volumes of its containers.
+            # A daemon that stops forgets the volumes of its containers.
             sweep.sweep(daemon.client, "volume", lambda label: label == owner or sweep.is_stale(label))
         return events
 
@@ -308,20 +309,20 @@ def _raise_shortage(error: ApiError) -> None:
 
 
 def _start_error(profile: Profile, name: str, error: ApiError) -> InfrastructureError:
-    """Return a failed start as an error message for the user; ``name`` is the image's."""
+    """Return the error of a failed start with a message for the user. ``name`` is the name of the image."""
     message = str(error)
     if re.search(NO_PYTHON, message):
         return NoPythonError(f"the image {name} has no python3 that can be started")
     if "bind source path does not exist" in message and str(store.directory()) in message:
         return InfrastructureError(
-            f"the Docker daemon cannot access {store.directory()}, where toolc stores images and packages: it runs on "
-            f"another machine or in another container; set {store.VARIABLE} to a folder that the daemon can access"
+            "the Docker daemon runs on another machine or in another container, so it cannot access the images and "
+            f"packages in {store.directory()}; set {store.VARIABLE} to a folder that the daemon can access"
         )
     if "bind source path does not exist" in message and profile.workspace:
         if profile.workspace.scratch and profile.workspace.mode == "rw":
             return InfrastructureError(
-                f"the Docker daemon cannot find the copy of the workspace in {profile.workspace.source}: it runs on "
-                "another machine or in another container; set XDG_STATE_HOME to a folder that the daemon can access"
+                "the Docker daemon runs on another machine or in another container, so it cannot find the copy of the "
+                f"workspace in {profile.workspace.source}; set XDG_STATE_HOME to a folder that the daemon can access"
             )
         return InfrastructureError(
             f"the Docker daemon cannot find the workspace {profile.workspace.source}: it was removed, or the daemon "

@@ -1,7 +1,7 @@
 """toolc's own images and the images of a spec's ``build`` folder: their recipes and tags, and how to build them.
 
 Each of toolc's images is a folder in ``sandbox-images`` with a Dockerfile that takes ``ARG BASE``: a public base
-image if a registry is reachable, else one created on this host.
+image if a registry is reachable, otherwise an image created on this host.
 """
 
 import base64
@@ -36,10 +36,10 @@ from toolc.sandbox.images.metadata import base_images, remote_source
 from toolc.sandbox.images.stored import base_tag
 
 BASE: Final = "base"
-"""The image that all other images are built from."""
+"""The name of the image that all others are built from."""
 
 BUILD_LABEL: Final = "toolc.build"
-"""The label of an image that was built from the folder of a spec: its tag."""
+"""The label with the tag of an image that was built from the folder of a spec."""
 
 PUBLIC_BASE: Final = "debian:bookworm-slim"
 """The base image to pull from a registry."""
@@ -47,7 +47,7 @@ PUBLIC_BASE: Final = "debian:bookworm-slim"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What an image is built from: its name, its folder, and the digest of all files in the folder."""
+    """The source of an image: its name, its folder, and the digest of all files in the folder."""
 
     name: str
     folder: Path
@@ -65,7 +65,7 @@ def tag_of(name: str) -> str:
 
 
 def image_names() -> tuple[str, ...]:
-    """Return the names of the images that can be built. Raises ``UsageError`` if they are not installed."""
+    """Return the names of the images that can be built. Raises ``UsageError`` if their folders are not installed."""
     return tuple(sorted(file.parent.name for file in packaged_path("sandbox-images").glob("*/Dockerfile")))
 
 
@@ -86,7 +86,7 @@ def build_image(name: str, *, base: str, on_progress: OnProgress) -> BuiltImage:
     """Build the image ``name`` from the image ``base`` unless it exists and is up to date.
 
     Concurrent builds of an image wait for each other. Raises ``UsageError`` for an unknown name, ``NoEngineError``
-    without a daemon, ``InfrastructureError`` if the build fails.
+    without a daemon, and ``InfrastructureError`` if the build fails.
     """
     source = recipe(name)
     client = docker_client()
@@ -117,7 +117,7 @@ def _build(client: Client, source: Recipe, base: str, on_progress: OnProgress) -
     except ApiError as error:
         raise InfrastructureError(f"Docker could not build {tag}: {error}") from error
     if built is None:
-        raise InfrastructureError(f"Docker built {tag}, but it was removed immediately; build it again")
+        raise InfrastructureError(f"Docker built {tag}, but then it was removed; build it again")
     return built
 
 
@@ -128,11 +128,11 @@ def _pull_base(client: Client, base: str, on_progress: OnProgress) -> None:
     try:
         pull(client, base, on_progress)
     except ApiError as error:
-        raise InfrastructureError(f"cannot pull {base}: {error}; name a base that is on this host") from error
+        raise InfrastructureError(f"cannot pull {base}: {error}; use a base that is on this host") from error
 
 
 def build_tag(build: Build) -> str:
-    """Return the tag of the image for the folder of a spec, which depends only on the content of the folder."""
+    """Return the tag of the image for the folder of a spec. It depends only on the content of the folder."""
     digest = hashlib.sha256()
     for file in sorted(build.files, key=lambda file: file.path):
         content = _content(file)
@@ -141,14 +141,14 @@ def build_tag(build: Build) -> str:
 
 
 def dockerfile_of(build: Build) -> bytes:
-    """Return the Dockerfile in the folder of a spec; empty if there is none."""
+    """Return the Dockerfile in the folder of a spec, or ``""`` if there is none."""
     return next((_content(file) for file in build.files if _in_context(file, build) == "Dockerfile"), b"")
 
 
 def ensure_built(client: Client, build: Build) -> None:
-    """Build the image for the folder of a spec if it does not exist; its base image must exist.
+    """Build the image for the folder of a spec, unless it exists. Its base image must exist.
 
-    The build steps have Docker's default network, or none if the daemon has no bridge, but never the host's
+    The build steps have Docker's default network, or no network if the daemon has no bridge, but never the host's
     network. Raises ``InfrastructureError`` and ``ApiError``.
     """
     tag = build_tag(build)
@@ -209,7 +209,7 @@ def docker_client() -> Client:
     try:
         return connect(find_socket(os.environ)).client
     except NoDaemonError as error:
-        raise NoEngineError(f"images are built with Docker: {error}") from error
+        raise NoEngineError(f"Docker is needed to build images: {error}") from error
 
 
 def build_command(tag: str) -> str:
@@ -218,5 +218,5 @@ def build_command(tag: str) -> str:
         if tag == tag_of(name):
             return f"toolc image build {name}"
         if tag == f"toolc/{name}" or tag.startswith(f"toolc/{name}:"):
-            return f"toolc image build {name}, and write image: {tag_of(name)}"
+            return f"toolc image build {name}, then use image: {tag_of(name)}"
     return f"docker pull {tag}"

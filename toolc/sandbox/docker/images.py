@@ -21,7 +21,7 @@ _Key: TypeAlias = tuple[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ResolvedImage:
-    """An image for sandboxes, the name by which it was requested, and the tree of a base image."""
+    """An image for sandboxes, with its requested name, and its tree if it is a base image."""
 
     name: str
     local: LocalImage
@@ -46,9 +46,9 @@ class Images:
         self._resolving = threading.Lock()
 
     def missing_reason(self, profile: Profile, client: Client) -> str | None:
-        """Return why the image of ``profile`` is missing, with the remedy; None if it is not. Raises ``ApiError``.
+        """Return why the image of ``profile`` is missing, with the remedy, or None if it is not. Raises ``ApiError``.
 
-        A base image and the image of a ``build`` folder are created when they are needed.
+        Base images and images of ``build`` folders are never missing, because they are created when they are needed.
         """
         if profile.image and profile.build is None:
             try:
@@ -58,7 +58,7 @@ class Images:
         return None
 
     def resolve(self, profile: Profile, client: Client, start: StartSandbox) -> ResolvedImage:
-        """Return the image of ``profile`` with what sandboxes need. Raises ``InfrastructureError`` and ``ApiError``."""
+        """Return the image of ``profile``, ready for sandboxes. Raises ``InfrastructureError`` and ``ApiError``."""
         name = name_of(profile)
         key = (name, profile.requirements)
         if known := self.resolved(profile):
@@ -76,7 +76,7 @@ class Images:
             return image
 
     def resolved(self, profile: Profile) -> ResolvedImage | None:
-        """Return the image of ``profile`` if it was resolved before and not forgotten."""
+        """Return the image of ``profile`` if it was resolved before and not forgotten, or None."""
         return self._resolved.get((name_of(profile), profile.requirements))
 
     def forget(self, profile: Profile) -> None:

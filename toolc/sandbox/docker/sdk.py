@@ -29,25 +29,25 @@ OnProgress: TypeAlias = Callable[[str], None]
 """A function that receives one line of progress, without a line feed."""
 
 _LIST_SECONDS: Final = 30.0
-"""How long the daemon may take to list images, in seconds, as for its other requests."""
+"""How long the daemon may take to list images, in seconds. Its other requests have the same timeout."""
 
 _PULL_SECONDS: Final = 15
-"""The longest silence of a registry, in seconds.
+"""How long a registry may be silent, in seconds.
 
-A registry that is reachable answers within seconds, and a call waits for the base image.
+A reachable registry answers within seconds, and a call waits for the base image.
 """
 
 _NO_BRIDGE: Final = (
     'this Docker daemon has no bridge; give it one (remove --bridge=none or "bridge": "none" from its configuration), '
-    "or put what the Dockerfile downloads into its folder"
+    "or put the files that the Dockerfile downloads into its folder"
 )
 """Why the build of a spec's image has no network, and the remedy."""
 
 _DEFAULT_NETWORKS: Final = frozenset({"bridge", "podman"})
-"""The names of the network that containers of Docker and of Podman have by default."""
+"""The names of the default networks of Docker and Podman."""
 
 _BUILD_SECONDS: Final = 600
-"""The longest silence of a build step, in seconds. Installing packages can be silent for minutes."""
+"""How long a build step may be silent, in seconds. Installing packages can be silent for minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ def list_built(client: Client) -> tuple[BuiltImage, ...]:
 
 
 def find_built(client: Client, tag: str) -> BuiltImage | None:
-    """Return toolc's image with this tag, None if there is none. Raises ``ApiError``."""
+    """Return toolc's image with this tag, or None if there is none. Raises ``ApiError``."""
     return next((built for built in list_built(client) if built.tag == tag), None)
 
 
@@ -84,7 +84,7 @@ def remove_replaced(client: Client, old: BuiltImage) -> None:
 def build_folder(
     client: Client, *, folder: Path, tag: str, base: str, labels: Mapping[str, str], on_progress: OnProgress
 ) -> None:
-    """Build ``folder`` and tag the result. Raises ``ApiError``; no container of the build is left then."""
+    """Build ``folder`` and tag the result. Raises ``ApiError``, and leaves no container of the build behind."""
 
     def once() -> None:
         with _sdk(client, _BUILD_SECONDS) as api:
@@ -105,8 +105,8 @@ def build_files(
 ) -> None:  # fmt: skip
     """Build from these files, which include a Dockerfile, and tag the result. Raises ``ApiError``.
 
-    The build steps use Docker's network for containers, or none if it has none. They never use the host's network:
-    commands in a Dockerfile must not reach services that listen on this host only.
+    The build steps use Docker's network for containers, or no network if there is none. They never use the host's
+    network, because commands in a Dockerfile must not reach services that listen only on this host.
     """
     context = io.BytesIO()
     with tarfile.open(fileobj=context, mode="w") as tar:
@@ -130,7 +130,7 @@ def build_files(
     if _has_bridge(client):
         retry_transient(lambda: once("default"), ApiError)
         return
-    # Whether or not the build succeeds: an image may be incomplete because a download was optional.
+    # Warn even if the build succeeds, because an image may be incomplete if a download is optional.
     logging.getLogger("toolc").warning(f"the image {tag} is built without a network: {_NO_BRIDGE}")
     try:
         retry_transient(lambda: once("none"), ApiError)
@@ -139,7 +139,7 @@ def build_files(
 
 
 def _has_bridge(client: Client) -> bool:
-    """Return whether the daemon has its default network, without which build steps silently have none."""
+    """Return whether the daemon has its default network. Without it, build steps silently have no network."""
     networks = client.call("GET", "/networks", timeout=_LIST_SECONDS)
     names = [each.get("Name") for each in networks if isinstance(each, dict)] if isinstance(networks, list) else []
     return not _DEFAULT_NETWORKS.isdisjoint(names)
@@ -184,9 +184,9 @@ def has_image(client: Client, image: str) -> bool:
 
 
 def onbuild_instructions(client: Client, image: str) -> tuple[str, ...]:
-    """Return the ``ONBUILD`` instructions of an image, which run in images built from it. Raises ``ApiError``.
+    """Return the ``ONBUILD`` instructions of an image, which run in builds that start from it. Raises ``ApiError``.
 
-    Pull the image first if it is missing; if that fails, return none, because no build can run them.
+    A missing image is pulled first. If that fails, return none, because no build can run them.
     """
     if not has_image(client, image):
         try:
@@ -200,7 +200,7 @@ def onbuild_instructions(client: Client, image: str) -> tuple[str, ...]:
 
 @contextmanager
 def _sdk(client: Client, seconds: int) -> Iterator[APIClient]:
-    """Yield the docker SDK on the same socket; turn its errors into ``ApiError``."""
+    """Yield the docker SDK for the same socket, and turn its errors into ``ApiError``."""
     import docker  # lazy: +83 ms; only builds need it
     import urllib3  # lazy: +0 ms; docker imports it
 
@@ -218,9 +218,9 @@ def _sdk(client: Client, seconds: int) -> Iterator[APIClient]:
 
 
 def _follow(steps: Iterable[JsonValue], on_progress: OnProgress) -> None:
-    """Report the progress of a build or a pull. Raises ``ApiError`` with its error message if it failed."""
+    """Report the progress of a build or a pull. If it failed, raise ``ApiError`` with its error message."""
     failure = ""
-    # Read to the end: only then does the SDK release its connection.
+    # Read to the end, because only then does the SDK release its connection.
     for step in steps:
         if not isinstance(step, dict):
             continue
@@ -238,7 +238,7 @@ def _built(entry: JsonObject) -> Iterator[BuiltImage]:
     labels, tags, size = entry.get("Labels"), entry.get("RepoTags"), entry.get("Size")
     if not isinstance(labels, dict) or not isinstance(tags, list):
         return
-    # An image that is built from one of these inherits its labels.
+    # Images built from one of these inherit its labels.
     for tag in (tag for tag in tags if str(tag).startswith(f"toolc/{labels.get(NAME_LABEL)}:")):
         yield BuiltImage(
             name=str(labels.get(NAME_LABEL)), tag=str(tag), id=str(entry.get("Id")),

@@ -1,10 +1,10 @@
-"""The streams to a guest: a socket in the container, or the daemon's attached stream where a socket does not work.
+"""The streams to a guest: a socket in the container, or the daemon's attached stream if a socket does not work.
 
-The daemon's own stream is copied by two of its programs, 32 KiB at a time: each message wakes both. So toolc mounts
-a folder with a socket into the container, and process 1 first moves its stdin and stdout to that socket. Then the
-listening socket is closed and its folder removed. Other users cannot reach the socket, because the folder is in that of
-the start, which only this user and root can enter. If process 1 cannot connect (because the daemon shows another
-folder, or a security module forbids it), it reports that on the daemon's stream and continues to use it.
+Two programs of the daemon copy its own stream, 32 KiB at a time, and each message wakes both. So toolc mounts a folder
+with a socket into the container, and process 1 first moves its stdin and stdout to that socket. Then the listening
+socket is closed and its folder removed. Other users cannot reach the socket, because its folder is in the start folder,
+which only this user and root can enter. If process 1 cannot connect (because the daemon shows another folder, or a
+security module forbids it), it reports this on the daemon's stream and keeps using that.
 """
 
 import contextlib
@@ -27,15 +27,15 @@ from toolc.sandbox.host.start_folder import StartFolder
 from toolc.sandbox.interface import SocketStream
 
 _HEADER: Final = struct.Struct(">BxxxI")
-"""The header of each frame: the output and the number of bytes (API reference, "Stream format")."""
+"""The header of each frame: the output (stdout or stderr) and the byte count (API reference, "Stream format")."""
 
 _STDOUT: Final = 1
 _STDERR: Final = 2
 _ERROR_BYTES: Final = 4096
-"""How much of stderr is kept, in bytes. A traceback of the guest fits."""
+"""How many bytes of stderr are kept. A traceback of the guest fits."""
 
 _RECEIVES: Final = 16
-"""The maximum number of receives in one read: a guest that floods its stderr must not block its caller."""
+"""The maximum number of receives in one read, so that a guest that floods its stderr does not block its caller."""
 
 FOLDER: Final = "/.toolc-wire"
 """The folder of the socket in the container."""
@@ -56,7 +56,7 @@ class Demultiplexer:
         self._left = 0
 
     def feed(self, data: bytes) -> bytes:
-        """Return the bytes of stdout in ``data``, which may end in a frame. Raises ``ValueError`` for other data."""
+        """Return the bytes of stdout in ``data``, which may end in a frame. Raises ``ValueError`` for invalid data."""
         if self._output == _STDOUT and self._left >= len(data):
             self._left -= len(data)
             return data
@@ -86,7 +86,7 @@ class Demultiplexer:
 
 
 class AttachedStream(SocketStream):
-    """The daemon's stream: writes go to the guest's stdin, reads return its stdout. The start of stderr is kept."""
+    """The daemon's stream. Writes go to the guest's stdin, reads return its stdout. The start of stderr is kept."""
 
     def __init__(self, connection: socket.socket) -> None:
         super().__init__(connection)
@@ -106,7 +106,7 @@ class AttachedStream(SocketStream):
         return None
 
     def drain(self, seconds: float) -> None:
-        """Read the remaining stderr, until the stream ends or for this long; nothing once closed."""
+        """Read the remaining stderr until the stream ends, at most for this time. Do nothing once closed."""
         if self.fileno() < 0:
             return
         deadline = time.monotonic() + seconds
@@ -127,10 +127,10 @@ def uses_socket(profile: Profile, arguments: Sequence[str], daemon: Daemon) -> b
 
 
 class GuestListener:
-    """The listening socket of one container: created before the container, closed once process 1 has connected."""
+    """The listening socket of one container. It is created before the container, and closed when process 1 connects."""
 
     def __init__(self, folder: Path) -> None:
-        """Listen in ``folder``, which does not exist yet, and is removed by ``close``. Raises ``OSError``."""
+        """Listen in ``folder``, which must not exist yet. ``close`` removes it. Raises ``OSError``."""
         self.folder = folder
         folder.mkdir()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -157,7 +157,7 @@ class GuestListener:
         return self._socket.fileno()
 
     def accept(self) -> socket.socket | None:
-        """Return the new connection, None if there is none. Raises ``InfrastructureError``."""
+        """Return a new connection, or None if there is none. Raises ``InfrastructureError``."""
         try:
             return self._socket.accept()[0]
         except BlockingIOError:
@@ -168,16 +168,16 @@ class GuestListener:
             ) from error
 
     def close(self) -> None:
-        """Stop listening and remove the folder. Calling it again has no effect."""
+        """Stop listening and remove the folder. Repeated calls have no effect."""
         self._socket.close()
-        # This needs no descriptor: there may be none left.
+        # This needs no descriptor, because there may be none left.
         for remove, path in ((os.unlink, self.folder / _NAME), (os.rmdir, self.folder)):
             with contextlib.suppress(OSError):
                 remove(path)
 
 
 def listen(folder: StartFolder) -> GuestListener:
-    """Return a socket for a container that is to be created, in ``folder``. Raises ``StartFolderError``."""
+    """Return a socket in ``folder`` for a container that will be created. Raises ``StartFolderError``."""
     with folder.new() as path:
         return GuestListener(path)
 
@@ -185,7 +185,7 @@ def listen(folder: StartFolder) -> GuestListener:
 class GuestSocketStream:
     """The stream to a guest that connects to a socket, with the methods of an ``EngineSandbox``.
 
-    Nothing is sent until the guest has connected, or has reported that it cannot: then it uses ``attached``.
+    Nothing is sent until the guest has connected, or has reported that it cannot. If it cannot, it uses ``attached``.
     """
 
     def __init__(self, listener: GuestListener, attached: AttachedStream) -> None:
@@ -197,7 +197,7 @@ class GuestSocketStream:
             self._either.register(each.fileno(), select.EPOLLIN)
 
     def fileno(self) -> int:
-        """Return the descriptor to poll, which changes once the guest has connected; -1 once closed."""
+        """Return the descriptor to poll, which changes when the guest connects, or -1 once closed."""
         if self._stream is not None:
             return self._stream.fileno()
         return -1 if self._either.closed else self._either.fileno()
@@ -224,7 +224,7 @@ class GuestSocketStream:
         (self._stream or self._attached).shut_down()
 
     def close(self) -> None:
-        """Close the stream. Calling it again has no effect."""
+        """Close the stream. Repeated calls have no effect."""
         self._listener.close()
         self._either.close()
         (self._stream or self._attached).close()

@@ -15,31 +15,31 @@ from toolc.sandbox.host.owner import Owner
 from toolc.sandbox.interface import Leftover
 
 SECONDS: Final = 10.0
-"""The timeout of each request, in seconds. The janitor waits no longer, see ``DEADLINE_SECONDS``."""
+"""The timeout of each request, in seconds. The janitor does not wait longer, see ``DEADLINE_SECONDS``."""
 
 ID_LENGTH: Final = 12
 """The length of an id as ``docker ps`` shows it."""
 
 CONTAINER: Final = "container"
 KINDS: Final = (CONTAINER, "volume")
-"""The kinds of objects: a container must be removed completely before its volume can be removed."""
+"""The kinds of objects in the order of removal. A volume can be removed only after its container."""
 
 QUIET_SECONDS: Final = 0.5
-"""How long a create request may still run after its client died, in seconds. Creating a container takes less.
+"""How long a create request may still run after its client died, in seconds. Creating a container takes less time.
 
-What is created later is found by ``toolc gc`` and the next process.
+If a container is created later, ``toolc gc`` or the next process finds it.
 """
 
 
 def sweep_owner(socket_path: str, version_prefix: str, owner: str) -> bool:
-    """Remove everything that ``owner`` has left; return whether there may be more. The janitor calls it."""
+    """Remove everything that ``owner`` has left, and return whether there may be more. The janitor calls this."""
     client = Client(socket_path, version_prefix)
     try:
         found = sweep(client, CONTAINER, lambda label: label == owner)
         time.sleep(QUIET_SECONDS)
         found += sum(sweep(client, kind, lambda label: label == owner) for kind in KINDS)
     except ApiError as error:
-        # A daemon whose socket was removed, or may no longer be used, removes nothing; any other may be back soon.
+        # Without a socket, or the permission to use it, nothing can be removed. Any other daemon may be back soon.
         return not isinstance(error.__cause__, FileNotFoundError | PermissionError)
     return found > 0
 
@@ -53,7 +53,7 @@ def is_stale(label: str) -> bool:
 def sweep(client: Client, kind: str, is_ours: Callable[[str], bool]) -> int:
     """Remove each object of a kind whose owner label satisfies ``is_ours``, except volumes that a container uses.
 
-    Return how many were found. Raises ``ApiError`` if the daemon does not answer.
+    Return the number of objects found. Raises ``ApiError`` if the daemon does not answer.
     """
     found = 0
     for name, label in _listed(client, kind):
@@ -82,7 +82,7 @@ def leftovers(client: Client) -> tuple[Leftover, ...]:
 
 
 def _remove(client: Client, kind: str, name: str) -> None:
-    """Remove an object; ignore that it does not exist or is already being removed. Raises ``InfrastructureError``."""
+    """Remove an object, unless it does not exist or is already being removed. Raises ``InfrastructureError``."""
     try:
         if kind == CONTAINER:
             remove_container(client, name)

@@ -1,8 +1,8 @@
 """The ways to start a container, in the order in which they are tried.
 
 A guest talks to toolc through a socket that toolc mounts into its container, or through the daemon's own stream, which
-two of the daemon's programs copy. The names in ``/etc`` are in files that toolc mounts, and the runtime makes a network
-namespace; or the daemon writes them, and runs its network code, which takes half of the time of a start.
+two programs of the daemon copy. For the names in ``/etc``, toolc mounts files and the runtime creates a network
+namespace. Otherwise the daemon writes these files and runs its network code, which takes half the time of a start.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,9 +30,9 @@ def has_answered(error: ApiError) -> bool:
 
 
 def is_about_files(error: ApiError) -> bool:
-    """Return whether the daemon cannot mount toolc's files, for example because it sees another folder at their place.
+    """Return whether the daemon cannot mount toolc's files, for example because it sees another folder at their path.
 
-    Docker Desktop names its own path instead of that of the file, but also the mount point.
+    The message of Docker Desktop has its own path instead of the file's, but it names the mount point.
     """
     words = (*MOUNTED_FILES, f"/{Owner.current().label()}/")
     return has_answered(error) and any(word in str(error) for word in words)
@@ -42,9 +42,9 @@ def is_about_files(error: ApiError) -> bool:
 class Way:
     """One way to start a container.
 
-    It is skipped for one start if the daemon, the profile or the program does not fit, or if a file that it needs
-    cannot be created. It is skipped for all further starts with the same image, as long as the engine exists, if the
-    daemon ``is_refused`` it and another way has worked.
+    It is skipped for one start if it does not fit the daemon, the profile or the program, or if a file that it needs
+    cannot be created. If ``is_refused`` is true for the daemon's error and another way has worked, it is skipped for
+    all further starts of the same image, as long as the engine exists.
     """
 
     has_socket: bool
@@ -52,7 +52,7 @@ class Way:
     is_refused: Callable[[ApiError], bool]
 
     def fits(self, profile: Profile, arguments: Sequence[str], daemon: Daemon) -> bool:
-        """Return whether this way may work for process 1 with ``arguments``."""
+        """Return whether this way may work with ``arguments`` of process 1."""
         may_have_socket = not self.has_socket or streams.uses_socket(profile, arguments, daemon)
         return may_have_socket and (not self.has_files or container_config.runtime_makes_network(profile, daemon))
 
@@ -66,7 +66,7 @@ WAYS: Final = (
 
 
 class Ways:
-    """The ways that the daemon of one engine has refused, by the id of the image."""
+    """The ways to start a container, without those that the daemon of an engine has refused for an image."""
 
     def __init__(self) -> None:
         self._refused: set[tuple[str, Way]] = set()

@@ -1,7 +1,7 @@
-"""Control groups of both versions: which can be used here, and the values of their counters.
+"""Control groups of both versions: which ones can be used here, and the values of their counters.
 
-``cgroups(7)`` describes the formats. If version 1 controllers are mounted, the runtime uses those, even if a
-version 2 tree is mounted too (hybrid).
+``cgroups(7)`` describes the formats. If version 1 controllers are mounted, the runtime uses them, even if a version 2
+tree is mounted as well (hybrid).
 """
 
 import os
@@ -22,7 +22,7 @@ CONTROLLERS: Final = ("memory", "pids", "cpu")
 class Tree:
     """One mounted hierarchy: its mount point, the group at the mount point, and its controllers.
 
-    ``controllers`` is empty for version 2: each group lists its own.
+    ``controllers`` is empty for version 2, where each group lists its own.
     """
 
     version: int
@@ -52,7 +52,7 @@ def trees(mountinfo: str) -> list[Tree]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """A process's group for one controller; the runtime creates the group of a sandbox in ``parent``."""
+    """A process's group for one controller. The runtime creates the group of a sandbox in ``parent``."""
 
     version: int
     folder: Path
@@ -60,7 +60,7 @@ class Group:
 
 
 def own_groups() -> dict[str, Group]:
-    """Return this process's groups for each of ``CONTROLLERS`` that is mounted. Raises ``OSError``."""
+    """Return this process's group for each mounted controller in ``CONTROLLERS``. Raises ``OSError``."""
     mountinfo = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
     return groups(mountinfo, Path("/proc/self/cgroup").read_text(encoding="utf-8"))
 
@@ -89,9 +89,9 @@ def _group(tree: Tree, folder: Path) -> Group:
 
 
 def unenforceable() -> list[str]:
-    """Return the members of ``CONTROLLERS`` that cannot limit a child of this process, as found by trying.
+    """Return the controllers in ``CONTROLLERS`` that cannot limit a child of this process, found by trying.
 
-    Raises ``InfrastructureError`` if there are too many open files to find out.
+    Raises ``InfrastructureError`` if too many open files prevent the check.
     """
     try:
         own = own_groups()
@@ -137,7 +137,7 @@ def _words(path: Path) -> list[str]:
 
 
 def swap_limit(memory_bytes: int) -> JsonObject:
-    """Return the addition to a memory limit that prevents swapping beyond it, if this kernel supports that."""
+    """Return the setting that keeps memory above the limit from being swapped out, if this kernel supports it."""
     memory = own_groups()["memory"]
     if memory.version == 1:
         accounted = (memory.folder / "memory.memsw.limit_in_bytes").exists()
@@ -148,32 +148,32 @@ def swap_limit(memory_bytes: int) -> JsonObject:
 
 
 def memory_events(name: str) -> Path:
-    """Return the path of the file of counters for the sandbox ``name``, which this process starts."""
+    """Return the path of the file with the memory counters of the sandbox ``name``, which this process starts."""
     memory = own_groups()["memory"]
     return memory.parent / name / ("memory.oom_control" if memory.version == 1 else "memory.events")
 
 
 def process_events(name: str) -> Path:
-    """Return the path of the file that counts the processes which the limit of the sandbox ``name`` has refused."""
+    """Return the path of the file that counts the processes that the limit of the sandbox ``name`` has refused."""
     return own_groups()["pids"].parent / name / "pids.events"
 
 
 def oom_kills(events: Path) -> int | None:
-    """Return how many processes the kernel killed because memory ran out; None if the sandbox has ended.
+    """Return how many processes the kernel killed because memory ran out, or None if the sandbox has ended.
 
-    Raises ``InfrastructureError`` if there are too many open files to find out.
+    Raises ``InfrastructureError`` if too many open files prevent the check.
     """
     return _counter(events, b"oom_kill")
 
 
 def refused_processes(events: Path) -> int | None:
-    """Return how many processes and threads could not be made because of the limit. See ``oom_kills``."""
+    """Return how many processes and threads the limit has refused. See ``oom_kills``."""
     return _counter(events, b"max")
 
 
 def _counter(events: Path, name: bytes) -> int | None:
     try:
-        # Not with a text stream, because every call reads this.
+        # Every call reads this, so it avoids the overhead of a text stream.
         descriptor = os.open(events, os.O_RDONLY | os.O_CLOEXEC)
         try:
             words = os.read(descriptor, 4096).split()

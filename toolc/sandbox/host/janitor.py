@@ -1,9 +1,9 @@
-"""The janitor: a small process that outlives this one and removes what it could not remove.
+"""The janitor: a small process that outlives this one and removes what this one could not remove.
 
-``register`` says what this process may leave behind. The first call starts the janitor, which waits on a pipe whose
-only other end is in this process. When the pipe closes, however this process died, it removes that, and then the
-owner's folder. Its program is ``janitor_process.py``. A janitor that was killed is replaced when the next sandbox
-starts. If both were killed, the next process of this user removes what dead owners left.
+``register`` tells it what this process may leave behind. The first call starts the janitor, which waits on a pipe
+whose only other end is in this process. When this process ends, in whatever way, the pipe closes. The janitor then
+removes the registered objects and the owner's folder. Its program is ``janitor_process.py``. If a janitor is killed,
+the next start of a sandbox replaces it. If both processes are killed, the next process of this user cleans up.
 """
 
 import contextlib
@@ -19,20 +19,20 @@ from toolc.sandbox.host.programs import is_ready, start_program
 
 
 def register(kind: str, *arguments: str) -> None:
-    """Remove what this process may leave of a kind (``janitor_process.KINDS``) when it has ended.
+    """When this process has ended, remove the objects of a kind (``janitor_process.KINDS``) that it may have left.
 
-    ``arguments`` are those of the kind's ``sweep_owner``. Call it before each start, because it checks that the janitor
-    is alive; registering the same again has no further effect. The removal is repeated until it has found nothing
-    twice in a row, or until ten seconds have passed in which none made progress. It must not depend on the environment
-    or the working directory. Raises ``InfrastructureError`` if the janitor cannot be started: then do not create
-    anything that needs it.
+    ``arguments`` are those of the kind's ``sweep_owner``. Call this before each start, because it checks that the
+    janitor is alive. Registering the same kind again has no further effect. The removal is repeated until it has found
+    nothing twice in a row, or until no removal has made progress for ten seconds. It must not depend on the environment
+    or the working directory. Raises ``InfrastructureError`` if the janitor cannot be started. In that case, do not
+    create anything that needs it.
     """
     _STATE.register((kind, *arguments))
 
 
 @dataclass(slots=True)
 class _State:
-    """The janitor of this process; ``pipe`` and ``pid`` are -1 if there is none."""
+    """The janitor of this process. ``pipe`` and ``pid`` are -1 if there is none."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     removals: list[tuple[str, ...]] = field(default_factory=list)
@@ -54,7 +54,7 @@ class _State:
                 self.removals.append(removal)
 
     def forget(self) -> None:
-        """Release the janitor in a forked child: it belongs to the parent, and its pipe must close with the parent."""
+        """Release the janitor in a forked child. It belongs to the parent, and its pipe must close with the parent."""
         if self.pipe >= 0:
             os.close(self.pipe)
         self.lock, self.removals, self.pipe, self.pid = threading.Lock(), [], -1, -1
@@ -67,7 +67,7 @@ class _State:
             self.pid = start_program("janitor_process.py", directory, read)
         except OSError as error:
             os.close(write)
-            raise InfrastructureError(f"cannot start {sys.executable} for cleaning up: {error.strerror}") from error
+            raise InfrastructureError(f"cannot start {sys.executable} to clean up: {error.strerror}") from error
         finally:
             os.close(read)
         self.pipe = write
@@ -86,7 +86,7 @@ class _State:
 
 
 def _remove_empty_directories() -> None:
-    """Remove empty runtime folders of dead owners; an engine removes the others."""
+    """Remove the empty runtime folders of dead owners. Engines remove the others."""
     for _, folder in dead_directories():
         with contextlib.suppress(OSError):
             folder.rmdir()

@@ -1,7 +1,7 @@
-"""The janitor's program: ``python -I -S janitor_process.py DIRECTORY``. It removes what its owner left.
+"""The janitor's program: ``python -I -S janitor_process.py DIRECTORY``. It removes what its owner left behind.
 
-It reads from stdin what may be left, one JSON array per line: a kind of ``KINDS`` and arguments of its function. The
-file is run by its path, and a janitor waits as long as its owner lives, so until then it has only the standard library.
+It reads from stdin what to remove, one JSON array per line: a kind in ``KINDS`` and the arguments of its function. The
+file is run by its path and waits as long as its owner lives. Until then, it imports only the standard library.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from pathlib import Path
 from typing import Final
 
 DEADLINE_SECONDS: Final = 10.0
-"""How long all removals, and each one, may wait, in seconds.
+"""How long each removal, and all of them together, may wait, in seconds.
 
-What is left then is for the next process, or ``toolc gc``. Time in which a removal makes progress does not count:
-rolling back a large commit may take long. A removal on a busy machine takes less.
+The next process, or ``toolc gc``, removes the rest. Time in which a removal makes progress does not count, because
+rolling back a large commit may take long. A removal on a busy machine takes less time than this.
 """
 
 MAX_SECONDS: Final = 900.0
 """How long one removal may run, in seconds. The rollback of the largest transaction takes minutes on a slow disk."""
 
 PAUSE_SECONDS: Final = 0.05
-"""The wait between checks, in seconds. No caller waits for the janitor."""
+"""How long to wait between checks, in seconds. No caller waits for the janitor."""
 
 KINDS: Final = {
     "container": "toolc.sandbox.docker.sweep",
@@ -38,11 +38,11 @@ KINDS: Final = {
     "store": "toolc.sandbox.host.store_sweep",
     "scratch": "toolc.runtime.workspace.scratch_sweep",
 }
-"""What an owner may leave, in the order of removal: a runtime whose folders are removed while it starts a sandbox may
-leave more behind.
+"""The kinds of objects that an owner may leave, in the order of removal. The order matters, because a runtime may
+leave more behind if its folders are removed while it starts a sandbox.
 
 The module of each kind has a function ``sweep_owner``, which returns whether anything was left. The module, and what
-it imports, needs no package from elsewhere.
+it imports, needs no third-party package.
 """
 
 
@@ -57,8 +57,8 @@ def main() -> None:
 
 
 def read_removals(text: bytes) -> list[Callable[[], bool]]:
-    """Return what to do for the lines in ``text``, in the order of ``KINDS``."""
-    # If the owner died while writing a line, it had not created that yet.
+    """Return the removals that the lines in ``text`` ask for, in the order of ``KINDS``."""
+    # If the owner died while it wrote a line, it had not yet created that object.
     entries = [json.loads(line) for line in text.split(b"\n")[:-1]]
     entries.sort(key=lambda entry: [*KINDS].index(entry[0]))
     return [partial(_remove, *entry) for entry in entries]
@@ -69,7 +69,7 @@ def _remove(kind: str, *arguments: str) -> bool:
 
 
 def sweep(removals: Sequence[Callable[[], bool]], deadline: float) -> bool:
-    """Run all removals until each has found nothing twice in a row; return False after ``deadline`` (monotonic)."""
+    """Run all removals until each one has found nothing twice in a row. Return False after ``deadline`` (monotonic)."""
     quiet = 0
     while quiet < 2 and time.monotonic() < deadline:
         found = False
@@ -85,7 +85,7 @@ def sweep(removals: Sequence[Callable[[], bool]], deadline: float) -> bool:
 
 
 def _run(remove: Callable[[], bool]) -> int | None:
-    """Run a removal in a child process. Return 0 if it found nothing; None if it hangs, for example with its daemon."""
+    """Run a removal in a child process. Return 0 if it found nothing, or None if it hangs, for example on a daemon."""
     pid = os.fork()
     if pid == 0:
         status = 2
@@ -108,7 +108,7 @@ def _run(remove: Callable[[], bool]) -> int | None:
 
 
 def _ticks(pid: int) -> int:
-    """Return the processor time that a process has used, in clock ticks; 0 if unknown (proc_pid_stat(5))."""
+    """Return the processor time of a process in clock ticks (proc_pid_stat(5)), or 0 if unknown."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -117,7 +117,7 @@ def _ticks(pid: int) -> int:
 
 
 def remove_tree(directory: Path) -> bool:
-    """Remove a folder and its content; return False if that failed, for example because of a mount in it."""
+    """Remove a folder and its content. Return False if that failed, for example because of a mount in it."""
     if not directory.is_absolute() or has_mounts(directory):
         return False
     shutil.rmtree(directory, ignore_errors=True)
@@ -125,7 +125,7 @@ def remove_tree(directory: Path) -> bool:
 
 
 def has_mounts(directory: Path) -> bool:
-    """Return whether a mount is at or below ``directory`` (proc_pid_mountinfo(5)); removal would empty it."""
+    """Return whether there is a mount at or below ``directory`` (proc_pid_mountinfo(5)), which removal would empty."""
     mounts = Path("/proc/self/mountinfo").read_bytes().splitlines()
     points = (line.split(b" ")[4].decode("unicode_escape").encode("latin-1") for line in mounts)
     prefix = os.fsencode(directory)

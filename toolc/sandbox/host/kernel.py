@@ -9,11 +9,11 @@ from typing import Final, TypeVar
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Mount
 
-KILLED_FROM_OUTSIDE: Final = "process 1 was killed from outside of the sandbox, not because memory ran out"
-"""The explanation if nothing inside can have killed process 1."""
+KILLED_FROM_OUTSIDE: Final = "process 1 was killed from outside the sandbox, not because memory ran out"
+"""The message if nothing inside the sandbox can have killed process 1."""
 
 TRIES: Final = 5
-"""How many times a start is tried if it fails with a transient error. A second one nearly always succeeds."""
+"""How often a start is tried if it fails with a transient error. The second try nearly always succeeds."""
 
 Started = TypeVar("Started")
 
@@ -32,24 +32,24 @@ def kernel_kills() -> int | None:
 
 
 def oom_kill_possible(before: int | None) -> bool:
-    """Return whether there was an OOM kill since ``kernel_kills`` returned ``before``; True if unknown."""
+    """Return whether there was an OOM kill since ``kernel_kills`` returned ``before``, or True if unknown."""
     now = kernel_kills()
     return before is None or now is None or now != before
 
 
 def is_transient(message: str) -> bool:
-    """Return whether an error message of a runtime, maybe passed on by a daemon, is about a transient failure.
+    """Return whether the error message of a runtime, maybe passed on by a daemon, is about a transient failure.
 
-    Linux refuses with EINVAL to put a process into a group of the controller cpu until its fork has finished, which
-    on a busy machine takes longer than a runtime tries (``cpu_cgroup_can_attach`` of cgroup v1: TASK_NEW).
+    Until the fork of a process has finished, Linux refuses with EINVAL to move it into a group of the cpu controller.
+    On a busy machine this takes longer than a runtime tries (``cpu_cgroup_can_attach`` of cgroup v1: TASK_NEW).
     """
     return "cgroup.procs: invalid argument" in message
 
 
 def retry_transient(start: Callable[[], Started], failure: type[Exception]) -> Started:
-    """Return the result of ``start``; repeat it while it raises a transient ``failure``, at most ``TRIES`` times.
+    """Return the result of ``start``, repeated while it raises a transient ``failure``, at most ``TRIES`` times.
 
-    A failed start must leave nothing behind. Raises what the last try raises.
+    A failed start must leave nothing behind. Raises the exception of the last try.
     """
     for _ in range(TRIES - 1):
         try:
@@ -61,7 +61,7 @@ def retry_transient(start: Callable[[], Started], failure: type[Exception]) -> S
 
 
 def available_memory() -> int:
-    """Return the memory that programs can still use, in bytes (``MemAvailable`` of proc_meminfo(5)); 0 if unknown."""
+    """Return the memory that programs can still use in bytes (``MemAvailable`` of proc_meminfo(5)), or 0 if unknown."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -71,7 +71,7 @@ def available_memory() -> int:
 
 
 def prepare_overlay(mount: Mount, uid: int, gid: int) -> None:
-    """Create ``upper`` and ``work`` in the scratch folder; ``uid`` and ``gid`` are the host's ids of the tool.
+    """Create ``upper`` and ``work`` in the scratch folder. ``uid`` and ``gid`` are the host's ids of the tool.
 
     ``upper`` gets the mode and the times of the workspace, because the tool sees it as the workspace. Raises
     ``InfrastructureError``.
@@ -94,7 +94,7 @@ def prepare_overlay(mount: Mount, uid: int, gid: int) -> None:
 def overlay_options(mount: Mount, lower: str) -> list[str]:
     """Return the options of the overlay mount with the lower directory ``lower``.
 
-    With ``userxattr`` the process that commits can read the overlay's attributes, and it works in a user namespace.
+    With ``userxattr``, the process that commits can read the overlay's attributes, even in a user namespace.
     """
     return [
         f"lowerdir={_escape(lower)}",

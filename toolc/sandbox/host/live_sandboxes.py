@@ -1,4 +1,4 @@
-"""What an engine has while it is open: its live sandboxes, and what it keeps between starts."""
+"""The state of an open engine: its live sandboxes, and an object that it keeps between starts."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ class LiveSandbox(Protocol):
     """A sandbox of an engine."""
 
     def stop(self) -> None:
-        """Stop the sandbox; its owner still closes it."""
+        """Stop the sandbox. Its owner must still close it."""
 
     def close(self) -> None:
         """Stop the sandbox, and release everything that belongs to it."""
@@ -26,9 +26,10 @@ KeptT = TypeVar("KeptT")
 
 
 class LiveSandboxes(Generic[SandboxT, KeptT]):
-    """The live sandboxes of one engine in this process, and what the engine keeps between starts.
+    """The live sandboxes of one engine in this process, and an object that the engine keeps between starts.
 
-    ``closings`` is how many times it was closed. A forked child has neither, because they belong to its parent.
+    ``closings`` is how often the engine was closed. In a forked child, the sandboxes and the object are dropped,
+    because they belong to the parent.
     """
 
     def __init__(self) -> None:
@@ -38,11 +39,11 @@ class LiveSandboxes(Generic[SandboxT, KeptT]):
         self._sandboxes: weakref.WeakSet[SandboxT] = weakref.WeakSet()
         self._process = os.getpid()
         self._lock = threading.Lock()
-        # More concurrent starts than this slow each other down.
+        # If more sandboxes start at the same time, they slow each other down.
         self._starting = threading.BoundedSemaphore(2 * (os.cpu_count() or 1))
 
     def keep(self, make: Callable[[KeptT | None], KeptT]) -> KeptT:
-        """Return, and keep, what ``make`` returns for what is kept now, which is None after a start or a closing."""
+        """Call ``make`` with the object kept so far, or None if there is none. Keep and return its result."""
         with self._lock:
             if self._process != os.getpid():
                 self.kept, self._sandboxes, self._process = None, weakref.WeakSet(), os.getpid()
@@ -50,7 +51,7 @@ class LiveSandboxes(Generic[SandboxT, KeptT]):
             return self.kept
 
     def start(self, begin: Callable[[], SandboxT]) -> SandboxT:
-        """Return the sandbox that ``begin`` starts. Raises ``InfrastructureError`` if this was closed meanwhile."""
+        """Return the sandbox that ``begin`` starts. Raises ``InfrastructureError`` if the engine closes meanwhile."""
         closings = self.closings
         with self._starting:
             sandbox = begin()
@@ -59,10 +60,10 @@ class LiveSandboxes(Generic[SandboxT, KeptT]):
                 self._sandboxes.add(sandbox)
                 return sandbox
         sandbox.close()
-        raise InfrastructureError("the engine was closed while it started a sandbox")
+        raise InfrastructureError("the engine was closed while it was starting a sandbox")
 
     def close(self, release: Callable[[KeptT], None]) -> None:
-        """Stop the sandboxes that are left, and ``release`` what is kept. The next start opens the engine again."""
+        """Stop the remaining sandboxes, and ``release`` the kept object. The next start opens the engine again."""
         with self._lock:
             kept, self.kept = self.kept, None
             self.closings += 1

@@ -1,7 +1,7 @@
 """The mount helper: a small process that mounts workspaces in sandboxes that already run.
 
-Its program is ``mount_helper_process.py``, which says why it is a process. It starts with the first request, and ends
-with this process or ``close``.
+Its program is ``mount_helper_process.py``, which explains why it is a process. It starts with the first request, and
+ends with this process or ``close``.
 """
 
 import array
@@ -26,13 +26,13 @@ Starting Python takes most of it on a busy machine. A request takes less than a 
 """
 
 _RESPONSE_BYTES: Final = 256
-"""The longest response of the helper, which is an error message, in bytes."""
+"""The maximum length of the helper's response, in bytes. The longest one is an error message."""
 
 
 class MountHelper:
     """The mount helper of one engine. Its methods are thread-safe.
 
-    ``has_failed`` is True once a sandbox that still runs could not be entered or changed: all others would fail too.
+    ``has_failed`` is True once a running sandbox could not be entered or changed. All others would fail as well.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class MountHelper:
         self._owner = -1
 
     def prepare(self, process: int) -> None:
-        """Enter the sandbox of this process (a pidfd), and remove what is mounted at ``/workspace``.
+        """Enter the sandbox of this process (a pidfd), and remove the mount at ``/workspace``.
 
         Raises ``InfrastructureError``.
         """
@@ -52,7 +52,7 @@ class MountHelper:
     def mount(self, process: int, workspace: Mount, flags: int, user_namespace: int | None, *, recursive: bool) -> None:
         """Mount ``workspace`` at ``/workspace`` in the prepared sandbox of this process.
 
-        See ``toolc.sandbox.host.mounts.open_workspace``. Raises ``InfrastructureError``; then the sandbox must not be
+        See ``toolc.sandbox.host.mounts.open_workspace``. After an ``InfrastructureError``, the sandbox must not be
         used.
         """
         try:
@@ -83,7 +83,7 @@ class MountHelper:
             raise_shortage(error)
             response = f"the mount helper does not answer: {error}"
         if response != OK:
-            # A descriptor of a process is ready when the process has ended.
+            # A pidfd becomes readable when its process has ended.
             self.has_failed = self.has_failed or not is_ready(descriptors[0])
             raise InfrastructureError(f"the workspace cannot be mounted in a waiting sandbox: {response}")
 

@@ -2,11 +2,11 @@
 
 It mounts workspaces in sandboxes that already run. A request on its socket, which is its stdin, has one or two
 descriptors: process 1 of a sandbox (pidfd_open(2)), and a detached mount (open_tree(2)) for ``/workspace`` there.
-Without the second one it removes what is mounted at this place, which may take some milliseconds, as the kernel waits
-for all processors. The response is ``ok``, or what failed.
+Without the second one, it removes the mount there. This may take some milliseconds, because the kernel waits for all
+processors. The response is ``ok`` or the error.
 
-It is a separate process because a thread of toolc that enters the mount namespace of a sandbox would import modules
-from there. So everything is imported here before the first request.
+It is a separate process because a thread of toolc in the mount namespace of a sandbox would import modules from there.
+For the same reason, everything is imported here before the first request.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 
 class FailedError(Exception):
-    """A step that failed, with its name and the number of the error."""
+    """A step failed. The error has the name of the step and the number of its error."""
 
     def __init__(self, step: str, number: int) -> None:
         self.step = step
@@ -64,7 +64,7 @@ _HOW: Final = _OpenHow(os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC, 0, RESOLVE_NO_
 def main() -> None:
     """Serve requests until the socket is closed or the parent has ended."""
     os.closerange(3, 65536)
-    # Until the end of the parent, even if a forked child of it still has the other end of the socket.
+    # End with the parent, even if a forked child of it still has the other end of the socket.
     parent = os.pidfd_open(int(sys.argv[1]))
     if os.getppid() != int(sys.argv[1]):
         return
@@ -86,7 +86,7 @@ def main() -> None:
 
 
 def _receive(connection: socket.socket) -> list[int]:
-    """Return the descriptors of one request; an empty list at the end."""
+    """Return the descriptors of one request, or an empty list at the end."""
     numbers = array.array("i", [-1] * DESCRIPTORS)
     _, messages, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(numbers.itemsize * DESCRIPTORS))
     received = array.array("i")
@@ -114,7 +114,7 @@ def _serve(own: int, descriptors: list[int]) -> str:
 
 
 def _require_other_namespace(own: int, process: int) -> None:
-    """Raise ``FailedError`` if a process is in the mount namespace of this one, so not in a sandbox."""
+    """Raise ``FailedError`` if a process is in this process's mount namespace, and therefore not in a sandbox."""
     try:
         pid = next(line.split()[1] for line in _read(f"/proc/self/fdinfo/{process}") if line.startswith(b"Pid:"))
         namespace = os.open(b"/proc/%s/ns/mnt" % pid, os.O_PATH | os.O_CLOEXEC)

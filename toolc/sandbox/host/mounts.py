@@ -1,6 +1,6 @@
-"""Mounts that are created detached, with flags and mapped ids, and then moved; mount namespaces of threads.
+"""Detached mounts with flags and mapped ids, which are then moved; mount namespaces of threads.
 
-See open_tree(2), mount_setattr(2) and move_mount(2), Linux 5.12; glibc has no names for these calls yet.
+See open_tree(2), mount_setattr(2) and move_mount(2) (Linux 5.12). glibc has no functions for these calls yet.
 """
 
 import ctypes
@@ -72,11 +72,11 @@ def open_mapped_tree(source: str, user_namespace: int) -> int:
 
 
 def open_workspace(workspace: Mount, flags: int, *, recursive: bool, user_namespace: int | None = None) -> int:
-    """Return a descriptor of a detached mount of ``workspace`` that is ready to be moved into a sandbox.
+    """Return a descriptor of a detached mount of ``workspace``, ready to be moved into a sandbox.
 
-    ``flags`` are further ``MOUNT_ATTR`` flags. Raises ``OSError``.
+    ``flags`` are additional ``MOUNT_ATTR`` flags. Raises ``OSError``.
     """
-    # Private: a folder that is mounted below the workspace later must not appear in the sandbox.
+    # The mount is private: a folder that is mounted below the workspace later must not appear in the sandbox.
     attributes = _MountAttr(attr_set=flags, propagation=MS_PRIVATE)
     if workspace.mode == "ro":
         attributes.attr_set |= MOUNT_ATTR_RDONLY
@@ -98,7 +98,7 @@ def open_workspace(workspace: Mount, flags: int, *, recursive: bool, user_namesp
 def in_own_mount_namespace(tree: int, target: Path, launch: Callable[[], Result]) -> Result:
     """Return the result of ``launch``, run in a new mount namespace in which the mount ``tree`` is at ``target``.
 
-    A process that ``launch`` starts remains in that namespace. Raises ``OSError``, and what ``launch`` raises.
+    A process that ``launch`` starts stays in that namespace. Raises ``OSError``, and the errors of ``launch``.
     """
     results: list[Result] = []
     errors: list[BaseException] = []

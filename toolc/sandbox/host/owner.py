@@ -1,8 +1,8 @@
 """The owner of a sandbox: one process, with an identity that lets any later process prove that it is dead.
 
-Everything an engine creates has its owner's label from the start. Only what belongs to a process that is known to
-be dead is removed by another one. The sandboxes of a live owner, or of another machine that uses the same daemon,
-are never touched.
+Everything that an engine creates has its owner's label from the start. A process removes objects of another owner only
+if that owner is known to be dead. The sandboxes of a live owner, or of another machine that uses the same daemon, are
+never touched.
 """
 
 import functools
@@ -33,7 +33,7 @@ class Owner:
 
     @staticmethod
     def current() -> "Owner":
-        """Return this process; a forked child is another owner. Raises ``InfrastructureError`` without ``/proc``."""
+        """Return this process. A forked child is another owner. Raises ``InfrastructureError`` without ``/proc``."""
         pid = os.getpid()
         if (process := _process(pid)) is None:
             raise InfrastructureError("cannot read /proc/self/stat; toolc's sandboxes need Linux with /proc mounted")
@@ -46,7 +46,7 @@ class Owner:
 
     @staticmethod
     def parse(label: str) -> "Owner | None":
-        """Return the owner in a label; None if it is not a label of toolc."""
+        """Return the owner in a label, or None if it is not a label of toolc."""
         match label.split("."):
             case [machine, boot, *numbers] if len(numbers) == 3 and all(_is_number(number) for number in numbers):
                 pidns, pid, start = map(int, numbers)
@@ -55,11 +55,11 @@ class Owner:
         return None
 
     def is_stale(self) -> bool:
-        """Return whether the process is known to have ended; False if that cannot be determined from here."""
+        """Return whether the process is known to have ended. False if this cannot be determined from here."""
         return not self.reason_kept()
 
     def reason_kept(self) -> str:
-        """Return why the objects of this owner must be kept, for the user; empty if the process has certainly ended."""
+        """Return, for the user, why this owner's objects must be kept, or ``""`` if the process has certainly ended."""
         machine, boot, pidns = _current_host()
         if self.boot != boot:
             same = bool(machine) and self.machine == machine
@@ -80,8 +80,8 @@ class Owner:
     def directory(self) -> Path:
         """Return this owner's private folder for runtime files, created with mode 0700 if necessary.
 
-        It is removed by a reboot or after the owner's death. Raises ``InfrastructureError`` if there is no safe
-        place for it.
+        It is removed after the owner's death, or by a reboot. Raises ``InfrastructureError`` if there is no safe place
+        for it.
         """
         directory = _base() / self.label()
         _make_private(directory, 0o700)
@@ -110,7 +110,7 @@ def dead_directories() -> Iterator[tuple[Owner, Path]]:
 
 
 def _process(pid: int) -> tuple[str, int] | None:
-    """Return the state and the start time in ticks (proc_pid_stat(5)); None if it has ended or is hidden."""
+    """Return a process's state and start time in ticks (proc_pid_stat(5)), or None if it has ended or is hidden."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -143,7 +143,7 @@ def _machine_and_boot() -> tuple[str, str]:
 
 
 def _hash(text: str) -> str:
-    # machine-id(5): the raw id must not be shown to others; hash it with an application-specific string.
+    # By machine-id(5), the raw id must not be exposed. It is hashed with an application-specific string.
     return hashlib.sha256(f"toolc {text}".encode()).hexdigest()[:16]
 
 
@@ -161,7 +161,7 @@ def _base() -> Path:
         base = Path(runtime) / "toolc"
     else:
         base = Path(tempfile.gettempdir()) / f"toolc-{uid}"
-    # Others may pass through but not list it: an unused user must reach the root folder of a sandbox.
+    # Other users may enter but not list it, because an unused user must reach the root folder of a sandbox.
     _make_private(base, 0o711)
     return base
 

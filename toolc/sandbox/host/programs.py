@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def start_program(file: str, argument: str, stdin: int) -> int:
-    """Start a file of this folder that needs the standard library only, in a new session; return its process id.
+    """Start a file of this folder that needs only the standard library, in a new session. Return its process id.
 
-    It has ``stdin`` and no environment. Raises ``OSError``.
+    The process has ``stdin`` and an empty environment. Raises ``OSError``.
     """
     return os.posix_spawn(
         sys.executable,
@@ -25,7 +25,7 @@ def start_program(file: str, argument: str, stdin: int) -> int:
 
 
 def is_ready(descriptor: int, seconds: float = 0, events: int = select.POLLIN) -> bool:
-    """Return whether one of these events, an error or the end has happened, after waiting so long (poll(2))."""
+    """Wait at most this long for one of these events, an error or the end (poll(2)). Return whether it happened."""
     poll = select.poll()
     poll.register(descriptor, events)
     return bool(poll.poll(seconds * 1000))

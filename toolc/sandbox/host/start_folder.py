@@ -1,8 +1,8 @@
-"""The folder of one start: what the mounts of a container refer to.
+"""The folder of one start, with the links and files that the mounts of a container refer to.
 
-An overlay has links as options, because their text is limited in length and characters. A link also shows that a call
-uses packages. Files are those that a daemon would otherwise take from the host. The folder is in the owner's runtime
-folder, and is removed with it.
+The options of an overlay name links, because these options are limited in length and characters. A link also shows
+that a call uses packages. The files replace those that a daemon would take from the host. The folder is in the owner's
+runtime folder, and is removed with it.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ class StartFolderError(InfrastructureError):
 
 
 class StartFolder:
-    """A folder of this process that exists from its first entry on. Only this user and root can enter it.
+    """A folder of this process, created with its first entry. Only this user and root can enter it.
 
     Its methods raise ``StartFolderError``.
     """
@@ -57,11 +57,11 @@ class StartFolder:
         except OSError as error:
             raise_shortage(error)
             full = error.errno in {errno.ENOSPC, errno.EDQUOT}
-            remedy = "free space there" if full else f"make {self.path.parent} a folder that this user can write to"
+            remedy = "free space there" if full else f"give this user write permission for {self.path.parent}"
             raise StartFolderError(f"cannot write to {self.path}: {error.strerror}; {remedy}") from error
 
     def close(self) -> None:
-        """Remove the folder and what is in it. Calling it again has no effect."""
+        """Remove the folder and its content. Repeated calls have no effect."""
         # This opens no file, so it also works if there are too many open files.
         for entry in self._entries:
             with contextlib.suppress(OSError):
@@ -83,7 +83,7 @@ def is_linked(target: Path) -> bool:
     """Return whether a process of this user has a link to ``target``."""
     for _, directory in directories():
         for entry in directory.glob(f"{_PREFIX}*/*"):
-            with contextlib.suppress(OSError):  # it is no link, or was removed
+            with contextlib.suppress(OSError):  # it is not a link, or was removed
                 if entry.readlink() == target:
                     return True
     return False

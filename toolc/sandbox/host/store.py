@@ -1,8 +1,8 @@
-"""The per-user store on disk for reusable artifacts: unpacked images, packages, the portable Python.
+"""The per-user store on disk for reusable artifacts: unpacked images, packages and the portable Python.
 
-Each artifact is created in a scratch folder, under a lock, and then renamed, so it is never visible incomplete. Its
+Each artifact is created in a scratch folder, under a lock, and then renamed, so an incomplete one is never visible. Its
 name identifies its content, so it never changes. The janitor of a killed process, or the next process that creates
-an artifact, removes incomplete ones.
+an artifact, removes incomplete artifacts.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ VARIABLE: Final = "TOOLC_STORE"
 """The environment variable for another store folder."""
 
 SYSTEM: Final = Path("/var/lib/toolc")
-"""The store of root. Other users can read what they know the name of."""
+"""The store of root. Other users can read an artifact if they know its name."""
 
 LOCK_SECONDS: Final = 900.0
-"""How long to wait for another process, in seconds: longer than a silent build step may take."""
+"""How long to wait for another process, in seconds, which is longer than a build step may be silent."""
 
 _POLL_SECONDS: Final = 0.05
-"""The wait between attempts to get a lock, in seconds. Building takes much longer."""
+"""How long to wait between attempts to get a lock, in seconds. Creating an artifact takes much longer."""
 
 _NUMBERS: Final = itertools.count(1)
 
@@ -76,7 +76,7 @@ def _home() -> Path:
 
 
 def readable() -> tuple[Path, ...]:
-    """Return the folders to search: the store, then that of root, unless the user has chosen a store."""
+    """Return the folders to search: the store, then root's store, unless the user has chosen a store."""
     own = directory()
     if os.geteuid() == 0 or os.environ.get(VARIABLE):
         return (own,)
@@ -91,16 +91,16 @@ def readable() -> tuple[Path, ...]:
 def find(kind: str, key: str, folder: Path | None = None) -> Path | None:
     """Return the folder that ``make`` has created for this key, or None. Raises ``InfrastructureError``.
 
-    ``folder`` is another store to search.
+    ``folder`` is the store to search instead.
     """
     return target if (target := _target(kind, key, folder)).is_dir() else None
 
 
 def make(kind: str, key: str, fill: Callable[[Path], None]) -> Path:
-    """Return the folder of this kind and key; create it with ``fill`` if it does not exist.
+    """Return the folder of this kind and key. If it does not exist, create it with ``fill``.
 
-    ``fill`` gets an empty folder to write to. Concurrent calls wait for each other. Raises ``InfrastructureError``,
-    and what ``fill`` raises; then nothing is left.
+    ``fill`` gets an empty folder to write to. Concurrent calls wait for each other. Raises ``InfrastructureError`` and
+    the errors of ``fill``, and then leaves nothing behind.
     """
     if found := find(kind, key):
         return found
@@ -122,7 +122,7 @@ def make(kind: str, key: str, fill: Callable[[Path], None]) -> Path:
 def scratch() -> Iterator[Path]:
     """Yield a private folder that is removed at the end of the block, or after this process has died.
 
-    Processes that work in it (by their working directory, or a variable that names it) are killed with it.
+    Processes that work in it are killed with it. They have it as their working directory, or in a variable.
     """
     folder = directory() / "scratch"
     owner = Owner.current().label()
@@ -145,16 +145,16 @@ def leftovers() -> list[Path]:
 
 
 def scratch_folders() -> Iterator[tuple[Owner, Path]]:
-    """Yield the scratch folders of processes of this user, alive or dead. Raises ``InfrastructureError``."""
+    """Yield the scratch folders of this user's processes, alive or dead. Raises ``InfrastructureError``."""
     for folder in sorted((directory() / "scratch").glob("*-*")):
         if (owner := Owner.parse(folder.name.rpartition("-")[0])) is not None:
             yield owner, folder
 
 
 def read_note(kind: str, name: str, folder: Path | None = None) -> JsonObject | None:
-    """Return the object that ``write_note`` has written; None if there is none. Raises ``InfrastructureError``.
+    """Return the object that ``write_note`` stored, or None. Raises ``InfrastructureError``.
 
-    ``folder`` is another store to search.
+    ``folder`` is the store to search instead.
     """
     with _os_errors():
         try:
@@ -165,14 +165,14 @@ def read_note(kind: str, name: str, folder: Path | None = None) -> JsonObject | 
 
 
 def read_notes(kind: str, name: str) -> Iterator[JsonObject]:
-    """Yield the notes of this name in all stores to search. Raises ``InfrastructureError``."""
+    """Yield the notes of this name in all stores that are searched. Raises ``InfrastructureError``."""
     for folder in readable():
         if (note := read_note(kind, name, folder)) is not None:
             yield note
 
 
 def write_note(kind: str, name: str, value: JsonObject) -> None:
-    """Write a small JSON object under a name; replace an older one. Raises ``InfrastructureError``."""
+    """Store a small JSON object under a name, in place of an older one. Raises ``InfrastructureError``."""
     note = _note(kind, name)
     with _os_errors(), scratch() as work:
         note.parent.mkdir(mode=0o711, exist_ok=True)
@@ -182,7 +182,7 @@ def write_note(kind: str, name: str, value: JsonObject) -> None:
 
 
 def notes(kind: str) -> Iterator[tuple[str, JsonObject]]:
-    """Yield each name and object that ``write_note`` has written. Raises ``InfrastructureError``."""
+    """Yield each name and object that ``write_note`` stored. Raises ``InfrastructureError``."""
     for path in sorted((directory() / kind).glob("*.json")):
         name = unquote(path.name.removesuffix(".json"))
         if (note := read_note(kind, name)) is not None:
@@ -206,10 +206,10 @@ def _target(kind: str, key: str, folder: Path | None = None) -> Path:
 
 @contextlib.contextmanager
 def locked(kind: str, key: str, on_wait: Callable[[str], None] | None = None) -> Iterator[None]:
-    """Hold the lock of an artifact, also against other threads; the kernel releases it if the holder dies.
+    """Hold the lock of an artifact, against other processes and threads. The kernel releases it if the holder dies.
 
-    ``on_wait`` is called once, with the id of the holder, if this has to wait for more than a second. Raises
-    ``InfrastructureError`` if another process holds it for ``LOCK_SECONDS``.
+    If this has to wait for more than a second, ``on_wait`` is called once with the id of the holder. Raises
+    ``InfrastructureError`` if another process holds the lock for ``LOCK_SECONDS``.
     """
     with _os_errors():
         folder = directory() / "locks"
@@ -226,7 +226,7 @@ def locked(kind: str, key: str, on_wait: Callable[[str], None] | None = None) ->
             if waited > LOCK_SECONDS:
                 raise InfrastructureError(
                     f"another process ({_holder(descriptor)}) has held the lock of the {kind} {key} for "
-                    f"{LOCK_SECONDS:.0f} s; wait until it ends, or end it, and try again"
+                    f"{LOCK_SECONDS:.0f} seconds; wait until it ends, or end it, and try again"
                 )
             time.sleep(_POLL_SECONDS)
         with _os_errors():
@@ -250,7 +250,7 @@ def _try_lock(descriptor: int) -> bool:
 
 @contextlib.contextmanager
 def _os_errors() -> Iterator[None]:
-    """Convert errors of the file system to ``InfrastructureError``."""
+    """Turn errors of the file system into ``InfrastructureError``."""
     try:
         yield
     except OSError as error:
@@ -264,8 +264,8 @@ def _os_errors() -> Iterator[None]:
 def remove(kind: str, key: str, folder: Path, is_needed: Callable[[Path], bool] = lambda _: False) -> None:
     """Remove the artifact of this kind and key, if it exists.
 
-    ``is_needed`` is called with the folder after it was moved away. Raises ``InfrastructureError`` if a call uses
-    the folder or it cannot be removed; in these cases the folder is moved back.
+    ``is_needed`` is called with the folder after it was moved away. If a call uses the folder, or if it cannot be
+    removed, it is moved back and ``InfrastructureError`` is raised.
     """
     with locked(kind, key), scratch() as work:
         aside = work / folder.name

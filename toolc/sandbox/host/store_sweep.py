@@ -1,4 +1,4 @@
-"""Remove what a dead process was creating in the store."""
+"""Remove the unfinished artifacts of dead processes from the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WAIT_SECONDS = 5.0  # for killed processes to end, and for a process to execute
 
 
 def sweep_owner(folder: str, owner: str) -> bool:
-    """Remove the scratch folders of this owner; return True if there were any. The janitor calls it."""
+    """Remove the scratch folders of this owner, and return whether there were any. The janitor calls this."""
     found = list(Path(folder).glob(f"{owner}-*"))
     for entry in found:
         remove(entry)
@@ -27,9 +27,9 @@ def sweep_owner(folder: str, owner: str) -> bool:
 
 
 def remove(scratch: Path) -> None:
-    """Kill the processes that work in this folder, and remove it. The next sweep removes what is left."""
+    """Kill the processes that work in this folder, and remove it. The next sweep removes the rest."""
     deadline = time.monotonic() + _WAIT_SECONDS
-    # Repeat it: a process may have started another one in between.
+    # This is repeated, because a process may have started another one in between.
     while (workers := list(_workers(scratch))) and time.monotonic() < deadline:
         for pid in workers:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -48,7 +48,7 @@ def _outside(scratch: Path) -> list[Path]:
 
 
 def _workers(scratch: Path) -> Iterator[int]:
-    """Yield the other processes that work in ``scratch``: by directory, root, or a variable that names the folder."""
+    """Yield the other processes that work in ``scratch``, by their directory, their root or a variable."""
     prefix = os.fsencode(scratch) + b"/"
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -59,7 +59,7 @@ def _workers(scratch: Path) -> Iterator[int]:
 
 
 def _variables(process: Path) -> list[bytes]:
-    """Return the environment of a process. Wait for it during execve(2), when the process has none for a moment."""
+    """Return the environment of a process. During execve(2) a process has none for a moment, so wait for it."""
     environ = process / "environ"
     if not environ.read_bytes():
         (process / "exe").readlink()  # raises OSError for a kernel thread, which never has one

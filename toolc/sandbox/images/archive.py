@@ -31,30 +31,30 @@ MAX_NAME: Final = 4096
 MAX_WORDS: Final = 1000
 """The maximum number of extended header records of one file.
 
-Archives of ``docker save`` have some hundred files with short names and a few such records.
+Archives of ``docker save`` have a few hundred files with short names, and a few such records.
 """
 
 MAX_READ: Final = 16 * 1024 * 1024
-"""The maximum size of one read, in bytes: content is read in smaller pieces, and valid headers are smaller."""
+"""The maximum size of one read, in bytes. Content is read in smaller pieces, and valid headers are smaller."""
 
 _DECOMPRESSION_ERRORS: Final = (gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 _COMPRESSIONS: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
 
 MAX_JSON: Final = 8 * 1024 * 1024
-"""The maximum size of a manifest or configuration, in bytes. A configuration has some kilobytes.
+"""The maximum size of a manifest or configuration, in bytes. Its JSON is kept in memory.
 
-Its JSON is held in memory.
+A typical configuration has a few kilobytes.
 """
 
 MAX_LAYERS: Final = 1000
 MAX_NESTING: Final = 4
 """The maximum number of levels of nested image indexes.
 
-Docker allows 127 layers for an image, and indexes in use have two levels.
+Docker allows 127 layers per image, and real indexes have two levels.
 """
 
 COPY_BYTES: Final = 1024 * 1024
-"""How much is copied at once, in bytes. Larger pieces are not faster."""
+"""The number of bytes to copy at once. Larger pieces are not faster."""
 
 ZSTD: Final = b"\x28\xb5\x2f\xfd"
 """The first bytes of a Zstandard frame (RFC 8878)."""
@@ -65,7 +65,7 @@ _MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 
 @contextmanager
 def open_tar(path: Path) -> Iterator[tarfile.TarFile]:
-    """Yield a tar file with all its headers read. Raises ``OSError``, ``ValueError`` and errors of decompression."""
+    """Yield a tar file after reading all its headers. Raises ``OSError``, ``ValueError`` and decompression errors."""
     with path.open("rb") as packed, _decompressed(packed) as file, _open_tar(file) as tar:
         _read_headers(tar)
         yield tar
@@ -73,7 +73,7 @@ def open_tar(path: Path) -> Iterator[tarfile.TarFile]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveImage:
-    """One image of an archive: its configuration with the digest and the bytes of it, and the names of its layers."""
+    """One image of an archive: its configuration, the digest and bytes of that, and the names of its layers."""
 
     digest: str
     configuration: JsonObject
@@ -82,23 +82,23 @@ class ArchiveImage:
 
 
 class Archive:
-    """An open image archive; ``origin`` is its path, for messages."""
+    """An open image archive. ``origin`` is its path, for messages."""
 
     def __init__(self, files: "_Folder | _Tar", origin: str) -> None:
         self._files = files
         self._origin = origin
 
     def image(self, name: str | None = None) -> ArchiveImage:
-        """Return the image of this name, or the only one. Raises ``InfrastructureError`` with the known names."""
+        """Return the image of this name, or the only one. Raises ``InfrastructureError``, which lists the names."""
         found = self._saved_images() if "manifest.json" in self._files else self._layout_images()
         named = [image for names, image in found if name in names]
         if len(found) == 1 or named:
             return _check_platform(named[0] if named else found[0][1], self._origin)
-        names = ", ".join(sorted(each for names, _ in found for each in names)) or "none has a name"
+        names = ", ".join(sorted(each for names, _ in found for each in names)) or "they have no names"
         raise InfrastructureError(f"{self._origin} contains {len(found)} images; choose one by its name: {names}")
 
     def unpack(self, image: ArchiveImage, root: Path) -> str:
-        """Unpack all layers into ``root``, an empty folder; return their tree. Raises ``InfrastructureError``."""
+        """Unpack all layers into the empty folder ``root``, and return their tree. Raises ``InfrastructureError``."""
         budget, tree = UnpackBudget(), Tree()
         for name, digest in self._layers(image):
             with closing(self._files.open(name)) as packed, _layer(packed) as source:
@@ -108,7 +108,7 @@ class Archive:
         return tree.digest()
 
     def save(self, image: ArchiveImage, path: Path, name: str) -> None:
-        """Write this image alone to a new file, as ``docker save`` does. Raises ``InfrastructureError``."""
+        """Write only this image to a new file, as ``docker save`` does. Raises ``InfrastructureError``."""
         budget = UnpackBudget()
         layers: list[JsonValue] = []
         with tarfile.open(path, "x", format=tarfile.PAX_FORMAT) as tar:
@@ -126,10 +126,10 @@ class Archive:
         path.chmod(0o644)
 
     def _layers(self, image: ArchiveImage) -> list[tuple[str, str]]:
-        """Return the name and the digest of each layer, which is the digest of the layer without its compression."""
+        """Return the name and the digest of each layer. The digest is that of the decompressed layer."""
         digests = _strings(_object(image.configuration.get("rootfs")).get("diff_ids"))
         if len(digests) != len(image.layers) or len(digests) > MAX_LAYERS:
-            raise InfrastructureError(f"{self._origin} is damaged: it has {len(image.layers)} layers of {len(digests)}")
+            raise InfrastructureError(f"{self._origin} is damaged: it has {len(image.layers)} of {len(digests)} layers")
         return [*zip(image.layers, digests, strict=True)]
 
     def _check_digest(self, layer: str, found: str, digest: str) -> None:
@@ -189,7 +189,7 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """Yield an open archive: a tar file or a folder. Raises ``InfrastructureError``, in the block too."""
+    """Yield an open archive: a tar file or a folder. Raises ``InfrastructureError``, also within the block."""
     with ExitStack() as stack:
         try:
             if path.is_dir():
@@ -209,7 +209,7 @@ def open_archive(path: Path) -> Iterator[Archive]:
 def write_archive(layer: Path, configuration: JsonObject, name: str, target: Path) -> None:
     """Write an image with one layer, an uncompressed tar, as ``docker save`` does.
 
-    ``configuration`` is completed with the digest of the layer and this machine's platform. Raises ``OSError``.
+    The digest of the layer and this machine's platform are added to ``configuration``. Raises ``OSError``.
     """
     with layer.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -297,7 +297,7 @@ class _Tar:
     origin: str
 
     def open(self, name: str) -> IO[bytes]:
-        # By name, and through the links that docker save creates between equal layers.
+        # Entries are found by name, and through the links that docker save creates between equal layers.
         file = self.tar.extractfile(name)
         if file is None:
             raise InfrastructureError(f"{self.origin} is not an image archive: {name!r:.200} is not a file in it")
@@ -309,7 +309,7 @@ class _Tar:
 
 @contextmanager
 def _layer(packed: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Yield a layer without its compression, which is detected by its first bytes."""
+    """Yield a layer, decompressed. Its first bytes tell the compression."""
     magic = packed.read(4)
     packed.seek(0)
     if magic == ZSTD:
@@ -327,7 +327,7 @@ def _layer(packed: IO[bytes]) -> Iterator[IO[bytes]]:
 
 
 def _zstd() -> ModuleType:
-    """Return the standard library's module, available since Python 3.14. Raises ``InfrastructureError``."""
+    """Return the zstd module of the standard library (Python 3.14). Raises ``InfrastructureError`` if it is missing."""
     try:
         return importlib.import_module("compression.zstd")
     except ImportError:

@@ -1,4 +1,4 @@
-"""Create a small Debian base image on this host with mmdebstrap, if no registry is reachable."""
+"""Create a small Debian base image on this host with mmdebstrap, for when no registry is reachable."""
 
 import os
 import platform
@@ -23,7 +23,7 @@ PACKAGES: Final = "python3,ca-certificates"
 
 
 SUBORDINATE_IDS: Final = ("/etc/subuid", "/etc/subgid")
-"""The files with the ids that an ordinary user may use in user namespaces of their own."""
+"""The files with the ids that ordinary users may use in their own user namespaces."""
 
 FOLDERS_LEFT_OUT: Final = ("doc", "info", "locale", "man")
 
@@ -38,7 +38,7 @@ PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def codename() -> str | None:
-    """Return the codename of this host's release, by os-release(5); None without Debian or Ubuntu."""
+    """Return the codename of this host's release, by os-release(5), or None if it is not Debian or Ubuntu."""
     try:
         release = platform.freedesktop_os_release()
     except OSError:
@@ -48,15 +48,15 @@ def codename() -> str | None:
 
 
 def obstacle() -> str | None:
-    """Return why no base can be created here, with the remedy; None if it may be tried."""
+    """Return why no base image can be created here, with the remedy, or None if it may be tried."""
     if codename() is None:
-        return "a base can be created on Debian and Ubuntu only"
+        return "a base image can be created only on Debian and Ubuntu"
     if shutil.which("mmdebstrap") is None:
         return "mmdebstrap is not installed (sudo apt-get install mmdebstrap)"
     if _is_root() or shutil.which("fakechroot"):
         return None
     if shutil.which("newuidmap") is None:
-        return "an ordinary user can create a base only with newuidmap (sudo apt-get install uidmap)"
+        return "an ordinary user needs newuidmap to create a base image (sudo apt-get install uidmap)"
     if not all(map(_has_range, SUBORDINATE_IDS)):
         files = " and ".join(SUBORDINATE_IDS)
         return (
@@ -88,7 +88,7 @@ def _user_name() -> str:
 
 @contextmanager
 def archive(name: str, labels: JsonObject, on_progress: Callable[[str], None]) -> Iterator[Path]:
-    """Yield an archive with a minimal system of this host's release, removed at the end of the block.
+    """Yield an archive with a minimal system of this host's release. It is removed at the end of the block.
 
     This takes about a minute. Raises ``InfrastructureError``.
     """
@@ -97,7 +97,7 @@ def archive(name: str, labels: JsonObject, on_progress: Callable[[str], None]) -
         folder = _reachable(directory)
         layer, target = directory / "base.tar", directory / "image.tar"
         argv = ["mmdebstrap", "--variant=minbase", f"--include={PACKAGES}"]
-        # Without syncing each file: the folder is packed immediately and need not survive a crash.
+        # Files are not synced, because the folder is packed immediately and need not survive a crash.
         argv += ["--dpkgopt=force-unsafe-io"]
         argv += [f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in FOLDERS_LEFT_OUT]
         argv += [f"--customize-hook={step}" for step in FINISH]
@@ -111,9 +111,10 @@ def archive(name: str, labels: JsonObject, on_progress: Callable[[str], None]) -
 
 
 def _reachable(directory: Path) -> Path:
-    """Return a folder in which mmdebstrap can unpack as another user: not in a home directory, which may be private.
+    """Return a folder in which mmdebstrap can unpack as another user.
 
-    It is removed with the scratch folder ``directory``. Raises ``InfrastructureError``.
+    It is not in a home directory, which may be private, and is removed with the scratch folder ``directory``. Raises
+    ``InfrastructureError``.
     """
     folder = directory
     try:
@@ -128,7 +129,7 @@ def _reachable(directory: Path) -> Path:
 
 
 def _run(argv: list[str], directory: Path, folder: Path, on_progress: Callable[[str], None]) -> None:
-    # A variable names the scratch folder, so that it ends with this process, however this process ends.
+    # A variable names the scratch folder, so that mmdebstrap is killed when this process has ended.
     environment = {**os.environ, "TMPDIR": str(folder), "TOOLC_SCRATCH": str(directory)}
     with subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=folder, env=environment

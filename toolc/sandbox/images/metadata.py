@@ -1,4 +1,4 @@
-"""Names, volumes and base images of images, and what the store knows about an unpacked image."""
+"""Names, volumes and base images of images, and the store's description of an unpacked image."""
 
 import json
 import re
@@ -14,7 +14,7 @@ MANIFEST: Final = "manifest:"
 CONFIG: Final = "config:"
 
 TMPFS_PATHS: Final = frozenset({"/tmp", "/tool", "/dev/shm"})
-"""The paths that are limited tmpfs mounts in every sandbox, whatever an image declares."""
+"""The paths that are size-limited tmpfs mounts in every sandbox, whatever an image declares."""
 
 _KERNELS: Final = frozenset({"proc", "sys", "dev"})
 
@@ -32,14 +32,14 @@ _VARIABLE: Final = re.compile(rb"\$(?:(\w+)|\{(\w+)\})")
 
 KIND: Final = "rootfs"
 NAMES: Final = "images"
-"""The kinds in the store: of unpacked images, and of the names that refer to them."""
+"""The store's kinds of unpacked images and of the names that refer to them."""
 
 DESCRIPTION: Final = "image.json"
-"""The file next to an unpacked root with what its sandboxes need to know."""
+"""The file next to an unpacked root with the description that its sandboxes need."""
 
 
 def content_names(answer: JsonObject) -> tuple[str, ...]:
-    """Return the content names of ``GET /images/NAME/json``: sorted ``manifest:sha256:...``, then ``config:...``."""
+    """Return the content names in ``GET /images/NAME/json``: ``manifest:sha256:...``, sorted, then ``config:...``."""
     pulled, descriptor = answer.get("RepoDigests"), answer.get("Descriptor")
     digests = {str(each).rpartition("@")[2] for each in pulled} if isinstance(pulled, list) else set()
     if isinstance(descriptor, dict) and isinstance(descriptor.get("digest"), str):  # the containerd image store
@@ -50,7 +50,7 @@ def content_names(answer: JsonObject) -> tuple[str, ...]:
 
 
 def approval_name(names: tuple[str, ...], image: str) -> str:
-    """Return the name to approve ``image`` by: the one that a spec pins, else the first."""
+    """Return the name that approves ``image``: the name that a spec pins, otherwise the first one."""
     pinned = f"{MANIFEST}{image.rpartition('@')[2]}"
     return pinned if pinned in names else names[0]
 
@@ -66,7 +66,7 @@ def volumes(declared: object) -> tuple[str, ...]:
 
 
 def remote_source(dockerfile: bytes) -> str | None:
-    """Return the arguments of an ``ADD`` that the daemon downloads with the host's network; None without one."""
+    """Return the arguments of an ``ADD`` that the daemon downloads with the host's network, or None."""
     for line in _ADD.findall(_CONTINUED.sub(b"", dockerfile)):
         if _ADDRESS.search(line):
             return bytes(line).decode("utf-8", "backslashreplace").strip()
@@ -74,7 +74,7 @@ def remote_source(dockerfile: bytes) -> str | None:
 
 
 def base_images(dockerfile: bytes, base: str) -> tuple[str, ...]:
-    """Return the images that a Dockerfile starts from, each once; ``base`` is the value of its ``ARG BASE``."""
+    """Return the distinct images that a Dockerfile starts from. ``base`` is the value of its ``ARG BASE``."""
     variables = {b"BASE": base.encode()}
     found: dict[bytes, None] = {}
     stages: set[bytes] = {b"scratch"}
@@ -93,9 +93,9 @@ def base_images(dockerfile: bytes, base: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """The root folder of an image; ``search_path`` is its ``PATH``, ``volumes`` are its ``VOLUME`` paths.
+    """The root folder of an image. ``search_path`` is its ``PATH``, and ``volumes`` are its ``VOLUME`` paths.
 
-    ``tree`` is the digest of its files (``toolc.sandbox.images.tree``), empty if an older toolc has unpacked it.
+    ``tree`` is the digest of its files (``toolc.sandbox.images.tree``), or ``""`` if an older toolc unpacked it.
     """
 
     name: str
@@ -119,7 +119,7 @@ def load_unpacked(name: str, digest: str, folder: Path) -> Unpacked:
         if not (folder / "root").is_dir():
             raise ValueError("its folder root was removed")
     except (OSError, ValueError) as error:
-        raise InfrastructureError(f"{folder} is damaged ({error}); remove it, and it is created again") from error
+        raise InfrastructureError(f"{folder} is damaged ({error}); remove it, so that it is created again") from error
     names, paths = (f"{CONFIG}{digest}",), tuple(described["volumes"])
     tree = str(described.get("tree", ""))
     return Unpacked(name, digest, folder / "root", described["search_path"], paths, names, tree)
@@ -131,6 +131,6 @@ def _volume(path: str) -> str:
     inside = len(parts) > 1 and parts[0] == "workspace"
     if not parts or ".." in parts or inside or (parts[0] in _KERNELS and normal not in TMPFS_PATHS):
         raise InfrastructureError(
-            f"the image declares a volume at {path!r:.100}, which a sandbox cannot have; build the image without it"
+            f"the image declares a volume at {path!r:.100}, which a sandbox cannot have; build it without this volume"
         )
     return normal

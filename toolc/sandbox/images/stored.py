@@ -1,8 +1,8 @@
-"""The images in the store: the base image of tools that name none, and which unpacked images can be removed.
+"""The images in the store: the base image for tools without an image, and unpacked images that can be removed.
 
-The base is found here without a daemon, in under a millisecond. It is obtained once
-(``toolc.sandbox.docker.base_image``) and is then the same for both engines: its root is unpacked, and next to it is the
-archive that a daemon loads. The name of a base refers to one digest until another one is built or imported.
+Finding the base image takes less than a millisecond and no daemon. The image is obtained once
+(``toolc.sandbox.docker.base_image``), and both engines use it: its root is unpacked, and next to it is the archive that
+a daemon loads. The name of a base image refers to one digest until another image is built or imported.
 """
 
 import os
@@ -25,7 +25,7 @@ _OWN: Final = "toolc/base:"
 
 def base_tag() -> str:
     """Return the tag of toolc's own base image in this release."""
-    # The version of a development build may contain "+", which is not allowed in tags.
+    # The version of a development build may contain "+", which tags do not allow.
     return _OWN + __version__.replace("+", "-")
 
 
@@ -40,19 +40,19 @@ def name_of_base(profile: Profile) -> str:
 
 
 def find_base(name: str) -> Unpacked | None:
-    """Return the base image of this name; None if it was not obtained yet. Raises ``InfrastructureError``."""
+    """Return the base image of this name, or None if it was not obtained yet. Raises ``InfrastructureError``."""
     for folder in store.readable():
         digest = str((store.read_note(NAMES, name, folder) or {}).get("digest"))
         found = store.find(KIND, digest, folder)
         if found is not None and (found / ARCHIVE).is_file():
-            # Resolved: the runtime must find the same folder in its own mount namespace.
+            # Resolve links, because the runtime must find the same folder in its own mount namespace.
             image = load_unpacked(name, digest, found.resolve())
             return image if image.tree else None
     return None
 
 
 def base_note(name: str) -> JsonObject:
-    """Return what is known about the origin of the base image of this name. Raises ``InfrastructureError``."""
+    """Return the note about the origin of the base image of this name. Raises ``InfrastructureError``."""
     return next(store.read_notes(NAMES, name), {})
 
 
@@ -71,11 +71,11 @@ class StoredImage:
 
     @property
     def is_stale(self) -> bool:
-        """Whether it is no longer used: a newer image has its names, or only another release of toolc uses it."""
+        """Whether it is unused, because a newer image has its names or only another release of toolc uses it."""
         return all(map(is_base_of_other_release, self.names))
 
     def size_bytes(self) -> int:
-        """Return the total size of the files of the image in bytes; hard links count once."""
+        """Return the total size of the files of the image in bytes. Hard links count once."""
         seen: dict[int, int] = {}
         for folder, _, files in os.walk(self.folder):
             for name in files:

@@ -1,4 +1,4 @@
-"""The digest of an image's files: the same for the same files, whatever engine unpacks them, and whenever.
+"""The digest of an image's files, which does not depend on when and by which engine they are unpacked.
 
 It is the SHA-256 of one record per entry of the image's layers, sorted by path. A record has these fields, each
 followed by a NUL, and then a line feed: the path without a leading slash; the type as in find(1) (``f d l b c p``);
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 _UNLISTED: Final = b"d\x00755\x000\x000\x00\x00\x00\n"
-"""The record, without its path, of a folder that no layer lists."""
+"""The record of a folder that no layer lists, without the path."""
 
 _FOLDER: Final = b"d"
 _SPECIAL: Final = (b"b", b"c", b"p")
@@ -22,12 +22,12 @@ _SPECIAL: Final = (b"b", b"c", b"p")
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The records of the layers so far, by path. They do not include the path, to save memory."""
+    """The records of the layers so far, by path. To save memory, they do not include the path."""
 
     records: dict[str, bytes] = field(default_factory=dict)
 
     def add(self, path: str, kind: str, *, mode: int, uid: int, gid: int, target: str = "", content: str = "") -> None:
-        """Add an entry, in place of what was at this path. A folder keeps what is in it."""
+        """Add an entry, which replaces any entry at this path. A folder keeps its content."""
         if kind != "d":
             self.remove(path)
         fields = (kind, f"{mode & 0o7777:o}", str(uid), str(gid), target, content)
@@ -35,14 +35,14 @@ class Tree:
         self._add_parents(path)
 
     def link(self, path: str, source: str) -> None:
-        """Add a hard link to ``source``, which a layer has added before."""
+        """Add a hard link to ``source``, an entry added before."""
         record = self.records[source]
         self.remove(path)
         self.records[path] = record
         self._add_parents(path)
 
     def remove(self, path: str) -> None:
-        """Remove an entry, with everything below it."""
+        """Remove an entry and everything below it."""
         found = self.records.pop(path, b"")
         if found.startswith(_FOLDER):
             for below in [each for each in self.records if each.startswith(f"{path}/")]:

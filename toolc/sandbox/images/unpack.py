@@ -1,8 +1,8 @@
 """Unpack one layer of an image over the layers below it. The layer is untrusted input.
 
-No path leaves the root: ``..`` is refused, and links are followed as a process inside the root would follow them,
-never as the host would. Devices, fifos and set-id bits are dropped, all files belong to this user, and their size
-and number are limited. No other process may write to the root while it is unpacked.
+No path leaves the root. ``..`` is refused, and links are followed as a process inside the root would follow them, never
+as the host would. Devices, fifos and set-id bits are dropped, all files belong to this user, and their size and number
+are limited. No other process may write to the root while it is being unpacked.
 """
 
 import hashlib
@@ -22,17 +22,17 @@ MAX_BYTES: Final = 16 * 1024**3
 MAX_ENTRIES: Final = 1_000_000
 MAX_DEPTH: Final = 128
 MAX_LINKS: Final = 40
-"""The maximum number of symbolic links that one path may follow, as in path_resolution(7).
+"""The maximum number of symbolic links in one path, as in path_resolution(7).
 
-The other limits are those of an image, in bytes, files and folders of a path. Images in use have a tenth.
+The other limits are for an image: bytes, files, and folders in a path. Real images reach a tenth of them.
 """
 
 MAX_METADATA: Final = 1024 * 1024
-"""The maximum size of a name or extended header, in bytes; content is read in pieces of this size."""
+"""The maximum size of a name or extended header, in bytes. Content is read in pieces of this size."""
 
 WHITEOUT: Final = ".wh."
 OPAQUE: Final = ".wh..wh..opq"
-"""The marks of the OCI image specification for what a layer deletes."""
+"""The marks of the OCI image specification for files that a layer deletes."""
 
 _SPECIAL: Final = {tarfile.CHRTYPE: "c", tarfile.BLKTYPE: "b", tarfile.FIFOTYPE: "p"}
 """The types of devices and fifos, which are part of an image's tree but are not unpacked."""
@@ -46,7 +46,7 @@ class UnpackBudget:
     entries_left: int = MAX_ENTRIES
 
     def spend(self, size: int) -> None:
-        """Subtract one entry of ``size`` bytes. Raises ``InfrastructureError`` if that exceeds the limits."""
+        """Subtract one entry of ``size`` bytes. Raises ``InfrastructureError`` if it exceeds the limits."""
         if size < 0:
             # Numbers in a header are signed; a negative size would increase the budget.
             raise InfrastructureError("the image is unsafe: a layer has a file of negative size")
@@ -60,17 +60,17 @@ class UnpackBudget:
 
 
 class LayerReader:
-    """The bytes of a layer, read once from start to end, hashed and counted; ``tarfile`` reads from it."""
+    """The bytes of a layer for ``tarfile``, read once from start to end, hashed and counted."""
 
     def __init__(self, source: IO[bytes], limit: int) -> None:
-        """``limit`` is the maximum number of bytes after decompression; more are refused."""
+        """``limit`` is the maximum number of bytes after decompression. A longer layer is refused."""
         self._source = source
         self._limit = limit
         self._position = 0
         self._digest = hashlib.sha256()
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next ``size`` bytes, fewer only at the end."""
+        """Return the next ``size`` bytes, or fewer at the end."""
         if not 0 <= size <= MAX_METADATA:
             raise InfrastructureError("the image is unsafe: a layer has a header of more than a megabyte")
         data = self._source.read(size)
@@ -81,11 +81,11 @@ class LayerReader:
         return data
 
     def tell(self) -> int:
-        """Return how many bytes were read."""
+        """Return the number of bytes read."""
         return self._position
 
     def seek(self, position: int) -> int:
-        """Read on to ``position``; seeking back is not possible."""
+        """Read ahead to ``position``. Seeking back is not possible."""
         if position < self._position:
             raise InfrastructureError("a layer of the image is damaged: its entries are not in order")
         while self._position < position and self.read(min(position - self._position, MAX_METADATA)):
@@ -103,8 +103,8 @@ class LayerReader:
 class _Layer:
     """A layer being unpacked: the root, and the paths in it that this layer has created, with their parents.
 
-    ``tree`` receives its entries as they are in the layer, without what unpacking changes (see above). ``special`` are
-    the paths in it of this layer's devices and fifos.
+    ``tree`` gets its entries as they are in the layer, before unpacking changes them (see above). ``special`` are the
+    paths of the layer's devices and fifos.
     """
 
     root: str
@@ -165,7 +165,7 @@ class _Layer:
                 hasher.update(piece)
                 file.write(piece)
             file.flush()
-            # Never set-id; always readable for this user, so that it can be inspected and copied.
+            # A file never has set-id bits. This user can always read it, in order to inspect and copy it.
             os.fchmod(file.fileno(), member.mode & 0o777 | 0o400)
             # Python uses compiled files only if they contain the exact modification time of their source.
             os.utime(file.fileno(), (_time(member), _time(member)))
@@ -175,7 +175,7 @@ class _Layer:
         parts = split(target)
         source = f"{resolve(self.root, parts[:-1])}/{parts[-1]}" if parts else self.root
         if not os.path.lexists(source) or stat.S_ISDIR(os.lstat(source).st_mode):
-            raise InfrastructureError(f"the image has a hard link to {target!r:.200}, which is not a file in it")
+            raise InfrastructureError(f"the image has a hard link to {target!r:.200}, which is not one of its files")
         if source != path:
             _remove(path)
             os.link(source, path, follow_symlinks=False)
@@ -212,7 +212,7 @@ class _Layer:
 def unpack(layer: LayerReader, root: str, budget: UnpackBudget, tree: Tree | None = None) -> None:
     """Unpack a layer (an uncompressed tar) into ``root``, an absolute path. Raises ``InfrastructureError``.
 
-    ``tree`` has the entries of the layers below, and receives those of this one.
+    ``tree`` has the entries of the layers below, and gets those of this layer.
     """
     try:
         with tarfile.open(fileobj=layer, mode="r:", errors="surrogateescape") as tar:  # type: ignore[call-overload]
@@ -230,14 +230,14 @@ def split(name: str) -> list[str]:
     """Return the parts of a path in a layer. Raises ``InfrastructureError`` if it could leave the root."""
     parts = [part for part in name.split("/") if part not in {"", "."}]
     if ".." in parts or "\0" in name:
-        raise InfrastructureError(f"the image is unsafe: it has a path that leads out of its root: {name!r:.200}")
+        raise InfrastructureError(f"the image is unsafe: the path {name!r:.200} leads out of its root")
     if len(parts) > MAX_DEPTH:
         raise InfrastructureError(f"the image is unsafe: it has a path of more than {MAX_DEPTH} folders")
     return parts
 
 
 def resolve(root: str, parts: list[str]) -> str:
-    """Return the folder that ``parts`` lead to for a process with the root ``root``; create missing folders.
+    """Return the folder that ``parts`` lead to for a process with the root ``root``. Missing folders are created.
 
     Raises ``InfrastructureError`` if there is a file in place of a folder, or the links form a cycle.
     """
@@ -264,7 +264,7 @@ def resolve(root: str, parts: list[str]) -> str:
                 raise InfrastructureError(f"the image is unsafe: its links form a cycle at {path.removeprefix(root)!r}")
             continue
         elif not stat.S_ISDIR(mode):
-            raise InfrastructureError(f"the image has a file at {path.removeprefix(root)!r}, where it needs a folder")
+            raise InfrastructureError(f"the image has a file at {path.removeprefix(root)!r}, where a folder is needed")
         at.append(part)
         if len(at) > MAX_DEPTH:
             raise InfrastructureError(f"the image is unsafe: it has a path of more than {MAX_DEPTH} folders")

@@ -1,4 +1,4 @@
-"""Unpack an image into the store, as the root of sandboxes: its layers, its mount points, and its tree."""
+"""Unpack an image into the store as the root of sandboxes, with its mount points and its tree."""
 
 import json
 import stat
@@ -19,7 +19,7 @@ WRITABLE: Final = ("tmp", "tool")
 
 IMPORTED: Final = "archive"
 DOCKER: Final = "docker"
-"""Where an unpacked image comes from. A name refers to an imported one whatever a daemon has by that name."""
+"""Where an unpacked image comes from. An imported image keeps its name, even if a daemon has another one by it."""
 
 
 def import_archive(name: str, archive: Path) -> Unpacked:
@@ -34,11 +34,11 @@ def import_archive(name: str, archive: Path) -> Unpacked:
 def import_base(name: str, archive: Path, origin: JsonObject) -> Unpacked:
     """Unpack a base image, and keep it as an archive for daemons. Raises ``InfrastructureError``.
 
-    ``name`` refers to it from now on; ``origin`` is kept with the name.
+    ``name`` refers to it from now on. ``origin`` is stored with the name.
     """
 
     def fill_both(folder: Path) -> None:
-        # Unpack the copy, which no other user can change.
+        # Unpack from the copy, because no other user can change it.
         opened.save(image, folder / ARCHIVE, name)
         with open_archive(folder / ARCHIVE) as copy:
             fill(folder, copy, copy.image())
@@ -61,7 +61,7 @@ def fill(folder: Path, archive: Archive, image: ArchiveImage) -> None:
     """Unpack an image of an archive into a new folder of the store, with its description."""
     root = folder / "root"
     root.mkdir()
-    # Regardless of the umask: the tool is another user than the creator of these files.
+    # The mode must not depend on the umask, because the tool is not the user that creates these files.
     root.chmod(0o755)
     tree = archive.unpack(image, root)
     described = map_under(image.configuration, "config")
@@ -76,7 +76,7 @@ def fill(folder: Path, archive: Archive, image: ArchiveImage) -> None:
 
 
 def _prepare_root(root: Path, writable: list[str]) -> None:
-    """Create the mount points that a sandbox needs in ``root``, where the runtime would otherwise create them."""
+    """Create the mount points that a sandbox needs in ``root``. Otherwise the runtime would create them there."""
     for name in (*MOUNT_POINTS, *writable):
         if name in MOUNT_POINTS:
             _remove_link(root, name)
@@ -94,9 +94,10 @@ def _prepare_root(root: Path, writable: list[str]) -> None:
 
 
 def _remove_link(root: Path, name: str) -> None:
-    """Remove a link at or above a mount point: runc before 1.3.6 follows a link at ``/dev`` on the host.
+    """Remove a link at or above a mount point.
 
-    CVE-2026-41579: it then removes and creates device files wherever the image's link leads.
+    Before 1.3.6, runc follows a link at ``/dev`` on the host, and removes and creates device files wherever the image's
+    link leads (CVE-2026-41579).
     """
     path = root
     for part in split(name):

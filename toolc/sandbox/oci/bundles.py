@@ -28,9 +28,9 @@ from toolc.sandbox.oci.root import RootSpec
 from toolc.sandbox.oci.user_namespace import UNUSED, SandboxUser, outside
 
 SWEEP_SECONDS: Final = 5.0
-"""How long removing the leftovers of one dead owner may take, in seconds. A call waits for it.
+"""How long removing the leftovers of one dead owner may take, in seconds. A call waits for this.
 
-The next one continues.
+The next call continues.
 """
 
 _NUMBERS: Final = itertools.count(1)
@@ -38,7 +38,7 @@ _NUMBERS: Final = itertools.count(1)
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A folder with the configuration of sandboxes, and what a fork server must receive first."""
+    """A folder with the configuration of sandboxes, and the first message to a fork server."""
 
     folder: Path
     fork_setup: bytes = b""
@@ -46,7 +46,7 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleDirectory:
-    """The runtime folder and its contents so far. It is removed after its owner has ended, however that happened.
+    """The runtime folder and its contents so far. It is removed after its owner has ended, in whatever way.
 
     ``controllers`` are the cgroup controllers that can be used.
     """
@@ -61,7 +61,7 @@ class BundleDirectory:
 
     @staticmethod
     def create() -> "BundleDirectory":
-        """Create a folder for this process and remove those of dead owners. Raises ``InfrastructureError``."""
+        """Create a folder for this process, and remove those of dead owners. Raises ``InfrastructureError``."""
         for owner, stale in dead_directories():
             if sweep.sweep_until_gone(_prefix(owner), SWEEP_SECONDS):
                 remove_tree(stale)
@@ -91,7 +91,7 @@ class BundleDirectory:
     def new_sandbox(
         self, profile: Profile, user: SandboxUser, arguments: tuple[str, ...], runtime: str, root: RootSpec
     ) -> SandboxPaths:
-        """Return a name and a bundle for a sandbox that is to be started. Raises ``InfrastructureError``."""
+        """Return a name and a bundle for a new sandbox. Raises ``InfrastructureError``."""
         janitor.register("control group", _prefix(self.owner))
         try:
             with self.lock:
@@ -113,8 +113,8 @@ class BundleDirectory:
         if not profile.hosts:
             return root
         if profile.hosts not in self.hosts:
-            # In the folder of the roots, which the process that sets up the sandbox can reach. A new number for each:
-            # one left incomplete by a full disk is not used again.
+            # The process that sets up the sandbox can reach the folder of the roots. Each file has a new number,
+            # because one that a full disk left incomplete must not be used again.
             path = self.directory / "roots" / f"hosts-{next(_NUMBERS)}"
             path.write_text(common_config.hosts(profile.hosts), encoding="utf-8")
             path.chmod(0o644)
@@ -156,7 +156,7 @@ class BundleDirectory:
         if python is None:
             raise InfrastructureError(oci_root.NO_HOST_PYTHON)
         if user not in self.roots:
-            # A new number for each: one left incomplete by a full disk is not used again.
+            # Each root has a new number, because one that a full disk left incomplete must not be used again.
             skeleton = self.directory / "roots" / str(next(_NUMBERS))
             oci_root.build_skeleton(skeleton, user, python)
             self.roots[user] = skeleton
@@ -164,12 +164,12 @@ class BundleDirectory:
 
 
 def owner_of(name: str) -> Owner | None:
-    """Return the owner of the sandbox or control group with this name; None if it is not from toolc."""
+    """Return the owner of the sandbox or control group with this name, or None if it is not toolc's."""
     return Owner.parse(name.removeprefix(sweep.PREFIX).rpartition("-")[0])
 
 
 def prepare_scratch(mount: Mount, user: SandboxUser) -> None:
-    """Give a sandbox its call's scratch folder, with an overlay's upper layer. Raises ``InfrastructureError``."""
+    """Give a sandbox its call's scratch folder, with the upper layer of an overlay. Raises ``InfrastructureError``."""
     try:
         _allow_setup_user(Path(mount.scratch))
     except OSError as error:
@@ -179,9 +179,9 @@ def prepare_scratch(mount: Mount, user: SandboxUser) -> None:
 
 
 def needs_own_mount(mount: Mount, user: SandboxUser) -> bool:
-    """Return whether the workspace needs a separate mount: to map its ids, or as the lower directory of an overlay.
+    """Return whether the workspace needs a separate mount, to map its ids or as the lower directory of an overlay.
 
-    Sandboxes of root are set up by a user who may not have access to a private folder.
+    The user that sets up sandboxes of root may not have access to a private folder.
     """
     return user.workspace_uid is not None or (mount.mode == "overlay" and os.geteuid() == 0)
 
@@ -191,14 +191,14 @@ def _entered(root: Path) -> Path:
     closed = next((each for each in root.parents if not each.stat().st_mode & 0o001), None)
     if os.geteuid() == 0 and closed:
         raise InfrastructureError(
-            f"sandboxes cannot use {root}, because {closed} is closed to other users; run chmod o+x {closed}, or set "
+            f"sandboxes cannot use {root}, because other users cannot enter {closed}; run chmod o+x {closed}, or set "
             f"{store.VARIABLE} to another folder"
         )
     return root
 
 
 def _written(folder: Path, configuration: JsonObject) -> Path:
-    """Return the folder of a bundle after writing it."""
+    """Write a bundle and return its folder."""
     folder.mkdir(mode=0o700, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(configuration), encoding="utf-8")
     return folder

@@ -22,8 +22,8 @@ NAMESPACES: Final = ("pid", "ipc", "uts", "mount", "user", "network", "cgroup")
 ENVIRONMENT: Final = ("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp", "LANG=C.UTF-8")
 
 SERVER_CAPABILITIES: Final = ("CAP_SETPCAP", "CAP_SYS_ADMIN")
-"""What a fork server needs in the user namespace of its sandbox: to make namespaces and mounts for a call, and to give
-up the right to these capabilities before it runs."""
+"""The capabilities of a fork server in the user namespace of its sandbox. With them, it creates namespaces and mounts
+for a call, and drops these capabilities from the bounding set before the call runs."""
 
 _OF_EACH_CALL: Final = frozenset({"tmpfs", "devpts"})
 """The kinds of file systems that a tool can write to."""
@@ -35,7 +35,7 @@ TOOL_BYTES: Final = 16 * MIB
 SHM_BYTES: Final = 16 * MIB
 
 TERMINALS: Final = 64
-"""The maximum number of pseudo terminals in a sandbox: the kernel has only some thousands for the whole machine."""
+"""The maximum number of pseudo terminals in a sandbox. The kernel has only a few thousand for the whole machine."""
 
 READ_ONLY_BIND: Final = ("rbind", "rro", "rnosuid", "rnodev", "rprivate")
 WRITABLE_BIND: Final = ("rbind", "rw", "rnosuid", "rnodev", "rprivate")
@@ -53,8 +53,8 @@ def config(
 ) -> JsonObject:
     """Return the whole configuration.
 
-    ``root_spec`` has the command of the guest and the folders to bind into ``root``. ``workspace`` is the host path
-    to bind, empty if it is mounted later. ``resources`` is the result of the function ``resources``.
+    ``root_spec`` has the command of the guest and the folders to bind into ``root``. ``workspace`` is the host path to
+    bind, or ``""`` if it is mounted later. ``resources`` is the result of the function ``resources``.
     """
     image = root_spec.image
     volumes = [path for path in (image.volumes if image else ()) if path != "/workspace" or profile.workspace is None]
@@ -88,9 +88,9 @@ def config(
 
 
 def fork_setup(configuration: JsonObject, profile: Profile) -> bytes:
-    """Return what a fork server needs to isolate calls: see ``toolc.guest.forks.isolation.Setup``.
+    """Return the settings with which a fork server isolates calls (``toolc.guest.forks.isolation.Setup``).
 
-    Each call gets its own of every file system that it can write to, except the workspace. Raises
+    Except for the workspace, each call gets its own instance of every file system that it can write to. Raises
     ``InfrastructureError``.
     """
     mounts = configuration["mounts"]
@@ -100,7 +100,7 @@ def fork_setup(configuration: JsonObject, profile: Profile) -> bytes:
         if isinstance(each, dict) and each["type"] in _OF_EACH_CALL and each["destination"] != "/dev":
             options = each["options"]
             assert isinstance(options, list)
-            # Otherwise it belongs to the user that mounts it: the tool's.
+            # Otherwise it belongs to the user that mounts it, which is the tool's.
             owner: list[JsonValue] = ["uid=0", "gid=0"] if each["type"] == "tmpfs" else []
             own.append([each["destination"], each["type"], [*options, *owner]])
     setup: JsonObject = {
@@ -113,7 +113,7 @@ def fork_setup(configuration: JsonObject, profile: Profile) -> bytes:
 
 
 def resources(limits: Limits, *, swap: JsonObject, controllers: Collection[str] = CONTROLLERS) -> JsonObject:
-    """Return the limits that ``controllers`` can enforce: the runtime refuses those that need another one.
+    """Return the limits that ``controllers`` can enforce. The runtime rejects limits that need other controllers.
 
     ``swap`` is the result of ``toolc.sandbox.host.cgroups.swap_limit``.
     """
@@ -145,7 +145,7 @@ def _process(user: SandboxUser, argv: list[str], search_path: str | None, capabi
 
 
 def _volumes(paths: Sequence[str]) -> list[JsonValue]:
-    # Volumes of an image would be writable; here each is a tmpfs of limited size, as in the docker engine.
+    # An image's volumes would be writable. As in the docker engine, each is a tmpfs of limited size.
     return [_tmpfs(path, ["nosuid", "nodev", "noexec", "mode=1777", f"size={TOOL_BYTES}"]) for path in paths]
 
 
@@ -184,8 +184,8 @@ def _workspace(mount: Mount, source: str, root: Path) -> list[JsonObject]:
         return [_bind(source, "/workspace", WRITABLE_BIND if mount.mode == "rw" else READ_ONLY_BIND)]
     below: list[JsonObject] = []
     if source == mount.source:
-        # Another process may replace the folder at this path: the guest reports what it finds, and the host
-        # compares.
+        # Another process may replace the folder at this path. So the guest reports the folder that it finds,
+        # and the host compares.
         below = [_bind(source, LOWER, READ_ONLY_BIND)]
         source = f"{root}{LOWER}"
     options: list[JsonValue] = ["nosuid", "nodev", *overlay_options(mount, source)]

@@ -1,9 +1,9 @@
 """The oci engine: sandboxes without a daemon, run by runc with an unpacked image or the host's programs.
 
 ``bundles`` is this process's runtime folder, with one skeleton root per user (``root``) and one bundle per kind of
-sandbox (``config``). A start is one ``runc run`` with a bundle (``sandbox``). If this process dies, each sandbox
-ends because its stream ends; the janitor removes the folder, and the control groups that a killed runtime leaves
-(``sweep``).
+sandbox (``config``). To start a sandbox, the engine executes ``runc run`` with a bundle (``sandbox``). If this process
+dies, each sandbox ends because its stream ends. The janitor then removes the folder, and the control groups that a
+killed runtime leaves (``sweep``).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class OciEngine:
         self._namespaces: dict[tuple[IdMapping, IdMapping], int] = {}
 
     def probe(self) -> EngineStatus:
-        """Return whether a runtime, and a kernel that allows its operations, are available."""
+        """Return whether a runtime is available, and a kernel that allows its operations."""
         return oci_probe.probe()
 
     def capabilities(self) -> tuple[Capabilities, ...]:
@@ -69,7 +69,7 @@ class OciEngine:
         return (self._known_capabilities(),) if self._full_capabilities or self.probe().available else ()
 
     def unsupported_reason(self, profile: Profile) -> str | None:
-        """Return which demand of ``profile`` cannot be met here, and the remedy; None if all can."""
+        """Return which demand of ``profile`` cannot be met here, with the remedy, or None if all can."""
         if reason := self._refusal(profile):
             return reason
         try:
@@ -82,7 +82,7 @@ class OciEngine:
         """Return which demand of ``profile`` this engine cannot meet, whatever its workspace and image are."""
         if profile.min_isolation != "namespace":
             return (
-                f"the oci engine isolates by namespaces, but the tool demands min_isolation: {profile.min_isolation}; "
+                f"the oci engine uses namespaces, but the tool requires min_isolation: {profile.min_isolation}; "
                 "use the docker engine with a runtime that offers it"
             )
         reason = unenforced_reason(self._known_capabilities(), profile)
@@ -104,7 +104,7 @@ class OciEngine:
         return sandbox
 
     def _root_spec(self, profile: Profile) -> RootSpec:
-        """Return the root for sandboxes of ``profile``. This engine resolves each image name only once."""
+        """Return the root for sandboxes of ``profile``. This engine resolves each image name once."""
         key = _root_key(profile)
         # Concurrent first calls inspect an image only once.
         with self._preparing:
@@ -113,8 +113,8 @@ class OciEngine:
                 known = _ready_root(profile) or self._new_root(profile)
                 if known.image is None:
                     logging.getLogger("toolc").warning(
-                        "tools without an image run with this machine's own programs (/usr): your configuration says "
-                        "host_programs: true"
+                        "tools without an image run with this machine's own programs (/usr), because your "
+                        "configuration says host_programs: true"
                     )
                 self._root_specs[key] = known
             return known
@@ -168,12 +168,12 @@ class OciEngine:
 
     def is_current(self, profile: Profile, sandbox: EngineSandbox) -> bool:
         """Return whether the image of ``sandbox`` is still the one for ``profile``, and its files still exist."""
-        # Without the lock: an image that is being prepared must not delay other calls.
+        # The lock is not held, because an image that is being prepared must not delay other calls.
         root = self._root_specs.get(_root_key(profile))
         return root is not None and root.used == sandbox.image and (root.image is None or root.image.root.is_dir())
 
     def leftovers(self) -> tuple[Leftover, ...]:
-        """Return control groups with their processes, and runtimes; all else is in the folders of the owners."""
+        """Return control groups with their processes, and runtimes. Everything else is in the folders of the owners."""
         found = ((bundles.owner_of(name), name) for name in sorted(sweep.names()))
         return tuple(_leftover(owner, name) for owner, name in found if owner)
 
@@ -183,7 +183,7 @@ class OciEngine:
         return self._live.closings
 
     def close(self) -> None:
-        """Stop the sandboxes that are left, and remove the files that are kept between starts."""
+        """Stop the remaining sandboxes, and remove the files that are kept between starts."""
         with self._lock:
             namespaces, self._namespaces = self._namespaces, {}
         for descriptor in namespaces.values():
@@ -191,19 +191,19 @@ class OciEngine:
         self._live.close(BundleDirectory.remove)
 
     def _known_capabilities(self) -> Capabilities:
-        """Return what is enforced. The check is repeated only while a limit is not enforced."""
+        """Return which limits are enforced. The check is repeated only while a limit is not enforced."""
         found = self._full_capabilities or oci_probe.capabilities()
         if not found.weak:
             self._full_capabilities = found
         return found
 
     def _open_workspace(self, profile: Profile, user: SandboxUser) -> int | None:
-        """Return a detached mount of the workspace; with mapped ids if root owns it. Raises ``InfrastructureError``."""
+        """Return a detached mount of the workspace, with mapped ids if root owns it. Raises ``InfrastructureError``."""
         mount = profile.workspace
         if mount is None or not mount.source or not needs_own_mount(mount, user):
             return None
         if mount.mode == "overlay" and not mount.scratch:
-            # Nothing is mounted yet: if an overlay is not available, a copy is used.
+            # Nothing is mounted yet. If an overlay is not available, a copy is used.
             return None
         try:
             if user.workspace_uid is None or user.workspace_gid is None:
@@ -213,11 +213,11 @@ class OciEngine:
         except OSError as error:
             raise_shortage(error)
             if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-                message = f"{mount.source} was removed or replaced while a sandbox was being started; call again"
+                message = f"{mount.source} was removed or replaced while a sandbox was being started; repeat the call"
                 raise InfrastructureError(message) from error
             raise InfrastructureError(
-                f"{mount.source} belongs to root and cannot be mounted as another user's ({error.strerror}): "
-                "its file system or this kernel does not support mounts with mapped ids; give the folder to an "
+                f"{mount.source} belongs to root and cannot be mounted as another user's ({error.strerror}), "
+                "because its file system or this kernel does not support mounts with mapped ids; give the folder to an "
                 "ordinary user with chown, or use a folder on a file system such as ext4, xfs or btrfs"
             ) from error
 
@@ -233,20 +233,20 @@ def _bundle_directory(current: BundleDirectory | None) -> BundleDirectory:
 
 
 def _root_key(profile: Profile) -> _RootKey:
-    """Return what a profile says about the root of its sandboxes."""
+    """Return the parts of a profile that determine the root of its sandboxes."""
     return profile.image, profile.build, profile.requirements, profile.base_image, profile.host_programs
 
 
 def _leftover(owner: Owner, name: str) -> Leftover:
     def remove() -> None:
         if not sweep.sweep_until_gone(name, bundles.SWEEP_SECONDS):
-            raise InfrastructureError("its processes cannot be killed: they hang in the kernel")
+            raise InfrastructureError("its processes cannot be killed, because they hang in the kernel")
 
     return Leftover(kind="control group", name=name, owner=owner.label(), kept=owner.reason_kept(), remove=remove)
 
 
 def _ready_root(profile: Profile) -> RootSpec | None:
-    """Return the root of most tools, which need only a base image, if that was obtained and inspected before."""
+    """Return the root for tools that need only a base image, if that was obtained and inspected before, or None."""
     if profile.image or profile.build or profile.requirements:
         return None
     if profile.host_programs:
@@ -257,14 +257,14 @@ def _ready_root(profile: Profile) -> RootSpec | None:
 
 
 def _fork_server_obstacle(profile: Profile) -> str | None:
-    """Return why a fork server cannot isolate the calls of ``profile``; None if it can."""
+    """Return why a fork server cannot isolate the calls of ``profile``, or None if it can."""
     if profile.image or profile.build:
         return "with lifetime: fork, process 1 has capabilities, so its Python must not come from the image of a tool"
     if profile.loopback != LoopbackProxy():
         return "with lifetime: fork, calls have no network"
     if profile.workspace and profile.workspace.mode == "overlay":
         return "with lifetime: fork, a workspace cannot be a transaction"
-    return None if library() else f"lifetime: fork needs a filter for each call, and {NO_LIBRARY}"
+    return None if library() else f"lifetime: fork needs a seccomp filter for each call, but {NO_LIBRARY}"
 
 
 def _missing_image(profile: Profile) -> str | None:

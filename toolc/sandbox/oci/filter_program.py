@@ -1,7 +1,7 @@
 """Compile a seccomp profile of the OCI runtime specification to the program that seccomp(2) takes.
 
-The runtime compiles the filter of process 1. The fork server installs a second, stricter one for each call, so this
-uses the same library, libseccomp, without the runtime. Its constants are those of ``seccomp.h``.
+The runtime compiles the filter of process 1. The fork server installs a second, stricter filter for each call. To
+compile it without the runtime, this module uses the same library, libseccomp, with the constants of ``seccomp.h``.
 """
 
 import ctypes
@@ -38,7 +38,7 @@ class _Comparison(ctypes.Structure):
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """Return libseccomp; None if it is not installed."""
+    """Return libseccomp, or None if it is not installed."""
     try:
         found = ctypes.CDLL("libseccomp.so.2", use_errno=True)
     except OSError:
@@ -71,13 +71,13 @@ def compile_filter(profile: JsonObject) -> bytes:
         raise InfrastructureError("libseccomp cannot create a filter")
     try:
         _check(seccomp_library.seccomp_attr_set(context, _BAD_ARCHITECTURE, _KILL_PROCESS))
-        # Older versions cannot do this; their filter is only slower.
+        # Older versions do not support this, which only makes their filter slower.
         seccomp_library.seccomp_attr_set(context, _OPTIMIZE, _BINARY_TREE)
         last = 0
         for rule in _list(profile["syscalls"]):
             for name in _list(rule["names"]):
                 number = seccomp_library.seccomp_syscall_resolve_name(str(name).encode())
-                # Negative: this machine does not have it.
+                # A negative number means that this machine does not have the call.
                 if number >= 0:
                     last = max(last, number)
                     _add(seccomp_library, context, rule, number)
@@ -102,9 +102,9 @@ def _add(seccomp_library: ctypes.CDLL, context: int, rule: JsonObject, number: i
 
 
 def _unknown_calls(last: int) -> bytes:
-    """Return instructions that answer ENOSYS to calls newer than the profile, as the runtime's filter does.
+    """Return instructions that fail calls newer than the profile with ENOSYS, as the runtime's filter does.
 
-    Programs then use an older call, as on an older kernel.
+    Programs then use older calls, as on an older kernel.
     """
     return (
         _instruction(_LOAD, 0, 0, 0)

@@ -1,7 +1,7 @@
 """A sandbox whose process 1 is a fork server, and the processes of its calls.
 
-Each call has a stream of its own: a socket whose other end the server gives to the process that it makes. Whatever the
-process of a call sends, it cannot reach the stream of the server, or another call. See
+Each call has a stream of its own: a socket whose other end the server gives to the process that it forks. Whatever the
+process of a call sends, it cannot reach the stream of the server or of another call. See
 ``toolc.guest.forks.fork_supervisor``.
 """
 
@@ -21,14 +21,14 @@ from toolc.sandbox.interface import ImageUsed, SocketStream
 from toolc.sandbox.oci.oci_sandbox import CLOSE_SECONDS, KILL_SECONDS, OciSandbox, SandboxPaths
 
 SEND_SECONDS: Final = 5.0
-"""How long a request may take to be sent, in seconds. The server is idle and reads at once."""
+"""How long sending a request may take, in seconds. The server is idle and reads at once."""
 
 MAX_REPORT: Final = 4096
-"""The longest message of a server, in bytes. It has a number or a reason."""
+"""The maximum length of a server's message, in bytes. It has a number or a reason."""
 
 
 class Shortages(NamedTuple):
-    """How often a limit of the sandbox has had an effect: processes killed, because memory ran out, and refused."""
+    """How often limits of the sandbox had an effect: processes killed for lack of memory, and processes refused."""
 
     memory_kills: int
     refused_processes: int
@@ -37,11 +37,11 @@ class Shortages(NamedTuple):
 class OciForkServer(OciSandbox):
     """An ``EngineForkServer`` (see ``toolc.sandbox.interface``).
 
-    From the second call on, the process of the next call is made while a call runs. It has no content of a call.
+    From the second call on, the process of the next call is forked while a call runs. It has no content of any call.
     """
 
     def __init__(self, paths: SandboxPaths, user: str, tree: int | None = None) -> None:
-        """Start the sandbox as ``OciSandbox`` does. Raises ``InfrastructureError``; then nothing is left."""
+        """Start the sandbox as ``OciSandbox`` does. Raises ``InfrastructureError``, and leaves nothing behind."""
         self.setup = frames.encode(frames.CALL, 0, paths.fork_setup)
         self._has_ended = False
         self._reader = FrameReader(MAX_REPORT)
@@ -55,7 +55,7 @@ class OciForkServer(OciSandbox):
 
     @property
     def has_ended(self) -> bool:
-        """Whether the server has ended, so that it makes no more processes."""
+        """Whether the server has ended, so that it cannot fork any more processes."""
         self._receive_reports()
         return self._has_ended
 
@@ -65,7 +65,7 @@ class OciForkServer(OciSandbox):
         self.close()
 
     def fork(self) -> "ForkedProcess":
-        """Return the process of the next call. Raises ``InfrastructureError``; then the server has ended."""
+        """Return the process of the next call. Raises ``InfrastructureError`` if the server has ended."""
         self._receive_reports()
         process, self._next = self._next, None
         shortages = self.shortages()
@@ -80,11 +80,11 @@ class OciForkServer(OciSandbox):
         return process
 
     def is_running(self, number: int) -> bool:
-        """Return whether the process of a call has not ended, as far as the server has reported."""
+        """Return whether, as far as the server has reported, the process of a call is still running."""
         return number in self._running and not self._has_ended
 
     def shortages(self) -> Shortages:
-        """Return how often a limit has had an effect on a process of this sandbox until now."""
+        """Return how often limits have had an effect on processes of this sandbox so far."""
         kills = cgroups.oom_kills(self._memory_events) if self._memory_events else None
         refused = cgroups.refused_processes(self._process_events) if self._process_events else None
         return Shortages(kills or 0, refused or 0)
@@ -101,12 +101,12 @@ class OciForkServer(OciSandbox):
         return True
 
     def kill(self, number: int) -> None:
-        """Kill the process of a call, and with it all processes of its namespace."""
+        """Kill the process of a call and all processes of its namespace."""
         with suppress(OSError):
             self._request(frames.encode(frames.CLOSE, number))
 
     def close(self) -> None:
-        """Stop the sandbox with all processes. See ``OciSandbox``."""
+        """Stop the sandbox with all of its processes. See ``OciSandbox``."""
         self._has_ended = True
         process, self._next = self._next, None
         super().close()
@@ -168,7 +168,7 @@ class OciForkServer(OciSandbox):
 class ForkedProcess(SocketStream):
     """The process of one call: an ``EngineSandbox`` (see ``toolc.sandbox.interface``).
 
-    ``shortages`` are those of its server when it was made.
+    ``shortages`` are those of its server when the process was forked.
     """
 
     def __init__(self, server: OciForkServer, number: int, connection: socket.socket, shortages: Shortages) -> None:
@@ -182,7 +182,7 @@ class ForkedProcess(SocketStream):
         self._out_of_memory: bool | None = None
 
     def out_of_memory(self) -> bool:
-        """Return whether the kernel has killed a process since the call began, because memory ran out."""
+        """Return whether the kernel has killed a process for lack of memory since the call began."""
         if self._out_of_memory is not None:
             return self._out_of_memory
         if self._server.has_ended:
@@ -190,7 +190,7 @@ class ForkedProcess(SocketStream):
         return self._server.shortages().memory_kills > self.shortages.memory_kills
 
     def memory_kills(self) -> int:
-        """Return 1 if ``out_of_memory``, else 0."""
+        """Return 1 if ``out_of_memory``, otherwise 0."""
         return int(self.out_of_memory())
 
     def error_output(self) -> str:

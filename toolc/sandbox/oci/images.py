@@ -1,8 +1,8 @@
-"""Images of the oci engine: unpacked once into the store, under the digest of their content.
+"""Images of the oci engine, which are unpacked once into the store under the digest of their content.
 
 They come from an archive (``toolc image import FILE NAME``), without a daemon, or from a running Docker daemon. In the
-second case a name refers to the daemon's image of that name, and is unpacked again when it changes. The base image of
-tools that name none is ``toolc.sandbox.docker.base_image``.
+second case, a name refers to the daemon's image of that name, and the image is unpacked again when it changes. The base
+image for tools without an image comes from ``toolc.sandbox.docker.base_image``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from toolc.sandbox.python.packages import RootFilesystem, packages_of, prepare_g
 def export_image(name: str) -> Unpacked:
     """Unpack an image of the daemon for the oci engine.
 
-    ``name`` is one of toolc's own images, or any other. Raises ``InfrastructureError``.
+    ``name`` is one of toolc's own images or any other image. Raises ``InfrastructureError``.
     """
     tag = tag_for(name)
     try:
@@ -47,10 +47,10 @@ def export_image(name: str) -> Unpacked:
 
 
 def import_image(archive: Path, name: str, base_image: str | None) -> Unpacked:
-    """Let ``name`` refer to the image of an archive from now on; ``base_image`` is the user's base image.
+    """Let ``name`` refer to the image of an archive from now on. ``base_image`` is the name of the user's base image.
 
-    A base image is used by both engines, others by the oci engine. Raises ``InfrastructureError``, and ``UsageError``
-    if the file does not exist.
+    Both engines use a base image, but only the oci engine uses other images. Raises ``InfrastructureError``, or
+    ``UsageError`` if the file does not exist.
     """
     tag = tag_for(name)
     if not archive.exists():
@@ -66,7 +66,7 @@ def tag_for(name: str) -> str:
 
 
 def save_image(name: str, output: Path) -> str:
-    """Write an image to a new file for another host; return its tag. Raises ``InfrastructureError``, ``UsageError``."""
+    """Write an image to a new file for another host. Return its tag. Raises ``InfrastructureError``, ``UsageError``."""
     tag = tag_for(name)
     base = find_base(tag)
     client = None if base else docker_client()
@@ -91,7 +91,7 @@ def save_image(name: str, output: Path) -> str:
 
 
 def missing_reason(profile: Profile) -> str | None:
-    """Return why the image of ``profile`` is not available, with the remedy; None if it is. Unpack nothing."""
+    """Return why the image of ``profile`` is not available, with the remedy, or None if it is. Unpack nothing."""
     name = profile.image
     if name is None or _known(name) or find_base(name):
         return None
@@ -102,7 +102,7 @@ def missing_reason(profile: Profile) -> str | None:
     except InfrastructureError as error:
         return str(error)
     except ApiError as error:
-        return f"the image {name} is not unpacked, and the Docker daemon that may have it does not work: {error}"
+        return f"the image {name} is not unpacked, and the Docker daemon, which may have it, does not work: {error}"
     return (
         f"the image {name} is not on this host; get it with: {build_command(name)} or, from a file: "
         f"toolc image import FILE {name}"
@@ -110,12 +110,12 @@ def missing_reason(profile: Profile) -> str | None:
 
 
 def resolve_image(profile: Profile) -> Unpacked | None:
-    """Return the image of ``profile``, unpacked; None for the host's programs. Raises ``InfrastructureError``."""
+    """Return the unpacked image of ``profile``, or None for the host's programs. Raises ``InfrastructureError``."""
     try:
         if profile.build:
             return _built_image(profile.build)
         if profile.image:
-            # A digest identifies it; only a base image, which each host may create, needs its tree.
+            # A digest identifies an image. Only a base image, which each host may create, needs its tree.
             return replace(unpacked_image(profile.image), tree="")
         return None if profile.host_programs else obtain_base(name_of_base(profile), optional_client())
     except ApiError as error:
@@ -142,7 +142,7 @@ def unpacked_image(name: str) -> Unpacked:
 
 
 def build_root_spec(profile: Profile, start: Callable[[RootSpec, Sequence[str]], EngineSandbox]) -> RootSpec:
-    """Return the root for ``profile``; ``start`` starts a sandbox to inspect it. Raises ``InfrastructureError``."""
+    """Return the root for ``profile``. ``start`` starts a sandbox to inspect it. Raises ``InfrastructureError``."""
 
     def root_of(image: Unpacked) -> RootFilesystem:
         bare = RootSpec(image=image, command=IMAGE_COMMAND)
@@ -168,14 +168,14 @@ def _built_image(build: Build) -> Unpacked:
     client = optional_client()
     if client is None:
         raise InfrastructureError(
-            f"the image of {build.folder}/Dockerfile is built with Docker, which does not respond here; "
-            f"start Docker, or build the image on another host and run: toolc image import FILE {tag}"
+            f"building the image of {build.folder}/Dockerfile needs Docker, which does not respond here; "
+            f"start Docker, or build the image on another host and run toolc image import FILE {tag}"
         )
     return unpacked_image(built_image(client, build))
 
 
 def _known(name: str) -> JsonObject | None:
-    """Return the stored note about an image name; None if there is none, or its image no longer exists."""
+    """Return the stored note about an image name, or None if it or its image does not exist."""
     note = store.read_note(NAMES, name)
     return note if note is not None and store.find(KIND, str(note.get("digest"))) else None
 
@@ -201,7 +201,7 @@ def _load(name: str, digest: str) -> Unpacked:
 
 
 def _host_key() -> str:
-    """Return a key of the host's Python that changes with each update of that Python."""
+    """Return a key for the host's Python. It changes with each update of that Python."""
     python = interpreter()
     if python is None:
         raise InfrastructureError(NO_HOST_PYTHON)

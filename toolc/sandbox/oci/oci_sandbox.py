@@ -1,8 +1,8 @@
 """One live sandbox of the oci engine: a runtime in the foreground and the stream to its process 1.
 
-The runtime is never killed first: it removes its state and control groups when its process 1 has ended, and process
-1 ends when the stream does. To close a sandbox, end the stream, wait half a second, and kill process 1. Only if all
-of that failed, kill the runtime too, and remove what it leaves with ``toolc.sandbox.oci.sweep``.
+The runtime is never killed first, because it removes its state and control groups when process 1 has ended, and process
+1 ends when the stream does. To close a sandbox, end the stream, wait half a second, and kill process 1. Only if all of
+that fails, kill the runtime, and remove what it leaves with ``toolc.sandbox.oci.sweep``.
 """
 
 import contextlib
@@ -32,10 +32,10 @@ STREAM: Final = 3
 """The first descriptor that a runtime can pass on."""
 
 RUN_OPTIONS: Final = ("--preserve-fds", "1")
-"""The options that make the runtime pass it on."""
+"""The options that make the runtime pass on this descriptor."""
 
 STARTED: Final = b"."
-"""The first byte on the stream: process 1 runs."""
+"""The first byte on the stream, which means that process 1 runs."""
 
 _SET_STREAM: Final = f"import os\nos.dup2(3, 0)\nos.dup2(3, 1)\nos.close(3)\nos.write(1, {STARTED!r})\n"
 
@@ -45,7 +45,7 @@ START_SECONDS: Final = 30.0
 CLOSE_SECONDS: Final = 0.5
 """How long process 1 and the runtime may run after their stream has ended, in seconds. Then they are killed.
 
-A guest that works ends within milliseconds.
+A working guest ends within milliseconds.
 """
 
 KILL_SECONDS: Final = 2.0
@@ -57,17 +57,17 @@ The kernel ends a killed process within milliseconds, unless it hangs.
 GIVE_UP_SECONDS: Final = 10.0
 """How long killed processes may take to end and release their control groups, in seconds.
 
-A process that hangs longer may hang forever, and the caller must learn it.
+A process that hangs longer may hang forever, and the caller must know.
 """
 
 POLL_MS: Final = 2
-"""The wait between checks, in milliseconds: for a file of the runtime, or for its end if it has no descriptor.
+"""How long to wait between checks for the runtime's file, or for its end without a descriptor, in milliseconds.
 
-A shorter one would take processor time from the runtime.
+A shorter wait would take processor time from the runtime.
 """
 
 ERROR_BYTES: Final = 4096
-"""How much of the error output is kept, in bytes. A traceback of the guest fits."""
+"""How many bytes of the error output are kept. A traceback of the guest fits."""
 
 KILLED: Final = 128 + signal.SIGKILL
 
@@ -75,21 +75,21 @@ KILLED: Final = 128 + signal.SIGKILL
 def with_stream_setup(arguments: Sequence[str]) -> tuple[str, ...]:
     """Return Python's ``arguments`` with a program (after ``-c``) that first makes the stream its stdin and stdout.
 
-    It then reports that it has started.
+    The program then reports that it has started.
     """
     program = arguments.index("-c") + 1
-    # Run as a separate program: its first statements may have to be the first ones of a program.
+    # The original program is run by exec, because some statements must be the first ones of a program.
     wrapped = f"{_SET_STREAM}exec({arguments[program]!r})"
     return (*arguments[:program], wrapped, *arguments[program + 1 :])
 
 
 class RuntimeProcess:
-    """A child process in a new session. ``returncode`` is like that of ``subprocess``, None until ``wait``."""
+    """A child process in a new session. ``returncode`` is as in ``subprocess``, and None until ``wait``."""
 
     def __init__(self, command: Sequence[str], stream: int, errors: int) -> None:
         """Start ``command`` with an empty environment. Raises ``OSError``.
 
-        In a new session, signals of a terminal or supervisor to this process group do not reach it.
+        In its new session, it does not get the signals that a terminal or supervisor sends to this process group.
         """
         self.returncode: int | None = None
         with contextlib.ExitStack() as opened:
@@ -115,12 +115,12 @@ class RuntimeProcess:
             )
 
     def wait(self, options: int = 0) -> bool:
-        """Wait until the process ends; with ``os.WNOHANG`` do not wait. Return whether it has ended."""
+        """Wait until the process ends, or do not wait with ``os.WNOHANG``. Return whether it has ended."""
         if self.returncode is None:
             try:
                 pid, status = os.waitpid(self.pid, options)
             except ChildProcessError:
-                # The embedding program ignores SIGCHLD, or waits for every child: ``subprocess`` assumes 0 then too.
+                # The embedding program ignores SIGCHLD, or waits for every child. Like ``subprocess``, assume 0.
                 pid, status = self.pid, 0
             self.returncode = os.waitstatus_to_exitcode(status) if pid else None
         return self.returncode is not None
@@ -130,9 +130,10 @@ class RuntimeProcess:
 class SandboxPaths:
     """The name of one sandbox, and the paths of its files.
 
-    ``mount_point`` is for a workspace that is mounted for this sandbox only. ``memory_events`` is the kernel's file of
-    counters for it, None if its memory is not limited. ``fork_setup`` is what a fork server needs, empty for other
-    sandboxes, and ``process_events`` its file of refused processes, None if they are not limited.
+    ``mount_point`` is for a workspace that is mounted only for this sandbox. ``memory_events`` is the kernel's file
+    with its memory counters, or None if its memory is not limited. ``fork_setup`` is the first message to a fork server
+    and empty for other sandboxes. ``process_events`` is the file that counts its refused processes, or None if their
+    number is not limited.
     """
 
     name: str
@@ -153,9 +154,9 @@ class SandboxPaths:
 
 
 def _inheritable() -> Iterator[int]:
-    """Yield the open descriptors that a child would inherit; those that Python opens are not inheritable (PEP 446)."""
+    """Yield the open descriptors that a child would inherit. Those that Python opens are not inheritable (PEP 446)."""
     for name in (each.name for each in Path("/proc/self/fd").iterdir()):
-        # The one that lists them is closed by now.
+        # The descriptor that listed the folder is closed by now.
         with suppress(OSError):
             if int(name) > STREAM and os.get_inheritable(int(name)):
                 yield int(name)
@@ -165,7 +166,7 @@ class OciSandbox(SocketStream):
     """An ``EngineSandbox`` (see ``toolc.sandbox.interface``) that is run by runc."""
 
     def __init__(self, paths: SandboxPaths, user: str, tree: int | None = None) -> None:
-        """Start the sandbox and wait until process 1 runs. Raises ``InfrastructureError``; then nothing is left.
+        """Start the sandbox and wait until process 1 runs. Raises ``InfrastructureError``, and leaves nothing behind.
 
         ``tree`` is a detached mount of the workspace that the runtime finds at ``paths.mount_point``.
         """
@@ -188,7 +189,7 @@ class OciSandbox(SocketStream):
             raise InfrastructureError(f"the oci engine cannot start {paths.runtime}: {error}") from error
 
     def _launch(self, tree: int | None) -> None:
-        """Start the runtime. Raises ``OSError``; then nothing is left."""
+        """Start the runtime. Raises ``OSError``, and leaves nothing behind."""
         with contextlib.ExitStack() as undo, contextlib.ExitStack() as theirs:
             ours, stream = socket.socketpair()
             theirs.callback(stream.close)
@@ -208,13 +209,13 @@ class OciSandbox(SocketStream):
 
     @property
     def process(self) -> int:
-        """A descriptor of process 1 (pidfd_open(2)); -1 before ``await_process``, or if the process has ended."""
+        """A descriptor of process 1 (pidfd_open(2)), or -1 before ``await_process`` or after the end of the process."""
         return self._init_fd
 
     def await_process(self) -> int:
-        """Wait until the runtime has written the number of process 1, and return ``process``.
+        """Wait until the runtime has written the id of process 1, and return ``process``.
 
-        Process 1 may report that it runs before that.
+        Process 1 may report that it runs before the runtime has written the id.
         """
         deadline = time.monotonic() + START_SECONDS
         while self._init_fd < 0 and time.monotonic() < deadline:
@@ -229,13 +230,13 @@ class OciSandbox(SocketStream):
             return self._out_of_memory if self._closed else self._ran_out_of_memory()
 
     def memory_kills(self) -> int:
-        """Return how many processes of the sandbox the kernel has killed because memory ran out; at the end 0 or 1."""
+        """Return how many processes of the sandbox the kernel has killed for lack of memory. After its end, 0 or 1."""
         if self._memory_events is not None and (kills := cgroups.oom_kills(self._memory_events)) is not None:
             return kills
         return int(self.out_of_memory())
 
     def error_output(self) -> str:
-        """Return the runtime's own error if there was one, else the guest's error output."""
+        """Return the runtime's own error if there was one, otherwise the guest's error output."""
         self._errors.drain()
         output = _first_error(self._errors.text())
         if self._killed_unexpectedly() and not self.out_of_memory():
@@ -245,7 +246,7 @@ class OciSandbox(SocketStream):
     def close(self) -> None:
         """Stop the sandbox and wait until it has exited. Raises ``InfrastructureError`` if it cannot be stopped.
 
-        Calling it again then tries that again.
+        A repeated call tries again.
         """
         with self._lock:
             if self._ended:
@@ -260,9 +261,9 @@ class OciSandbox(SocketStream):
                 self._ended = True
 
     def stop(self) -> None:
-        """Stop the sandbox as ``close`` does, but leave the descriptors open: its owner may use them.
+        """Stop the sandbox as ``close`` does, but leave the descriptors open, because its owner may use them.
 
-        The owner finds that its stream has ended, and still must call ``close``. Raises ``InfrastructureError``.
+        The owner sees the end of its stream, and must still call ``close``. Raises ``InfrastructureError``.
         """
         with self._lock:
             if not self._closed:
@@ -271,7 +272,7 @@ class OciSandbox(SocketStream):
                     self._kill()
 
     def _await_start(self) -> None:
-        """Wait until process 1 runs. Raises ``InfrastructureError`` or ``OSError``; then nothing is left."""
+        """Wait until process 1 runs. Raises ``InfrastructureError`` or ``OSError``, and leaves nothing behind."""
         try:
             self._runtime_fd = os.pidfd_open(self._runtime.pid)
             if self._has_started():
@@ -307,7 +308,7 @@ class OciSandbox(SocketStream):
         return False
 
     def _open_init(self) -> None:
-        """Get a descriptor of process 1, if the runtime has written its number."""
+        """Get a descriptor of process 1, if the runtime has written its id."""
         with contextlib.suppress(FileNotFoundError, ProcessLookupError, ValueError):
             self._init_fd = os.pidfd_open(int(self._paths.pid_file.read_text(encoding="utf-8")))
 
@@ -354,11 +355,11 @@ class OciSandbox(SocketStream):
 
     def _sweep(self) -> None:
         if not sweep_until_gone(self._paths.name, GIVE_UP_SECONDS):
-            raise InfrastructureError("the processes of a sandbox cannot be killed: they hang in the kernel")
+            raise InfrastructureError("the processes of a sandbox cannot be killed, because they hang in the kernel")
         remove_tree(self._paths.state / self._paths.name)
 
     def _wait_for_exit(self, seconds: float) -> bool:
-        """Return whether the runtime exited within this time. Read its error stream so that it does not block."""
+        """Return whether the runtime exits within this time. Read its error stream, so that it does not block."""
         deadline = time.monotonic() + seconds
         poller = select.poll()
         if self._runtime_fd >= 0:
@@ -366,7 +367,7 @@ class OciSandbox(SocketStream):
         poller.register(self._errors.fd, select.POLLIN)
         while True:
             left_ms = max(deadline - time.monotonic(), 0) * 1000
-            # There may be no descriptor left to wait for the runtime.
+            # The process may have no free descriptor to wait for the runtime.
             ready = dict(poller.poll(left_ms if self._runtime_fd >= 0 else min(left_ms, POLL_MS)))
             if self._errors.fd in ready and not self._errors.drain():
                 poller.unregister(self._errors.fd)
@@ -378,7 +379,7 @@ class OciSandbox(SocketStream):
 
 
 class _BoundedPipe:
-    """The reading end of an error stream: keeps the beginning, reads and drops the rest."""
+    """The reading end of an error stream. It keeps the beginning, and reads and drops the rest."""
 
     def __init__(self, fd: int) -> None:
         os.set_blocking(fd, False)
@@ -386,11 +387,11 @@ class _BoundedPipe:
         self._kept = b""
 
     def drain(self) -> bool:
-        """Read available data; return False once the stream has ended."""
+        """Read the available data. Return False once the stream has ended."""
         if self.fd < 0:
             return False
         with contextlib.suppress(BlockingIOError):
-            # At most one pipe buffer per call: a process that never stops writing must not block this one.
+            # Read at most one pipe buffer per call, so that a process that never stops writing does not block this one.
             data = os.read(self.fd, 64 * 1024)
             self._kept = (self._kept + data)[:ERROR_BYTES]
             return data != b""
@@ -406,7 +407,7 @@ class _BoundedPipe:
 
 
 def _first_error(text: str) -> str:
-    """Return the first error in the runtime's log lines, without the log format; else the text unchanged."""
-    # The first error is the cause; the later ones are its consequences.
+    """Return the first error in the runtime's log lines, without the log format, or else the text unchanged."""
+    # The first error is the cause, and later ones are its consequences.
     found = re.search(r'level=(?:error|fatal) msg="((?:[^"\\]|\\.)*)"', text)
     return found[1].replace('\\"', '"').replace("\\\\", "\\") if found else text

@@ -1,4 +1,4 @@
-"""What this host lacks for the oci engine, and the remedies."""
+"""The requirements of the oci engine that this host does not meet, and the remedies."""
 
 import functools
 import os
@@ -20,7 +20,7 @@ SEARCH_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 VERSION_SECONDS: Final = 30.0
 """How long the runtime may take to print its version, in seconds.
 
-It takes milliseconds, but a crowded machine is not a broken runtime.
+It normally takes milliseconds, but a busy machine does not mean that the runtime is broken.
 """
 
 CAP_SYS_ADMIN: Final = 21
@@ -31,24 +31,24 @@ NEEDED_SETTINGS: Final = (
     ("kernel.unprivileged_userns_clone", 0, "sysctl -w kernel.unprivileged_userns_clone=1"),
     ("kernel.apparmor_restrict_unprivileged_userns", 1, "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
 )
-"""A kernel setting, the value with which ordinary users cannot create user namespaces, and the remedy."""
+"""Kernel settings, the values that keep ordinary users from creating user namespaces, and the remedies."""
 
 _LIMITS: Final[dict[str, tuple[LimitName, Level, str]]] = {
     "memory": ("memory", "approximate", "each process separately"),
     "pids": ("pids", "approximate", "the processes of the tool's user"),
     "cpu": ("cpus", "not", "nothing"),
 }
-"""The limit that needs each controller, how well it is enforced without it, and what is limited instead."""
+"""For each controller: the limit that needs it, how it is enforced without the controller, and the replacement."""
 
 
 def runtime() -> str | None:
-    """Return the path of the runtime; None if it is not installed."""
+    """Return the path of the runtime, or None if it is not installed."""
     # Distributions install it in sbin, which is not in the PATH of an ordinary user.
     return shutil.which(RUNTIME, path=f"{os.environ.get('PATH', '')}:{SEARCH_PATH}")
 
 
 def probe() -> EngineStatus:
-    """Return whether a runtime, and a kernel that allows its operations, are available."""
+    """Return whether a runtime is available, and a kernel that allows its operations."""
     path = runtime()
     if path is None:
         return _lacks("runc is not installed", "Install it with the package manager: apt-get install runc")
@@ -59,7 +59,7 @@ def probe() -> EngineStatus:
 
 
 def capabilities() -> Capabilities:
-    """Return what runc enforces for this process, as found by creating control groups."""
+    """Return what runc enforces for this process, determined by creating control groups."""
     missing = cgroups.unenforceable()
     reason, remedy = _explain(missing)
     weak = {
@@ -76,7 +76,7 @@ def _root_lacks() -> EngineStatus | None:
         reason = "root has no CAP_SYS_ADMIN here, as in an unprivileged container"
         return _lacks(reason, "Run toolc outside of the container")
     if _setting("user.max_user_namespaces") == 0:
-        return _lacks("user namespaces are turned off", "Run: sysctl -w user.max_user_namespaces=15000")
+        return _lacks("user namespaces are disabled", "Run: sysctl -w user.max_user_namespaces=15000")
     ranges = [[int(number) for number in line.split()] for line in _lines("/proc/self/uid_map")]
     if not any(first <= UNUSED and first + count > UNUSED + NOBODY for first, _, count in ranges):
         return _lacks(f"this user namespace does not map uid {UNUSED}", "Run toolc outside of the container")
@@ -94,7 +94,7 @@ def _user_lacks() -> EngineStatus | None:
 @functools.cache
 def _version(path: str) -> EngineStatus:
     try:
-        # With an empty environment: toolc's may contain secrets.
+        # The environment is empty, because toolc's may contain secrets.
         argv = [path, "--version"]
         done = subprocess.run(argv, env={}, capture_output=True, text=True, timeout=VERSION_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

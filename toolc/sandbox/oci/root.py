@@ -1,8 +1,8 @@
 """The root file system of a sandbox: an image, or the host's own programs, read-only, if the user chose these.
 
-For the host's programs, a skeleton folder holds links, mount points and a minimal ``/etc``; the folders mounted
-over it are in ``binds``. Every mount point is created here: the runtime would create a missing one in the skeleton,
-on disk.
+For the host's programs, a skeleton folder has links, mount points and a minimal ``/etc``, and ``binds`` are the folders
+mounted over it. Every mount point is created here. Otherwise the runtime would create missing ones in the skeleton on
+disk.
 """
 
 import contextlib
@@ -21,10 +21,10 @@ from toolc.sandbox.interface import HOST_PROGRAMS, ImageUsed
 from toolc.sandbox.oci.user_namespace import SandboxUser
 
 LINKS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-"""Names that are links into ``/usr`` on a merged system; on others, the folders are bound."""
+"""Names that are links into ``/usr`` on a merged system. On other systems, these folders are bound."""
 
 ETC_BINDS: Final = ("/etc/alternatives", "/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust")
-"""Folders of ``/etc`` that programs in ``/usr`` need. Not the whole of ``/etc/ssl``: it contains private keys."""
+"""Folders of ``/etc`` that programs in ``/usr`` need. ``/etc/ssl`` as a whole would include private keys."""
 
 ETC_COPIES: Final = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/openssl.cnf")
 
@@ -37,14 +37,14 @@ NO_HOST_PYTHON: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """The Python that runs the guest: its path, and the folder to bind for it (None if ``/usr`` has it)."""
+    """The Python that runs the guest: its path, and the folder to bind for it (None if it is in ``/usr``)."""
 
     path: str
     prefix: str | None
 
 
 def interpreter() -> Interpreter | None:
-    """Return the host's Python 3.9 or later, else the one that runs toolc; None if no sandbox can have either."""
+    """Return the host's Python 3.9 or later, or the one that runs toolc. Return None if sandboxes can use neither."""
     system = os.path.realpath("/usr/bin/python3")
     version = re.fullmatch(r"/usr/(?:local/)?bin/python3\.(\d+)", system)
     if version and int(version[1]) >= 9 and os.access(system, os.X_OK):
@@ -98,7 +98,7 @@ class RootSpec:
         return self.image.used if self.image else HOST_PROGRAMS
 
     def on_host(self, python: Interpreter) -> "RootSpec":
-        """Return this root with the host's own programs bound, and the host's Python to start the guest."""
+        """Return this root with the host's programs bound, and the host's Python to start the guest."""
         programs = tuple((path, path) for path in python_binds(python))
         return RootSpec(command=(python.path,), binds=(*programs, *self.binds))
 
@@ -130,7 +130,7 @@ def _write_etc(etc: Path, user: SandboxUser) -> None:
 
 
 def _make_readable(root: Path) -> None:
-    # Regardless of the umask: the tool is another user than the creator of these files.
+    # The mode must not depend on the umask, because the tool is not the user that creates these files.
     for folder, _, files in os.walk(root):
         Path(folder).chmod(0o755)
         for name in files:

@@ -1,7 +1,7 @@
-"""Remove what a sandbox leaves if it was not closed.
+"""Remove what a sandbox leaves behind if it was not closed.
 
-It has the name of a sandbox, or the common prefix of all sandboxes of one owner. What remains are control groups with
-their processes, and perhaps a runtime that is ending; everything else is in the owner's folder.
+These are control groups with their processes, and perhaps a runtime that is ending. Everything else is in the owner's
+folder. They are found by the name of a sandbox, or by the common prefix of all sandboxes of one owner.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ PREFIX: Final = "toolc-"
 """The prefix of the names of toolc's sandboxes."""
 
 PAUSE_SECONDS: Final = 0.005
-"""The wait before killed processes are checked again, in seconds. They end within milliseconds."""
+"""How long to wait before killed processes are checked again, in seconds. They end within milliseconds."""
 
 
 def sweep(name: str) -> bool:
-    """Kill and remove what is left of ``name``; return True if anything was found, including what was removed."""
+    """Kill and remove what is left of ``name``. Return True if anything was found, even if it was removed."""
     left = list(_groups(lambda candidate: _is_ours(candidate, name)))
     for group in left:
         _remove(group)
@@ -30,11 +30,11 @@ def sweep(name: str) -> bool:
 
 
 sweep_owner = sweep
-"""What the janitor calls, with the prefix of an owner."""
+"""Remove what an owner has left. The janitor calls this with the owner's prefix."""
 
 
 def sweep_until_gone(name: str, seconds: float) -> bool:
-    """Sweep until nothing is found; return False if that takes longer than ``seconds``."""
+    """Sweep until nothing is found. Return False if that takes longer than ``seconds``."""
     deadline = time.monotonic() + seconds
     while sweep(name):
         if time.monotonic() > deadline:
@@ -44,7 +44,7 @@ def sweep_until_gone(name: str, seconds: float) -> bool:
 
 
 def names() -> set[str]:
-    """Return the names of all sandboxes that have a control group or a runtime, of any owner."""
+    """Return the names of all sandboxes, of any owner, that have a control group or a runtime."""
     groups = _groups(lambda candidate: candidate.startswith(PREFIX))
     return {group.name for group in groups} | {name for name in _running() if name.startswith(PREFIX)}
 
@@ -70,13 +70,13 @@ def _remove(group: Path) -> None:
             for pid in Path(folder, "cgroup.procs").read_text(encoding="utf-8").split():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(pid), signal.SIGKILL)
-        # The kernel keeps a group while a process in it is ending: the next pass removes it.
+        # The kernel keeps a group while a process in it is ending. The next pass removes it.
         with contextlib.suppress(OSError):
             Path(folder).rmdir()
 
 
 def _running() -> Iterator[str]:
-    """Yield the sandboxes that still have a runtime: the name is the runtime's last argument."""
+    """Yield the sandboxes that still have a runtime, whose last argument is the name of the sandbox."""
     for entry in os.listdir("/proc"):  # noqa: PTH208  names are enough, and there are many
         if entry.isdigit():
             with contextlib.suppress(OSError):

@@ -1,8 +1,9 @@
-"""The user of a sandbox, and the user namespace of an idmapped mount: it shows a folder of root as an unused user's.
+"""The user of a sandbox, and the user namespace of an idmapped mount, which shows a folder of root as an unused user's.
 
-What the sandbox's user creates there belongs to root on disk, and that user owns nothing elsewhere. The mount is in
-a mount namespace that only the sandbox's processes hold, so it is never visible on the host, and ends with them. This
-needs Linux 5.12, root, and a file system that supports it. See ``toolc.sandbox.host.mounts`` and user_namespaces(7).
+Files that the sandbox's user creates there belong to root on disk, and that user owns nothing elsewhere. The mount is
+in a mount namespace that only the sandbox's processes hold, so it is never visible on the host, and ends with them.
+This needs Linux 5.12, root, and a file system that supports it. See ``toolc.sandbox.host.mounts`` and
+user_namespaces(7).
 """
 
 import errno
@@ -16,7 +17,7 @@ from typing import Final
 from toolc.model.plan import Mount
 
 UNUSED: Final = 2_100_000_000
-"""First of the host uids (and gids) that no user has: above the ranges that systemd and SSSD assign."""
+"""The first of the host uids (and gids) that no user has. They are above the ranges that systemd and SSSD assign."""
 
 NOBODY: Final = 65534
 TOOL: Final = 1000
@@ -62,7 +63,7 @@ def sandbox_user(workspace: Mount | None, *, euid: int, egid: int) -> SandboxUse
     """Return the user of a tool with this workspace, if started by a process of ``euid`` and ``egid``."""
     if euid != 0:
         return SandboxUser(uid=0, gid=0, uids=(IdMapping(0, euid),), gids=(IdMapping(0, egid),))
-    # The runtime sets up the sandbox as uid 0 inside, which must be mapped; the tool itself never runs as it.
+    # The runtime sets up the sandbox as uid 0 inside, which must be mapped. The tool itself never runs as uid 0.
     setup = IdMapping(0, UNUSED)
     if workspace is None:
         nobody = IdMapping(NOBODY, UNUSED + NOBODY)
@@ -85,9 +86,9 @@ def open_user_namespace(uid: IdMapping, gid: IdMapping) -> int:
     """Return a descriptor of a new user namespace that maps only these two ids. Raises ``OSError``."""
     unshare = shutil.which("unshare", path=os.defpath)
     if unshare is None:
-        raise OSError(errno.ENOENT, "unshare is not installed, its package is util-linux")
-    # A process must create the namespace; it ends immediately, and the descriptor keeps the namespace. It gets
-    # nothing of toolc's environment, which may contain secrets.
+        raise OSError(errno.ENOENT, "unshare is not installed; install the package util-linux")
+    # A process must create the namespace. It ends immediately, and the descriptor keeps the namespace. The process
+    # gets nothing from toolc's environment, which may contain secrets.
     with subprocess.Popen(
         [unshare, "--user", "cat"], env={"PATH": os.defpath}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, start_new_session=True,

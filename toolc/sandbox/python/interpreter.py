@@ -1,8 +1,8 @@
-"""Which Python runs the guest: the image's own, else a portable one from toolc, mounted at ``/.toolc``.
+"""Which Python runs the guest: the image's own, or a portable one from toolc, mounted at ``/.toolc``.
 
-An image's Python is detected by starting it in an ordinary sandbox, once per image. The portable one is that of the
-base image, with its own loader and libraries: it needs nothing of the image, and programs of the tool see nothing
-of it in their environment.
+An image's Python is detected by starting it in an ordinary sandbox, once per image. The portable Python is that of the
+base image, with its own loader and libraries. It needs nothing from the image, and leaves no trace in the environment
+of the tool's programs.
 """
 
 import hashlib
@@ -31,9 +31,9 @@ PORTABLE_COMMAND: Final = (
 MIN_VERSION: Final = (3, 9)
 RUNTIME_BYTES: Final = 256 * 1024 * 1024
 SECONDS: Final = 60.0
-"""The oldest Python that the guest supports, and the limits of the size of a copied Python and of the time to read one.
+"""The oldest Python that the guest supports, the maximum size of a copied Python, and the maximum time to read one.
 
-A Python with its libraries has a fifth of this size. It is read from a sandbox, which could send without end.
+A Python with its libraries has a fifth of this size. It is read from a sandbox, which could send data without end.
 """
 
 _PROBE: Final = """\
@@ -48,7 +48,7 @@ Start: TypeAlias = Callable[[Sequence[str]], EngineSandbox]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonInfo:
-    """What package tags say about a Python interpreter; ``libc`` is ``glibc 2.36``, or empty for another C library."""
+    """The properties of a Python that package tags depend on. ``libc`` is ``glibc 2.36``, or empty if not glibc."""
 
     version: tuple[int, int]
     libc: str
@@ -56,7 +56,7 @@ class PythonInfo:
 
 
 def python_info(digest: str, start: Start) -> PythonInfo | None:
-    """Return the version and platform of the image's Python; None if the image has no suitable one.
+    """Return the version and platform of the image's Python, or None if the image has no suitable one.
 
     The first call runs this Python and stores the result. Raises ``InfrastructureError`` if it cannot be run.
     """
@@ -89,7 +89,7 @@ def portable_python(key: str, start: Start) -> Path:
 
 
 def _output(sandbox: EngineSandbox, limit: int) -> bytes:
-    """Return all that a program writes, until it ends; b"" if it fails. Raises ``InfrastructureError``."""
+    """Return the output of a program, or ``b""`` if it fails. Raises ``InfrastructureError``."""
     collected = bytearray()
     deadline = time.monotonic() + SECONDS
     try:
@@ -97,7 +97,7 @@ def _output(sandbox: EngineSandbox, limit: int) -> bytes:
             collected += data or b""
             left = deadline - time.monotonic()
             if len(collected) > limit or left <= 0:
-                raise InfrastructureError("the image's python3 did not exit, or wrote too much; use another image")
+                raise InfrastructureError("the image's python3 did not exit, or printed too much; use another image")
             if data is None:
                 is_ready(sandbox.fileno(), left)
         if sandbox.out_of_memory():
@@ -108,7 +108,7 @@ def _output(sandbox: EngineSandbox, limit: int) -> bytes:
 
 
 def _parse(output: bytes) -> JsonObject:
-    """Return the probe's output if it is valid, else an empty object."""
+    """Return the probe's output if it is valid, otherwise an empty object."""
     try:
         value: JsonValue = json.loads(output)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""The packages of a Python tool: installed once into a folder, which is bound read-only at ``/opt/toolc/site``.
+"""The packages of a Python tool, installed once into a folder that is bound read-only at ``/opt/toolc/site``.
 
-pip runs on the host and installs only wheels for the sandbox's Python. No code of the packages runs on the host, and
-no sandbox needs a network. The requirements of a spec can only be packages of an index, and pip cannot start programs.
+pip runs on the host, and installs only wheels for the sandbox's Python. No code of the packages runs on the host, and
+no sandbox needs a network. The requirements of a spec can be only packages of an index, and pip cannot start programs.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ KIND: Final = "site"
 """The store's kind of package folders."""
 
 UNUSED_DAYS: Final = 30
-"""A folder is unused after this many days without a call: which specs on this host need it is unknown."""
+"""After this many days without a call, a folder is unused. It is not known which specs on this host need it."""
 
 _LIST: Final = ".toolc-packages"
 """The file in the package folder that lists the packages."""
@@ -43,7 +43,7 @@ _LIST: Final = ".toolc-packages"
 _PINNED: Final = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9._,-]*\])?==[A-Za-z0-9.!_+-]+(?: --hash=sha256:[0-9a-f]{64})*"
 )
-"""A requirement: of pip's options only digests, and no address or path, which could run code on the host."""
+"""A requirement. Its only options are digests, and it has no address or path, which could run code on the host."""
 
 _UNLISTED: Final = re.compile(r"In --require-hashes mode, all .*\n\s+([A-Za-z0-9._-]+)")
 _ANOTHER: Final = re.compile(r"DO NOT MATCH THE HASHES.*\n\s+(\S+) from (?:.*\n)*?\s+Got\s+([0-9a-f]{64})")
@@ -51,17 +51,17 @@ _ANOTHER: Final = re.compile(r"DO NOT MATCH THE HASHES.*\n\s+(\S+) from (?:.*\n)
 
 MIN_GLIBC: Final = 5
 SECONDS: Final = 600.0
-"""manylinux names no glibc before 2.5 (PEP 571, PEP 600). Downloads of large wheels take minutes."""
+"""The oldest glibc of manylinux (PEP 571, PEP 600), and a timeout, because downloads of large wheels take minutes."""
 
 _ENVIRONMENT: Final = re.compile(
     r"(?:PIP_|SSL_|XDG_)\w+|(?:https?|all|no)_proxy|PATH|HOME|REQUESTS_CA_BUNDLE", re.IGNORECASE
 )
-"""The environment variables that are passed to pip: for its index, proxies and certificates."""
+"""The environment variables for pip's index, proxies and certificates, which are passed to pip."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packages:
-    """One folder of packages: their names and versions, and when a call last used it, in seconds since 1970."""
+    """One folder of packages: their names and versions, and its last use by a call, in seconds since 1970."""
 
     key: str
     names: tuple[str, ...]
@@ -75,7 +75,7 @@ class Packages:
 
 
 def make(key: str, fill: Callable[[Path], None]) -> Path:
-    """Return the folder of this key, marked as used; ``fill`` creates it if needed. Raises ``InfrastructureError``."""
+    """Return the folder of this key, marked as used. ``fill`` creates it if needed. Raises ``InfrastructureError``."""
     while True:
         folder = store.make(KIND, key, fill)
         try:
@@ -106,7 +106,7 @@ def site(requirements: Sequence[str], python: PythonInfo) -> Path:
     """Return the folder of these packages and their dependencies. Raises ``InfrastructureError``."""
     # A compiled spec contains only such requirements, but they may have another source.
     if invalid := next((each for each in requirements if not _PINNED.fullmatch(each)), None):
-        raise InfrastructureError(f"{invalid!r:.100} does not require one version; write it like pandas==2.2.3")
+        raise InfrastructureError(f"{invalid!r:.100} does not require one version; write it as pandas==2.2.3")
     identity = json.dumps([sorted(requirements), python.version, python.libc, python.machine])
     key = hashlib.sha256(identity.encode()).hexdigest()
 
@@ -142,20 +142,20 @@ def platforms(python: PythonInfo) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class GuestEnvironment:
-    """The command of the guest's Python, and the host folders to bind: (source, target)."""
+    """The command of the guest's Python, and the host folders to bind (source, target)."""
 
     command: tuple[str, ...] = IMAGE_COMMAND
     binds: tuple[tuple[str, str], ...] = ()
 
 
 def packages_of(binds: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the packages among the bound host folders."""
+    """Return the packages in the bound host folders."""
     return next((packages_in(Path(source)) for source, target in binds if target == SITE), ())
 
 
 @dataclass(frozen=True, slots=True)
 class RootFilesystem:
-    """A root for sandboxes: a key that identifies it, and a function that starts a sandbox of it."""
+    """A root for sandboxes: a key that identifies it, and a function that starts a sandbox with it."""
 
     key: str
     start: Start
@@ -164,7 +164,7 @@ class RootFilesystem:
 def prepare_guest_environment(
     root: RootFilesystem, base: Callable[[], RootFilesystem], requirements: Sequence[str]
 ) -> GuestEnvironment:
-    """Return what a sandbox of ``root`` needs; ``base`` is the root with the Python to use if ``root`` has none.
+    """Return the Python and packages for a sandbox of ``root``. If ``root`` has no Python, it is that of ``base``.
 
     Everything is created once and then reused. Raises ``InfrastructureError``.
     """
@@ -201,7 +201,7 @@ def _listed(report: Path) -> str:
 def _install(requirements: Path, folder: Path, python: PythonInfo) -> None:
     if importlib.util.find_spec("pip") is None:
         raise InfrastructureError(
-            f"requirements are installed with pip, which this Python does not have; run: {sys.executable} -m ensurepip"
+            f"installing requirements needs pip, which this Python does not have; run: {sys.executable} -m ensurepip"
         )
     argv = [sys.executable, "-I", wheels_only.__file__, "install"]
     argv += ["--target", str(folder), "--requirement", str(requirements)]
@@ -209,7 +209,7 @@ def _install(requirements: Path, folder: Path, python: PythonInfo) -> None:
     report = requirements.parent / "report.json"
     argv += ["--report", str(report), "--no-warn-conflicts", "--progress-bar", "off", *pip_options(python)]
     environment = {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name)}
-    # If this process is killed, processes that work for the folder are found by their TMPDIR.
+    # If this process is killed, the processes that fill the folder are found by their TMPDIR.
     environment |= {"TMPDIR": str(requirements.parent), "LANG": "C.UTF-8"}
     try:
         done = subprocess.run(
@@ -230,14 +230,14 @@ def _pip_error(stderr: str, requirements: Path, python: PythonInfo) -> str:
     version = ".".join(map(str, python.version))
     return (
         f"pip could not install {names} for Python {version} from wheels: {_reason(stderr)}; "
-        f"check the versions in 'requirements' and that this host reaches its package index"
+        f"check the versions in 'requirements', and whether this host can reach its package index"
     )
 
 
 def _reason(stderr: str) -> str:
     if unlisted := _UNLISTED.search(stderr):
-        return f"it needs {unlisted[1]}, which must be listed with its hash, like all others"
+        return f"it needs {unlisted[1]}, which must be listed with its hash, like all the other packages"
     if another := _ANOTHER.search(stderr):
-        return f"the hash of {another[1]} is sha256:{another[2]}, which is none of the listed hashes"
+        return f"the hash of {another[1]} is sha256:{another[2]}, which is not one of the listed hashes"
     lines = [line.removeprefix("ERROR: ").strip() for line in stderr.splitlines() if line.startswith("ERROR: ")]
     return lines[0] if lines else stderr.strip().rpartition("\n")[2] or "it gave no reason"

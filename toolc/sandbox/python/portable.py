@@ -1,4 +1,4 @@
-"""Write a Python that runs in any root to stdout, as a tar. It is run as source in a sandbox that has Python.
+"""Write a Python that runs in any root to stdout, as a tar file. This source runs in a sandbox that has Python.
 
     ld.so                 its loader, which starts the guest
     bin/python3           the interpreter
@@ -29,14 +29,14 @@ LOADED, DYNAMIC, INTERPRETER = 1, 2, 3
 """Types of program headers."""
 
 NEEDED, STRING_TABLE, SEARCH_PATH = 1, 5, 15
-"""Tags of the dynamic section. The search path is DT_RPATH, which also applies to libraries loaded later."""
+"""Tags of the dynamic section. The search path is DT_RPATH, which also applies to libraries that are loaded later."""
 
 ALWAYS = ("libgcc_s.so.1", "libpthread.so.0", "libdl.so.2", "libnss_files.so.2")
 """Libraries that the C library opens by name while a program runs, if they exist."""
 
 
 def segments(data: bytes) -> list[tuple[int, ...]]:
-    """Return an ELF file's program headers, by elf(5): type, flags, offset, address, physical address, size."""
+    """Return an ELF file's program headers, as in elf(5): type, flags, offset, address, physical address, size."""
     if data[:6] != b"\x7fELF\x02\x01":
         return []
     (offset,) = struct.unpack_from("<Q", data, 32)
@@ -55,7 +55,7 @@ def dynamic_entries(data: bytes) -> list[tuple[int, int, int]]:
 
 
 def needed(path: str) -> tuple[str, list[str]]:
-    """Return an ELF file's loader (empty if it names none) and libraries; nothing for other files."""
+    """Return an ELF file's loader (empty if it names none) and its libraries. Both are empty for other files."""
     data = Path(path).read_bytes()
     entries = dynamic_entries(data)
     loader = "".join(text(data, start) for kind, _, start, *_ in segments(data) if kind == INTERPRETER)
@@ -68,11 +68,11 @@ def needed(path: str) -> tuple[str, list[str]]:
 
 
 def portable(data: bytes) -> bytes:
-    """Return the interpreter changed so that it can also be started directly, as ``sys.executable`` is.
+    """Return the interpreter, changed so that it can be started directly, as ``sys.executable``.
 
-    The paths of the portable loader and its library folder replace the name of the loader. A spare entry of the
-    dynamic section is changed to point to the second path, as an offset in the string table. A file without room
-    for this is returned unchanged.
+    The paths of the portable loader and its library folder replace the name of the loader. A spare entry of the dynamic
+    section is changed to point to the second path, as an offset in the string table. If the file has no room for this,
+    it is returned unchanged.
     """
     names = LOADER + b"\0" + LIBRARIES + b"\0"
     found = next((each for each in segments(data) if each[0] == INTERPRETER), None)
@@ -89,7 +89,7 @@ def portable(data: bytes) -> bytes:
 
 
 def text(data: bytes, start: int) -> str:
-    """Return the text that ends with a NUL."""
+    """Return the NUL-terminated text at this position."""
     return data[start : data.index(b"\0", start)].decode()
 
 
@@ -102,7 +102,7 @@ def library_folders() -> list[Path]:
 
 
 def libraries(programs: list[str]) -> dict[str, str]:
-    """Return the libraries that these files need, and their dependencies: the file of each, by name."""
+    """Return the paths of the libraries that these files need, with all their dependencies, by name."""
     found: dict[str, str] = {}
     folders = library_folders()
     todo = [*ALWAYS, *(name for program in programs for name in needed(program)[1])]
@@ -116,7 +116,7 @@ def libraries(programs: list[str]) -> dict[str, str]:
 
 
 def main() -> None:
-    """Write the tar to stdout."""
+    """Write the tar file to stdout."""
     python = os.path.realpath("/proc/self/exe")
     stdlib = sysconfig.get_paths()["stdlib"]
     name = "python%d.%d" % sys.version_info[:2]  # noqa: UP031  older Pythons run this
@@ -136,7 +136,7 @@ def main() -> None:
 
 
 def plain(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Return an entry without an owner; None for what is left out."""
+    """Return an entry without an owner, or None if the entry is left out."""
     name = member.name.rpartition("/")[2]
     if name in SKIPPED or name.startswith("config-"):
         return None

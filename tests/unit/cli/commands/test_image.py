@@ -128,13 +128,13 @@ def test_list_shows_each_image(monkeypatch: pytest.MonkeyPatch, unpacked: list[S
 
 def test_list_works_without_a_daemon(monkeypatch: pytest.MonkeyPatch, unpacked: list[StoredImage]) -> None:
     def no_images() -> tuple[BuiltImage, ...]:
-        raise NoEngineError("images are built with Docker: it does not answer")
+        raise NoEngineError("Docker is needed to build images: it does not answer")
 
     monkeypatch.setattr(image_builder, "list_images", no_images)
     unpacked.append(NAMED)
     result = CliRunner().invoke(command, ["list"])
     assert (result.exit_code, result.stdout) == (0, "a:1, b:1  3MiB  unpacked in /store/sha256-a\n")
-    assert result.stderr == "toolc: images are built with Docker: it does not answer\n"
+    assert result.stderr == "toolc: Docker is needed to build images: it does not answer\n"
 
 
 def test_list_without_images(monkeypatch: pytest.MonkeyPatch, unpacked: list[StoredImage]) -> None:

@@ -54,7 +54,7 @@ def test_it_is_created_once(programs: Path, caplog: pytest.LogCaptureFixture) ->
     assert find_base(base_tag()) is None
     tree = obtain()
     assert caplog.messages == [
-        f"the base image {base_tag()} is not on this host yet; it is obtained now, once",
+        f"the base image {base_tag()} is not on this host; getting it now, which happens only once",
         "creating a minimal bookworm with mmdebstrap; this takes about a minute",
         "extracting archives...",
     ]
@@ -83,7 +83,7 @@ def test_processes_that_need_it_at_the_same_time_create_it_once(
 def test_a_process_that_waits_says_for_which_one(programs: Path, caplog: pytest.LogCaptureFixture) -> None:
     with ThreadPoolExecutor(1) as other, store.locked("base", base_tag()):
         waiting = other.submit(obtain)
-        message = f"the base image {base_tag()} is being obtained by the process {os.getpid()}; waiting for it"
+        message = f"waiting for the process {os.getpid()}, which is getting the base image {base_tag()}"
         deadline = monotonic() + 60
         while message not in caplog.messages and monotonic() < deadline:
             sleep(0.05)
@@ -100,8 +100,8 @@ def test_a_failure_is_reported_with_what_to_do(tmp_path: Path, monkeypatch: pyte
         "the base image, in which tools without an image run, cannot be created: mmdebstrap failed: E: no mirror; "
     )
     assert text.endswith(
-        "Get it from another machine: there, run toolc image export base --output base.tar; here, toolc image import "
-        "base.tar"
+        "To get it from another machine, run toolc image export base --output base.tar there, and "
+        "toolc image import base.tar here"
     )
     assert left_in_scratch() == []
     (tmp_path / "programs/mmdebstrap").unlink()
@@ -120,8 +120,8 @@ def test_a_configured_image_without_a_daemon_must_be_imported(programs: Path) ->
     with pytest.raises(InfrastructureError) as caught:
         base_image.obtain_base("example.com/tools:1", None)
     assert str(caught.value) == (
-        "the base image example.com/tools:1, which your configuration names as base_image, is not on this host; import "
-        "it: toolc image import FILE example.com/tools:1, or start Docker, which pulls it"
+        "the base image example.com/tools:1, which base_image in your configuration names, is not on this host; import "
+        "it with toolc image import FILE example.com/tools:1, or start Docker, so that it is pulled"
     )
     obtain()
     import_image(archive_of(found()), "example.com/tools:1", "example.com/tools:1")
@@ -218,7 +218,7 @@ def test_a_base_with_a_missing_part_is_damaged_and_created_again_when_it_is_remo
     tree = obtain()
     folder = found().root.parent
     (folder / part).rename(tmp_path / part)
-    with pytest.raises(InfrastructureError, match=f"^{folder} is damaged .*; remove it, and it is created again$"):
+    with pytest.raises(InfrastructureError, match=f"^{folder} is damaged .*; remove it, so that it is created again$"):
         obtain()
     shutil.rmtree(folder)
     assert obtain() == tree

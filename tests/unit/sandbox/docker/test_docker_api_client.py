@@ -13,7 +13,7 @@ from toolc.sandbox.docker.api_client import ApiError, Client
 
 NOT_HTTP = "the server at this socket does not speak HTTP"
 NOT_JSON = "the daemon's response is not JSON"
-INCOMPLETE = "the daemon closed the connection before its response was complete, as if it was stopped or killed"
+INCOMPLETE = "the daemon closed the connection during its response; it may have been stopped or killed"
 OK = b"HTTP/1.1 200 OK\r\n"
 
 

@@ -39,7 +39,7 @@ def test_the_newest_common_version_is_used(newest: str, oldest: str, chosen: tup
 
 @pytest.mark.parametrize("newest", ["1.39", "1.24", "", "new"])
 def test_a_daemon_that_is_too_old_is_refused(newest: str) -> None:
-    with pytest.raises(NoDaemonError, match=r"and toolc needs 1\.40 \(Docker 19\.03\) or newer"):
+    with pytest.raises(NoDaemonError, match=r"but toolc needs 1\.40 \(Docker 19\.03\) or later"):
         choose_version(newest, "1.12")
 
 
@@ -99,7 +99,7 @@ def test_missing_permission_is_reported(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(NoDaemonError) as caught:
         connect("/run/docker.sock")
     assert str(caught.value) == (
-        "this user may not use the Docker daemon at /run/docker.sock. Add yourself to its group "
+        "this user has no permission to use the Docker daemon at /run/docker.sock. Add yourself to its group "
         "(sudo usermod -aG docker $USER, then log in again) or set up rootless Docker "
         "(dockerd-rootless-setuptool.sh install)."
     )

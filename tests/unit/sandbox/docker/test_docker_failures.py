@@ -67,17 +67,18 @@ def test_too_many_open_files_leave_no_descriptor_of_process_1(monkeypatch: pytes
     [
         (
             "",
-            "the workspace /var/tmp/f00d: it was removed, or the daemon runs .*; use a workspace that the daemon can ",
+            (
+                "the Docker daemon cannot find the workspace /var/tmp/f00d: it was removed, or the daemon runs .*; "
+                "use a workspace that the daemon can "
+            ),
         ),
         (
             "/var/lib/toolc/1",
-            "the copy of the workspace in /var/tmp/f00d: it runs on .*; set XDG_STATE_HOME to a folder ",
+            "the Docker daemon runs on .*the copy of the workspace in /var/tmp/f00d; set XDG_STATE_HOME to a folder ",
         ),
     ],
 )
 def test_a_workspace_that_the_daemon_cannot_find_has_a_remedy(scratch: str, message: str) -> None:
     mount = Mount(source="/var/tmp/f00d", mode="rw", owner=1, group=1, scratch=scratch)
     error = ApiError("invalid mount config for type bind: bind source path does not exist: /var/tmp/f00d", 400)
-    assert re.match(
-        f"the Docker daemon cannot find {message}", str(_start_error(Profile(workspace=mount), "python:3.13", error))
-    )
+    assert re.match(message, str(_start_error(Profile(workspace=mount), "python:3.13", error)))

@@ -27,7 +27,7 @@ def test_a_remote_daemon_is_refused(host: str) -> None:
     with pytest.raises(NoDaemonError) as caught:
         find_socket({"DOCKER_HOST": host})
     assert str(caught.value) == (
-        f"DOCKER_HOST is {host!r}, and toolc reaches Docker only over a Unix socket: tcp, ssh and TLS are not "
+        f"DOCKER_HOST is {host!r}, but toolc can use Docker only over a Unix socket: tcp, ssh and TLS are not "
         "supported yet. Set DOCKER_HOST=unix:///var/run/docker.sock to use the daemon of this machine."
     )
 

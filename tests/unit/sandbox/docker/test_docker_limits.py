@@ -34,7 +34,7 @@ def test_only_dockers_own_daemon_mounts_overlays() -> None:
     assert found.overlay_obstacle == ""
     for daemon in (replace(DAEMON, rootless=True), replace(DAEMON, podman=True)):
         (found,) = capabilities(daemon)
-        assert found.overlay_obstacle == "toolc uses an overlay only with Docker's own daemon, run by root"
+        assert found.overlay_obstacle == "toolc uses overlays only with Docker's own daemon, run by root"
     _, found = capabilities(replace(DAEMON, runtimes=(RUNC, RUNSC)))
     assert found.overlay_obstacle == "a sandbox with min_isolation: gvisor cannot use an overlay"
 
@@ -69,12 +69,12 @@ def test_gvisor_limits_processes_without_a_controller() -> None:
 
 def test_an_architecture_without_a_filter() -> None:
     (found,) = capabilities(replace(DAEMON, architecture="s390x"))
-    assert found.notes == ("System calls are filtered by the daemon's own list instead of toolc's.",)
+    assert found.notes == ("System calls are filtered with the daemon's list instead of toolc's.",)
 
 
 def test_podman_limits_only_the_size_of_tmp() -> None:
     (found,) = capabilities(replace(DAEMON, podman=True))
-    assert found.notes == ("Podman limits the size of /tmp, but not the number of its files.",)
+    assert found.notes == ("Podman limits the size of /tmp, but not the number of files in it.",)
 
 
 def test_remapped_users_cannot_use_a_workspace() -> None:
@@ -88,5 +88,5 @@ def test_the_message_names_unenforced_limits_and_how_to_accept_them() -> None:
         "it cannot enforce limits.cpus and limits.pids here. This Docker daemon cannot limit cpus. "
         f"This Docker daemon cannot limit pids. {REMEDY} "
         "To run without full enforcement (limited instead: cpus: nothing; pids: the processes of the tool's user), "
-        "set in ~/.config/toolc/config.yaml: accept_unenforced: [cpus, pids]"
+        "add this to ~/.config/toolc/config.yaml: accept_unenforced: [cpus, pids]"
     )

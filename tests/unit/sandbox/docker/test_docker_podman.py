@@ -106,7 +106,7 @@ def test_unknown_tmpfs_options_are_omitted() -> None:
 
 def test_podman_offers_no_other_isolation() -> None:
     assert unsupported_reason(Profile(min_isolation="gvisor"), DAEMON) == (
-        "the tool demands min_isolation: gvisor, and Podman starts every container with its default runtime, which "
+        "the tool requires min_isolation: gvisor, but Podman starts every container with its default runtime, which "
         "does not provide it; set runtime in containers.conf to one that does, or use Docker"
     )
     assert unsupported_reason(Profile(), replace(DAEMON, rootless=True)) is None

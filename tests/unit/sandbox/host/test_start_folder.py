@@ -67,8 +67,7 @@ def test_packages_that_it_links_to_are_in_use(place: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("number", "remedy"),
-    [(errno.ENOSPC, "free space there"), (errno.EACCES, "make .* a folder that this user can write to")],
+    ("number", "remedy"), [(errno.ENOSPC, "free space there"), (errno.EACCES, "give this user write permission for .*")]
 )
 def test_what_cannot_be_created_is_reported(number: int, remedy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(path: Path, *_: object, **__: object) -> None:

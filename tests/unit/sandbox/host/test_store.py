@@ -267,8 +267,8 @@ def test_a_lock_timeout_names_the_holder(place: Path, monkeypatch: pytest.Monkey
     ):
         pass
     assert str(raised.value) == (
-        f"another process ({os.getpid()}) has held the lock of the build toolc/a:1 for 0 s; wait until it ends, or "
-        "end it, and try again"
+        f"another process ({os.getpid()}) has held the lock of the build toolc/a:1 for 0 seconds; wait until it ends, "
+        "or end it, and try again"
     )
     with store.locked("build", "toolc/a:1"):
         pass

@@ -30,7 +30,5 @@ def test_an_image_without_volumes(declared: object) -> None:
 )  # fmt: skip
 def test_volumes_in_the_workspace_or_kernel_folders_are_refused(path: str) -> None:
     """Docker would create the mount point among the user's files, as root."""
-    with pytest.raises(
-        InfrastructureError, match=r"^the image declares a volume at .* cannot have; build the image without"
-    ):
+    with pytest.raises(InfrastructureError, match=r"^the image declares a volume at .* cannot have; build it without"):
         volumes({path: {}})

@@ -130,7 +130,7 @@ def test_an_image_for_another_machine_is_refused(tmp_path: Path) -> None:
     ("files", "words"),
     [
         (saved(("a:1", CONFIG, [ONE, ONE])), "is damaged: the digest of layer"),
-        (saved(("a:1", CONFIG, [ONE])), "is damaged: it has 1 layers of 2"),
+        (saved(("a:1", CONFIG, [ONE])), "is damaged: it has 1 of 2 layers"),
         (saved(("a:1", CONFIG, [ONE, b"\x1f\x8b" + TWO])), "is not an image archive: "),
         (
             layout((None, MACHINE, CONFIG, [ONE])) | {"blobs/sha256/" + digest(CONFIG)[7:]: b"{}"},

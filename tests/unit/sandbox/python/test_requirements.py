@@ -77,7 +77,7 @@ def test_hashes_must_be_complete(index: Path) -> None:
         packages.site((hashed(index, "one"),), DEBIAN)
     assert str(caught.value).startswith(
         "pip could not install one==1.0 for Python 3.11 from wheels: "
-        "it needs two, which must be listed with its hash, like all others; "
+        "it needs two, which must be listed with its hash, like all the other packages; "
     )
 
 
@@ -89,7 +89,7 @@ def test_a_wheel_with_another_hash_is_refused(index: Path) -> None:
     with pytest.raises(InfrastructureError) as caught:
         packages.site((reviewed,), DEBIAN)
     found = hashed(index, "one").partition("--hash=")[2]
-    assert f"from wheels: the hash of one==1.0 is {found}, which is none of the listed hashes; " in str(caught.value)
+    assert f"from wheels: the hash of one==1.0 is {found}, which is not one of the listed hashes; " in str(caught.value)
 
 
 @pytest.mark.slow
@@ -117,7 +117,7 @@ def test_a_package_without_wheels_is_refused(index: Path, tmp_path: Path) -> Non
     assert str(caught.value) == (
         "pip could not install one==1.0 for Python 3.11 from wheels: "
         "Could not find a version that satisfies the requirement one==1.0 (from versions: none); "
-        "check the versions in 'requirements' and that this host reaches its package index"
+        "check the versions in 'requirements', and whether this host can reach its package index"
     )
     assert not (tmp_path / "ran").exists()
     assert list((tmp_path / "store/scratch").iterdir()) == []
@@ -138,7 +138,7 @@ def test_dependencies_by_address_are_not_built(index: Path, tmp_path: Path) -> N
     """pip does not apply ``--only-binary`` to addresses."""
     wheel(index, "one", needs=f"two @ file://{_source(tmp_path / 'two', tmp_path / 'ran')}")
     with pytest.raises(
-        InfrastructureError, match="must not start programs on this host, such as for building a source"
+        InfrastructureError, match="must not start programs on this host, for example to build a source"
     ):
         packages.site(("one==1.0",), DEBIAN)
     assert not (tmp_path / "ran").exists()
@@ -155,7 +155,7 @@ def test_other_requirements_are_refused(index: Path, tmp_path: Path, strange: st
     """A registry may come from elsewhere than a compiled spec."""
     wheel(index, "one")
     line = strange.format(_source(tmp_path / "two", tmp_path / "ran"))
-    with pytest.raises(InfrastructureError, match=r"does not require one version; write it like pandas==2\.2\.3"):
+    with pytest.raises(InfrastructureError, match=r"does not require one version; write it as pandas==2\.2\.3"):
         packages.site((line,), DEBIAN)
     assert not (tmp_path / "ran").exists()
 
