@@ -26,6 +26,7 @@ SMALL_MODULES = {
     "toolc.sandbox.python.wheels_only",  # runs as a process
     "toolc.runtime.execution.retry",
     "toolc.runtime.execution.started_ahead",
+    "toolc.guest.http.cookies",  # imported only if a redirect sets one
     "toolc.guest.loader",  # runs as a process
     "toolc.compiler.pipeline.parallel_build",
     "toolc.sandbox.images.debian",

@@ -26,11 +26,11 @@ PACKAGES: Final = ("forks", "http", "network", "programs")
 
 MODULES: Final = (
     "answer", "connections", "context", "flow_control", "forks.fork_supervisor", "forks.isolation", "forks.preloading",
-    "frames", "http.body", "http.exchange", "http.http_tool", "http.response_errors", "http.response_parser",
-    "http.round_trip", "http.shaping", "job", "json_text", "launch_args", "network.connection", "network.listener",
-    "network.proxy", "preload", "processes", "programs.file_operations", "programs.process", "programs.program",
-    "programs.program_server", "python_function", "session", "streams", "supervisor", "truncate", "values", "warmup",
-    "worker",
+    "frames", "http.body", "http.cookies", "http.exchange", "http.http_tool", "http.response_errors",
+    "http.response_parser", "http.round_trip", "http.shaping", "job", "json_text", "launch_args", "network.connection",
+    "network.listener", "network.proxy", "preload", "processes", "programs.file_operations", "programs.process",
+    "programs.program", "programs.program_server", "python_function", "session", "streams", "supervisor", "truncate",
+    "values", "warmup", "worker",
 )  # fmt: skip
 """The modules that are sent. This module and the loader are not imported inside the sandbox."""
 

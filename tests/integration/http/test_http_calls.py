@@ -90,8 +90,17 @@ def test_a_long_text_is_cut_in_the_middle(ask: Ask) -> None:
 
 
 def test_an_empty_response_has_no_content(ask: Ask) -> None:
-    found = ask(b"HTTP/1.1 204 No Content\r\n\r\n", result={"format": "json"})
-    assert (found.is_error, found.content, found.structured) == (False, (), None)
+    for answer in (
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+        *(reply(b" \n", kind="application/json", status=s) for s in (200, 202)),
+    ):
+        found = ask(answer, result={"format": "json"})
+        assert (found.is_error, found.content, found.structured) == (False, (), None)
+
+
+def test_an_empty_response_is_an_error_if_a_schema_says_what_it_has(ask: Ask) -> None:
+    empty = reply(b"", kind="application/json")
+    assert failed(ask(empty, result={"format": "json", "schema": {"type": "object"}}))[0] == "serialization"
 
 
 def test_a_template_replaces_the_response(ask: Ask) -> None:

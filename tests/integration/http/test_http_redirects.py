@@ -20,6 +20,36 @@ def test_a_redirect_is_followed(ask: Ask, server: ScriptedServer) -> None:
     assert [each.path for each in server.received] == ["/", "/b/c", "/d?x=1"]
 
 
+def cookies(received: list[Request]) -> list[str]:
+    return [each.headers.get("cookie", "") for each in received]
+
+
+def test_a_cookie_of_a_redirect_is_sent_to_its_host_and_path_until_the_call_ends(
+    ask: Ask, server: ScriptedServer
+) -> None:
+    several = "id=1; Path=/; HttpOnly\r\nSet-Cookie: low=2; Path=/low; Expires=Wed, 01 Jan 2098 00:00:00 GMT"
+    server.answers["/low/b"] = reply(b"", status=302, Location="/c")
+    server.answers["/c"] = reply(b"there")
+    first = reply(b"", status=302, Location="/low/b", Set_Cookie=several)
+    for _ in range(2):  # nothing is left for the second call
+        assert text(ask(first)) == "there"
+    assert cookies(server.received) == 2 * ["", "low=2; id=1", "id=1"]
+
+
+def test_a_cookie_of_a_redirect_is_added_to_that_of_the_spec(ask: Ask, server: ScriptedServer) -> None:
+    server.answers["/b"] = reply(b"there")
+    first = reply(b"", status=302, Location="/b", Set_Cookie="id=1")
+    assert text(ask(first, http={"headers": {"Cookie": "lang=en"}})) == "there"
+    assert cookies(server.received) == ["lang=en", "lang=en; id=1"]
+
+
+@pytest.mark.parametrize("value", ["id=1; Domain=example.com", "id=1; Path=/other", "id=1; Secure", "id=1; Max-Age=0"])
+def test_a_cookie_for_another_host_path_or_protocol_is_not_sent(ask: Ask, server: ScriptedServer, value: str) -> None:
+    server.answers["/b"] = reply(b"there")
+    assert text(ask(reply(b"", status=302, Location="/b", Set_Cookie=value))) == "there"
+    assert cookies(server.received) == ["", ""]
+
+
 @pytest.mark.parametrize(("status", "method"), [(301, "GET"), (302, "GET"), (303, "GET"), (307, "POST"), (308, "POST")])
 def test_a_redirect_determines_the_next_method(ask: Ask, server: ScriptedServer, status: int, method: str) -> None:
     server.answers["/b"] = reply(b"there")

@@ -3,6 +3,7 @@
 Start reading in ``http_tool``, then ``exchange``. Requests are built on the host, in ``toolc.runtime.http``.
 
 - ``body``: the body of a response as JSON, text, image or file; charsets; which error rule applies.
+- ``cookies``: the cookies that redirects set, until the call ends.
 - ``exchange``: the requests of a call: renewal of tokens, redirects, retries, pagination.
 - ``http_tool``: runs the call and writes its result.
 - ``response_errors``: responses with an error status: kind and message, ``Retry-After`` and rate-limit headers.

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from toolc.guest import truncate
@@ -15,6 +16,9 @@ from toolc.guest.http.response_errors import error_of, retry_after
 from toolc.guest.http.round_trip import MAX_RESPONSE_BODY, Requests, Response
 from toolc.guest.http.shaping import jmespath_search
 from toolc.guest.job import HttpJob
+
+if TYPE_CHECKING:
+    from toolc.guest.http.cookies import Cookies
 
 MAX_REDIRECTS = 10
 """The maximum number of redirects. Real servers need up to three, and a loop must end."""
@@ -47,6 +51,7 @@ class Exchange:
         self._deadline = deadline
         self._on_state = on_state
         self.url = job.url
+        self._cookies: Cookies | None = None
         self._renewed = False
         self.last: Response | None = None
         self._redirects = 0
@@ -111,8 +116,9 @@ class Exchange:
             if self._requests.count:
                 self._on_state(self.metadata())
             self.last = None
+            cookie = self._cookies.header(url) if self._cookies else ""
             try:
-                response = self._requests.send(request, method)
+                response = self._requests.send({**request, "cookie": cookie} if cookie else request, method)
             except ToolError as error:
                 if "url" not in request:
                     raise
@@ -122,6 +128,7 @@ class Exchange:
             location = _location(response)
             if response.status not in (301, 302, 303, 307, 308) or not location:
                 return response
+            self._keep_cookies(url, response)
             url = resolve_url(url, location).partition("#")[0]
             if (response.status == 303 and method != "HEAD") or (response.status in (301, 302) and method == "POST"):
                 method = "GET"
@@ -133,6 +140,13 @@ class Exchange:
             # A page's cursor is in the body, which is dropped if the method changes.
             has_cursor = "cursor" in request and method == self._job.method
             request = {"url": url, "method": method} | ({"cursor": request["cursor"]} if has_cursor else {})
+
+    def _keep_cookies(self, url: str, response: Response) -> None:
+        if response.cookies:
+            from toolc.guest.http.cookies import Cookies  # lazy: +40 ms; few redirects set cookies
+
+            self._cookies = self._cookies or Cookies()
+            self._cookies.add(url, response.cookies)
 
     def _renew_token(self) -> None:
         """Have the host request an access token.
@@ -188,7 +202,7 @@ def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:
             raise ToolError(
                 "output_limit", "the pages are longer than %d MiB; request less data" % (MAX_RESPONSE_BODY >> 20)
             )
-        page = None if response.status == 204 else needed_json(response)
+        page = needed_json(response) if response.body.strip() else None
         items = _items(page, pagination["items"])
         found += items
         request = _next_request(job, exchange, response, page, items, len(found))

@@ -104,7 +104,7 @@ def _image(job: HttpJob, response: Response, metadata: dict[str, object]) -> Res
 
 
 def _json(job: HttpJob, response: Response, metadata: dict[str, object]) -> Result:
-    if not response.body.strip() and (response.status in (204, 205) or job.method == "HEAD"):
+    if not response.body.strip():  # The server has done its work: an error would make a model repeat the call.
         return Result([], None, metadata)
     return _of_data(job, needed_json(response), None, metadata)
 

@@ -37,12 +37,16 @@ class ResponseError(ValueError):
 
 
 class Head:
-    """The status and header fields. Names are in lower case, and fields with the same name are joined."""
+    """The status and header fields. Names are in lower case, and fields with the same name are joined.
 
-    def __init__(self, status: int, reason: str, fields: dict[str, str]) -> None:
+    ``cookies`` are the fields ``Set-Cookie``, which cannot be joined.
+    """
+
+    def __init__(self, status: int, reason: str, fields: dict[str, str], cookies: list[str]) -> None:
         self.status = status
         self.reason = reason
         self.fields = fields
+        self.cookies = cookies
 
 
 class _Source(io.RawIOBase):
@@ -95,6 +99,7 @@ def _read_head(stream: io.BufferedReader) -> Head:
     if match is None:
         raise _not_http(line)
     fields: dict[str, str] = {}
+    cookies: list[str] = []
     last = ""
     count = 0
     while True:
@@ -114,8 +119,10 @@ def _read_head(stream: io.BufferedReader) -> Head:
         if field is None:
             raise _not_http(line)
         last, value = field[1].decode("ascii").lower(), field[2].decode("latin-1")
+        if last == "set-cookie":
+            cookies.append(value)
         fields[last] = "%s, %s" % (fields[last], value) if last in fields else value
-    return Head(int(match[1]), (match[2] or b"").decode("latin-1").strip(), fields)
+    return Head(int(match[1]), (match[2] or b"").decode("latin-1").strip(), fields, cookies)
 
 
 def _not_http(line: bytes) -> ResponseError:

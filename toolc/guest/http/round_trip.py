@@ -7,6 +7,7 @@ host are JSON::
     {"query": {"page": "2"}}                  the same request with these fields in its query
     {"cursor": "bmV4dA=="}                    the same request with this cursor where the spec puts it in the body
     {"url": "https://...", "method": "GET"}   the target of a redirect or a link
+    {..., "cookie": "id=1"}                   any of the above with this field Cookie
     {"token": true}                           a new access token: only the status is returned; with
                                               "in_form": true the client credentials are sent in the form
 """
@@ -21,7 +22,7 @@ import zlib
 from collections.abc import Iterator
 
 from toolc.guest.context import ToolError
-from toolc.guest.http.response_parser import PIECE, ResponseError, open_stream, read_body, read_head
+from toolc.guest.http.response_parser import PIECE, Head, ResponseError, open_stream, read_body, read_head
 from toolc.guest.truncate import truncate_end
 
 MAX_RESPONSE_BODY = 16 * 1024 * 1024
@@ -43,10 +44,11 @@ class Response:
     ``cut`` is true if the body is longer than ``MAX_RESPONSE_BODY``, or if the body of an error response is damaged.
     """
 
-    def __init__(self, status: int, reason: str, headers: dict[str, str], body: bytes, cut: bool) -> None:  # noqa: FBT001  data
-        self.status = status
-        self.reason = reason
-        self.headers = headers
+    def __init__(self, head: Head, body: bytes, cut: bool) -> None:  # noqa: FBT001  data
+        self.status = head.status
+        self.reason = head.reason
+        self.headers = head.fields
+        self.cookies = head.cookies
         self.body = body
         self.cut = cut
 
@@ -149,7 +151,7 @@ def _read(stream: io.BufferedReader, method: str, limit: int) -> Response:
             raise
         # The status reports the error, which is more useful than a problem with the body.
         cut = True
-    return Response(head.status, head.reason, head.fields, bytes(body), cut)
+    return Response(head, bytes(body), cut)
 
 
 def _fill(body: bytearray, pieces: Iterator[bytes], limit: int) -> bool:

@@ -5,6 +5,7 @@ of the request are sent only to the origin of the plan's URL.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -36,6 +37,9 @@ MAX_TOKENS: Final = 4
 
 _PRIVATE_HEADERS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
 
+_COOKIE: Final = re.compile(r"[\x20-\x7e]{0,16384}")
+"""A field ``Cookie``, at most as long as common servers accept all fields together."""
+
 
 class HttpBroker:
     """The requests of one call. ``values`` are its secrets, and ``declared`` says where each may be sent.
@@ -58,6 +62,7 @@ class HttpBroker:
         self._redactor = redactor
         self._read_file = read_file
         self._origin = parse_url(call.url)
+        self._cookie = ""  # of the request that is built
         self._token_requests = 0
         self._token_key = TOKENS.key(call.token, values) if call.token else ""
         self._token = TOKENS.get(self._token_key)
@@ -72,6 +77,7 @@ class HttpBroker:
     def connection_request(self, payload: bytes) -> ConnectionRequest:
         """Return the connection and data for a REQUEST frame. Raises ``RefusedError`` and ``ProtocolError``."""
         fields = _parse_request(payload)
+        self._cookie = self._checked_cookie(fields.get("cookie", ""))
         if fields.get("token") is True:
             return self._token_request(in_form=fields.get("in_form") is True)
         url, method, query = fields.get("url"), fields.get("method", self._call.method), fields.get("query", {})
@@ -137,9 +143,16 @@ class HttpBroker:
     ) -> ConnectionRequest:
         call = self._call
         self._check_secrets(target, *(each.value for each in headers))
+        if is_other_origin and self._has_secret(self._cookie):
+            raise RefusedError("the server redirected to another host, with a secret in a cookie")
         lines = [fill_header(each, self._values) for each in headers]
         if call.token is not None and not is_other_origin:
             lines.append(self._authorization(target))
+        if self._cookie:
+            own = next((line for line in lines if line.lower().startswith(b"cookie:")), b"Cookie: \r\n")
+            separator = b"; " if own in lines else b""
+            lines = [line for line in lines if line is not own]
+            lines.append(own.removesuffix(b"\r\n") + separator + self._cookie.encode() + b"\r\n")
         body, content_type = None, ""
         if call.body is not None and with_body:
             pieces = pieces_of(call.body)
@@ -190,6 +203,12 @@ class HttpBroker:
             raise ProtocolError("it requested a page with a cursor that its call does not use")
         return cursor
 
+    def _checked_cookie(self, cookie: JsonValue) -> str:
+        """Return a field ``Cookie`` of cookies that an earlier response of this call set."""
+        if not isinstance(cookie, str) or not _COOKIE.fullmatch(cookie):
+            raise RefusedError("the server set a cookie that is invalid or too long", "network")
+        return cookie
+
     def _checked_query(self, query: object) -> dict[str, str]:
         if not isinstance(query, dict):
             raise ProtocolError("it requested a page with an invalid query")
@@ -207,7 +226,15 @@ def _parse_request(payload: bytes) -> JsonObject:
         value = parse_json(payload)
     except ValueError:
         value = None
-    if not isinstance(value, dict) or not set(value) <= {"url", "method", "query", "cursor", "token", "in_form"}:
+    if not isinstance(value, dict) or not set(value) <= {
+        "url",
+        "method",
+        "query",
+        "cursor",
+        "cookie",
+        "token",
+        "in_form",
+    }:
         raise ProtocolError("it sent an invalid request")
     return value
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from toolc.guest.http.response_parser import Head
 from toolc.guest.http.round_trip import Requests, Response
 from toolc.guest.job import HttpJob
 
@@ -11,7 +12,7 @@ Request = dict[str, object]
 def response(body: bytes = b"", status: int = 200, **headers: str) -> Response:
     """Return a response. ``_`` in the names of headers becomes ``-``."""
     fields = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Response(status, "Status", fields, body, cut=False)
+    return Response(Head(status, "Status", fields, []), body, cut=False)
 
 
 def job(**more: object) -> HttpJob:

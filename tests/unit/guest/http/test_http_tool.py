@@ -9,6 +9,7 @@ from http_responses import FakeRequests, Request, job, response
 
 from toolc.guest.http.exchange import Exchange
 from toolc.guest.http.http_tool import run_call
+from toolc.guest.http.response_parser import Head
 from toolc.guest.http.round_trip import Response
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -67,7 +68,7 @@ def test_a_text_beyond_the_limit_is_truncated_in_the_middle() -> None:
 
 NO_IMAGE = "the response must be a PNG, JPEG, GIF or WebP image, but it is "
 NO_JSON = "the response is not JSON: "
-LONG = Response(200, "OK", {}, b"abc", cut=True)
+LONG = Response(Head(200, "OK", {}, []), b"abc", cut=True)
 
 
 @pytest.mark.parametrize(
