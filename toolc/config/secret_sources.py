@@ -32,7 +32,7 @@ MIN_CHARACTERS: Final = 8
 """The minimum length of a value. Redacting a shorter value would also remove ordinary words from output."""
 
 MAX_BYTES: Final = 64 * 1024
-"""The maximum size of a value, in bytes. Keys are smaller, and all output can be searched for such a value."""
+"""The maximum size of a value, in bytes. No key is larger, and all output must be searched for the value."""
 
 COMMAND_SECONDS: Final = 60.0
 """The maximum time for a command, in seconds. The user may have to unlock a password store."""

@@ -25,7 +25,7 @@ Status: TypeAlias = Literal["open", "maybe", "patched"]
 """``patched`` is according to the changelog of the installed package. ``maybe`` means a possible fix by a packager."""
 
 _KERNEL: Final = "kernel"
-"""The component whose branches are maintained for years, and for which no list has all fixes."""
+"""The component whose branches are maintained for years. No list contains all of its fixes."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

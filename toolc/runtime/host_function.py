@@ -40,7 +40,7 @@ from toolc.runtime.output.truncation import truncate_result
 from toolc.runtime.secrets.redaction import Redactor
 
 NO_PIPE: Final = -1
-"""The descriptor of a pipe for reports that stay in this process and need none."""
+"""The descriptor for reports that stay in this process, which need no pipe."""
 
 GRACE_SECONDS: Final = 0.2
 """How many seconds a cancelled async function has to clean up before its caller continues.

@@ -64,7 +64,7 @@ def changes(before: Mapping[str, str], after: Mapping[str, str], result: ToolRes
 
 
 def file_texts(expect: Expect, workspace: Path) -> dict[str, str | None]:
-    """Return the text of each file that a test names, or None if it does not exist. Files without text are omitted."""
+    """Return the text of each file that a test names, or None if it does not exist. Other files are omitted."""
     texts: dict[str, str | None] = {}
     for name in (*(file.path for file in expect.files), *expect.absent):
         if not os.path.lexists(workspace / workspace_path(name)):

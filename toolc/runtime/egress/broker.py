@@ -28,7 +28,7 @@ from toolc.runtime.egress.transport import ConnectionRequest, RefusalKind, Refus
 from toolc.runtime.secrets.redaction import Redactor
 
 MAX_LISTED: Final = 256
-"""The maximum number of connections that are listed, and of refusals. Any more are only counted.
+"""The maximum number of connections and of refusals that are listed. Any more are only counted.
 
 The list goes to logs, and a tool can make thousands of attempts.
 """

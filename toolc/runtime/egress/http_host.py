@@ -15,7 +15,7 @@ from toolc.runtime.egress.egress_policy import Decision, is_same_site
 from toolc.runtime.egress.transport import RefusedError
 
 MAX_HEAD: Final = 128 * 1024
-"""The maximum length of a request's head, and of a chunk's size line, in bytes. Most servers accept 8 to 64 KiB."""
+"""The maximum length of a request's head, and of a line between chunks, in bytes. Most servers accept 8 to 64 KiB."""
 
 _TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _REQUEST_LINE: Final = re.compile(rb"(" + _TOKEN + rb") ([!-~\x80-\xff]+) HTTP/1\.([01])\r\n")

@@ -9,7 +9,7 @@ from toolc.model.destinations import HostError, canonical_host
 from toolc.runtime.egress.transport import RefusedError
 
 MAX_BYTES: Final = 32 * 1024
-"""The maximum size of the beginning of a stream that is withheld, in bytes. A ClientHello today has about 2 KiB."""
+"""How much of the beginning of a stream may be withheld, in bytes. A ClientHello today has about 2 KiB."""
 
 _CHANGE_CIPHER: Final = 20
 _ALERT: Final = 21

@@ -107,7 +107,7 @@ class CallPipeline:
         return self._owner is not None and self._owner.is_host_defined
 
     def _reads_results(self, tool: ToolSpec) -> bool:
-        """Return whether ``tool`` is the tool of toolc that reads stored results."""
+        """Return whether ``tool`` is toolc's own ``read_result``, which reads stored results."""
         has_name = self._options.result_store is not None and tool.name == READ_RESULT
         return has_name and isinstance(tool.backend, HostFunction)
 

@@ -31,7 +31,7 @@ The rest is for calls. Without it, waiting sandboxes could make a call run out o
 ASSUMED_BYTES: Final = 6 * MIB
 """The memory that a waiting sandbox is assumed to use until it is measured, in bytes.
 
-The value was measured with the engine that uses most.
+The value was measured with the engine that uses the most memory.
 """
 
 

@@ -27,7 +27,7 @@ def test_a_call_does_not_wait_for_a_removal_that_hangs(tmp_path: Path, monkeypat
     removal.mark()
     try:
         for _ in range(2):
-            with pytest.raises(InfrastructureError, match=r"is busy: .*its sandbox is still being removed"):
+            with pytest.raises(InfrastructureError, match=r"is busy, .*its sandbox is still being removed"):
                 require_free(mount(tmp_path))
     finally:
         may_end.set()
@@ -57,6 +57,6 @@ def test_the_last_failure_of_a_removal_is_shown_while_it_is_tried_again(
 
     removal = Removal(mount(tmp_path), close)
     removal.mark()
-    with pytest.raises(InfrastructureError, match=r"is busy: .*the cause"):
+    with pytest.raises(InfrastructureError, match=r"is busy, .*the cause"):
         require_free(mount(tmp_path))
     require_free(mount(tmp_path))

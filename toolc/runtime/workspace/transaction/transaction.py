@@ -215,8 +215,8 @@ class Transaction:
                 target.close()
             raise_shortage(error)
             raise InfrastructureError(
-                f"the workspace {self._mount.source} cannot be used in a transaction: no overlay ({obstacle}) and no "
-                f"copy ({error}); use a smaller folder, or set workspace: rw in the spec"
+                f"the workspace {self._mount.source} cannot be used in a transaction, because neither an overlay "
+                f"({obstacle}) nor a copy ({error}) is possible; use a smaller folder, or set workspace: rw in the spec"
             ) from error
         return replace(
             self._mount,

@@ -267,8 +267,9 @@ def test_a_workspace_that_is_too_large_to_copy_is_an_error(workspace: Path, monk
     with pytest.raises(InfrastructureError) as raised:
         call(doing(edit), tool(), workspace)
     assert str(raised.value) == (
-        f"the workspace {workspace} cannot be used in a transaction: no overlay (the fake engine mounts no folders) "
-        "and no copy (it has more than 7B); use a smaller folder, or set workspace: rw in the spec"
+        f"the workspace {workspace} cannot be used in a transaction, because neither an overlay (the fake engine "
+        "mounts no folders) nor a copy (it has more than 7B) is possible; use a smaller folder, or set workspace: rw "
+        "in the spec"
     )
 
 
