@@ -137,7 +137,7 @@ def test_a_replaced_workspace_is_detected_before_the_tool_runs(
 
     output = output_after_replacement(configuration, spec, workspace)
     assert "hidden" not in output
-    assert f"another folder than {workspace}" in output
+    assert f"a different folder than {workspace}" in output
 
 
 def test_a_transaction_uses_the_folder_that_was_checked(
@@ -148,7 +148,7 @@ def test_a_transaction_uses_the_folder_that_was_checked(
     assert "hidden" not in output
     if configuration.uid:
         # Without root the folder is mounted by its path, and the replacement is detected.
-        assert f"another folder than {workspace}" in output
+        assert f"a different folder than {workspace}" in output
     else:
         assert output.startswith("a\n")
         assert (workspace.with_name("moved") / "a").read_text() == "new\n"

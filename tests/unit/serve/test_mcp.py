@@ -231,5 +231,5 @@ def test_tools_that_cannot_run_are_rejected_at_the_start() -> None:
     http = HttpBackend(url=Template(("https://example.com/",)))
     later = replace(tool("later"), backend=http, sandbox=SandboxSpec(lifetime="session"))
     check_ready(registry(ECHO))
-    with pytest.raises(UsageError, match=r"tool 'later': this version of toolc compiles 'sandbox\.lifetime"):
+    with pytest.raises(UsageError, match=r"tool 'later': this version of toolc can compile 'sandbox\.lifetime"):
         check_ready(registry(ECHO, later))
