@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from toolc.client.sandbox import ExecResult, FileEntry, Sandbox
     from toolc.client.serialization import event_to_json, result_to_json
     from toolc.compiler.build_output import Built
-    from toolc.config.user_config import Configuration
+    from toolc.config.configuration import Configuration
     from toolc.functions.composed import step
     from toolc.functions.define import define, tool
     from toolc.functions.tools import ComposedTool, FunctionTool
@@ -104,7 +104,7 @@ _NAMES: Final = {
     "toolc.client.sandbox": "ExecResult FileEntry Sandbox",
     "toolc.client.serialization": "event_to_json result_to_json",
     "toolc.compiler.build_output": "Built",
-    "toolc.config.user_config": "Configuration",
+    "toolc.config.configuration": "Configuration",
     "toolc.functions.composed": "step",
     "toolc.functions.define": "define tool",
     "toolc.functions.tools": "ComposedTool FunctionTool",

@@ -15,7 +15,7 @@ from interleaved import Subject
 from toolc.backends.shell import Shell
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.config.user_config import Configuration
+from toolc.config.configuration import Configuration
 from toolc.model.call import BoundCall
 from toolc.model.names import ENGINES
 from toolc.model.plan import Plan, Profile

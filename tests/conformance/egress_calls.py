@@ -14,7 +14,7 @@ from local_servers import Servers
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.client.serialization import result_to_json
-from toolc.config.user_config import Configuration as UserConfiguration
+from toolc.config.configuration import Configuration as UserConfiguration
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.runtime.cancellation import Cancellation

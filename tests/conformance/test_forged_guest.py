@@ -16,7 +16,7 @@ from tcp_server import tcp
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.config.user_config import Configuration
+from toolc.config.configuration import Configuration
 from toolc.model.errors import SandboxDiedError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, Profile

@@ -15,7 +15,7 @@ from paths import ROOT
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.config.user_config import Configuration
+from toolc.config.configuration import Configuration
 from toolc.model.events import ToolEnd, ToolUpdate
 from toolc.model.registry import registry_from_json
 from toolc.model.registry_io import canonical, parse

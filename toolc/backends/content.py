@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import re
 import signal
 from dataclasses import replace
 from typing import Final
@@ -12,6 +11,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Audio, Content, Image, Outcome, Resource, Text, ToolFailure, ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.spec.tool import ResultSpec
+from toolc.model.text import lazy_re
 
 MAX_BLOCKS: Final = 100
 """The maximum number of content blocks in a response. Each costs the host time, and a model cannot use more."""
@@ -22,7 +22,7 @@ IMAGE_TYPES: Final = "image/png, image/jpeg, image/gif, image/webp"
 AUDIO_TYPES: Final = "audio/wav, audio/mpeg, audio/ogg, audio/flac"
 """The audio formats that are detected."""
 
-_MIME_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}")
+_MIME_TYPE: Final = lazy_re(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}")
 
 
 def apply_format(read: ToolResult, result: ResultSpec, source: str) -> ToolResult:

@@ -9,12 +9,13 @@ from toolc.backends.backend_protocol import PlanError
 from toolc.model.http_plan import Escaping, Slot
 from toolc.model.json_schema import JsonObject
 from toolc.model.template import SECRETS, Placeholder, Template, as_text, evaluate
+from toolc.model.text import lazy_re
 
 MAX_RENDERED_URL: Final = 8000
 """The maximum length of a URL in characters. RFC 9110, 4.1, recommends that every server accepts this length."""
 
-_HEADER_TEXT: Final = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
-_UNSAFE_URL: Final = re.compile(r"[\x00-\x20\x7f\\]")
+_HEADER_TEXT: Final = lazy_re(r"[^\x00-\x08\x0a-\x1f\x7f]*")
+_UNSAFE_URL: Final = lazy_re(r"[\x00-\x20\x7f\\]")
 
 _MARK: Final = "\0"
 """Marks the start and the end of an argument while a path is built. Within an argument, it is percent-encoded."""

@@ -13,7 +13,8 @@ import click
 
 from toolc.cli.common import central_policy, engine_option, nearest_lock, policy_option
 from toolc.cli.inputs import user_configuration
-from toolc.config.secret_sources import SecretStore, load_secrets
+from toolc.config.files import load_secrets
+from toolc.config.secret_sources import SecretStore
 from toolc.model.lock_file import Lock
 from toolc.model.names import LOCK_NAME
 from toolc.policy.policy import Policy

@@ -6,7 +6,6 @@ and https://docs.gitlab.com/user/project/codeowners/reference/.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +13,12 @@ from typing import Final
 
 from toolc.compiler.project.files import PROJECT_FILES
 from toolc.model.errors import UsageError
+from toolc.model.text import lazy_re
 
 PLACEHOLDER: Final = "@OWNER"
 """Written where no owner is named. The user must replace it."""
 
-_OWNER: Final = re.compile(r"@[A-Za-z0-9][\w.-]*(/[\w.-]+)*|[^\s@#]+@[^\s@#]+\.[^\s@#]+")
+_OWNER: Final = lazy_re(r"@[A-Za-z0-9][\w.-]*(/[\w.-]+)*|[^\s@#]+@[^\s@#]+\.[^\s@#]+")
 
 _PATTERNS: Final = (".github/**", "CODEOWNERS", "toolc.lock", "toolc.accepted.yaml", *PROJECT_FILES)
 """A pattern without a slash matches at any depth, as in ``.gitignore``."""

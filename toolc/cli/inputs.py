@@ -16,7 +16,8 @@ import click
 from toolc.cli.common import CANNOT, print_findings
 from toolc.client.build import compile_paths, split_target
 from toolc.client.registry import Registry
-from toolc.config.user_config import Configuration, load_configuration
+from toolc.config.configuration import Configuration
+from toolc.config.user_config import load_configuration
 from toolc.data.paths import packaged_path
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema, types_of
@@ -24,7 +25,6 @@ from toolc.model.lock_file import Lock, LockError, changed_tools
 from toolc.model.names import TOOL_NAME, close_match
 from toolc.model.text import render_size, shorten
 from toolc.policy.policy import Policy, PolicyError
-from toolc.policy.rules import enforce_policies
 from toolc.reporters import FORMATS
 
 if TYPE_CHECKING:
@@ -233,6 +233,8 @@ def refuse_unapproved(lock: Lock, registry: Registry) -> None:
 
 def refuse_disallowed(policy: Policy, registry: Registry) -> None:
     """Raise ``PolicyError`` naming every tool in a whole registry that a policy does not allow."""
+    from toolc.policy.rules import enforce_policies  # lazy: +10 ms; few users have a policy
+
     lines: list[str] = []
     for tool in registry:
         try:

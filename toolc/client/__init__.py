@@ -6,12 +6,14 @@ Start reading in ``registry``, then ``executor``. Most of these names are export
   Public: ``compile_paths``, ``write_build``.
 - ``definitions``: definitions and request options for a provider, within its limits. Public: ``definitions_for``,
   ``limit_problem``, ``request_options_for``.
-- ``executor``: ``Executor``, which runs calls and batches, blocking or with ``asyncio``, and can deny tools; the tool
-  ``read_result`` and its page size. Public: ``CallableTools``.
+- ``executor``: ``Executor``, which runs calls and batches, blocking or with ``asyncio``, and can deny tools. Public:
+  ``CallableTools``.
 - ``messages``: ``tool_calls``, ``tool_messages`` and ``collect_response``, which pass a provider's messages to its
   module in ``toolc.providers``. Public: ``acollect_response``.
+- ``read_result``: the tool ``read_result`` and its page size. Public: ``read_result_tool``.
 - ``registry``: ``Registry``, which loads, combines, filters and describes tools.
-- ``sandbox``: ``Sandbox``, an open sandbox with its commands and files. Public: ``ExecResult``, ``FileEntry``.
+- ``sandbox``: ``Sandbox``, an open sandbox with its commands and files. Public: ``ExecResult``, ``FileEntry``,
+  ``open_sandbox``.
 - ``serialization``: ``result_to_json``, ``event_to_json``.
 - ``typed``: typed clients for ``toolc build --client``.
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolc.compiler.build_output import Built, render, write_output
 from toolc.compiler.pipeline.gc_pause import gc_paused
 from toolc.model.errors import UsageError
 from toolc.runtime import argument_checks
 
 if TYPE_CHECKING:
+    from toolc.compiler.build_output import Built
     from toolc.compiler.pipeline.compile import Compilation
 
 
@@ -36,6 +36,8 @@ def compile_paths(paths: Sequence[Path]) -> Compilation:
 
 def write_build(compilation: Compilation, out: str | Path) -> Built:
     """Write the output of ``build`` for compiled specs. Raises ``SpecError`` and ``UsageError``."""
+    from toolc.compiler.build_output import render, write_output  # lazy: +30 ms; calls build nothing
+
     compilation.raise_errors()
     with gc_paused():
         names = [tool.name for tool in compilation.tools]

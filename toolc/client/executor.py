@@ -1,5 +1,7 @@
 """Call the tools of a registry: one call or a batch, blocking, as an iterator of events, or with ``asyncio``."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
@@ -7,15 +9,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 from weakref import WeakSet, finalize
 
-from toolc.client.definitions import definitions_for, request_options_for
-from toolc.client.sandbox import Sandbox
-from toolc.compiler.decode.sandbox import decode_profile
+from toolc.config.configuration import Configuration
 from toolc.config.secret_sources import SecretStore
-from toolc.config.user_config import Configuration, load_configuration
-from toolc.functions.define import define
+from toolc.config.user_config import load_configuration
 from toolc.model.call import ApproveChanges, Confirm, ToolCall
 from toolc.model.errors import NoEngineError, UsageError
 from toolc.model.events import BatchEvent, Event, Listener
@@ -24,7 +23,7 @@ from toolc.model.lock_file import Lock
 from toolc.model.names import engine_names
 from toolc.model.plan import Profile
 from toolc.model.registry import RegisteredTool
-from toolc.model.result import Text, ToolResult
+from toolc.model.result import ToolResult
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import Policy
 from toolc.runtime import argument_checks
@@ -35,9 +34,6 @@ from toolc.runtime.execution.admission import DenyList
 from toolc.runtime.execution.async_calls import WholeBatch, stream_events
 from toolc.runtime.execution.batch import Mode, Order, Steer, new_call_id, with_ids
 from toolc.runtime.execution.call_pipeline import CallPipeline
-from toolc.runtime.execution.open_sandbox import open_profile, open_tool
-from toolc.runtime.execution.started_ahead import start_ahead
-from toolc.runtime.output.result_store import ResultStore
 from toolc.runtime.output.truncation import READ_RESULT
 from toolc.runtime.pool.pool import STANDARD, ExecutorPool, Pool
 from toolc.runtime.sandboxed.options import CallOptions
@@ -45,12 +41,9 @@ from toolc.runtime.sessions.pool import IDLE_SECONDS, Sessions
 from toolc.sandbox.interface import Engine
 from toolc.sandbox.selection import EngineSelection, close_unused, in_use, select, selection_of
 
-PAGE_BYTES: Final = 32 * 1024
-MAX_PAGE_BYTES: Final = 128 * 1024
-"""The default and the maximum size of a page, in bytes. It is less than a tool's default output limit.
-
-A larger page would itself be truncated. With a smaller default, a model would need more turns.
-"""
+if TYPE_CHECKING:
+    from toolc.client.sandbox import Sandbox
+    from toolc.runtime.output.result_store import ResultStore
 
 
 @runtime_checkable
@@ -134,6 +127,10 @@ class Executor:
         self.registry = registry
         self._denials = DenyList()
         self._sandboxes: WeakSet[Sandbox] = WeakSet()
+        self._read_result: RegisteredTool | None = None
+        store: ResultStore | None = None
+        if keep_results:
+            store, self._read_result = _stored_results()
         self._engine = configuration.engine if engine is None else engine
         self._options = CallOptions(
             select_engine=self._select_engine, accept_unenforced=configuration.accept_unenforced,
@@ -142,7 +139,7 @@ class Executor:
             workspace=argument_checks.path("workspace", workspace) if workspace is not None else None,
             timeout_ms=None if seconds is None else max(1, round(seconds * 1000)), approve_changes=approve_changes,
             confirm=confirm, denied=self._denials.reason, reveal=(secrets or SecretStore(configuration.secrets)).reveal,
-            sessions=Sessions(session_idle), result_store=ResultStore() if keep_results else None, lock=lock,
+            sessions=Sessions(session_idle), result_store=store, lock=lock,
             policy=policy, pool=ExecutorPool(pool, configuration.warm),
         )  # fmt: skip
         # An executor that is dropped without close must not keep its sandboxes.
@@ -150,11 +147,11 @@ class Executor:
         if pool and (pool_of_calls := self._options.pool):
             finalize(self, pool_of_calls.drop)
             if configuration.warm:
+                from toolc.runtime.execution.started_ahead import start_ahead  # lazy: +1 ms; few users configure it
+
                 pool_of_calls.run(partial(start_ahead, pool_of_calls, self._options, registry.called))
-        self._read_result: RegisteredTool | None = None
-        if self._options.result_store:
-            self._read_result = read_result_tool(self._options.result_store)
-            finalize(self, self._options.result_store.close)
+        if store:
+            finalize(self, store.close)
 
     @property
     def confirm(self) -> Confirm | None:
@@ -182,10 +179,14 @@ class Executor:
 
         Raises ``UsageError`` if the provider is unknown, or accepts fewer tools in one request.
         """
+        from toolc.client.definitions import definitions_for  # lazy: +20 ms; calls need no provider
+
         return definitions_for(provider, self.tools, self.registry.toolsets)
 
     def request_options(self, provider: str) -> JsonObject:
         """Return the request arguments that ``definitions`` needs beside ``tools``. Raises ``UsageError``."""
+        from toolc.client.definitions import request_options_for  # lazy: as in definitions
+
         return request_options_for(provider, self.tools)
 
     @property
@@ -329,7 +330,7 @@ class Executor:
         """Like ``stream_batch``, for ``asyncio``. To stop early, use ``contextlib.aclosing``."""
         return self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout).aevents()
 
-    def sandbox(self, profile: "str | JsonObject") -> Sandbox:
+    def sandbox(self, profile: str | JsonObject) -> Sandbox:
         """Open a sandbox in which this program runs commands and accesses files. ``Executor.close`` closes it too.
 
         ``profile`` is the name of a tool whose sandbox to open, or a dict with the keys of ``sandbox`` in a spec. For a
@@ -337,16 +338,14 @@ class Executor:
         (``details["reviewed"]`` is false), so an executor with a lock refuses it. Raises ``UsageError``,
         ``SpecError`` (an invalid profile), ``LockError``, ``PolicyError`` and ``InfrastructureError``.
         """
-        if isinstance(profile, str):
-            opened = open_tool(self._registered(profile), self._called, self._options)
-        else:
-            declared = decode_profile(argument_checks.json_object("profile", profile), Path.cwd())
-            opened = open_profile(declared, self._options)
-        sandbox = Sandbox(opened)
+        from toolc.client.sandbox import open_sandbox  # lazy: +20 ms (the compiler); calls do not open a sandbox
+
+        given = self._registered(profile) if isinstance(profile, str) else profile
+        sandbox = open_sandbox(given, self._called, self._options)
         self._sandboxes.add(sandbox)
         return sandbox
 
-    async def asandbox(self, profile: "str | JsonObject") -> Sandbox:
+    async def asandbox(self, profile: str | JsonObject) -> Sandbox:
         """Like ``sandbox``, for ``asyncio``."""
         return await async_calls.result(lambda _, __: self.sandbox(profile), None)
 
@@ -407,49 +406,10 @@ def _check_open(cancellation: Cancellation | None) -> None:
         raise UsageError("cancellation is closed and cannot cancel a call; make the call inside its with block")
 
 
-def read_result_tool(result_store: ResultStore) -> RegisteredTool:
-    """Return the tool that reads stored results from ``result_store``."""
+def _stored_results() -> tuple[ResultStore, RegisteredTool]:
+    """Return a new store, and the tool that reads it."""
+    from toolc.client.read_result import read_result_tool  # lazy: +60 ms (the compiler); it is off by default
+    from toolc.runtime.output.result_store import ResultStore  # lazy: as above
 
-    def read_result(id: str, offset: int, limit: int) -> ToolResult:  # noqa: A002  the name in details.full_result
-        page = result_store.read(id, offset, limit)
-        if page is None:
-            message = f"there is no stored result {id!r}; old results and results of other sessions are not available"
-            return ToolResult.failure(message, kind="not_found")
-        if page.offset >= page.total_bytes:
-            message = f"offset {offset} is beyond the end of the result, which has {page.total_bytes} bytes"
-            return ToolResult.failure(message, kind="invalid_args")
-        left = page.total_bytes - page.next_offset
-        more = f"{left} more, continue at offset {page.next_offset}" if left else "end of the result"
-        note = f"[bytes {page.offset} to {page.next_offset} of {page.total_bytes}; {more}]"
-        return ToolResult(content=(Text(page.text), Text(note)))
-
-    tool = define(
-        READ_RESULT,
-        "Read more of a result of another tool that was too long and was truncated in the middle. "
-        "The note at that place has the id and the offset to use.",
-        parameters={
-            "type": "object",
-            "properties": {
-                "id": {"type": "string", "description": "The id in the note, e.g. 'result_0a1b2c3d4e5f6789'"},
-                "offset": {
-                    "type": "integer",
-                    "minimum": 0,
-                    "default": 0,
-                    "description": "Where to start, in bytes from the start of the whole result",
-                },
-                "limit": {
-                    "type": "integer",
-                    "minimum": 256,
-                    "maximum": MAX_PAGE_BYTES,
-                    "default": PAGE_BYTES,
-                    "description": "The maximum number of bytes to read",
-                },
-            },
-            "required": ["id"],
-        },
-        label="Read more of a long result",
-        read_only=True,
-        idempotent=True,
-        open_world=False,
-    )
-    return tool.handler(read_result).registered()
+    store = ResultStore()
+    return store, read_result_tool(store)

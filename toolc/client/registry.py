@@ -10,13 +10,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from toolc.client.build import compile_paths, split_target
-from toolc.client.definitions import definitions_for, request_options_for
 from toolc.client.executor import Executor
 from toolc.data.paths import packaged_path
-from toolc.functions.composed import check_calls
-from toolc.functions.define import Definition
-from toolc.functions.define import tool as define_tool
-from toolc.functions.tools import ComposedTool, FunctionTool
 from toolc.model import call_graph
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
@@ -31,6 +26,7 @@ from toolc.runtime import argument_checks
 
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
+    from toolc.functions.tools import ComposedTool, FunctionTool
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +165,10 @@ class Registry:
             together, called = self._tools.added(added), self.parts
             for part in parts:
                 called = called.joined(part)
-            if composed := [tool for tool in tools if isinstance(tool, ComposedTool)]:
-                check_calls(composed, [tool.spec for tool in called.joined(together).by_name.values()])
+            if not all(isinstance(tool, RegisteredTool | Registry) for tool in tools):
+                from toolc.functions.composed import check_calls  # lazy: as in _registered
+
+                check_calls(tools, [tool.spec for tool in called.joined(together).by_name.values()])
             self._tools, self.parts = together, called
             for each in toolsets:
                 self._toolsets = _joined(self._toolsets, each)
@@ -225,6 +223,8 @@ class Registry:
 
         Raises ``UsageError`` if the provider is unknown, or accepts fewer tools in one request.
         """
+        from toolc.client.definitions import definitions_for  # lazy: +20 ms; calls need no provider
+
         return definitions_for(provider, tuple(self), self.toolsets)
 
     def request_options(self, provider: str) -> JsonObject:
@@ -232,6 +232,8 @@ class Registry:
 
         For most providers the dict is empty. For Cohere it is ``{"strict_tools": True}`` if every tool is strict.
         """
+        from toolc.client.definitions import request_options_for  # lazy: as in definitions
+
         return request_options_for(provider, tuple(self))
 
     def schema(self, name: str) -> JsonObject:
@@ -262,15 +264,9 @@ def _registered(tool: Addable) -> Iterable[RegisteredTool]:
         return (tool,)
     if isinstance(tool, Registry):
         return tuple(map(tool.registered, tool.names))
-    if isinstance(tool, ComposedTool):
-        return (tool.registered(),)
-    if isinstance(tool, Definition):
-        raise UsageError(
-            f"the definition of {tool.name!r} is incomplete; end it with .handler(...), .composite(...) or .agent(...)"
-        )
-    if not callable(tool):
-        raise UsageError(f"a {type(tool).__name__} is not a tool; add a function, a tool, or a registry")
-    return ((tool if isinstance(tool, FunctionTool) else define_tool(tool)).registered(),)
+    from toolc.functions.define import registered  # lazy: +60 ms (the compiler); only tools of this program need it
+
+    return (registered(tool),)
 
 
 def _joined(first: Mapping[str, Sequence[str]], second: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:

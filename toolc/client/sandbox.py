@@ -7,17 +7,22 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from json import loads
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal, Self, TypeVar
 from weakref import finalize
 
+from toolc.compiler.decode.sandbox import decode_profile
 from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.json_schema import JsonObject
+from toolc.model.registry import RegisteredTool
 from toolc.model.spec.sandbox import MIB
 from toolc.runtime import argument_checks
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution import async_calls
-from toolc.runtime.execution.open_sandbox import OpenSandbox
+from toolc.runtime.execution.call_pipeline import Find
+from toolc.runtime.execution.open_sandbox import OpenSandbox, open_profile, open_tool
+from toolc.runtime.sandboxed.options import CallOptions
 from toolc.runtime.sessions.programs import OnOutput, ProgramEnd, ProgramRequest, TerminalSize
 from toolc.runtime.sessions.sandbox_session import Program
 from toolc.runtime.wire.session import LIFE_MS
@@ -67,6 +72,14 @@ class FileEntry:
     name: str
     type: FileType
     size: int
+
+
+def open_sandbox(profile: object, find: Find, options: CallOptions) -> Sandbox:
+    """Open the sandbox of a ``RegisteredTool``, or with a dict as a profile. Raises what ``Executor.sandbox`` does."""
+    if isinstance(profile, RegisteredTool):
+        return Sandbox(open_tool(profile, find, options))
+    declared = decode_profile(argument_checks.json_object("profile", profile), Path.cwd())
+    return Sandbox(open_profile(declared, options))
 
 
 class Sandbox:

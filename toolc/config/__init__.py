@@ -1,9 +1,11 @@
 """The user's configuration and the sources of secrets. No spec or repository can change it.
 
-- ``secret_sources``: the sources of secret values (configuration, the file of ``--secrets``, commands, environment),
-  and the limits of their length. Public: ``load_secrets``, ``SecretStore``.
-- ``user_config``: the configuration file, with its folder, keys, and permissions. Start reading here. Public:
-  ``Configuration``, ``load_configuration``.
+- ``configuration``: ``Configuration``, the settings and their defaults.
+- ``files``: reads the configuration file and the file of ``--secrets``. Public: ``load_secrets``.
+- ``secret_sources``: the sources of secret values (files, commands, environment), and the limits of their length.
+  Public: ``SecretStore``.
+- ``user_config``: finds the configuration file and checks its permissions. Start reading here. Public:
+  ``load_configuration``.
 
 May import: ``document`` and ``model``.
 """

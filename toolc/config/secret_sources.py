@@ -20,11 +20,6 @@ from pathlib import Path
 from time import monotonic
 from typing import Final, TypeAlias
 
-from toolc.document import nodes
-from toolc.document.loader import load_project
-from toolc.document.map_reader import Findings, Reader, list_of, mapping, text
-from toolc.model import codes
-from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.text import render_size
 
@@ -237,63 +232,3 @@ def _check_value(name: str, value: str) -> str:
     if problem:
         raise UsageError(f"the value of the secret {name!r} {problem}; use another value")
     return value
-
-
-def read_sources(node: nodes.Node, what: str, findings: Findings) -> dict[str, SecretSource] | None:
-    """Read ``secrets:`` of the configuration."""
-    map_node = mapping(node, what, findings)
-    if map_node is None:
-        return None
-    sources = {entry.key: _source(entry.value, f"secrets.{entry.key}", findings) for entry in map_node.entries}
-    return {name: source for name, source in sources.items() if source is not None}
-
-
-def load_secrets(path: Path) -> dict[str, SecretSource]:
-    """Read the file of ``--secrets``, which is YAML, or TOML by its suffix. Raises ``UsageError`` with the position."""
-    if not path.exists():
-        raise UsageError(f"{path} does not exist; --secrets needs a file with lines such as NAME: value")
-    diagnostics = Diagnostics()
-    document = load_project(path, str(path), diagnostics, what="a secrets file")
-    if document is None:
-        # The message of the finding is not shown, because it could contain a secret value.
-        span = diagnostics.sorted()[0].span
-        raise UsageError(f"{span}: cannot be read; write lines such as NAME: value, with values in quotes")
-    findings = Findings(document.source, diagnostics)
-    sources: dict[str, SecretSource] = {}
-    for entry in document.root.entries:
-        value = entry.value.value if isinstance(entry.value, nodes.Scalar) else None
-        if isinstance(value, str):
-            sources[entry.key] = LiteralSource(value)
-        elif isinstance(entry.value, nodes.Scalar):
-            raise UsageError(f"{entry.value.span}: the value of {entry.key!r} is not a string; write it in quotes")
-        elif source := _source(entry.value, entry.key, findings):
-            sources[entry.key] = source
-    problems = [f"{each.span}: {each.message}" for each in diagnostics.sorted() if each.is_error]
-    if problems:
-        raise UsageError("\n".join(problems))
-    return sources
-
-
-def _source(node: nodes.Node, what: str, findings: Findings) -> SecretSource | None:
-    if not isinstance(node, nodes.Mapping):
-        message = f"{what} must be the source of the value, not the value itself"
-        findings.add(codes.BAD_VALUE, message, node.span, "write {env: NAME}, {file: PATH} or {command: [PROGRAM]}")
-        return None
-    reader = Reader(node, what, findings)
-    source: SecretSource | None = None
-    match reader.one_of("env", "file", "command"):
-        case "env":
-            variable = reader.optional("env", text)
-            source = EnvSource(variable) if variable else None
-        case "file":
-            path = reader.optional("file", text)
-            source = FileSource(path) if path else None
-            if path and not path.startswith(("/", "~")):
-                findings.add(codes.BAD_VALUE, f"{what}.file is not an absolute path", node.span, "start it with / or ~")
-        case "command":
-            argv = reader.optional("command", list_of(text))
-            source = CommandSource(argv) if argv else None
-        case _:
-            pass
-    reader.close()
-    return source

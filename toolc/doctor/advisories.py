@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from toolc.model.text import lazy_re
+
 FixStatus: TypeAlias = Literal["affected", "unknown", "fixed"]
 """Whether a version has a flaw. ``unknown`` means that no fix in its branch is recorded."""
 
 _CVE: Final = r"CVE-\d{4}-\d+"
-_CANDIDATE: Final = re.compile(r"[-.~]?(alpha|beta|rc)[-.]?(\d*)", re.IGNORECASE)
-_DATE: Final = re.compile(r"(20\d{6})(?:\.(\d+))?")
+_CANDIDATE: Final = lazy_re(r"(?i)[-.~]?(alpha|beta|rc)[-.]?(\d*)")
+_DATE: Final = lazy_re(r"(20\d{6})(?:\.(\d+))?")
 
 PATH: Final = Path(__file__).parent.parent / "data" / "advisories.toml"
 """The table of advisories. The comment at its start describes the format."""

@@ -14,6 +14,7 @@ from typing import Final
 from toolc.document.nodes import Mapping, MappingEntry, Node
 from toolc.model.diagnostics import Edit, Fix
 from toolc.model.source import MAX_BEFORE, SourceText, Span
+from toolc.model.text import lazy_re
 
 _WORDS: Final = (  # compiled only for text that is not valid, to keep start-up fast
     r"""
@@ -25,9 +26,9 @@ _WORDS: Final = (  # compiled only for text that is not valid, to keep start-up 
 )
 _REST: Final = r"(?:[^,\]\s]|[ \t]+(?![,\]#\s]))*"
 
-_PLAIN: Final = re.compile(r"[-+.~]?[0-9A-Za-z][-+0-9A-Za-z._]*")
-_BARE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_PROPERTY: Final = re.compile(r"(?:^|[\s,\[{])[&!]\S*[ \t]+$")
+_PLAIN: Final = lazy_re(r"[-+.~]?[0-9A-Za-z][-+0-9A-Za-z._]*")
+_BARE: Final = lazy_re(r"[A-Za-z_][A-Za-z0-9_-]*")
+_PROPERTY: Final = lazy_re(r"(?:^|[\s,\[{])[&!]\S*[ \t]+$")
 
 
 @dataclass(frozen=True, slots=True)

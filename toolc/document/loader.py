@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -14,7 +13,7 @@ from toolc.document.syntax_errors import SyntaxProblem, detect_foreign_content
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics, Edit, Fix
 from toolc.model.source import BOM, SourceText, Span, byte_order_mark
-from toolc.model.text import render_size
+from toolc.model.text import lazy_re, render_size
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 """The maximum size of a file, in bytes. This is eighty times the largest file of the test corpus.
@@ -34,7 +33,7 @@ _LOCAL: Final = frozenset({codes.DUPLICATE_KEY, codes.CUSTOM_TAG})
 """Errors after which the rest of a file has its meaning: the first of two keys, and the value after a tag, are used."""
 
 # Control characters except tab and line ends, and a lone carriage return: neither YAML nor TOML allows them.
-_FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
+_FORBIDDEN: Final = lazy_re("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 _ORDINARY: Final = bytes(code for code in range(256) if code in b"\t\n" or (code >= 0x20 and code != 0x7F))
 
 

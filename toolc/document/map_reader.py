@@ -6,7 +6,6 @@ further problems. ``Findings.errors`` is the number of errors.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Fix, Severity
 from toolc.model.names import close_match
 from toolc.model.source import Position, SourceText, Span
-from toolc.model.text import shorten
+from toolc.model.text import lazy_re, shorten
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -39,7 +38,7 @@ _MAX_UNKNOWN: Final = 1000
 _MAX_COMPARED: Final = 100  # each key is compared with all others; a larger map is not a typo
 
 
-_TAG: Final = re.compile(r"(?:^|[\s,\[{])(![^\s,\[\]{}]*)[ \t]+(?:&\S+[ \t]+)?$")
+_TAG: Final = lazy_re(r"(?:^|[\s,\[{])(![^\s,\[\]{}]*)[ \t]+(?:&\S+[ \t]+)?$")
 _MARKS_OF_TEXT: Final = ("'", '"', "|", ">")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -13,6 +12,7 @@ from toolc.model import codes
 from toolc.model.diagnostics import Code
 from toolc.model.json_schema import JsonValue
 from toolc.model.source import Position, SourceText, Span
+from toolc.model.text import lazy_re
 
 Marks: TypeAlias = tuple[SourceText, int, int, int, int]
 """A position from libyaml: the line and column of the start and of the end, counted from 0.
@@ -21,7 +21,7 @@ A file has hundreds of positions, of which almost none are used. Creating a ``Sp
 parsing, so a node keeps the marks and creates the span on request.
 """
 
-_PROPERTIES: Final = re.compile(r"(?:[&!]\S*[ \t]+)+")
+_PROPERTIES: Final = lazy_re(r"(?:[&!]\S*[ \t]+)+")
 """The anchor and tag of a scalar, which libyaml includes in its position. No other YAML syntax starts like this."""
 
 MAX_INTEGER: Final = 2**53 - 1

@@ -12,6 +12,7 @@ from typing import Final
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model.diagnostics import spend
 from toolc.model.names import SIMILAR_NAMES, close_match
+from toolc.model.text import lazy_re
 
 _PATH: Final = Path(__file__).parent.parent / "data" / "key_hints.toml"
 
@@ -34,9 +35,9 @@ OPENAI: Final = (
 _ITEM_KEYS: Final = frozenset({"args", "expect", "files", *_TOOL})
 _MAX_LISTED: Final = 100
 """The maximum number of names that a message lists. A longer list would hide the message."""
-_ITEMS: Final = re.compile(r"[\w./-]+(?:[ ]+(?:[\w./-]+|\"[^\"]*\"))*")
-_ITEM: Final = re.compile(r"\"[^\"]*\"|[^ ]+")
-_STRANGE_SPACE: Final = re.compile(r"[^\S \t]")
+_ITEMS: Final = lazy_re(r"[\w./-]+(?:[ ]+(?:[\w./-]+|\"[^\"]*\"))*")
+_ITEM: Final = lazy_re(r"\"[^\"]*\"|[^ ]+")
+_STRANGE_SPACE: Final = lazy_re(r"[^\S \t]")
 
 
 @cache

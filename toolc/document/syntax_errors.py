@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +9,7 @@ from toolc.document.edits import fix
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Edit, Fix
 from toolc.model.source import SourceText, Span
+from toolc.model.text import lazy_re
 
 MAX_DEPTH: Final = 100
 """The maximum nesting depth of lists and maps in a document. Schemas in use have far fewer levels.
@@ -18,15 +18,15 @@ Recursive functions of the compiler need several frames for each.
 """
 
 # Text of several lines may contain the same characters: in YAML it is indented, in TOML it need not be.
-_CONFLICT: Final = re.compile(r"^<{7}(?=[ \r\n])", re.MULTILINE)
-_FENCE: Final = re.compile(r"\A\s*(?:```|~~~)[a-z]*")
-_TEMPLATE: Final = re.compile(r"^(?:\{\{-|\{%|\{\{[ ]*(?:if|end|range|with|include|define)\b)", re.MULTILINE)
-_NOTHING: Final = re.compile(r"(?!)")
-_TOML: Final = re.compile(r"^toolc[ \t]*=[ \t]*[0-9\"']", re.MULTILINE)
-_YAML: Final = re.compile(r"^toolc:(?=[ \t\r\n])", re.MULTILINE)
+_CONFLICT: Final = lazy_re(r"(?m)^<{7}(?=[ \r\n])")
+_FENCE: Final = lazy_re(r"\A\s*(?:```|~~~)[a-z]*")
+_TEMPLATE: Final = lazy_re(r"(?m)^(?:\{\{-|\{%|\{\{[ ]*(?:if|end|range|with|include|define)\b)")
+_NOTHING: Final = lazy_re(r"(?!)")
+_TOML: Final = lazy_re(r"(?m)^toolc[ \t]*=[ \t]*[0-9\"']")
+_YAML: Final = lazy_re(r"(?m)^toolc:(?=[ \t\r\n])")
 
-_PAIR: Final = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
-_SINGLE: Final = re.compile(r"\\u[0-9a-fA-F]{4}|\\U?[0-9a-fA-F]{0,8}")
+_PAIR: Final = lazy_re(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_SINGLE: Final = lazy_re(r"\\u[0-9a-fA-F]{4}|\\U?[0-9a-fA-F]{0,8}")
 
 
 class TooDeepError(Exception):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -11,10 +10,11 @@ from toolc.document.edits import fix, set_text
 from toolc.document.map_reader import Findings, mismatch
 from toolc.document.nodes import Node, Scalar
 from toolc.model import codes
+from toolc.model.text import lazy_re
 
-_QUANTITY: Final = re.compile(r"([0-9]{1,15})([A-Za-z]+)")
-_LOOSE_QUANTITY: Final = re.compile(r"([0-9]{1,15})(?:\.0)? ?([A-Za-z]*)")
-_CLOCK: Final = re.compile(r"([0-9]{1,4}):([0-5][0-9])")
+_QUANTITY: Final = lazy_re(r"([0-9]{1,15})([A-Za-z]+)")
+_LOOSE_QUANTITY: Final = lazy_re(r"([0-9]{1,15})(?:\.0)? ?([A-Za-z]*)")
+_CLOCK: Final = lazy_re(r"([0-9]{1,4}):([0-5][0-9])")
 _MAX_VALUE: Final = 2**53 - 1
 """The largest integer that every JSON reader represents exactly."""
 

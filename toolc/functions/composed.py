@@ -189,11 +189,12 @@ class _Nodes:
         return Span(location.path, Position(location.line, start), Position(location.line, end))
 
 
-def check_calls(new: Iterable[ComposedTool], tools: Iterable[ToolSpec]) -> None:
-    """Raise ``SpecError`` if a tool of ``new`` cannot call a tool that it needs. ``tools`` includes ``new``."""
+def check_calls(new: Iterable[object], tools: Iterable[ToolSpec]) -> None:
+    """Raise ``SpecError`` if a composed tool of ``new`` cannot call a tool that it needs. ``tools`` has all of them."""
     known = tools_by_name(tools)
     for tool in new:
-        _raise_errors(tool.name, [*_findings(tool, known)])
+        if isinstance(tool, ComposedTool):
+            _raise_errors(tool.name, [*_findings(tool, known)])
 
 
 def _findings(tool: ComposedTool, known: Mapping[str, ToolSpec]) -> Iterator[Diagnostic]:

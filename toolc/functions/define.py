@@ -12,6 +12,7 @@ from toolc.functions.tools import ComposedTool, FunctionTool, Traits, check_desc
 from toolc.functions.type_hints import Hint, HintError, json_default, object_schema, read_docstring, read_hint
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.registry import RegisteredTool
 from toolc.model.spec.code_backends import HostFunction
 from toolc.model.spec.composed_backends import AgentProvider, Strategy
 from toolc.runtime import argument_checks
@@ -48,6 +49,19 @@ def tool(
     if function is None:
         return lambda each: _from_function(each, name, description, traits)
     return _from_function(function, name, description, traits)
+
+
+def registered(tool: object) -> RegisteredTool:
+    """Return a defined tool, or a function as with ``@tool``, ready to be called. Raises ``UsageError`` for others."""
+    if isinstance(tool, FunctionTool | ComposedTool):
+        return tool.registered()
+    if isinstance(tool, Definition):
+        raise UsageError(
+            f"the definition of {tool.name!r} is incomplete; end it with .handler(...), .composite(...) or .agent(...)"
+        )
+    if not callable(tool):
+        raise UsageError(f"a {type(tool).__name__} is not a tool; add a function, a tool, or a registry")
+    return _from_function(tool, None, None, {}).registered()
 
 
 def define(

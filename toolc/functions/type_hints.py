@@ -30,16 +30,17 @@ from typing import (
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.code_backends import Load
+from toolc.model.text import lazy_re
 
 MAX_DEPTH: Final = 32
 """The maximum nesting depth of hints. A dataclass that contains itself would be infinitely deep."""
 
 _PLAIN: Final[Mapping[object, str]] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
-_SECTION: Final = re.compile(r"(?:Args|Arguments|Parameters|Returns?|Raises|Yields?|Examples?|Notes?|Attributes):\s*$")
-_ARGUMENTS: Final = re.compile(r"(?:Args|Arguments|Parameters):\s*$")
-_ARGUMENT: Final = re.compile(r"\s+\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)")
-_FIELD: Final = re.compile(r":(\w+)(?:\s+[^:]*?(\w+))?:\s*(.*)")
+_SECTION: Final = lazy_re(r"(?:Args|Arguments|Parameters|Returns?|Raises|Yields?|Examples?|Notes?|Attributes):\s*$")
+_ARGUMENTS: Final = lazy_re(r"(?:Args|Arguments|Parameters):\s*$")
+_ARGUMENT: Final = lazy_re(r"\s+\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)")
+_FIELD: Final = lazy_re(r":(\w+)(?:\s+[^:]*?(\w+))?:\s*(.*)")
 
 
 class HintError(ValueError):

@@ -9,6 +9,7 @@ from typing import Final
 
 from toolc.backends.plugin_protocol import Description, Offer
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.text import lazy_re
 
 WIDTH: Final = 78
 """The maximum length of a list or mapping in flow style, in characters.
@@ -16,7 +17,7 @@ WIDTH: Final = 78
 With the indentation of a spec, a line stays below 80 columns.
 """
 
-_PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:[ ./-][A-Za-z0-9_]+)*")
+_PLAIN: Final = lazy_re(r"[A-Za-z][A-Za-z0-9_]*(?:[ ./-][A-Za-z0-9_]+)*")
 _YAML_CONSTANTS: Final = frozenset("y n yes no on off true false null".split())  # noqa: SIM905
 
 MAX_NAME: Final = 64

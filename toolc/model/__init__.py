@@ -52,8 +52,8 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
 - ``template``: ``Template``: placeholders and filters, rendered at a call. Public: ``as_text``, ``evaluate``,
   ``render_json``, ``Filter``, ``JsonConstant``, ``JsonEntry``, ``JsonList``, ``JsonMap``, ``JsonTemplate``,
   ``Placeholder``, ``TemplateError``, ``FILTERS``, ``FILTERS_WITH_ARGUMENT``, ``SECRETS``, ``STEPS``.
-- ``text``: sizes, counts and long texts in messages. Public: ``count_noun``, ``join_first``, ``render_size``,
-  ``shorten``.
+- ``text``: sizes, counts and long texts in messages; expressions that are compiled at their first use (``lazy_re``).
+  Public: ``count_noun``, ``join_first``, ``render_size``, ``shorten``.
 
 May import: nothing of toolc, and no third-party package except ``rfc8785``.
 """

@@ -10,6 +10,7 @@ import re
 from typing import Final
 
 from toolc.model.spec.sandbox import Destination
+from toolc.model.text import lazy_re
 
 PUBLIC: Final = "public:443"
 """The entry of an allow-list that means any public address."""
@@ -26,10 +27,10 @@ AWS and Google."""
 _MAX_TEXT: Final = 255
 """More characters than any host has. Longer text is not parsed, because that could be slow."""
 
-_LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_DESTINATION: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*):(?P<port>[0-9]{1,5})")
-_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)")
+_LABEL: Final = lazy_re(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_NUMBER: Final = lazy_re(r"[0-9]+|0x[0-9a-f]*")
+_DESTINATION: Final = lazy_re(r"(?P<host>\[[^\]]*\]|[^:\[\]]*):(?P<port>[0-9]{1,5})")
+_SCHEME: Final = lazy_re(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)")
 _PORTS: Final = {"https": 443, "http": 80, "ssh": 22, "postgres": 5432, "postgresql": 5432, "mysql": 3306}
 
 

@@ -2,12 +2,13 @@
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NoReturn, TypeAlias
 from urllib.parse import unquote
+
+from toolc.model.text import lazy_re
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = "dict[str, JsonValue]"
@@ -26,7 +27,7 @@ SCHEMAS: Final = frozenset(
 
 _HOLD_SCHEMAS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS
 
-_INDEX: Final = re.compile(r"0|[1-9][0-9]{0,8}")
+_INDEX: Final = lazy_re(r"0|[1-9][0-9]{0,8}")
 
 MAX_DIGITS: Final = 4300
 """The maximum number of digits of an integer: Python's own default (CVE-2020-10735)."""

@@ -11,7 +11,6 @@ they concern the same tool::
 The digests do not depend on toolc's version or on the format of a provider, so an upgrade of toolc changes no line.
 """
 
-import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from toolc.model.errors import ToolcError
 from toolc.model.names import LOCK_NAME, TOOL_NAME
 from toolc.model.registry import RegisteredTool
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend
-from toolc.model.text import render_size
+from toolc.model.text import lazy_re, render_size
 
 HEADER: Final = '# toolc.lock 1: what was reviewed; written by "toolc lock"'
 
@@ -34,10 +33,10 @@ ANY: Final = "any"
 
 _BASE: Final = "base="
 
-_FIRST: Final = re.compile(r"# toolc\.lock ([0-9]+)(?::.*)?")
-_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
-_IMAGE: Final = re.compile(rf"(?:(?:manifest|config):)?{_DIGEST.pattern}")
-_PACKAGE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.!+_-]+@sha256:[0-9a-f]{64}")
+_FIRST: Final = lazy_re(r"# toolc\.lock ([0-9]+)(?::.*)?")
+_DIGEST: Final = lazy_re(r"sha256:[0-9a-f]{64}")
+_IMAGE: Final = lazy_re(r"(?:(?:manifest|config):)?sha256:[0-9a-f]{64}")
+_PACKAGE: Final = lazy_re(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.!+_-]+@sha256:[0-9a-f]{64}")
 _PATTERNS: Final = {"image": _IMAGE, "package": _PACKAGE}
 _CONFLICT: Final = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from toolc.model.diagnostics import spend
+from toolc.model.text import lazy_re
 
 PROVIDER_NAMES: Final = (
     "openai_chat", "openai_responses", "anthropic", "gemini", "mcp", "bedrock", "mistral", "cohere", "ollama",
@@ -26,13 +27,13 @@ AUTO: Final = "auto"
 LOCK_NAME: Final = "toolc.lock"
 """The name of the file with the digests of the reviewed tools."""
 
-IMAGE_NAME: Final = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]*")
+IMAGE_NAME: Final = lazy_re(r"[a-z0-9][A-Za-z0-9._:/@-]*")
 """The name of an image, with an optional tag or digest."""
 
-TOOL_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+TOOL_NAME: Final = lazy_re(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """The name of a tool that every provider accepts."""
 
-IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+IDENTIFIER: Final = lazy_re(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 """The name of a parameter, a variable or a step: an identifier in templates and in Python."""
 
 

@@ -7,7 +7,6 @@ the effect also has a key ``calls`` with the digests of all tools that it may ca
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ from toolc.model.registry import (
 )
 from toolc.model.spec.sandbox import MIB
 from toolc.model.spec.tool import EFFECT, FORMAT, SURFACE, ToolSpec
-from toolc.model.text import render_size
+from toolc.model.text import lazy_re, render_size
 
 _EXACT: Final = 1 << 53
 """A double can represent every whole number below this one."""
@@ -39,7 +38,7 @@ _PLAIN: Final = json.JSONEncoder(
 )
 """Ten times as fast as ``rfc8785``, with the same output except for unusual keys and numbers."""
 
-_PERHAPS_ODD: Final = re.compile(r"[0-9](?:\.0|e|[0-9]{15})")
+_PERHAPS_ODD: Final = lazy_re(r"[0-9](?:\.0|e|[0-9]{15})")
 """A number that RFC 8785 may write differently (``1.0``, ``1e16``, 16 digits), or text that looks like one."""
 
 _SURFACE: Final = sorted(SURFACE)

@@ -1,11 +1,12 @@
 """The source of text: positions, spans, and the lines that are printed for a finding."""
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
+
+from toolc.model.text import lazy_re
 
 BOM: Final = "\ufeff"
 """The byte order mark that a file may start with."""
@@ -13,7 +14,7 @@ BOM: Final = "\ufeff"
 MAX_BEFORE: Final = 200
 """The maximum number of characters of a line that are read back from a position."""
 
-_KEY_BEFORE: Final = re.compile(r"""(?:[\w.$/-]+|"[^"]*"|'[^']*')(?=[ \t]*[:=]$)""")
+_KEY_BEFORE: Final = lazy_re(r"""(?:[\w.$/-]+|"[^"]*"|'[^']*')(?=[ \t]*[:=]$)""")
 
 
 # A file has hundreds of these two, and creating a frozen dataclass takes three times as long as a tuple.

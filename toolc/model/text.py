@@ -1,9 +1,10 @@
-"""Sizes, counts and long texts in messages."""
+"""Sizes, counts and long texts in messages, and expressions that are compiled at their first use."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Final
+from typing import AnyStr, Final, Generic, cast
 
 _UNITS: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
 
@@ -28,3 +29,24 @@ def join_first(texts: Sequence[str], max_count: int) -> str:
 def count_noun(number: object, noun: str, plural: str = "") -> str:
     """Return a number with its noun: ``1 tool``, ``2 tools``. ``plural`` is for nouns that take more than an ``s``."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+_METHODS: Final = ("finditer", "findall", "fullmatch", "match", "search", "split", "sub", "subn")
+
+
+class _LazyPattern(Generic[AnyStr]):
+    """An expression. Its methods are attributes of the object from the first use on, so later uses cost nothing."""
+
+    def __init__(self, text: AnyStr, flags: int) -> None:
+        self._text: AnyStr = text
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> object:
+        compiled = re.compile(self._text, self._flags)
+        self.__dict__ |= {method: getattr(compiled, method) for method in _METHODS}
+        return getattr(compiled, name)
+
+
+def lazy_re(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """Return an object like ``re.compile(text, flags)``, which compiles the expression when it is first used."""
+    return cast("re.Pattern[AnyStr]", _LazyPattern(text, flags))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from toolc.model.errors import ToolcError
-from toolc.model.permissions import Limit
 from toolc.model.source import Span, start_of_file
 from toolc.model.spec.sandbox import Destination, Expose, Lifetime, MinIsolation, WorkspaceMode
+
+if TYPE_CHECKING:
+    from toolc.model.permissions import Limit
 
 PolicyKey: TypeAlias = Literal[
     "limits", "hosts", "images", "require", "backends", "expose", "workspace", "isolation", "lifetime",

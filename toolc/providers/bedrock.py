@@ -5,7 +5,6 @@ The shapes are those of ``bedrock-runtime`` in botocore. Images and documents ar
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -14,6 +13,7 @@ from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Content, Image, Resource
 from toolc.model.spec.tool import ToolSpec
+from toolc.model.text import lazy_re
 from toolc.providers.anthropic import STRICT as ANTHROPIC_STRICT
 from toolc.providers.calls import members, object_arguments
 from toolc.providers.content import IMAGE_FORMATS, blocks, describe_block, is_image, is_pdf, shown_data
@@ -36,7 +36,7 @@ MAX_FILE_NAME: Final = 100
 The rest is for the id of the call.
 """
 
-_NOT_IN_DOCUMENT_NAMES: Final = re.compile(r"[^A-Za-z0-9()\[\]-]+")
+_NOT_IN_DOCUMENT_NAMES: Final = lazy_re(r"[^A-Za-z0-9()\[\]-]+")
 
 
 def _lower(tools: Sequence[ToolSpec]) -> Lowering:

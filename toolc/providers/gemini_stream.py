@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.text import lazy_re
 from toolc.providers.calls import INVALID_JSON, members
 
-_STEP: Final = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]""")
+_STEP: Final = lazy_re(r"""\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]""")
 _VALUES: Final = ("stringValue", "numberValue", "boolValue", "nullValue")
 
 

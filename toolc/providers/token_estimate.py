@@ -9,18 +9,18 @@ Descriptions in other languages than English differ more.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from toolc.model.registry_io import canonical
 from toolc.model.spec.tool import ToolSpec
+from toolc.model.text import lazy_re
 from toolc.providers import load_provider
 
 ESTIMATED_FOR: Final = "anthropic"
 """The provider whose definitions are counted if none is named: they keep the whole schema and all descriptions."""
 
-_PIECE: Final = re.compile(r"(?:[^\W\d_]|[\u0300-\u1fff])+|\d{1,3}|[^\w\s]+|_+|\s{2,}|\n")
+_PIECE: Final = lazy_re(r"(?:[^\W\d_]|[\u0300-\u1fff])+|\d{1,3}|[^\w\s]+|_+|\s{2,}|\n")
 """Words, up to three digits, punctuation, and spaces except single ones, which belong to the word after them."""
 
 _LETTERS: Final = 9

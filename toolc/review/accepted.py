@@ -10,7 +10,6 @@ accepted:
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -23,10 +22,11 @@ from toolc.document.nodes import Node
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.source import Span
+from toolc.model.text import lazy_re
 from toolc.review.compare import Difference
 from toolc.review.model.change import GRADES, Grade, ToolChange, fingerprint
 
-_FINGERPRINT: Final = re.compile("[0-9a-f]{12}")
+_FINGERPRINT: Final = lazy_re("[0-9a-f]{12}")
 
 _KINDS: Final = ("contract", "risk", "surface", "provider")
 _CONTRACTUAL: Final = ("breaking", "warning", "compatible")

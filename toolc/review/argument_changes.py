@@ -17,7 +17,7 @@ from toolc.model.spec.code_backends import PluginBackend, PythonBackend, Script,
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.tool import ToolSpec
-from toolc.model.text import shorten
+from toolc.model.text import lazy_re, shorten
 from toolc.review.contract.joined import Joined
 from toolc.review.contract.movement import Aspect, rule
 from toolc.review.contract.results import Unsolved
@@ -44,7 +44,7 @@ _NOT_REPORTED: Final = frozenset(
 )
 """Rules for changes that let a caller omit a value, but not send other values."""
 
-_TEXTUAL: Final = re.compile("string|array|object|any other")
+_TEXTUAL: Final = lazy_re("string|array|object|any other")
 
 _LONGEST: Final = 80
 """The maximum length of a value in a message, in characters. The report shows the whole value below the message."""

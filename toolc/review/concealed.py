@@ -12,13 +12,14 @@ from toolc.compiler.checks.credentials import literal_credentials
 from toolc.compiler.text_analysis import credentials
 from toolc.compiler.text_analysis.credentials import Concealer
 from toolc.model.json_schema import JsonObject, JsonValue, value_at, values_within
+from toolc.model.text import lazy_re
 from toolc.review.model.change import Counterexample, ToolChange
 from toolc.review.model.state import Reviewed
 
 _PART: Final = 8
 """The length of the parts of a credential that are hidden everywhere, so that cut texts do not show the rest."""
 
-_PRIVATE_KEY: Final = re.compile(r"(?<=PRIVATE KEY-----)(?:(?!-----)[\s\S]){1,20000}")
+_PRIVATE_KEY: Final = lazy_re(r"(?<=PRIVATE KEY-----)(?:(?!-----)[\s\S]){1,20000}")
 """The text of a PEM private key between its header and its end."""
 
 _PEM: Final = frozenset({"PRIVATE", "-----BEGIN", "KEY-----"})

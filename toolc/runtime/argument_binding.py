@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from toolc.model.json_schema import JsonObject, JsonValue, Schema, parse_json
 from toolc.model.names import close_match
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.tool import ToolSpec
-from toolc.model.text import count_noun, shorten
+from toolc.model.text import count_noun, lazy_re, shorten
 from toolc.validation.coercion import with_integers, without_nulls
 from toolc.validation.formats import describe_format
 from toolc.validation.plain_schema import plainly_satisfies
@@ -63,7 +62,7 @@ MAX_DEPTH: Final = 64
 MAX_INTEGER: Final = int(sys.float_info.max)
 """The maximum absolute value of an integer. It is the largest floating-point number, as JSON readers use."""
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = lazy_re("[\ud800-\udfff]")
 
 MAX_PROBLEMS: Final = 50
 """The maximum number of problems that a message lists. A model cannot fix more in one step."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from toolc.model.text import lazy_re
 from toolc.validation.character_sets import (
     DIGITS,
     LAST,
@@ -70,21 +71,21 @@ _ASSERTIONS: Final = {"b": r"(?a:\b)", "B": r"(?!(?a:\b))"}  # \B of Python does
 _ANCHORS: Final = {"^": "^", "$": r"\Z"}
 _LOOKAROUNDS: Final = ("(?=", "(?!", "(?<=", "(?<!")
 
-_QUANTIFIER: Final = re.compile(r"[*+?]|\{(?P<least>[0-9]+)(?P<comma>,(?P<most>[0-9]+)?)?\}|\{,(?P<upto>[0-9]+)\}")
-_HEX: Final = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{0*([0-9A-Fa-f]{1,7})\}")
-_TRAIL: Final = re.compile(r"\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})")
-_CONTROL: Final = re.compile(r"\\(?:c([A-Za-z])|0(?![0-9]))")
-_DECIMAL: Final = re.compile(r"\\([1-9][0-9]{0,8})")
+_QUANTIFIER: Final = lazy_re(r"[*+?]|\{(?P<least>[0-9]+)(?P<comma>,(?P<most>[0-9]+)?)?\}|\{,(?P<upto>[0-9]+)\}")
+_HEX: Final = lazy_re(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{0*([0-9A-Fa-f]{1,7})\}")
+_TRAIL: Final = lazy_re(r"\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})")
+_CONTROL: Final = lazy_re(r"\\(?:c([A-Za-z])|0(?![0-9]))")
+_DECIMAL: Final = lazy_re(r"\\([1-9][0-9]{0,8})")
 _NAME_TEXT: Final = r"(?P<name>(?:[^<>()\[\]\\]|\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]{1,6}\}){1,200})>"
-_ESCAPED: Final = re.compile(r"\\u(?:([0-9A-Fa-f]{4})|\{([0-9A-Fa-f]{1,6})\})")
-_NAME: Final = re.compile(f"<{_NAME_TEXT}")
-_NAMED_GROUP: Final = re.compile(rf"\(\?(?P<python>P?)<{_NAME_TEXT}")
-_PROPERTY: Final = re.compile(r"[pP](?:\{(?:(?P<name>[A-Za-z_]+)=)?(?P<value>[A-Za-z0-9_]+)\})?")
-_SHORT_PROPERTY: Final = re.compile(r"[pP](?P<name>[LMNPSZC])")
-_POSIX: Final = re.compile(r"\[:\^?([a-z]+):\]")
-_PYTHON_PART: Final = re.compile(r"\(\?P=(?P<name>\w+)\)|\(\?#[^)]*\)")
-_PYTHON_HEX: Final = re.compile(r"U([0-9A-Fa-f]{8})|x\{([0-9A-Fa-f]{1,6})\}")
-_OTHER_GROUP: Final = re.compile(r"\(\?(?:-?[a-zA-Z]+(?:-[a-z]+)?[:)]|P?[<>=!'(|#&+-]|.)?", re.DOTALL)
+_ESCAPED: Final = lazy_re(r"\\u(?:([0-9A-Fa-f]{4})|\{([0-9A-Fa-f]{1,6})\})")
+_NAME: Final = lazy_re(f"<{_NAME_TEXT}")
+_NAMED_GROUP: Final = lazy_re(rf"\(\?(?P<python>P?)<{_NAME_TEXT}")
+_PROPERTY: Final = lazy_re(r"[pP](?:\{(?:(?P<name>[A-Za-z_]+)=)?(?P<value>[A-Za-z0-9_]+)\})?")
+_SHORT_PROPERTY: Final = lazy_re(r"[pP](?P<name>[LMNPSZC])")
+_POSIX: Final = lazy_re(r"\[:\^?([a-z]+):\]")
+_PYTHON_PART: Final = lazy_re(r"\(\?P=(?P<name>\w+)\)|\(\?#[^)]*\)")
+_PYTHON_HEX: Final = lazy_re(r"U([0-9A-Fa-f]{8})|x\{([0-9A-Fa-f]{1,6})\}")
+_OTHER_GROUP: Final = lazy_re(r"(?s)\(\?(?:-?[a-zA-Z]+(?:-[a-z]+)?[:)]|P?[<>=!'(|#&+-]|.)?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from scripted_tools import error_kind
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.config.secret_sources import SecretStore, load_secrets
+from toolc.config.files import load_secrets
+from toolc.config.secret_sources import SecretStore
 from toolc.model.events import Event, ToolEnd, ToolStart
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.runtime.cancellation import Cancellation

@@ -14,7 +14,7 @@ import pytest
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.config.user_config import Configuration
+from toolc.config.configuration import Configuration
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.names import ENGINES
 from toolc.model.result import ToolResult

@@ -9,7 +9,7 @@ from configurations import CONFIGURATIONS, USER, available
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.config.user_config import Configuration
+from toolc.config.configuration import Configuration
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, Resource, ToolResult
 from toolc.sandbox.interface import Engine

@@ -11,7 +11,7 @@ from http_tools import failed
 from scripted_tools import error_kind
 
 from toolc import Executor, Registry, ToolResult
-from toolc.config.user_config import Configuration
+from toolc.config.configuration import Configuration
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.sandbox.interface import Engine
 from toolc.sandbox.oci.engine import OciEngine

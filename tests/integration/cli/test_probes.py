@@ -9,7 +9,7 @@ import pytest
 from cli_engines import engines
 
 from toolc.client.executor import Executor
-from toolc.config.user_config import Configuration
+from toolc.config.configuration import Configuration
 from toolc.data.probes import attempts
 from toolc.doctor.probes import ProbeResult, load_probes, load_tools, run_probes
 from toolc.model.errors import InfrastructureError

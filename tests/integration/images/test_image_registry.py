@@ -18,7 +18,7 @@ from own_daemon import SECONDS, TOOLS, OwnDaemon, missing, own_daemon
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.config.user_config import Configuration
+from toolc.config.configuration import Configuration
 from toolc.model.result import ToolResult
 from toolc.sandbox.docker import base_image
 from toolc.sandbox.docker.engine import DockerEngine

@@ -15,7 +15,7 @@ from waiting_sandboxes import until
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.config.user_config import Configuration
+from toolc.config.configuration import Configuration
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonValue
 from toolc.model.plan import Profile

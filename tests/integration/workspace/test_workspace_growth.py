@@ -9,7 +9,7 @@ from cli_engines import engines
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.config.user_config import Configuration
+from toolc.config.configuration import Configuration
 from toolc.model.errors import NoEngineError
 from toolc.model.result import ToolResult
 from toolc.model.spec.sandbox import MIB

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from paths import DOCS
 
+from toolc.config.configuration import Configuration
 from toolc.config.secret_sources import EnvSource
-from toolc.config.user_config import Configuration, configuration_folder, load_configuration
+from toolc.config.user_config import configuration_folder, load_configuration
 from toolc.model.errors import UsageError
 from toolc.model.spec.sandbox import MIB
 

@@ -9,15 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from toolc.config import secret_sources
-from toolc.config.secret_sources import (
-    CommandSource,
-    EnvSource,
-    FileSource,
-    LiteralSource,
-    SecretSource,
-    SecretStore,
-    load_secrets,
-)
+from toolc.config.files import load_secrets
+from toolc.config.secret_sources import CommandSource, EnvSource, FileSource, LiteralSource, SecretSource, SecretStore
 from toolc.config.user_config import configuration_folder, load_configuration
 from toolc.model.errors import UsageError
 

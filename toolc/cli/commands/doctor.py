@@ -15,7 +15,7 @@ from toolc.model.errors import ToolcError
 from toolc.model.names import ENGINES
 
 if TYPE_CHECKING:
-    from toolc.config.user_config import Configuration
+    from toolc.config.configuration import Configuration
     from toolc.doctor.diagnosis import Diagnosis, Probed, Trial
     from toolc.doctor.host_report import EngineReport
     from toolc.model.spec.sandbox import MinIsolation

@@ -15,7 +15,7 @@ from toolc.cli.common import CANNOT, builtin_option, duration, note
 from toolc.cli.inputs import find_registry, read_arguments
 from toolc.cli.output.live import Live, LiveDisplay
 from toolc.cli.output.prompts import CommitPrompt, Prompts, confirmation, print_changes
-from toolc.cli.output.result import explain, print_content, print_details, print_timing
+from toolc.cli.output.result import print_content, print_details, print_timing
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     elif not as_events:  # the last event has the result
         _print_text(result, live, changes_were_listed=commit_prompt.was_asked)
     if explain_network and _ran(result):
+        from toolc.cli.output.connections import explain
+
         explain(result, tool, target if registry is None and builtin is None else None)
     if timing:
         print_timing(result, load_ms)

@@ -2,12 +2,13 @@
 
 Start reading in ``result``. Reports of findings are in ``toolc.reporters``, of a review in ``toolc.review.reports``.
 
+- ``connections``: the connections of a call, for ``--explain-network``.
 - ``failure``: the message of an exception and its exit code (the numbers of toolc's errors are in
   ``toolc.model.errors``).
 - ``live``: the output and progress of a running call.
 - ``loss_report``: what providers cannot represent of a build, and which limits it exceeds.
 - ``prompts``: asks to confirm a call and to commit its changes; lists the changed files.
-- ``result``: the content, errors, timing and connections (``--explain-network``) of a result.
+- ``result``: the content, errors and timing of a result.
 - ``tool_text``: one tool for ``toolc show``: parameters, permissions, effective values, the definition for a provider.
 
 May import: every package below ``cli``. ``cli.main`` and ``cli.commands`` import this package.

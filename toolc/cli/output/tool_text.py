@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path, PurePosixPath
@@ -20,7 +19,7 @@ from toolc.model.permissions import OWN, Grant, Permissions, format_permissions
 from toolc.model.registry import RegisteredTool
 from toolc.model.registry_io import canonical, parse
 from toolc.model.spec.tool import ToolSpec
-from toolc.model.text import shorten
+from toolc.model.text import lazy_re, shorten
 from toolc.providers import load_provider, openapi
 from toolc.reporters.text import escape_for_terminal
 
@@ -40,7 +39,7 @@ _LABELS: Final = {
 _WIDTH: Final = 60
 """The maximum length of a value, in characters, so that it stays on one line."""
 
-_NOT_ASCII: Final = re.compile(r"[^\n -~]")
+_NOT_ASCII: Final = lazy_re(r"[^\n -~]")
 
 
 def tool_text(tool: RegisteredTool, granted: Permissions) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable
 
-_SEPARATORS = re.compile(r"[^0-9A-Za-z]+")
+from toolc.model.text import lazy_re
+
+_SEPARATORS = lazy_re(r"[^0-9A-Za-z]+")
 
 
 class Names:

@@ -22,6 +22,7 @@ from toolc.client.typed.types import (
     Union,
 )
 from toolc.model.registry_io import canonical
+from toolc.model.text import lazy_re
 
 IMPORTED: Final = frozenset(
     {
@@ -35,7 +36,7 @@ _KINDS: Final = {
     "any": "unknown", "never": "never", "null": "null", "boolean": "boolean", "integer": "number",
     "number": "number", "string": "string",
 }  # fmt: skip
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+_IDENTIFIER: Final = lazy_re(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
 def module(digest: str, tools: Sequence[TypedTool], definitions: Sequence[Definition]) -> str:

@@ -16,14 +16,15 @@ from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import Span
 from toolc.model.spec.code_backends import Script, ShellBackend
 from toolc.model.template import Placeholder, Template
+from toolc.model.text import lazy_re
 
 _WORDS: Final = r"(?:SELECT\s[^;\"]{1,400}?\sFROM|INSERT\s+INTO|UPDATE\s[^;\"]{1,200}?\sSET|DELETE\s+FROM)\s"
 # All upper or all lower case: "Select one from these" is an ordinary sentence.
 _STATEMENT: Final = f"(?:{_WORDS}|{_WORDS.lower()})"
-_SQL: Final = re.compile(rf"\s*{_STATEMENT}")
+_SQL: Final = lazy_re(rf"\s*{_STATEMENT}")
 _SCRIPT_SQL: Final = rf"\b{_STATEMENT}[^;\"]{{0,2000}}?\$\{{?ARG_(?P<name>\w+)\}}?"  # for scripts only
-_JSON_START: Final = re.compile(r'\s*(?:\{\s*"|\[\s*["{\[])')
-_JSON_END: Final = re.compile(r"[\]}]\s*$")
+_JSON_START: Final = lazy_re(r'\s*(?:\{\s*"|\[\s*["{\[])')
+_JSON_END: Final = lazy_re(r"[\]}]\s*$")
 
 _NOT_TEMPLATES: Final = frozenset({"script", "code", "interpreter", "instructions"})
 _SQL_HINT: Final = "let the database bind it: e.g. psql -v name=…, and :'name' in the statement"

@@ -34,17 +34,18 @@ from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, 
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import SourceText, Span
+from toolc.model.text import lazy_re
 
-_OPTION: Final = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>.+))?", re.DOTALL)
-_HEADER: Final = re.compile(r"(?P<name>[A-Za-z][\w-]*):\s*(?P<value>\S.*)", re.DOTALL)
-_VARIABLE: Final = re.compile(r"(?P<name>[A-Z][A-Z0-9_]*)=(?P<value>\S+)")
+_OPTION: Final = lazy_re(r"(?s)--?(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>.+))?")
+_HEADER: Final = lazy_re(r"(?s)(?P<name>[A-Za-z][\w-]*):\s*(?P<value>\S.*)")
+_VARIABLE: Final = lazy_re(r"(?P<name>[A-Z][A-Z0-9_]*)=(?P<value>\S+)")
 _USER_OPTIONS: Final = frozenset({"-u", "--user", "--proxy-user"})
 _PROGRAMS: Final = rules.HTTP_CLIENTS | rules.PASSWORD_IN_OPTION | frozenset(rules.PASSWORD_OPTIONS)
 """Only these programs are remembered, so that the work per word does not grow."""
 
-_INSTRUCTION: Final = re.compile(r"(?im)^[ \t]*(?:ENV|ARG)[ \t]+(?P<rest>(?:[^\\\n]|\\(?:.|\n))*)")
-_ASSIGNMENT: Final = re.compile(r"""(?P<name>\b[A-Za-z_]\w*+)=(?P<value>"[^"\n]*"|'[^'\n]*'|\S*)""")
-_OLD_ASSIGNMENT: Final = re.compile(r"(?P<name>[A-Za-z_]\w*+)[ \t]+(?P<value>.*\S)")
+_INSTRUCTION: Final = lazy_re(r"(?im)^[ \t]*(?:ENV|ARG)[ \t]+(?P<rest>(?:[^\\\n]|\\(?:.|\n))*)")
+_ASSIGNMENT: Final = lazy_re(r"""(?P<name>\b[A-Za-z_]\w*+)=(?P<value>"[^"\n]*"|'[^'\n]*'|\S*)""")
+_OLD_ASSIGNMENT: Final = lazy_re(r"(?P<name>[A-Za-z_]\w*+)[ \t]+(?P<value>.*\S)")
 """The form ``ENV NAME VALUE`` with one variable."""
 
 _REVOKE: Final = "revoke the value if it was ever shared: it is also in the history"

@@ -14,6 +14,7 @@ from toolc.document.nodes import Mapping, MappingEntry, Scalar, Sequence
 from toolc.model.source import SourceText
 from toolc.model.spec.code_backends import HostFunction, Script, ShellBackend, WhenGroup
 from toolc.model.spec.tool import Backend
+from toolc.model.text import lazy_re
 
 _IN_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
@@ -21,7 +22,7 @@ _ONE = ("items", "additionalProperties", "contains", "propertyNames", "not", "if
 
 _HARMLESS_TYPES: Final = ("integer", "number", "boolean", "null")
 
-_RESPELLS: Final = re.compile(r"\\[xuU\s]")
+_RESPELLS: Final = lazy_re(r"\\[xuU\s]")
 """Escapes of YAML and TOML that can make a string differ from its source text."""
 
 

@@ -11,6 +11,7 @@ from toolc.compiler.located_tool import LocatedTool
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.spec.code_backends import PythonBackend, ShellBackend
+from toolc.model.text import lazy_re
 
 _DESTRUCTIVE_VERBS: Final = frozenset(
     {
@@ -31,7 +32,7 @@ _READING_VERBS: Final = frozenset(
     }
 )  # fmt: skip
 _VERBS: Final = _DESTRUCTIVE_VERBS | _CHANGING_VERBS | _READING_VERBS
-_WORD: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
+_WORD: Final = lazy_re(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
 
 # Words that introduce a replacement, a removal date, or a name with an underscore (a tool name).
 _REPLACEMENT: Final = (  # compiled only if a tool is deprecated: start-up time

@@ -13,8 +13,9 @@ from toolc.compiler.text_analysis.long_runs import ALPHANUMERIC, character_table
 from toolc.document.edits import fix
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Edit, Fix
+from toolc.model.text import lazy_re
 
-_INVISIBLE: Final = re.compile(
+_INVISIBLE: Final = lazy_re(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
@@ -24,7 +25,7 @@ _BRAILLE: Final = "\u2800"
 _KEYCAP_BASES: Final = frozenset("0123456789#*")
 # Cyrillic and Greek letters that look like Latin ones. Signs such as μ, Ω and Δ are used with Latin letters.
 _LOOKALIKES: Final = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌοορνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")  # noqa: RUF001  that is the point
-_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_WORD: Final = lazy_re(r"[^\W\d_]{2,}")
 
 # Compiled only if a text may match: start-up time.
 _TAG: Final = (
@@ -33,13 +34,13 @@ _TAG: Final = (
     r"[^<>\n]{0,80}>"
     r"|<\|[a-z_]{2,30}\|>|\[/?(?:INST|SYSTEM)\]|<</?SYS>>"
 )
-_BRACKET: Final = re.compile(r"\[/?(?:INST|SYSTEM)", re.IGNORECASE)
-_PLACEHOLDER: Final = re.compile(r"<(?:system|assistant|developer|admin|instructions?)>", re.IGNORECASE)
-_COMMENT: Final = re.compile(r"<!--")
-_ESCAPE: Final = re.compile("\x1b|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
-_WRITTEN_ESCAPE: Final = re.compile(r"\\(?:u00|b|f)")
+_BRACKET: Final = lazy_re(r"(?i)\[/?(?:INST|SYSTEM)")
+_PLACEHOLDER: Final = lazy_re(r"(?i)<(?:system|assistant|developer|admin|instructions?)>")
+_COMMENT: Final = lazy_re(r"<!--")
+_ESCAPE: Final = lazy_re("\x1b|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
+_WRITTEN_ESCAPE: Final = lazy_re(r"\\(?:u00|b|f)")
 _ENCODED: Final = character_table(f"{ALPHANUMERIC}+/")
-_BLOB: Final = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{80,}={0,2}")
+_BLOB: Final = lazy_re(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{80,}={0,2}")
 """Encoded data: shorter text, such as a digest in an example, can be read and hides no instructions."""
 
 _PHRASES: Final = r"""
@@ -70,7 +71,7 @@ _MARKS: Final = (
 )  # fmt: skip
 """Every phrase contains one of these. Searching for them is much faster than matching the pattern."""
 
-_URL: Final = re.compile(r"\b(?:https?|ftp|wss?)://(?:[^\s/@]{1,100}@)?([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\])", re.I)
+_URL: Final = lazy_re(r"(?i)\b(?:https?|ftp|wss?)://(?:[^\s/@]{1,100}@)?([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\])")
 _EXAMPLE_DOMAINS: Final = frozenset(
     {"example.com", "example.net", "example.org", "example", "localhost", "test", "invalid"}
 )

@@ -16,6 +16,7 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, Script, ShellBackend
+from toolc.model.text import lazy_re
 
 # Compiled only if there is a parameter to check: start-up time.
 _LEAD: Final = (
@@ -32,7 +33,7 @@ _OPEN: Final = r"\b(?:etc|any other|others?|more|custom|another|omitted|path|nam
 _NO_STRINGS: Final = ("boolean", "integer", "null", "number", "object")
 _CLOSED_BY: Final = ("enum", "const", "pattern", "format", "$ref", "anyOf", "oneOf", "allOf")
 
-_ARGUMENT: Final = re.compile(r"args(?:\.|\[['\"])([A-Za-z_][A-Za-z0-9_]*)")
+_ARGUMENT: Final = lazy_re(r"args(?:\.|\[['\"])([A-Za-z_][A-Za-z0-9_]*)")
 
 _DECLARING_KEYWORDS: Final = (
     "properties", "additionalProperties", "patternProperties", "propertyNames", "unevaluatedProperties", "$ref",

@@ -24,17 +24,17 @@ from toolc.document.nodes import strings
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.spec.code_backends import Script, ShellBackend
+from toolc.model.text import lazy_re
 
-_SPELLINGS: Final = re.compile(
-    r"""
+_SPELLINGS: Final = lazy_re(
+    r"""(?x)
       \$?\{\{[ \t]*+(?P<secrets>secrets\.)?+(?P<braces>[A-Za-z_]\w*+)(?P<keys>(?:\.\w++)*+(?:\[[^\[\]{}\n]{0,60}\])?+)
       [ \t]*+(?:\|[^{}\n]{0,100})?\}\}
     | \$\{(?P<dollar_brace>[A-Za-z_]\w*+)\}
     | \$(?P<dollar>[A-Za-z_]\w*+)
     | (?<![{$\#])\{(?P<brace>[A-Za-z_]\w*+)\}(?!\})
     | (?<![<\w])<(?P<angle>[A-Za-z_]\w*+)>
-    """,
-    re.VERBOSE,
+    """
 )
 """The spellings ``{{ x }}``, ``${x}``, ``$x``, ``{x}`` and ``<x>``."""
 

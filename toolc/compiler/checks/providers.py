@@ -5,7 +5,6 @@ TC701 (Gemini), TC702 (strict modes), TC703 (root keywords), TC705 (losses) and 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,9 +15,10 @@ from toolc.document.nodes import Mapping
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import Span
+from toolc.model.text import lazy_re
 
 MCP_HEADER: Final = "x-mcp-header"
-_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_TOKEN: Final = lazy_re(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """The name of a field in HTTP (RFC 9110, 5.6.2)."""
 
 REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final
@@ -15,10 +14,11 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.names import close_match
 from toolc.model.spec.code_backends import Script, ShellBackend
+from toolc.model.text import lazy_re
 
-_HANDLED: Final = re.compile(r"\$\{ARG_(\w++)[:?+=-]|(?<![$\w{])ARG_(\w++)=")
-_CONDITION: Final = re.compile(r"&&|\|\||(?<![\w-])(?:if|case|for|while|until|trap|function)\b|\(\)")
-_ASSIGNED: Final = re.compile(r"(?<![$\w{])([A-Za-z_]\w*+)(?:\+?=|\[|\+\+|--)|\$\{([A-Za-z_]\w*+):?=")
+_HANDLED: Final = lazy_re(r"\$\{ARG_(\w++)[:?+=-]|(?<![$\w{])ARG_(\w++)=")
+_CONDITION: Final = lazy_re(r"&&|\|\||(?<![\w-])(?:if|case|for|while|until|trap|function)\b|\(\)")
+_ASSIGNED: Final = lazy_re(r"(?<![$\w{])([A-Za-z_]\w*+)(?:\+?=|\[|\+\+|--)|\$\{([A-Za-z_]\w*+):?=")
 _READERS: Final = frozenset(
     {"declare", "export", "getopts", "let", "local", "mapfile", "printf", "read", "readarray", "readonly", "typeset"}
 )

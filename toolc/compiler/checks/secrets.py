@@ -20,9 +20,10 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Fix
 from toolc.model.source import SourceText
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, Script, ShellBackend
+from toolc.model.text import lazy_re
 
 _NOT_REPLACED: Final = ("label", "description", "deprecated", "parameters", "examples", "tests")
-_PLACEHOLDER: Final = re.compile(r"\{\{-?\s*secrets\b[^}]{0,200}\}\}")
+_PLACEHOLDER: Final = lazy_re(r"\{\{-?\s*secrets\b[^}]{0,200}\}\}")
 
 _LITERAL: Final = r"(?!\{\{|\$|/|\*+$|<|true$|false$|none$)[^\s{}]+"
 # Both are compiled only if a text may match: start-up time.
@@ -31,11 +32,11 @@ _URL: Final = r"(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@{}]{1,100}:(?P<value>[^\s/
 
 _DECLARE: Final = "declare it under sandbox.secrets: the user who runs the tool provides its value"
 
-_NAMED_SECRET: Final = re.compile(r"""\{\{-?\s*secrets(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])[^}]{0,200}\}\}""")
+_NAMED_SECRET: Final = lazy_re(r"""\{\{-?\s*secrets(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])[^}]{0,200}\}\}""")
 _CODE: Final = frozenset({"script", "code"})
 
 # $NAME, ${NAME}, ${NAME:-default}, %NAME% and ${env:NAME}; names of environment variables are in upper case.
-_EXPANSION: Final = re.compile(
+_EXPANSION: Final = lazy_re(
     r"\$\{?[A-Z_][A-Z0-9_]+\b(?:[:?+-][^}]{0,200})?\}?|%[A-Z_][A-Z0-9_]+%|\$\{env[:.][^}]{0,200}\}"
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final
@@ -18,16 +17,16 @@ from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.source import Span
 from toolc.model.spec.code_backends import Argv, Script, ShellBackend, WhenGroup
 from toolc.model.template import Template, as_text
+from toolc.model.text import lazy_re
 
 _ARGUMENT: Final = r"\$(?:ARG_[A-Za-z_][A-Za-z0-9_]*|\{ARG_[A-Za-z_][A-Za-z0-9_]*\})"
-_WORD: Final = re.compile(
-    rf"""(?P<bare>[A-Za-z0-9_./:=@%+,-]+) | '(?P<single>[^'\n]*)' | "(?P<double>(?:[^"\\$`\n]|{_ARGUMENT})*)" """,
-    re.VERBOSE,
+_WORD: Final = lazy_re(
+    rf"""(?x)(?P<bare>[A-Za-z0-9_./:=@%+,-]+) | '(?P<single>[^'\n]*)' | "(?P<double>(?:[^"\\$`\n]|{_ARGUMENT})*)" """
 )
-_VARIABLE: Final = re.compile(r"\$\{?ARG_([A-Za-z_][A-Za-z0-9_]*)\}?")
-_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_PLAIN: Final = re.compile(
-    r"(?![-+]?\.?[0-9]|(?:true|false|null|[+-]?\.(?:inf|nan))\Z|-\Z)[A-Za-z_./@+-][A-Za-z0-9_./@+-]*", re.IGNORECASE
+_VARIABLE: Final = lazy_re(r"\$\{?ARG_([A-Za-z_][A-Za-z0-9_]*)\}?")
+_ASSIGNMENT: Final = lazy_re(r"[A-Za-z_][A-Za-z0-9_]*=")
+_PLAIN: Final = lazy_re(
+    r"(?i)(?![-+]?\.?[0-9]|(?:true|false|null|[+-]?\.(?:inf|nan))\Z|-\Z)[A-Za-z_./@+-][A-Za-z0-9_./@+-]*"
 )
 _SHELL_BUILTINS: Final = frozenset(
     {

@@ -50,10 +50,11 @@ from toolc.model.spec.http_backend import (
     Url,
 )
 from toolc.model.template import Template, as_text
+from toolc.model.text import lazy_re
 
-_HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
+_HEADER: Final = lazy_re(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _RESERVED_HEADERS: Final = ("connection", "content-length", "host", "transfer-encoding", "upgrade")
-_MEDIA_TYPE: Final = re.compile(r"[\w.+-]+/[\w.+-]+(; *[\w-]+=[\w.+-]+)*")
+_MEDIA_TYPE: Final = lazy_re(r"[\w.+-]+/[\w.+-]+(; *[\w-]+=[\w.+-]+)*")
 
 _BODY_KINDS: Final = ("json", "form", "multipart", "text")
 _METHODS: Final[tuple[Method, ...]] = get_args(Method)

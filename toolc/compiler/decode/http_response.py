@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -21,11 +20,12 @@ from toolc.model.spec.http_backend import (
     Pagination,
     Style,
 )
+from toolc.model.text import lazy_re
 
-_POINTER: Final = re.compile(r"(?:/(?:[^/~]|~[01])*)+")
+_POINTER: Final = lazy_re(r"(?:/(?:[^/~]|~[01])*)+")
 """A JSON Pointer (RFC 6901, section 3) except the empty one, which refers to the whole document."""
 
-_STATUS: Final = re.compile(r"[2-5]([0-9]{2}|xx)")
+_STATUS: Final = lazy_re(r"[2-5]([0-9]{2}|xx)")
 
 
 @map_parser("'pagination'")

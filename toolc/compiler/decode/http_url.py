@@ -13,15 +13,16 @@ from toolc.model.destinations import HostError, canonical_host
 from toolc.model.json_schema import Schema
 from toolc.model.spec.http_backend import Scheme, Url
 from toolc.model.template import Placeholder, Template
+from toolc.model.text import lazy_re
 
-_PARTS: Final = re.compile(r"(?P<scheme>[^:/?#]*)://(?P<authority>[^/?#]*)(?P<rest>.*)", re.DOTALL)
-_PORT: Final = re.compile(r"(?P<host>.*?)(?::(?P<port>[0-9]{0,5}))?", re.DOTALL)
+_PARTS: Final = lazy_re(r"(?s)(?P<scheme>[^:/?#]*)://(?P<authority>[^/?#]*)(?P<rest>.*)")
+_PORT: Final = lazy_re(r"(?s)(?P<host>.*?)(?::(?P<port>[0-9]{0,5}))?")
 _SCHEMES: Final[dict[str, tuple[Scheme, int]]] = {"http": ("http", 80), "https": ("https", 443)}
 _CONSTANT_HINT: Final = "write a constant scheme and host; if callers choose them, set url_from_argument: true"
-_UNDECLARED_BASE: Final = re.compile(r"(?:https?://)?\$?\{{1,2}\s*(?:env\.|var\.)?([A-Za-z_]\w*)\s*\}{1,2}")
+_UNDECLARED_BASE: Final = lazy_re(r"(?:https?://)?\$?\{{1,2}\s*(?:env\.|var\.)?([A-Za-z_]\w*)\s*\}{1,2}")
 """A base URL from another place, as in ``${API_BASE}/items``."""
 _NO_PARAMETERS: Final = Schema({})
-_UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")
+_UNSAFE: Final = lazy_re(r"[\x00-\x20\x7f\\]")
 
 
 def read_url(node: Node, what: str, findings: Findings, scope: Scope) -> Url | None:

@@ -26,7 +26,7 @@ from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.source import SourceText, Span
 from toolc.model.spec.code_backends import File, PythonBackend
-from toolc.model.text import render_size
+from toolc.model.text import lazy_re, render_size
 
 _EVALUATORS: Final = frozenset({"eval", "exec"})
 _SHELLS: Final = frozenset(
@@ -38,16 +38,14 @@ _SHELLS: Final = frozenset(
 _PARSE_HINT: Final = "parse the value instead, for example with json.loads or ast.literal_eval"
 _LIST_HINT: Final = "name the program and its arguments in a list, without a shell"
 
-_REQUIREMENT: Final = re.compile(
+_REQUIREMENT: Final = lazy_re(
     r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?P<extras>\[[A-Za-z0-9._, -]*\])?==(?P<version>\S+)"
 )
 # PEP 440 without local versions ("1.2.3+local"), which package indexes do not have.
-_VERSION: Final = re.compile(
-    r"(?:[0-9]+!)?[0-9]+(?:\.[0-9]+)*(?:[-_.]?(?:a|b|rc|post|dev)[-_.]?[0-9]*)*", re.IGNORECASE
-)
-_HASH: Final = re.compile(r"--hash=sha256:[0-9a-f]{64}")
-_MODULE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
-_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_VERSION: Final = lazy_re(r"(?i)(?:[0-9]+!)?[0-9]+(?:\.[0-9]+)*(?:[-_.]?(?:a|b|rc|post|dev)[-_.]?[0-9]*)*")
+_HASH: Final = lazy_re(r"--hash=sha256:[0-9a-f]{64}")
+_MODULE: Final = lazy_re(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+_NAME: Final = lazy_re(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 def report_text_as_code(tree: ast.Module, source: PythonSource, findings: Findings) -> None:

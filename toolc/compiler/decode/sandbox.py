@@ -40,9 +40,9 @@ from toolc.model.spec.sandbox import (
     TransactionSpec,
     WorkspaceMode,
 )
-from toolc.model.text import render_size
+from toolc.model.text import lazy_re, render_size
 
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_VARIABLE: Final = lazy_re(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET: Final = Scope(parameters=NO_PARAMETERS, allows_secrets=True)
 
 _PROFILE: Final = "profile.yaml"
@@ -51,7 +51,7 @@ _PROFILE: Final = "profile.yaml"
 RECIPE: Final = "Dockerfile"
 """The file with the instructions for building an image."""
 
-_IMAGE_URL: Final = re.compile(r"[a-z]+://(?P<host>[^/]*)/?(?P<path>[^?#:]*)", re.IGNORECASE)
+_IMAGE_URL: Final = lazy_re(r"(?i)[a-z]+://(?P<host>[^/]*)/?(?P<path>[^?#:]*)")
 
 _MODE: Final[Parse[WorkspaceMode]] = choice(get_args(WorkspaceMode))
 

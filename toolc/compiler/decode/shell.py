@@ -29,8 +29,9 @@ from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.spec.code_backends import Argv, ErrorKind, ExitError, Script, ShellBackend, WhenGroup
 from toolc.model.template import Template
+from toolc.model.text import lazy_re
 
-_STATUS: Final = re.compile(r"[1-9][0-9]{0,2}")
+_STATUS: Final = lazy_re(r"[1-9][0-9]{0,2}")
 _CODES: Final = list_of(integer(0, 255))
 
 error_kind: Final = choice(get_args(ErrorKind))
@@ -40,10 +41,10 @@ NO_COMMAND: Final = ShellBackend(command=Argv(elements=()))
 """A placeholder for a backend that could not be read."""
 
 
-_COMMAND_LINE: Final = re.compile(r"[\w.-]+[ \t]+\S")
+_COMMAND_LINE: Final = lazy_re(r"[\w.-]+[ \t]+\S")
 """A program's name without a folder, and its arguments."""
-_OPERATOR: Final = re.compile(r"&&|\|\||2>&1|[12&]?>{1,2}/dev/null")
-_STATEMENT: Final = re.compile(r"\{%-?[ \t]{0,8}(?:if|elif|else|endif|for|endfor|set|with)\b[^%\n]{0,80}%\}")
+_OPERATOR: Final = lazy_re(r"&&|\|\||2>&1|[12&]?>{1,2}/dev/null")
+_STATEMENT: Final = lazy_re(r"\{%-?[ \t]{0,8}(?:if|elif|else|endif|for|endfor|set|with)\b[^%\n]{0,80}%\}")
 _AFTER_PIPE: Final = frozenset(
     {"awk", "cat", "cut", "grep", "head", "jq", "less", "sed", "sh", "sort", "tail", "tee", "tr", "uniq", "wc", "xargs"}
 )

@@ -6,7 +6,6 @@ After the edits of each test, the file is parsed again. If its meaning is not as
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -24,10 +23,11 @@ from toolc.model.diagnostics import Diagnostics, Edit, Fix
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.source import SourceText
+from toolc.model.text import lazy_re
 
-_PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_PLAIN_KEY: Final = lazy_re(r"[A-Za-z_][A-Za-z0-9_-]*")
 _WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
-_UNPRINTABLE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_UNPRINTABLE: Final = lazy_re("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 """Characters that must be escaped in YAML and TOML, but not in JSON."""
 
 Route: TypeAlias = tuple[str, ...]

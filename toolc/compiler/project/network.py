@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Final, get_args
 
@@ -12,10 +11,11 @@ from toolc.document.suggestions import replaced_keys
 from toolc.model import codes
 from toolc.model.destinations import HostError, canonical_host, parse_destination
 from toolc.model.spec.sandbox import Destination, Expose, NetworkSpec, SecretSpec
+from toolc.model.text import lazy_re
 
-_WITH_PORT: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*):[0-9]{1,5}")
+_WITH_PORT: Final = lazy_re(r"(?P<host>\[[^\]]*\]|[^:\[\]]*):[0-9]{1,5}")
 
-_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.IGNORECASE)
+_NAME: Final = lazy_re(r"(?i)[A-Z][A-Z0-9_]{0,63}")
 
 
 def destination(node: Node, what: str, findings: Findings) -> Destination | None:

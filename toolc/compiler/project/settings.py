@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -11,6 +10,7 @@ from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Severity
 from toolc.model.names import close_match
 from toolc.model.source import Span
+from toolc.model.text import lazy_re
 
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HOST: Final = r"^[a-z0-9-]+(\.[a-z0-9-]+)*$"
 """The pattern of a host in ``lint.hosts``."""
 
-_FORM: Final = re.compile(r"TC[0-9]{0,3}")
+_FORM: Final = lazy_re(r"TC[0-9]{0,3}")
 _NUMBERS: Final = tuple(sorted({code.number for code in codes.ALL}))
 
 

@@ -18,10 +18,11 @@ from toolc.document.yaml.compose import scalars
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Edit, Fix, Severity
 from toolc.model.source import Position, SourceText, Span
+from toolc.model.text import lazy_re
 
 _START: Final = r"(?:^|(?<=\s))#\s*toolc:\s*ignore\b"
-_COMMENT: Final = re.compile(rf"{_START}(?:\[(?P<codes>[^\]]{{0,1000}}+)\])?(?P<reason>(?:(?!{_START}).)*)")
-_CODE: Final = re.compile(r"[^\s,]+")
+_COMMENT: Final = lazy_re(rf"{_START}(?:\[(?P<codes>[^\]]{{0,1000}}+)\])?(?P<reason>(?:(?!{_START}).)*)")
+_CODE: Final = lazy_re(r"[^\s,]+")
 _FORM: Final = "# toolc: ignore[CODE] reason, with the code of the finding"
 
 StringSpan: TypeAlias = tuple[Position, Position]

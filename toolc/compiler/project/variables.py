@@ -20,10 +20,11 @@ from toolc.model.diagnostics import spend
 from toolc.model.names import IDENTIFIER
 from toolc.model.source import SourceText, Span
 from toolc.model.template import as_text
+from toolc.model.text import lazy_re
 
-_REFERENCE: Final = re.compile(r"\{\{\s*vars\b(?:\.(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*\}\}|[^{}]{0,200}\}\}|)")
+_REFERENCE: Final = lazy_re(r"\{\{\s*vars\b(?:\.(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*\}\}|[^{}]{0,200}\}\}|)")
 _CODE: Final = frozenset({("backend", "shell", "script"), ("backend", "python", "code")})
-_ESCAPE: Final = re.compile(r"\\[xuU\s]")
+_ESCAPE: Final = lazy_re(r"\\[xuU\s]")
 """An escape that could spell a letter of ``vars``, or join two parts of that word."""
 _MAX_REPORTED: Final = 20
 """The maximum number of findings about one unknown variable, which usually have the same cause."""

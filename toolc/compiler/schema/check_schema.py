@@ -29,7 +29,7 @@ from toolc.model.json_schema import (
     direct_subschemas,
 )
 from toolc.model.source import Span
-from toolc.model.text import shorten
+from toolc.model.text import lazy_re, shorten
 from toolc.validation.formats import KNOWN_FORMATS, describe_format
 from toolc.validation.plain_schema import is_plain_schema, plainly_satisfies
 from toolc.validation.validate import (
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 
-_ENDS_IN_ZERO: Final = re.compile(r"[-+]?[0-9]+\.[0-9]*0")
+_ENDS_IN_ZERO: Final = lazy_re(r"[-+]?[0-9]+\.[0-9]*0")
 
 _KEYWORDS_TO_CHECK: Final = frozenset({"$schema", "const", "default", "definitions", "enum", "format", "pattern"})
 _HOLDS_SCHEMAS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS
@@ -61,9 +61,9 @@ _TYPE_WORDS: Final = {
 }  # fmt: skip
 
 _UNQUOTED: Final = {
-    "boolean": re.compile("[Tt]rue|[Ff]alse"),
-    "integer": re.compile(r"-?(?:0|[1-9][0-9]*)"),
-    "number": re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"),
+    "boolean": lazy_re("[Tt]rue|[Ff]alse"),
+    "integer": lazy_re(r"-?(?:0|[1-9][0-9]*)"),
+    "number": lazy_re(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"),
 }
 """Strings that would be a value of another type without quotes."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from toolc.compiler.schema.check_schema import check_schema, report_null_default
@@ -16,6 +15,7 @@ from toolc.model.diagnostics import Diagnostics, Edit
 from toolc.model.json_schema import Schema, map_under
 from toolc.model.names import IDENTIFIER, valid_name
 from toolc.model.source import Span
+from toolc.model.text import lazy_re
 from toolc.validation.coercion import allows_null
 from toolc.validation.validate import SchemaValidator
 
@@ -25,7 +25,7 @@ RESERVED: Final = frozenset({"vars", "secrets", "args", "steps", "ctx"})
 NO_PARAMETERS: Final = Schema({"type": "object", "properties": {}, "required": [], "additionalProperties": False})
 """The schema of a tool without parameters."""
 
-_NULL_DEFAULT: Final = re.compile(r"""(["']?)default\1[ \t]*:[ \t]*(?:null|Null|NULL|~)""")
+_NULL_DEFAULT: Final = lazy_re(r"""(["']?)default\1[ \t]*:[ \t]*(?:null|Null|NULL|~)""")
 WITHOUT_PROPERTIES: Final = frozenset(
     {"$comment", "$defs", "$id", "$schema", "definitions", "description", "required", "title", "type"}
 )

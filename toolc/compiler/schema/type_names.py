@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from toolc.model.json_schema import JsonObject, types_of
 from toolc.model.names import close_match
+from toolc.model.text import lazy_re
 
 TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 TYPE_ALIASES: Final = {
@@ -21,9 +21,9 @@ _FORMATS: Final = {
     "date": "date", "datetime": "date-time", "date-time": "date-time", "timestamp": "date-time", "time": "time",
     "email": "email", "uri": "uri", "url": "uri", "uuid": "uuid",
 }  # fmt: skip
-_LIST: Final = re.compile(r"(\w+)\[\]|(?:list|array|set|sequence)[\[<](\w+)[\]>]", re.IGNORECASE)
-_OPTIONAL: Final = re.compile(r"(\w+)\?|optional\[(\w+)\]", re.IGNORECASE)
-_NULLABLE: Final = re.compile(r"(\w+) *\| *(?:null|none)|(?:null|none) *\| *(\w+)", re.IGNORECASE)
+_LIST: Final = lazy_re(r"(?i)(\w+)\[\]|(?:list|array|set|sequence)[\[<](\w+)[\]>]")
+_OPTIONAL: Final = lazy_re(r"(?i)(\w+)\?|optional\[(\w+)\]")
+_NULLABLE: Final = lazy_re(r"(?i)(\w+) *\| *(?:null|none)|(?:null|none) *\| *(\w+)")
 
 
 def declared_types(schema: JsonObject) -> frozenset[str]:

@@ -6,7 +6,6 @@ kubectl, git and bash use, and would change line endings in the text between exp
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -23,19 +22,20 @@ from toolc.model.diagnostics import spend
 from toolc.model.json_schema import JsonValue, Schema
 from toolc.model.source import Position, Span
 from toolc.model.template import SECRETS, STEPS, Placeholder, Template
+from toolc.model.text import lazy_re
 
-_PLACEHOLDER: Final = re.compile(
-    r"""\{\{ ( (?: '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | [^'"}] | \}(?!\}) )* ) \}\}""", re.VERBOSE | re.DOTALL
+_PLACEHOLDER: Final = lazy_re(
+    r"""(?sx)\{\{ ( (?: '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | [^'"}] | \}(?!\}) )* ) \}\}"""
 )
-_NAME: Final = re.compile(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*")
+_NAME: Final = lazy_re(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*")
 _WORDS: Final = frozenset({"true", "false", "none", "True", "False", "None", "not"})
 """Words that match ``_NAME`` but are not names in Jinja2."""
 
-_FOREIGN: Final = re.compile(r"\{\{\s*[.$@](?:json\.|Values\.)?([A-Za-z_]\w*)\s*\}\}")
+_FOREIGN: Final = lazy_re(r"\{\{\s*[.$@](?:json\.|Values\.)?([A-Za-z_]\w*)\s*\}\}")
 """A placeholder of Go templates and the like, as in ``{{ .name }}``."""
 
-_LOOP: Final = re.compile(r"\{%-?[ \t]{0,8}for[ \t]{1,8}\w{1,64}[ \t]{1,8}in[ \t]{1,8}(\w{1,64})[^%\n]{0,80}%\}")
-_GO_TEMPLATE: Final = re.compile(
+_LOOP: Final = lazy_re(r"\{%-?[ \t]{0,8}for[ \t]{1,8}\w{1,64}[ \t]{1,8}in[ \t]{1,8}(\w{1,64})[^%\n]{0,80}%\}")
+_GO_TEMPLATE: Final = lazy_re(
     r"\.|\s*+(?:index|if|join|json|len|lower|printf|println|range|split|title|upper|with)\s++[.$\"(]"
 )
 """The start of an expression of Go templates, which many programs read in an option such as --format."""

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from toolc.compiler.text_analysis.shell_script import Command, Expansion, Word
+from toolc.model.text import lazy_re
 
 SHELLS: Final = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})
 
@@ -120,7 +121,7 @@ _LONG_OPTIONS: Final = frozenset(
 
 _XARGS_VALUED: Final = "adELnPsIJR"
 _CONTAINERS: Final = frozenset({"docker", "kubectl", "nerdctl", "podman"})
-_SETTING: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_SETTING: Final = lazy_re(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
 @dataclass(frozen=True, slots=True)

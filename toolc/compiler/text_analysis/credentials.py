@@ -21,20 +21,21 @@ from toolc.data import credential_rules as rules
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.source import SourceText
+from toolc.model.text import lazy_re
 
 Certainty: TypeAlias = Literal["certain", "possible"]
 """``possible``: only a value that looks random is a credential, as for ``key`` or ``sig``."""
 
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:[.,_][0-9]+)*")
-_PATH: Final = re.compile(r"(?:file://|[A-Za-z]:\\|~?/|\.{1,2}/)[^\s]*")
-_EXAMPLE_KEY: Final = re.compile(r"[A-Za-z0-9+/_-]*EXAMPLE(?:KEY)?")
-_SCHEME: Final = re.compile(r"(?i)(?:apikey|basic|bearer|bot|digest|key|token)(?:\s+|$)(?:token=)?")
-_UNEXPANDED: Final = re.compile(r"\$\{\{.*\}\}|\$\{[^}]*\}|\$\(?[A-Za-z_]\w*\)?|%[A-Za-z_]\w*%|\$env:\w+")
+_WORD: Final = lazy_re(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_NUMBER: Final = lazy_re(r"[+-]?[0-9]+(?:[.,_][0-9]+)*")
+_PATH: Final = lazy_re(r"(?:file://|[A-Za-z]:\\|~?/|\.{1,2}/)[^\s]*")
+_EXAMPLE_KEY: Final = lazy_re(r"[A-Za-z0-9+/_-]*EXAMPLE(?:KEY)?")
+_SCHEME: Final = lazy_re(r"(?i)(?:apikey|basic|bearer|bot|digest|key|token)(?:\s+|$)(?:token=)?")
+_UNEXPANDED: Final = lazy_re(r"\$\{\{.*\}\}|\$\{[^}]*\}|\$\(?[A-Za-z_]\w*\)?|%[A-Za-z_]\w*%|\$env:\w+")
 
 _USERINFO: Final = r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://(?P<user>[^\s/:@{}\"']{0,100}):(?P<value>[^\s/@{}$<*\"']{1,200})@"
 _PAIR: Final = r"(?i)\b(?:password|pwd|accountkey|sharedaccesskey|accesstoken)=(?P<value>[^;,&\s\"'{}()\[\]$<*]{4,200})"
-_LOCAL: Final = re.compile(r"[^@\s]{0,200}@(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/?#]|$)")
+_LOCAL: Final = lazy_re(r"[^@\s]{0,200}@(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/?#]|$)")
 
 # A name that indicates a secret, and its value: `API_KEY=…`, `token: "…"`, `Bearer …`.
 _NAMED: Final = (
@@ -52,7 +53,7 @@ _MIN_BITS: Final = 3.0
 _MIN_BITS_NAMED: Final = 3.2
 """The minimum for a value that only a name identifies. Hexadecimal digits reach it; words have no digits."""
 
-_ORDINARY: Final = re.compile("[A-Z]?[a-z]{3,11}|[A-Z]{4,8}")
+_ORDINARY: Final = lazy_re("[A-Z]?[a-z]{3,11}|[A-Z]{4,8}")
 """A part of a credential that could be an ordinary word or name, which other findings need."""
 
 _MIN_PART: Final = 4
@@ -65,8 +66,8 @@ _MIN_PREFIX: Final = 8
 
 A shorter beginning could be that of an ordinary word.
 """
-_PART: Final = re.compile(r"[^\s\"'`,;:(){}\[\]<>=&?@]+")
-_ASSIGNED: Final = re.compile(
+_PART: Final = lazy_re(r"[^\s\"'`,;:(){}\[\]<>=&?@]+")
+_ASSIGNED: Final = lazy_re(
     r"""(?<![\w-])['"]?(?P<name>[A-Za-z][\w-]{0,60})['"]?[ \t]{0,8}[:=][ \t]{0,8}"""
     r"""(?P<value>"[^"\n]*"?|'[^'\n]*'?|[^\s,{}\[\]#|>&*"'][^\n,}\]#]*)"""
 )

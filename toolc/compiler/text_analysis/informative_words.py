@@ -7,8 +7,9 @@ nothing from it. The lists of words were chosen on 200 descriptions of public to
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from toolc.model.text import lazy_re
 
 _GRAMMAR_TEXT: Final = """
 a about all also an and another any are as at be been being between by can do does done each either every for
@@ -33,9 +34,9 @@ task tasks test testing thing things tool tools type types use used useful user 
 _GENERIC: Final = frozenset(_GENERIC_TEXT.split())
 """Words that fit almost every tool."""
 
-_WORD: Final = re.compile(r"[^\W\d_]+|[0-9]+")
-_POSSESSIVE: Final = re.compile("['\u2019]s\\b")
-_HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_WORD: Final = lazy_re(r"[^\W\d_]+|[0-9]+")
+_POSSESSIVE: Final = lazy_re("['\u2019]s\\b")
+_HUMP: Final = lazy_re(r"(?<=[a-z])(?=[A-Z])")
 _ENDINGS: Final = ("ations", "ation", "ings", "ing", "ies", "ied", "ers", "er", "ors", "or", "ed", "es", "s", "e")
 _SHORTEST_STEM: Final = 3
 """Shorter stems are common to words with different meanings."""

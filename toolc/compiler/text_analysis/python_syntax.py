@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 from toolc.model.diagnostics import spend_once
+from toolc.model.text import lazy_re
 
 _NEWEST: Final = (3, 14)
 """The newest version of Python whose syntax is known here."""
@@ -22,26 +23,21 @@ _NEWEST: Final = (3, 14)
 _MAX_LINE: Final = 1000
 """The maximum number of characters of a line that are searched for nested quotes, which takes quadratic time."""
 
-_STRING: Final = re.compile(
-    r"""#[^\n]*|(?i:(?P<template>(?:t|tr|rt)(?=["']))|(?P<format>(?:f|fr|rf)(?=["'])))?(?:"""
+_STRING: Final = lazy_re(
+    r"""(?s)#[^\n]*|(?i:(?P<template>(?:t|tr|rt)(?=["']))|(?P<format>(?:f|fr|rf)(?=["'])))?(?:"""
     r'"""(?:[^\\]|\\.)*?(?:"""|\Z)'
     r"|\'\'\'(?:[^\\]|\\.)*?(?:\'\'\'|\Z)"
     r'|"(?:[^"\\\n]|\\.)*(?:"|(?=\n)|\Z)'
-    r"|'(?:[^'\\\n]|\\.)*(?:'|(?=\n)|\Z))",
-    re.DOTALL,
+    r"|'(?:[^'\\\n]|\\.)*(?:'|(?=\n)|\Z))"
 )
 """A comment or a string, which may not be closed. The prefixes of template strings and f-strings are groups."""
 _LIST: Final = r"(?P<list>\[(?:[^\[\]\n]|\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])*\])"
-_TYPE_PARAMETERS: Final = re.compile(
+_TYPE_PARAMETERS: Final = lazy_re(
     rf"(?m)^(?P<head>[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+\w+[ \t]*){_LIST}(?=[ \t]*[(:])"
 )
-_TYPE_ALIAS: Final = re.compile(
-    rf"(?m)^(?P<indent>[ \t]*)type[ \t](?P<name>[ \t]*+\w++[ \t]*+){_LIST}?(?=[ \t]*+=[^=])"
-)
-_EXCEPT: Final = re.compile(r"(?m)^(?P<head>[ \t]*except\*?[ \t]+)(?P<types>[\w.]+(?:[ \t]*,[ \t]*[\w.]+)+)(?=[ \t]*:)")
-_NESTED_QUOTES: Final = re.compile(
-    r"""\b(?i:fr?|rf|tr?|rt)(?:'[^'\n]*\{[^'}\n]*(?:'|$)|"[^"\n]*\{[^"}\n]*(?:"|$))""", re.MULTILINE
-)
+_TYPE_ALIAS: Final = lazy_re(rf"(?m)^(?P<indent>[ \t]*)type[ \t](?P<name>[ \t]*+\w++[ \t]*+){_LIST}?(?=[ \t]*+=[^=])")
+_EXCEPT: Final = lazy_re(r"(?m)^(?P<head>[ \t]*except\*?[ \t]+)(?P<types>[\w.]+(?:[ \t]*,[ \t]*[\w.]+)+)(?=[ \t]*:)")
+_NESTED_QUOTES: Final = lazy_re(r"""(?m)\b(?i:fr?|rf|tr?|rt)(?:'[^'\n]*\{[^'}\n]*(?:'|$)|"[^"\n]*\{[^"}\n]*(?:"|$))""")
 """A string whose braces are still open at the next quote of the same kind, or at the end of the line."""
 
 _CHARACTERS_PER_STEP: Final = 40_000

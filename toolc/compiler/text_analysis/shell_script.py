@@ -13,6 +13,8 @@ from functools import cached_property
 from itertools import groupby
 from typing import Final, Literal, TypeAlias
 
+from toolc.model.text import lazy_re
+
 MAX_DEPTH: Final = 60
 """The maximum nesting of substitutions that is read. Deeper scripts have no commands and no expansions.
 
@@ -21,21 +23,21 @@ Scripts in use have two or three, and each level needs several frames of the par
 
 RegionKind: TypeAlias = Literal["code", "comment", "double", "heredoc", "literal", "single"]
 
-_PLAIN: Final = re.compile(r"[^ \t\r\n'\"\\$`#;&|<>()]+")
-_BLANKS: Final = re.compile(r"(?:[ \t\r]|\\\n)+")
-_DOUBLE: Final = re.compile(r"[^\"\\$`]+")
-_BODY: Final = re.compile(r"[^\\$`]+")
-_BRACE_WORD: Final = re.compile(r"[^'\"\\$`}]+")
-_ARITHMETIC: Final = re.compile(r"[^'\"\\$`()]+")
-_BACKTICK: Final = re.compile(r"(?:[^`\\]|\\.)*+`", re.DOTALL)
-_ANSI: Final = re.compile(r"(?:[^'\\]|\\.)*+'", re.DOTALL)
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
-_BRACED: Final = re.compile(
+_PLAIN: Final = lazy_re(r"[^ \t\r\n'\"\\$`#;&|<>()]+")
+_BLANKS: Final = lazy_re(r"(?:[ \t\r]|\\\n)+")
+_DOUBLE: Final = lazy_re(r"[^\"\\$`]+")
+_BODY: Final = lazy_re(r"[^\\$`]+")
+_BRACE_WORD: Final = lazy_re(r"[^'\"\\$`}]+")
+_ARITHMETIC: Final = lazy_re(r"[^'\"\\$`()]+")
+_BACKTICK: Final = lazy_re(r"(?s)(?:[^`\\]|\\.)*+`")
+_ANSI: Final = lazy_re(r"(?s)(?:[^'\\]|\\.)*+'")
+_NAME: Final = lazy_re(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
+_BRACED: Final = lazy_re(
     r"(?P<mark>[#!]?)(?P<name>[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?P<sign>:?[-+=?]|@[A-Za-z])?"
 )
-_ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\s]*\])?\+?=")
-_REDIRECTION: Final = re.compile(r"[0-9]*(?:<<<|<<-?|<>|<&|>&|>>|>\||&>>|&>|<(?!\()|>(?!\())")
-_OPERATOR: Final = re.compile(r";;&|;;|;&|;|&&|&|\|\||\|&|\||\n")
+_ASSIGNMENT: Final = lazy_re(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\s]*\])?\+?=")
+_REDIRECTION: Final = lazy_re(r"[0-9]*(?:<<<|<<-?|<>|<&|>&|>>|>\||&>>|&>|<(?!\()|>(?!\())")
+_OPERATOR: Final = lazy_re(r";;&|;;|;&|;|&&|&|\|\||\|&|\||\n")
 _RESERVED: Final = frozenset({"!", "do", "done", "elif", "else", "fi", "if", "then", "until", "while", "{", "}"})
 _DECLARATIONS: Final = frozenset({"declare", "export", "local", "readonly", "typeset"})
 

@@ -14,21 +14,21 @@ from typing import Final, TypeAlias
 import tomli
 
 from toolc.document.syntax_errors import MAX_DEPTH, TooDeepError
+from toolc.model.text import lazy_re
 
-BETWEEN: Final = re.compile(r"(?:[ \t\r\n,]+|\#[^\n]*)*")
-_BLANKS: Final = re.compile(r"[ \t]*")
-_EQUALS: Final = re.compile(r"[ \t]*=[ \t]*")
-_BARE_KEY: Final = re.compile(r"[^\s.=\]\"']+")
-STRING: Final = re.compile(
-    r'''
+BETWEEN: Final = lazy_re(r"(?:[ \t\r\n,]+|\#[^\n]*)*")
+_BLANKS: Final = lazy_re(r"[ \t]*")
+_EQUALS: Final = lazy_re(r"[ \t]*=[ \t]*")
+_BARE_KEY: Final = lazy_re(r"[^\s.=\]\"']+")
+STRING: Final = lazy_re(
+    r'''(?x)
       """ (?s: [^\\] | \\. )*? """ (?!")
     | \'\'\' (?s: . )*? \'\'\' (?!')
     | " (?!"") (?: [^"\\] | \\. )* "  # three quotes that are never closed are not an empty string
     | ' (?!'') [^']* '
-    ''',
-    re.VERBOSE,
+    '''
 )
-_OTHER_LEAF: Final = re.compile(r"[^,\]}#\r\n]*[^,\]}#\s]")
+_OTHER_LEAF: Final = lazy_re(r"[^,\]}#\r\n]*[^,\]}#\s]")
 
 
 @dataclass(slots=True)

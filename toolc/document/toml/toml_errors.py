@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -13,14 +12,15 @@ from toolc.document.syntax_errors import SyntaxProblem, detect_foreign_content, 
 from toolc.document.toml.positions import BETWEEN, STRING
 from toolc.model import codes
 from toolc.model.source import SourceText
+from toolc.model.text import lazy_re
 
-_WORD: Final = re.compile(r"[^\s,\[\]{}#=\"']+(?:[ \t]+[^\s,\[\]{}#=\"']+)*")
-_TOKEN: Final = re.compile(r"\w+|\S")
-_STRUCTURE: Final = re.compile(r"#[^\n]*|[\[\]{},=\n\"']")
+_WORD: Final = lazy_re(r"[^\s,\[\]{}#=\"']+(?:[ \t]+[^\s,\[\]{}#=\"']+)*")
+_TOKEN: Final = lazy_re(r"\w+|\S")
+_STRUCTURE: Final = lazy_re(r"#[^\n]*|[\[\]{},=\n\"']")
 _CLOSING: Final = {"[": "]", "{": "}"}
 # A line that cannot be in an open bracket: the bracket must have been closed above it.
 _HEADER: Final = r"(?<=\n)\[\[?[A-Za-z_][\w. -]*\]\]?[ \t]*(?:#|\n|\Z)"
-_STATEMENTS: Final = {"[": re.compile(rf"{_HEADER}|(?<=\n)[\w.-]+[ \t]*="), "{": re.compile(_HEADER)}
+_STATEMENTS: Final = {"[": lazy_re(rf"{_HEADER}|(?<=\n)[\w.-]+[ \t]*="), "{": lazy_re(_HEADER)}
 
 _VALUE_HINT: Final = 'a value is "text" in quotes, a number, true or false; TOML has no null'
 _KEY_HINT: Final = "write key = value; put a key in quotes if it has other characters than letters, digits, - and _"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date, time
 from typing import Final
 
@@ -16,12 +15,13 @@ from toolc.document.toml.toml_errors import syntax_problem
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics, Edit
 from toolc.model.source import Position, SourceText, Span
+from toolc.model.text import lazy_re
 
 MAX_DUPLICATES: Final = 10
 """The maximum number of duplicate keys of one file that are reported. After each one the parser starts again."""
 
-_IS_SPEC: Final = re.compile(r"^toolc[ \t]*=", re.MULTILINE)
-_DIGITS: Final = re.compile(r"[0-9][0-9_]{1000,}")
+_IS_SPEC: Final = lazy_re(r"(?m)^toolc[ \t]*=")
+_DIGITS: Final = lazy_re(r"[0-9][0-9_]{1000,}")
 
 
 def parse_toml(source: SourceText, diagnostics: Diagnostics) -> Node | None:

@@ -6,7 +6,6 @@ Reports everything that a spec cannot contain: custom tags, merge keys, duplicat
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -33,6 +32,7 @@ from toolc.document.yaml.compose import PLAIN
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import SourceText, Span
+from toolc.model.text import lazy_re
 
 Value: TypeAlias = bool | int | float | str | None
 
@@ -50,9 +50,9 @@ _WORDS_1_1: Final[dict[str, Value]] = {
     for word in words
     for form in (str.lower, str.capitalize, str.upper)
 }
-_INTEGER: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_SAME_IN_BOTH: Final = re.compile(r"[-+]?(0|[1-9][0-9]*)|[-+]?[0-9]+\.[0-9]+")
+_INTEGER: Final = lazy_re(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT: Final = lazy_re(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_SAME_IN_BOTH: Final = lazy_re(r"[-+]?(0|[1-9][0-9]*)|[-+]?[0-9]+\.[0-9]+")
 _BEYOND: Final = 2**64
 """Represents all larger integers. None of them is valid, because JSON readers do not represent it exactly."""
 

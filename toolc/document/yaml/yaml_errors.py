@@ -20,14 +20,15 @@ from toolc.document.yaml.compose import position, tokens
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Edit, Fix
 from toolc.model.source import Position, SourceText, Span
+from toolc.model.text import lazy_re
 
-_WORD: Final = re.compile(r"[^\s,\[\]{}]+")
-_KEY_AND_COLON: Final = re.compile(r"(?:-?[ ])*+(?:[\w.-]+|\"[^\"]*\"|'[^']*'):(?=[^ \t:/\\])")
-_KEY_BEFORE_TEXT: Final = re.compile(r"(?:-?[ ])*+[\w.-]+:[ ]+(?=[^\s\"'\[{|>&*!#%@`])")
-_KEY_OR_ITEM: Final = re.compile(r"\s*(?:- |[\w-]+:(?:\s|$))")
-_LONE_WORD: Final = re.compile(r"[ ]*(?:-[ ]+)*([A-Za-z_][\w-]*)[ ]*$")
-_INDENTATION: Final = re.compile(r"[ \t]*")
-_TABS: Final = re.compile(r"\t[ \t]*")
+_WORD: Final = lazy_re(r"[^\s,\[\]{}]+")
+_KEY_AND_COLON: Final = lazy_re(r"(?:-?[ ])*+(?:[\w.-]+|\"[^\"]*\"|'[^']*'):(?=[^ \t:/\\])")
+_KEY_BEFORE_TEXT: Final = lazy_re(r"(?:-?[ ])*+[\w.-]+:[ ]+(?=[^\s\"'\[{|>&*!#%@`])")
+_KEY_OR_ITEM: Final = lazy_re(r"\s*(?:- |[\w-]+:(?:\s|$))")
+_LONE_WORD: Final = lazy_re(r"[ ]*(?:-[ ]+)*([A-Za-z_][\w-]*)[ ]*$")
+_INDENTATION: Final = lazy_re(r"[ \t]*")
+_TABS: Final = lazy_re(r"\t[ \t]*")
 _CLOSING: Final = {"[": "]", "{": "}"}
 
 _QUOTE_HINT: Final = "put the value in quotes"

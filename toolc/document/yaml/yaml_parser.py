@@ -17,23 +17,24 @@ from toolc.document.yaml.compose import compose, tokens
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics
 from toolc.model.source import Position, SourceText, Span
+from toolc.model.text import lazy_re
 
 # Patterns for text that may contain wrong lines, also in strings and comments. Few files match, and only those are
 # scanned again. No pattern reads a character more than a few times, so a long line of brackets is not slow.
 _SUSPECTS: Final = tuple(
-    re.compile(pattern)
+    lazy_re(pattern)
     for pattern in (r"\[[^\[\]\n]*\n", r"\{[^{}\n]*\n", r"\n[^\s#\-\]}%.?:][^\n:]*(?:\n|\Z)", r"\n[ ]+\n[ ]+#")
 )
 _OPEN_QUOTES: Final = tuple(
-    re.compile(rf"{quote}(?<=[:\-,\[{{] {quote})[^{quote}\n]*\n+(?P<blank> *)") for quote in ("'", '"')
+    lazy_re(rf"{quote}(?<=[:\-,\[{{] {quote})[^{quote}\n]*\n+(?P<blank> *)") for quote in ("'", '"')
 )
-_BEFORE_KEY: Final = re.compile(r" *(?:- +)*")
-_EMPTY_BLOCK: Final = re.compile(r"[|>][-+]?[ ]*\r?\n(?P<blank>(?:[ ]*\r?\n)+)(?P<text>[ ]+)#")
+_BEFORE_KEY: Final = lazy_re(r" *(?:- +)*")
+_EMPTY_BLOCK: Final = lazy_re(r"[|>][-+]?[ ]*\r?\n(?P<blank>(?:[ ]*\r?\n)+)(?P<text>[ ]+)#")
 
 # Patterns for text that may be ambiguous, also in strings and comments. Few files match, and only those are scanned
 # again. Each pattern begins with its rarest character, which re finds fast, and reads no character twice.
 _AMBIGUOUS_TEXT: Final = tuple(
-    re.compile(pattern)
+    lazy_re(pattern)
     for pattern in (
         r"\?(?<=[\[{,\s]\?)\S",
         r"&[\w-]+:",
@@ -43,14 +44,14 @@ _AMBIGUOUS_TEXT: Final = tuple(
         r"%(?<![^\n]%)YAML[^\n]*#",
     )
 )
-_COMMENT_AT_BLOCK: Final = re.compile(r"[|>][-+0-9]*(?=#)")
+_COMMENT_AT_BLOCK: Final = lazy_re(r"[|>][-+0-9]*(?=#)")
 _SPACE_HINT: Final = "put a space before it, or put the text in quotes if it is part of it"
 
 _MAX_REPORTED: Final = 20
 """The maximum number of forbidden characters and of attempts to read a file. More usually have the same cause."""
 
 # The first are line ends in YAML 1.1 but not in YAML 1.2 and in editors; YAML does not allow the others.
-_FORBIDDEN: Final = re.compile("[\x80-\x9f\u2028\u2029\ufffe\uffff]")
+_FORBIDDEN: Final = lazy_re("[\x80-\x9f\u2028\u2029\ufffe\uffff]")
 
 
 def may_have_wrong_lines(text: str) -> bool:

@@ -9,11 +9,11 @@ refuses. Without a refused keyword, the schema would not allow some valid values
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Final, Literal, TypeAlias
 
 from toolc.model.json_schema import JsonValue
+from toolc.model.text import lazy_re
 
 Subset: TypeAlias = Literal["openai", "anthropic", "cohere", "gemini", "ollama"]
 """A column: OpenAI's strict mode; the strict modes of Anthropic, Bedrock and Mistral; Cohere's; Gemini; Ollama."""
@@ -22,8 +22,8 @@ Keeps: TypeAlias = Callable[[JsonValue, list[str]], bool]
 Rule: TypeAlias = Literal["keep", "fold", "drop", "refuse"] | Keeps
 """What happens to a keyword. A function of its value and the schema's types returns whether to keep or to fold it."""
 
-_LOOK_AROUND: Final = re.compile(r"\(\?<?[=!]")
-_ANCHOR_OR_LOOK_AROUND: Final = re.compile(r"[\^$]|\?<?[=!]")
+_LOOK_AROUND: Final = lazy_re(r"\(\?<?[=!]")
+_ANCHOR_OR_LOOK_AROUND: Final = lazy_re(r"[\^$]|\?<?[=!]")
 
 _FORMATS: Final = frozenset({"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"})
 

@@ -6,12 +6,12 @@ the passes after it see its own subschemas lowered. ``describe_folded`` follows 
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote
 
 from toolc.model.json_schema import JsonObject, JsonValue, child_pointer, list_under, map_under, types_of
+from toolc.model.text import lazy_re
 from toolc.providers.json_schema.lowering import IGNORED, add_to_description
 from toolc.providers.json_schema.references import LocatedSchema, merge, without_all_of
 from toolc.providers.json_schema.target import Node
@@ -33,7 +33,7 @@ _OF_TYPES: Final = {
 
 _WITH_SCHEMAS: Final = frozenset({"additionalProperties", "anyOf", "items", "prefixItems", "properties"})
 _MENTIONS_PROPERTIES: Final = frozenset({"anyOf", "dependentRequired", "dependentSchemas", "else", "oneOf", "then"})
-_NOT_IN_NAMES: Final = re.compile("[^A-Za-z0-9_.-]+")
+_NOT_IN_NAMES: Final = lazy_re("[^A-Za-z0-9_.-]+")
 """The characters that a name in ``$defs`` must not contain, because a reference would have to escape them."""
 
 

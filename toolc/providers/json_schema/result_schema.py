@@ -13,6 +13,7 @@ from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_subschemas, map_under, types_of
 from toolc.model.spec.tool import ToolSpec
+from toolc.model.text import lazy_re
 from toolc.providers.json_schema.embedding import rebase
 from toolc.providers.json_schema.references import References, merge_all_of
 
@@ -29,7 +30,7 @@ MAX_CHOICES: Final = 12
 WRAPPED: Final = "result"
 """The name of the property with the data, in a protocol that only has objects, if the data can be something else."""
 
-_NAME: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+_NAME: Final = lazy_re(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
 def model_reads_data(tool: ToolSpec) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
+from toolc.model.text import lazy_re
 from toolc.validation import schema_patterns
 from toolc.validation.ecma_pattern import translate
 from toolc.validation.ecma_tree import PatternError
@@ -93,7 +94,7 @@ SAMPLES: Final = (
 """Strings that match common patterns and formats. They are tried if no automaton describes a constraint."""
 
 _FIRST: Final = "a0A-_b1B. /"
-_NEVER_ALL: Final = re.compile(r"GROUPREF|SUBPATTERN, \((?:\d+|None), (?!0, 0|\d+, \d+, \[\(AT, \w+\)\]\))")
+_NEVER_ALL: Final = lazy_re(r"GROUPREF|SUBPATTERN, \((?:\d+|None), (?!0, 0|\d+, \d+, \[\(AT, \w+\)\]\))")
 """Parts of a pattern whose replacement in the automaton may accept less: back-references, and flags except those of a
 position such as ``(?a:\\b)``."""
 

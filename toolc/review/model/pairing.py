@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 from toolc.model.registry_io import digests
 from toolc.model.spec.code_backends import PluginBackend
 from toolc.model.spec.tool import ToolSpec
+from toolc.model.text import lazy_re
 from toolc.review.model.state import Reviewed, State
 from toolc.review.model.text_diff import MAX_EQUAL_PAIRS, equal_pairs, texts
 
@@ -36,7 +36,7 @@ _MAX_SAME: Final = 20
 Comparing all of them takes quadratic time. So many usually come from a generator.
 """
 
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = lazy_re(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)

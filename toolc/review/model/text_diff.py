@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,13 +11,14 @@ from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue, values_within
 from toolc.model.spec.tool import SURFACE
+from toolc.model.text import lazy_re
 from toolc.review.model.change import Kind, Route, ToolChange
 from toolc.review.model.schema_node import is_same, to_json_text
 from toolc.review.model.state import Reviewed
 
 RULE: Final = "SUR01"
 
-_TOKEN: Final = re.compile(r"\s+|\w+|[^\w\s]")
+_TOKEN: Final = lazy_re(r"\s+|\w+|[^\w\s]")
 MAX_EQUAL_PAIRS: Final = 10_000
 """The maximum number of pairs of equal tokens in two texts that are compared word by word.
 

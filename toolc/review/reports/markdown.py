@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from toolc.model.text import shorten
+from toolc.model.text import lazy_re, shorten
 from toolc.reporters.text import printable
 from toolc.review.compare import Difference
 from toolc.review.model.change import GRADES, ToolChange, fingerprint
@@ -31,8 +31,8 @@ Other formats have all.
 _LONGEST_TEXT: Final = 500
 """The maximum length of a text in the comment, in characters. One long value must not displace the others."""
 
-_ACTIVE: Final = re.compile(r"([\\`*_{}\[\]<>()#+\-!|~@])")
-_LINKING: Final = re.compile(r":(?=\S)")
+_ACTIVE: Final = lazy_re(r"([\\`*_{}\[\]<>()#+\-!|~@])")
+_LINKING: Final = lazy_re(r":(?=\S)")
 
 
 def report(difference: Difference) -> str:

@@ -13,6 +13,7 @@ from toolc.model.call_graph import called_tools
 from toolc.model.json_schema import JsonValue, list_under
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, Script, ShellBackend
 from toolc.model.spec.tool import EFFECT, ToolSpec
+from toolc.model.text import lazy_re
 from toolc.review.model.change import Grade, Route, ToolChange
 from toolc.review.model.schema_node import to_json_text
 from toolc.review.model.state import Reviewed, State
@@ -21,22 +22,19 @@ from toolc.review.risk.risk_rule import Sides, risk_rule
 
 DEPENDENCY: Final = "RSK12"
 
-_DECISIVE: Final = re.compile(
-    r"(?:LD|DYLD)_\w+|PATH|(?:PYTHON|PERL5|RUBY|NODE_|JAVA_|GIT_|PIP_|NPM_CONFIG_|SSL_|CURL_|REQUESTS_)\w*|BASH_ENV|ENV"
+_DECISIVE: Final = lazy_re(
+    r"(?i)(?:LD|DYLD)_\w+|PATH|(?:PYTHON|PERL5|RUBY|NODE_|JAVA_|GIT_|PIP_|NPM_CONFIG_|SSL_|CURL_|REQUESTS_)\w*|BASH_ENV|ENV"
     r"|IFS|SHELL|HOME|PERL5LIB|RUBYOPT|CLASSPATH|JDK_JAVA_OPTIONS|GCONV_PATH|\w*_?PROXY"
     r"|(?:BASH_FUNC_|XDG_|DOTNET_|COR(?:ECLR)?_|CARGO_|RUSTC|LUA_|PHP|GEM_|BUNDLE_|UV_|CONDA_|OPENSSL_|DOCKER_|KUBE"
     r"|ELECTRON_|MAVEN_|GRADLE_|ANSIBLE_|AWS_CONFIG|AWS_SHARED)\w*"
     r"|PS[0-4]|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|BASH_LOADABLES_PATH|ZDOTDIR|CDPATH|FPATH|FCEDIT|R_PROFILE\w*|R_ENVIRON\w*"
     r"|(?:\w+_)?(?:EDITOR|PAGER|BROWSER|ASKPASS|PRELOAD|RSH|SHELL|OPTS|OPTIONS|WRAPPER|PATH|HOME|CONFIG|PLUGINS?"
     r"|HOST|HOSTS|HOSTNAME|ENDPOINT|URL|URI|SERVER|REGISTRY|INDEX)|VISUAL|LESS(?:OPEN|CLOSE)|\w*FLAGS|HOSTALIASES"
-    r"|LOCALDOMAIN|RES_OPTIONS|NETRC|WGETRC|CC|CXX",
-    re.IGNORECASE,
+    r"|LOCALDOMAIN|RES_OPTIONS|NETRC|WGETRC|CC|CXX"
 )
 """Variables by which a loader, an interpreter, a shell or a client chooses its code or its hosts."""
 
-_DECISIVE_VALUE: Final = re.compile(
-    r"://|\$\(|`|\(\)\s*\{|^\s*\||\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}:\d", re.IGNORECASE
-)
+_DECISIVE_VALUE: Final = lazy_re(r"(?i)://|\$\(|`|\(\)\s*\{|^\s*\||\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}:\d")
 """Values that name a host, or that a shell runs as code if it evaluates them."""
 
 _MAX_CHARACTERS: Final = 200_000

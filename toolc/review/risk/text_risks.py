@@ -8,46 +8,42 @@ from typing import Final
 
 from toolc.compiler.checks.model_text import first_instruction, first_invisible, first_markup
 from toolc.model.spec.tool import SURFACE, Annotations
+from toolc.model.text import lazy_re
 from toolc.review.model.change import Grade, Route, ToolChange
 from toolc.review.model.state import Reviewed
 from toolc.review.model.text_diff import format_route, stored_values, texts
 from toolc.review.risk.risk_rule import Sides, risk_rule
 
-_COMMANDING: Final = re.compile(
-    r"\b(?:always|never|must|before (?:using|calling)|first call|instead of)\b", re.IGNORECASE
-)
-_ABOUT_VALUES: Final = re.compile(
-    r"\bmust (?:not )?be(?= (?:an?|in|at|of|on|one|within|between|from|empty|unique|positive|negative|non[\w-]*|less"
-    r"|greater|larger|smaller|shorter|longer|short|valid|relative|absolute|lower\w*|upper\w*|numeric|present|different"
+_COMMANDING: Final = lazy_re(r"(?i)\b(?:always|never|must|before (?:using|calling)|first call|instead of)\b")
+_ABOUT_VALUES: Final = lazy_re(
+    r"(?i)\bmust (?:not )?be(?= (?:an?|in|at|of|on|one|within|between|from|empty|unique|positive|negative|non[\w-]*"
+    r"|less|greater|larger|smaller|shorter|longer|short|valid|relative|absolute|lower\w*|upper\w*|numeric|present|different"
     r"|sorted|equal|ISO|UTC|ASCII|UTF|\d+)\b)"
     r"|\b(?:never|always)(?= (?:an?|in|empty|null|negative|positive|longer|shorter|larger|smaller|sorted|present"
-    r"|returns?|the same)\b)",
-    re.IGNORECASE,
+    r"|returns?|the same)\b)"
 )
 """The same words where they describe a value, and tell a model nothing to do: ``must be at least 1``."""
 
-_HOST: Final = re.compile(
-    r"\b(?:https?://\S+|(?:[a-z0-9-]{1,63}\.){1,40}"  # bounded, so that a long text takes linear time
+_HOST: Final = lazy_re(
+    r"(?i)\b(?:https?://\S+|(?:[a-z0-9-]{1,63}\.){1,40}"  # bounded, so that a long text takes linear time
     r"(?:com|net|org|edu|gov|io|dev|ai|app|xyz|info|biz|co|me|cc|tk|ru|su|cn|hk|tw|jp"
     r"|kr|in|ir|de|fr|uk|eu|nl|it|es|pt|ch|at|se|no|fi|dk|cz|ua|tr|br|mx|ar|au|nz|ca|us|to|gg|tv|ws|link|site|online|top"
-    r"|club|shop|store|cloud|page|live|host|fun|icu|click|space|website|tech)\b)",
-    re.IGNORECASE,
+    r"|club|shop|store|cloud|page|live|host|fun|icu|click|space|website|tech)\b)"
 )
-_CONFIDENTIAL: Final = re.compile(
-    r"\b(?:passwords?|passphrases?|credentials?|private keys?|ssh keys?|api[ -]?keys?|(?:access|session|bearer) tokens?"
-    r"|credit cards?|card numbers?|cvv|social security|system prompts?|(?:chat|conversation) history"
-    r"|(?:previous|earlier|other) messages)\b",
-    re.IGNORECASE,
+_CONFIDENTIAL: Final = lazy_re(
+    r"(?i)\b(?:passwords?|passphrases?|credentials?|private keys?|ssh keys?|api[ -]?keys?|(?:access|session|bearer)"
+    r" tokens?|credit cards?|card numbers?|cvv|social security|system prompts?|(?:chat|conversation) history"
+    r"|(?:previous|earlier|other) messages)\b"
 )
 """What a text may ask a model to send along."""
 
 _STRUCTURE: Final = frozenset({"type", "required", "format", "$schema", "$ref"})
-_DIALECT: Final = re.compile(r"https?://json-schema\.org/[\w/.-]*#?")
-_PLAIN_NAME: Final = re.compile(r"[\w$.-]{1,64}")
+_DIALECT: Final = lazy_re(r"https?://json-schema\.org/[\w/.-]*#?")
+_PLAIN_NAME: Final = lazy_re(r"[\w$.-]{1,64}")
 _LONGEST_ROUTE: Final = 200
 """The maximum length of a place in a message, in characters. Keys of a schema can be long."""
 
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
+_BASE64: Final = lazy_re(r"[A-Za-z0-9+/]{40,}={0,2}")
 
 _DEFAULTS: Final = {"read_only": "false", "destructive": "true", "idempotent": "false", "open_world": "true"}
 """The values of annotations that are not set, as the Model Context Protocol defines them for tools."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from toolc.model.spec.code_backends import HostFunction
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import TemplateError, as_text
-from toolc.model.text import count_noun
+from toolc.model.text import count_noun, lazy_re
 from toolc.providers.provider import CallMessage
 from toolc.runtime.agents.model import ModelError
 from toolc.runtime.agents.turns import AgentEvents, AgentLoop, open_api
@@ -29,7 +28,7 @@ from toolc.runtime.sandboxed.call import interrupted_result
 NO_TASK: Final = "Begin."
 """The task for a call without arguments, because the APIs require a message."""
 
-_FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n```\s*", re.DOTALL)
+_FENCED: Final = lazy_re(r"(?s)\s*```(?:json)?[ \t]*\n(.*)\n```\s*")
 
 MAX_CALLS: Final = 64
 """The maximum number of calls that are made for one answer. Current models make about ten.

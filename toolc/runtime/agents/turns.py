@@ -1,6 +1,5 @@
 """Request the answers of a sub-agent's model: keys, retries, token counts, and events."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from toolc.model.result import REPLACEMENT, ConnectionAttempt
 from toolc.model.spec.composed_backends import AgentBackend, AgentProvider
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
+from toolc.model.text import lazy_re
 from toolc.runtime.agents.broker_transport import EgressTransport
 from toolc.runtime.agents.model import ModelApi, ModelError, ModelResponse, Post, request
 from toolc.runtime.caller import CallContext
@@ -29,7 +29,7 @@ from toolc.runtime.http.request import check_secret, parse_url
 from toolc.runtime.output.progress import LiveText
 from toolc.runtime.secrets.redaction import CallSecrets
 
-_KEY: Final = re.compile(r"[\x21-\x7e]+")
+_KEY: Final = lazy_re(r"[\x21-\x7e]+")
 
 ATTEMPTS: Final = 3
 """How many times an answer is requested if the API is busy or cannot be reached.

@@ -6,11 +6,11 @@ never has a complete request with another name. Requests that servers read in di
 check and every server must agree on where one request ends and the next begins.
 """
 
-import re
 from dataclasses import replace
 from typing import Final
 
 from toolc.model.destinations import HostError, canonical_host, format_destination
+from toolc.model.text import lazy_re
 from toolc.runtime.egress.egress_policy import Decision, is_same_site
 from toolc.runtime.egress.transport import RefusedError
 
@@ -18,18 +18,18 @@ MAX_HEAD: Final = 128 * 1024
 """The maximum length of a request's head, and of a line between chunks, in bytes. Most servers accept 8 to 64 KiB."""
 
 _TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_REQUEST_LINE: Final = re.compile(rb"(" + _TOKEN + rb") ([!-~\x80-\xff]+) HTTP/1\.([01])\r\n")
-_FIELD: Final = re.compile(rb"(" + _TOKEN + rb"):([^\0\r\n]*)\r\n")
-_CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,15})(?:;[^\0\r\n]*)?\r\n")
-_LENGTH: Final = re.compile(rb"[0-9]{1,15}")
-_ABSOLUTE: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*).*")
-_AUTHORITY: Final = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(?::([0-9]{0,5}))?")
+_REQUEST_LINE: Final = lazy_re(rb"(" + _TOKEN + rb") ([!-~\x80-\xff]+) HTTP/1\.([01])\r\n")
+_FIELD: Final = lazy_re(rb"(" + _TOKEN + rb"):([^\0\r\n]*)\r\n")
+_CHUNK: Final = lazy_re(rb"([0-9A-Fa-f]{1,15})(?:;[^\0\r\n]*)?\r\n")
+_LENGTH: Final = lazy_re(rb"[0-9]{1,15}")
+_ABSOLUTE: Final = lazy_re(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*).*")
+_AUTHORITY: Final = lazy_re(r"(\[[^\]]*\]|[^:\[\]]*)(?::([0-9]{0,5}))?")
 _DEFAULT_PORTS: Final = {b"http": 80, b"https": 443, b"ws": 80, b"wss": 443}
 
-_METHOD: Final = re.compile(_TOKEN.decode())
-_VERSION: Final = re.compile(r"HTTP/[0-9]", re.IGNORECASE)
-_TARGET: Final = re.compile(r"/|\*|[a-z][a-z0-9+.-]*:/", re.IGNORECASE)
-_FIRST_BYTES: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z\s\x1c-\x1f\x85\xa0-]")
+_METHOD: Final = lazy_re(_TOKEN.decode())
+_VERSION: Final = lazy_re(r"(?i)HTTP/[0-9]")
+_TARGET: Final = lazy_re(r"(?i)/|\*|[a-z][a-z0-9+.-]*:/")
+_FIRST_BYTES: Final = lazy_re(rb"[!#$%&'*+.^_`|~0-9A-Za-z\s\x1c-\x1f\x85\xa0-]")
 """The bytes that can start a method, and the bytes that some servers skip before it."""
 
 _NO_TRAILERS: Final = frozenset({b"host", b"content-length", b"transfer-encoding"})

@@ -11,7 +11,7 @@ Commands check the lock file first, in ``toolc.cli.inputs``.
 - ``batch``: several calls in parallel, in order, or in groups, and the ids of calls. Public: ``Mode``, ``new_call_id``,
   ``Order``, ``Steer``, ``with_ids``.
 - ``call_pipeline``: ``CallPipeline``, for the calls of a registry and of its composites, and for unknown tools (the
-  message is in ``toolc.client.registry``).
+  message is in ``toolc.client.registry``). Public: ``Find``.
 - ``leftovers``: files and processes of dead processes on this host, for ``toolc gc``. Public: ``survey``.
 - ``open_sandbox``: a sandbox of a tool or of a profile that stays open. Public: ``open_profile``, ``open_tool``,
   ``OpenSandbox``.

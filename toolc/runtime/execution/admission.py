@@ -13,7 +13,6 @@ from toolc.model.registry_io import digests
 from toolc.model.spec.code_backends import HostFunction, PluginBackend, PythonBackend, ShellBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import Policy
-from toolc.policy.rules import enforce_policies
 from toolc.runtime.composed_backends import COMPOSED
 
 SESSION_KINDS: Final = frozenset({PluginBackend.tag, PythonBackend.tag, ShellBackend.tag})
@@ -69,6 +68,8 @@ def check_admission(
     if lock is not None:
         lock.check(tool)
     if policy is not None:
+        from toolc.policy.rules import enforce_policies  # lazy: +10 ms; few callers have a policy
+
         enforce_policies(tool.spec, ReviewedTools(find), (policy,))
     if called_tools(tool.spec):
         check_calls(tool, find)

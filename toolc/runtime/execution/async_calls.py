@@ -4,7 +4,8 @@ Cancelling the task or closing the iterator cancels the call and waits until it 
 the task that started it.
 """
 
-import asyncio
+from __future__ import annotations
+
 import contextvars
 import math
 import threading
@@ -68,6 +69,8 @@ class AsyncCall(Generic[T]):
     """
 
     def __init__(self, call: CallRunner[T], *, listens: bool) -> None:
+        import asyncio  # lazy: +30 ms; only asynchronous programs need it
+
         self._call = call
         self._on_event = self._put if listens else ignore_event
         self._loop = asyncio.get_running_loop()
@@ -88,6 +91,8 @@ class AsyncCall(Generic[T]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        import asyncio  # lazy: as in __init__
+
         self._left = True
         self._cancellation.cancel()
         # Remaining events of the call must not block its end.

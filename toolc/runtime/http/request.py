@@ -1,7 +1,6 @@
 """Build the bytes of a request from the pieces of the plan and the secrets."""
 
 import base64
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
@@ -11,7 +10,7 @@ from urllib.parse import quote
 from toolc.backends.http_templates import escape
 from toolc.model.destinations import HostError, canonical_host, format_host, is_loopback
 from toolc.model.http_plan import Base64, FormPart, NamedValue, Pieces, PlainBody, RequestBody, Slot
-from toolc.model.text import render_size
+from toolc.model.text import lazy_re, render_size
 from toolc.runtime.egress.transport import RefusedError
 
 MAX_REQUEST_URL: Final = 8192
@@ -19,11 +18,9 @@ MAX_REQUEST_URL: Final = 8192
 
 PORTS: Final = {"http": 80, "https": 443}
 
-_URL: Final = re.compile(
-    r"(?P<scheme>https?)://(?P<authority>[^/?#\\]*)(?P<rest>[/?][^#]*)?(?:#.*)?", re.ASCII | re.IGNORECASE
-)
-_AUTHORITY: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]{0,5}))?")
-_UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")
+_URL: Final = lazy_re(r"(?ai)(?P<scheme>https?)://(?P<authority>[^/?#\\]*)(?P<rest>[/?][^#]*)?(?:#.*)?")
+_AUTHORITY: Final = lazy_re(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]{0,5}))?")
+_UNSAFE: Final = lazy_re(r"[\x00-\x20\x7f\\]")
 
 MAX_REQUEST_BODY: Final = 64 * 1024 * 1024
 """The maximum size of a body that is sent, in bytes. The host holds it in memory."""
@@ -32,7 +29,7 @@ ReadFile = Callable[[str], bytes]
 """Reads a file of the workspace by its path. Raises ``RefusedError``."""
 
 _NO_BODY: Final = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
-_LINE_END: Final = re.compile(rb"[\r\n\0]")
+_LINE_END: Final = lazy_re(rb"[\r\n\0]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from urllib.parse import quote_plus
 from toolc.guest.http.response_parser import ResponseError, open_stream, read_body, read_head
 from toolc.model.http_plan import TokenRequest
 from toolc.model.json_schema import JsonObject, parse_json
-from toolc.model.text import render_size
+from toolc.model.text import lazy_re, render_size
 from toolc.runtime.egress.transport import Transport
 from toolc.runtime.http.request import Target, fill, request
 from toolc.runtime.http.transport import OuterTransport
@@ -31,7 +31,7 @@ SLACK_SECONDS: Final = 30.0
 It could expire during the request, or already be expired for a server whose clock is ahead.
 """
 
-_TOKEN: Final = re.compile(r"[\x21-\x7e]{8,16384}")
+_TOKEN: Final = lazy_re(r"[\x21-\x7e]{8,16384}")
 _FORM: Final = "application/x-www-form-urlencoded"
 
 

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from toolc.guest.flow_control import RateLimiter
 from toolc.model.events import Listener, Stream, ToolConnect, ToolUpdate
 from toolc.model.result import ConnectionAttempt, Content, Text
+from toolc.model.text import lazy_re
 from toolc.runtime.secrets.redaction import Redactor, redact_block
 
 MAX_MESSAGE: Final = 1000
@@ -32,9 +33,7 @@ A progress line with the longest message in UTF-8 fits.
 """
 
 _PREFIX: Final = b"::progress "
-_LINE: Final = re.compile(
-    rb"^::progress +([0-9]{1,3}(?:\.[0-9]{1,9})?|-)%?(?:[ \t]([^\n]{0,4000}))?\r?\n", re.MULTILINE
-)
+_LINE: Final = lazy_re(rb"(?m)^::progress +([0-9]{1,3}(?:\.[0-9]{1,9})?|-)%?(?:[ \t]([^\n]{0,4000}))?\r?\n")
 
 OutputSink: TypeAlias = Callable[[Stream, str], None]
 """Receives a tool's output while it runs: the stream, and the next piece of its text."""

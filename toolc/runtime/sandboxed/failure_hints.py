@@ -10,21 +10,21 @@ from toolc.model.result import ToolResult
 from toolc.model.spec.code_backends import Argv, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
+from toolc.model.text import lazy_re
 from toolc.runtime.egress.egress_policy import decide
 from toolc.version import __version__
 
-_MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '(?P<name>[\w.]+)'")
-_PROGRAM: Final = re.compile(
-    r"^command not found: (?P<argv>[\w.+-]+)$"  # toolc.guest.processes
-    r"|: (?:line )?[0-9]+: (?P<script>[\w.+-]+): (?:command )?not found$",  # dash, busybox, bash
-    re.MULTILINE,
+_MODULE: Final = lazy_re(r"ModuleNotFoundError: No module named '(?P<name>[\w.]+)'")
+_PROGRAM: Final = lazy_re(
+    r"(?m)^command not found: (?P<argv>[\w.+-]+)$"  # toolc.guest.processes
+    r"|: (?:line )?[0-9]+: (?P<script>[\w.+-]+): (?:command )?not found$"
 )
 _SHELL_TOOLS: Final = {"curl": "curl", "git": "git", "jq": "jq", "rg": "ripgrep"}
 """The programs of the image ``toolc/shell-tools`` that the base image lacks, with their packages."""
 
 _HOST: Final = r"[\"'\u2018(\[]?(?P<host>[A-Za-z0-9](?:[\w.-]*[\w])?)"
 _FAILED_CONNECTIONS: Final = tuple(
-    re.compile(pattern)
+    lazy_re(pattern)
     for pattern in (
         r"\[connecting to (?P<host>[^\s\]]+) port (?P<port>\d+)\]",  # toolc.guest.connections
         rf"host={_HOST}', port=(?P<port>\d+)",  # urllib3
@@ -40,7 +40,7 @@ _FAILED_CONNECTIONS: Final = tuple(
 )
 """How programs report a host that they could not connect to."""
 
-_NO_NETWORK: Final = re.compile(
+_NO_NETWORK: Final = lazy_re(
     r"Temporary failure in name resolution|Network is unreachable|ENETUNREACH|EAI_AGAIN|Name or service not known"
 )
 """How programs without a network report the problem, even if they do not name the host."""

@@ -3,12 +3,13 @@
 import base64
 import html
 import json
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
 from typing import Final
 from urllib.parse import quote, quote_plus
+
+from toolc.model.text import lazy_re
 
 MIN_FORM: Final = 8
 """The minimum length of a form in characters. A shorter form could not be distinguished from ordinary words."""
@@ -28,11 +29,11 @@ _JSON_OF_DOTNET: Final = str.maketrans({each: f"\\u{ord(each):04X}" for each in 
 
 _HTML_QUOTES: Final = (('"', "&quot;", "&#34;"), ("'", "&#x27;", "&#39;", "&#039;", "&apos;"))
 
-_ESCAPED_BY_SHELLS: Final = re.compile(r"[^\w@%+=:,./-]")
-_ESCAPED_IN_QUOTES: Final = re.compile(r'["$`\\]')
+_ESCAPED_BY_SHELLS: Final = lazy_re(r"[^\w@%+=:,./-]")
+_ESCAPED_IN_QUOTES: Final = lazy_re(r'["$`\\]')
 
-_UPPER: Final = re.compile(r"%[0-9A-F]{2}")
-_LOWER_UNIT: Final = re.compile(r"\\u[0-9a-f]{4}")
+_UPPER: Final = lazy_re(r"%[0-9A-F]{2}")
+_LOWER_UNIT: Final = lazy_re(r"\\u[0-9a-f]{4}")
 
 _HEAD: Final = 8
 """The number of leading bytes by which a form is indexed. It is the minimum length of a form."""

@@ -1,7 +1,6 @@
 """Remove the values of secrets from everything that leaves a call, in every common encoding."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.sandbox import EnvVar
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import SECRETS
+from toolc.model.text import lazy_re
 from toolc.runtime.secrets.encodings import EncodingMatcher, base64_encodings, secret_encodings
 
 _BREAKS: Final = b"\r\n\t \\"
@@ -36,7 +36,7 @@ _PREFIX_BYTES: Final = 32
 Few other texts share that many bytes with a form.
 """
 
-_NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+_NUMBER: Final = lazy_re(r"-?[0-9]+(?:\.[0-9]+)?")
 
 Reveal: TypeAlias = Callable[[Iterable[str]], Mapping[str, str]]
 """Returns the values of secrets by name. Raises ``UsageError`` with the names of all missing secrets."""

@@ -1,13 +1,13 @@
 """Names, volumes and base images of images, and the store's description of an unpacked image."""
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
+from toolc.model.text import lazy_re
 from toolc.sandbox.interface import ImageUsed
 
 MANIFEST: Final = "manifest:"
@@ -18,17 +18,16 @@ TMPFS_PATHS: Final = frozenset({"/tmp", "/tool", "/dev/shm"})
 
 _KERNELS: Final = frozenset({"proc", "sys", "dev"})
 
-_CONTINUED: Final = re.compile(rb"[\\`][ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*")
-_ADD: Final = re.compile(rb"^[ \t]*(?:ONBUILD[ \t]+)?ADD[ \t]+([^\n]*)$", re.IGNORECASE | re.MULTILINE)
-_ADDRESS: Final = re.compile(rb"://|git@|\$")
+_CONTINUED: Final = lazy_re(rb"[\\`][ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*")
+_ADD: Final = lazy_re(rb"(?im)^[ \t]*(?:ONBUILD[ \t]+)?ADD[ \t]+([^\n]*)$")
+_ADDRESS: Final = lazy_re(rb"://|git@|\$")
 """An address, or a variable, which may contain one."""
 
-_STEP: Final = re.compile(
-    rb"^[ \t]*(?:ARG[ \t]+(?P<name>\w+)=(?P<value>\S*)"
-    rb"|FROM[ \t]+(?:--\S+[ \t]+)*(?P<image>\S+)(?:[ \t]+AS[ \t]+(?P<stage>\S+))?)",
-    re.IGNORECASE | re.MULTILINE,
+_STEP: Final = lazy_re(
+    rb"(?im)^[ \t]*(?:ARG[ \t]+(?P<name>\w+)=(?P<value>\S*)"
+    rb"|FROM[ \t]+(?:--\S+[ \t]+)*(?P<image>\S+)(?:[ \t]+AS[ \t]+(?P<stage>\S+))?)"
 )
-_VARIABLE: Final = re.compile(rb"\$(?:(\w+)|\{(\w+)\})")
+_VARIABLE: Final = lazy_re(rb"\$(?:(\w+)|\{(\w+)\})")
 
 KIND: Final = "rootfs"
 NAMES: Final = "images"

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from toolc.model.errors import InfrastructureError
+from toolc.model.text import lazy_re
 from toolc.sandbox.common_config import IMAGE_COMMAND, RUNTIME, SITE
 from toolc.sandbox.host import store
 from toolc.sandbox.python import wheels_only
@@ -40,22 +41,20 @@ UNUSED_DAYS: Final = 30
 _LIST: Final = ".toolc-packages"
 """The file in the package folder that lists the packages."""
 
-_PINNED: Final = re.compile(
+_PINNED: Final = lazy_re(
     r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9._,-]*\])?==[A-Za-z0-9.!_+-]+(?: --hash=sha256:[0-9a-f]{64})*"
 )
 """A requirement. Its only options are digests, and it has no address or path, which could run code on the host."""
 
-_UNLISTED: Final = re.compile(r"In --require-hashes mode, all .*\n\s+([A-Za-z0-9._-]+)")
-_ANOTHER: Final = re.compile(r"DO NOT MATCH THE HASHES.*\n\s+(\S+) from (?:.*\n)*?\s+Got\s+([0-9a-f]{64})")
+_UNLISTED: Final = lazy_re(r"In --require-hashes mode, all .*\n\s+([A-Za-z0-9._-]+)")
+_ANOTHER: Final = lazy_re(r"DO NOT MATCH THE HASHES.*\n\s+(\S+) from (?:.*\n)*?\s+Got\s+([0-9a-f]{64})")
 """pip's error messages about digests, which have several lines."""
 
 MIN_GLIBC: Final = 5
 SECONDS: Final = 600.0
 """The oldest glibc of manylinux (PEP 571, PEP 600), and a timeout, because downloads of large wheels take minutes."""
 
-_ENVIRONMENT: Final = re.compile(
-    r"(?:PIP_|SSL_|XDG_)\w+|(?:https?|all|no)_proxy|PATH|HOME|REQUESTS_CA_BUNDLE", re.IGNORECASE
-)
+_ENVIRONMENT: Final = lazy_re(r"(?i)(?:PIP_|SSL_|XDG_)\w+|(?:https?|all|no)_proxy|PATH|HOME|REQUESTS_CA_BUNDLE")
 """The environment variables for pip's index, proxies and certificates, which are passed to pip."""
 
 

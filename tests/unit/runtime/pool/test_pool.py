@@ -17,7 +17,7 @@ from fake_tools import registry, tool
 from forked_child import in_child
 
 from toolc.client.executor import Executor
-from toolc.config.user_config import Configuration
+from toolc.config.configuration import Configuration
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Plan, Profile
 from toolc.model.result import Capture, Outcome, ToolResult

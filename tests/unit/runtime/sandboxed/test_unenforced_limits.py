@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from toolc import Executor, NoEngineError, Registry
-from toolc.config.user_config import Configuration
+from toolc.config.configuration import Configuration
 from toolc.model.plan import Plan, Profile
 from toolc.model.result import Outcome
 from toolc.sandbox.interface import Capabilities, Enforcement, unenforced_reason

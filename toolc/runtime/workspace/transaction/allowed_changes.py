@@ -6,12 +6,12 @@ Writing it would be a way out of the sandbox. A path is protected even if it doe
 
 import fnmatch
 import functools
-import re
 import stat
 import unicodedata
 from typing import Final
 
 from toolc.model.call import FileChange, Kind
+from toolc.model.text import lazy_re
 
 PROTECTED: Final = frozenset(
     # version control
@@ -35,13 +35,13 @@ PROTECTED: Final = frozenset(
 )
 """Names in lower case that no transaction may change, at any depth, with everything below them."""
 
-_UNSEEN: Final = re.compile(
+_UNSEEN: Final = lazy_re(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 """Unicode's Default_Ignorable_Code_Point, which ext4 and APFS ignore when they compare names without case."""
 
-_SHORT: Final = re.compile(r"([^~]{1,6})~[0-9]+(?:\.(.{0,3}))?")
+_SHORT: Final = lazy_re(r"([^~]{1,6})~[0-9]+(?:\.(.{0,3}))?")
 
 
 def refusal_reason(change: FileChange, writes: tuple[str, ...], link_target: bytes | None) -> str:

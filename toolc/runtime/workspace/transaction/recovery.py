@@ -10,7 +10,6 @@ The janitor uses this module too, so it imports only the standard library and th
 import contextlib
 import errno
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolc.model.text import lazy_re
 from toolc.runtime.workspace.dir_handle import FOLDER, RENAME_EXCHANGE, RENAME_NOREPLACE, DirHandle, rename
 from toolc.runtime.workspace.transaction.journal import (
     ChmodStep,
@@ -32,7 +32,7 @@ from toolc.runtime.workspace.transaction.lock import locked_workspace
 ASIDE: Final = ".aside"
 """The suffix that ``dir_handle.rename`` adds to a name during an exchange if the file system has no atomic one."""
 
-_STAGED_NAME: Final = re.compile(r"(new|old)\.[0-9]+(\.aside)*")
+_STAGED_NAME: Final = lazy_re(r"(new|old)\.[0-9]+(\.aside)*")
 
 _MAX_NAMED: Final = 5
 """The maximum number of conflicts that a message names. The folder in the message has all of them."""

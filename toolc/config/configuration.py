@@ -1,0 +1,39 @@
+"""The settings in a user's configuration, and their defaults."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from toolc.config.secret_sources import SecretSource
+from toolc.model.names import AUTO
+from toolc.model.spec.sandbox import MIB
+
+MAX_WARM: Final = 1000
+"""The maximum number of sandboxes per tool in ``warm``.
+
+More is probably a typing mistake, because the limits of the pool are lower.
+"""
+
+WORKSPACE_GROWTH_BYTES: Final = 2048 * MIB
+"""The default of ``workspace_growth``. Most builds write less, and most disks have more free space."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """A user's settings for all calls.
+
+    ``accept_unenforced`` names the limits that need not be enforced if the host cannot enforce them.
+    ``workspace_growth_bytes`` is how much a call may add to its workspace before it is stopped. ``secrets`` maps the
+    name of a secret to the source of its value. ``base_image`` is the image for tools that name none, instead of
+    toolc's own. With ``host_programs``, such tools run with the host's own programs on an engine without a daemon.
+    ``warm`` maps the name of a tool to the number of its sandboxes that are started when an executor opens, and kept.
+    With 0, no sandbox of the tool is ever started ahead.
+    """
+
+    engine: str = AUTO
+    accept_unenforced: tuple[str, ...] = ()
+    workspace_growth_bytes: int = WORKSPACE_GROWTH_BYTES
+    secrets: Mapping[str, SecretSource] = field(default_factory=dict)
+    base_image: str | None = None
+    host_programs: bool = False
+    warm: Mapping[str, int] = field(default_factory=dict)
