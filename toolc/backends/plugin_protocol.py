@@ -10,7 +10,7 @@
 
 Both messages of a plugin may also have the call's ``call_id``. A response may also have images (``{"type": "image",
 "mimeType": "image/png", "data": base64}``), recordings (``"audio"``) and ``details``, an object for logs that is not
-shown to a model. A plugin is not trusted: what it writes is validated strictly.
+shown to a model. A plugin is not trusted, so its output is validated strictly.
 """
 
 import json

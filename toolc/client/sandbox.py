@@ -1,4 +1,4 @@
-"""``Sandbox``: an open sandbox in which a program runs commands and accesses files."""
+"""``Sandbox``, an open sandbox in which a program runs commands and accesses files."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advisory:
-    """A known flaw: its component, what it allows, whether toolc's sandboxes are exposed, and the remedy."""
+    """A known flaw: its component, its effect, whether toolc's sandboxes are exposed, and the remedy."""
 
     id: str
     component: str

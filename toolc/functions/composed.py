@@ -84,7 +84,7 @@ def step(
     continue_on_error: bool = False,
     timeout: float | None = None,
 ) -> DefinedStep:
-    """Return a step for ``define(...).composite``: a call of the tool with the name or alias ``tool``.
+    """Return a step for ``define(...).composite``, which calls the tool with the name or alias ``tool``.
 
     Each string in ``args`` is a template that can use the composite's parameters and the previous steps
     (``"{{ word }}"``, ``"{{ steps.find.outputs }}"``). ``condition`` is the key ``if`` of a spec. ``timeout`` is in

@@ -67,8 +67,8 @@ class ComposedBackend(Protocol[Kind_contra]):
     def run(self, backend: Kind_contra, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
         """Return the result of ``call``. Its ``details`` have only the entries of this backend.
 
-        ``context.deadline`` already includes the tool's own limit. After all parts of the call have ended, raises
-        what ``caller.call`` raised.
+        ``context.deadline`` already includes the tool's own limit. If ``caller.call`` raises an error, it is raised
+        again after all parts of the call have ended.
         """
 
 

@@ -121,7 +121,7 @@ class CapturedException:
 
 
 class RunningFunction:
-    """One call on its thread. ``value`` is what the function returned, or a ``CapturedException``.
+    """One call on its thread. ``value`` is the function's return value, or a ``CapturedException``.
 
     After the end of the ``with`` block, further reports of the function are dropped.
     """

@@ -1,7 +1,7 @@
 """Write typed clients for the tools of a registry.
 
-The first line of a client has the digest of the registry, which covers what models and clients see of all its tools. No
-digest covers the client itself.
+The first line of a client has the digest of the registry, which covers everything that models and clients see of its
+tools. No digest covers the client itself.
 """
 
 from __future__ import annotations

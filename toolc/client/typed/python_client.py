@@ -44,7 +44,7 @@ IMPORTED: Final = frozenset(
         "TypeAdapter", "TypeAlias", "TypeAliasType", "TypedDict", "annotations", "cache",
     }
 )  # fmt: skip
-"""The names in a module besides those of its own types."""
+"""The names that every module has in addition to its own types."""
 
 RESERVED: Final = IMPORTED | {
     "bool",

@@ -103,7 +103,7 @@ Definition: TypeAlias = "Record | Alias"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedTool:
-    """A tool: its arguments, and the type of its data, or None if the spec does not declare what the tool returns."""
+    """A tool: its arguments, and the type of its data, or None if the spec does not declare that type."""
 
     name: str
     description: str

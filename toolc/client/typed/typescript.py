@@ -30,7 +30,7 @@ IMPORTED: Final = frozenset(
         "ToolCallError", "ToolResult", "Tools", "WRAPPED", "compare", "createTools", "defaultWarning", "mcpTools",
     }
 )  # fmt: skip
-"""The names in a module besides those of its own types, and the global types that it uses."""
+"""The names that every module has in addition to its own types, and the global types that it uses."""
 
 _KINDS: Final = {
     "any": "unknown", "never": "never", "null": "null", "boolean": "boolean", "integer": "number",

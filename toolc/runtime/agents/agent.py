@@ -91,7 +91,7 @@ def make_calls(
     """Make ``calls`` and return their results in order. Only tools in ``names`` are called.
 
     ``turn`` is the number of the model's answer, and the first part of the call ids. With ``parallel``, the calls may
-    run concurrently. After all of them have ended, raises what ``caller.call`` raised.
+    run concurrently. If ``caller.call`` raises an error, it is raised again after all calls have ended.
     """
     with context.cancellation.child() as cancellation:
         context = replace(context, cancellation=cancellation, on_event=one_at_a_time(context.on_event))

@@ -40,7 +40,7 @@ class Composite:
     """The backend kind ``composite``."""
 
     def run(self, backend: CompositeBackend, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
-        """Run the steps with the spec's strategy. After all steps have ended, raises what ``caller.call`` raised."""
+        """Run the steps with the spec's strategy. Errors of ``caller.call`` are raised after all steps have ended."""
         run = _Run(backend.steps, call, context, caller)
         match backend.strategy:
             case "sequential":

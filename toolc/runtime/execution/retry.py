@@ -24,6 +24,6 @@ def wait_ms(retry: Retry, result: ToolResult, attempt: int) -> int | None:
 
 
 def attempt_to_json(result: ToolResult, waited_ms: int) -> JsonObject:
-    """Return an entry of ``details.attempts``: the error of an attempt and the wait after it."""
+    """Return an entry of ``details.attempts``, with the error of an attempt and the wait after it."""
     error: JsonValue = {"kind": result.error.kind, "message": result.error.message} if result.error else None
     return {"error": error, "duration_ms": result.details.get("duration_ms"), "wait_ms": waited_ms}

@@ -36,7 +36,7 @@ _PREFIX: Final = b"::progress "
 _LINE: Final = lazy_re(rb"(?m)^::progress +([0-9]{1,3}(?:\.[0-9]{1,9})?|-)%?(?:[ \t]([^\n]{0,4000}))?\r?\n")
 
 OutputSink: TypeAlias = Callable[[Stream, str], None]
-"""Receives a tool's output while it runs: the stream, and the next piece of its text."""
+"""Receives a tool's output while it runs, as the name of a stream and the next piece of its text."""
 
 
 class ProgressReporter:

@@ -1,6 +1,6 @@
 """Decide which sandboxes to start ahead of their calls, and which to stop, with pure functions of a frozen state.
 
-A sandbox can serve a call of the same *kind*: the same executor, engine, profile and arguments of the guest.
+A sandbox can serve a call of the same *kind*, which means the same executor, engine, profile and guest arguments.
 """
 
 import math

@@ -6,7 +6,7 @@
     select    Profile    -> Engine       the first that supports the profile  toolc.sandbox.selection
     start     Profile    -> Sandbox      new, used for this call only         toolc.sandbox.*
     converse  Plan       -> Outcome      everything over one stream           toolc.runtime.wire.call_loop
-    close                                always, also after an exception
+    close                                always, even after an exception
     read      Outcome    -> ToolResult   pure, by the tool's backend          toolc.backends
     shape     ToolResult -> ToolResult   if the spec has it, sandboxed        toolc.runtime.sandboxed.call
 

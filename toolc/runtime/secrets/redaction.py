@@ -42,7 +42,7 @@ Reveal: TypeAlias = Callable[[Iterable[str]], Mapping[str, str]]
 """Returns the values of secrets by name. Raises ``UsageError`` with the names of all missing secrets."""
 
 FOLDER: Final = "secrets"
-"""The folder of secret files below ``/tool``: a file system in memory, private to the sandbox."""
+"""The folder of secret files below ``/tool``. It is a file system in memory, private to the sandbox."""
 
 
 class Redactor:

@@ -96,7 +96,7 @@ class Sessions:
                 _end_unused(session)
 
     def close(self) -> None:
-        """Close all sessions, those with a running call after that call. Raises ``InfrastructureError``."""
+        """Close all sessions. If a call is running, its session is closed after it. Raises ``InfrastructureError``."""
         with self._lock:
             sessions, self._sessions = [*self._sessions.values()], {}
         self._wake.set()

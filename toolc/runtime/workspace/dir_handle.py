@@ -60,7 +60,7 @@ def openat2_beneath(folder: int, path: bytes, flags: int) -> int:
 
 
 class DirHandle:
-    """An open folder. Paths are relative bytes without ``.`` or ``..``; ``b""`` is the folder itself."""
+    """An open folder. Paths are relative bytes without ``.`` or ``..``. ``b""`` is the folder itself."""
 
     def __init__(self, descriptor: int) -> None:
         """Take ownership of ``descriptor``, which must refer to a folder."""

@@ -32,7 +32,7 @@ FILE_BYTES: Final = 4096
 SCAN_SECONDS: Final = 0.5
 """How long the inspection of files may take before a call is stopped. After that, only the file system counts.
 
-A call must not write without a limit for longer. In this time, some hundred thousand files can be inspected.
+A call must not write without a limit for longer. In this time, a few hundred thousand files can be inspected.
 """
 
 REPORT_SECONDS: Final = 0.01
