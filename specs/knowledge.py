@@ -25,11 +25,27 @@ STORE = Store("knowledge.sqlite", 0x746C_6B6E, 1, [
         INSERT INTO words (rowid, text, topic, tags) VALUES (new.id, new.text, new.topic, new.tags);
     END""",
 ])  # fmt: skip
-# A word in the topic or the tags counts more than one in the text.
+CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+"""Text without spaces between its words, which the index has as one word. It is found by pairs of characters."""
+# The more words, the better; then a word in the topic or the tags counts more than one in the text.
 BEST = """
-    WITH found AS MATERIALIZED (SELECT rowid, -bm25(words, 1.0, 2.0, 2.0) AS score FROM words WHERE words MATCH ?)
-    SELECT facts.*, score FROM found JOIN facts ON facts.id = found.rowid
-    WHERE ? IS NULL OR topic = ? ORDER BY score DESC, facts.id
+    WITH found AS MATERIALIZED (
+        SELECT words.rowid AS fact, -bm25(words, 1.0, 2.0, 2.0) AS rank
+        FROM json_each(:words) AS word JOIN words ON words MATCH word.value
+        UNION ALL
+        SELECT facts.id, 0 FROM facts, json_each(:pairs) AS pair WHERE instr(text || topic || tags, pair.value)
+    )
+    SELECT facts.*, count(*) AS score FROM found JOIN facts ON facts.id = found.fact
+    WHERE :topic IS NULL OR topic = :topic GROUP BY facts.id ORDER BY count(*) DESC, sum(rank) DESC, facts.id
+"""
+OLD = """
+    SELECT * FROM facts WHERE (:before IS NULL OR remembered < :before)
+    AND NOT EXISTS (
+        SELECT 1 FROM json_each(:words) AS word
+        WHERE facts.id NOT IN (SELECT rowid FROM words WHERE words MATCH word.value)
+    )
+    AND NOT EXISTS (SELECT 1 FROM json_each(:pairs) AS pair WHERE NOT instr(text || topic || tags, pair.value))
+    ORDER BY remembered, facts.id
 """
 DAYS = {"d": 1, "w": 7, "mo": 30, "y": 365}
 MAX_DAYS = 365 * 1000
@@ -53,12 +69,13 @@ def remember(text, topic, tags, ctx):
 
 def knowledge_search(query, limit, tags, ctx, topic=None):
     """Return the facts that share words with ``query``, the best match first."""
-    wanted, topic = words_of(query, " OR "), topic or None
+    words, pairs = parts_of(query)
+    wanted = {"words": stored(words), "pairs": stored(pairs), "topic": topic or None}
     with STORE.reading(ctx) as store:
-        if store is None or not wanted:
-            return {"results": []}
-        found = (as_fact(row) for row in store.execute(BEST, (wanted, topic, topic)))
-        return {"results": [fact for fact in found if {*tags} <= {*fact["tags"]}][:limit]}
+        found = [] if store is None else map(as_fact, store.execute(BEST, wanted))
+        best = [fact for fact in found if {*tags} <= {*fact["tags"]}][:limit]
+    share = 1 / max(1, len(words) + len(pairs))
+    return {"results": [{**fact, "score": round(fact["score"] * share, 4)} for fact in best]}
 
 
 def knowledge_update(id, ctx, text=None, topic=None, tags=None):  # noqa: A002  its name for models
@@ -99,14 +116,10 @@ def forget(ctx, ids=None, older_than=None, query=None, tags=None, expected_count
 
 def matching(store, before, query, tags):
     """Return the facts with all words of ``query`` and all ``tags`` that are older than a time, the oldest first."""
-    wanted = None if query is None else words_of(query, " AND ")
-    if wanted == "":
+    words, pairs = parts_of(query or "")
+    if query is not None and not words and not pairs:
         return []
-    rows = store.execute(
-        "SELECT * FROM facts WHERE (? IS NULL OR remembered < ?) "
-        "AND (? IS NULL OR id IN (SELECT rowid FROM words WHERE words MATCH ?)) ORDER BY remembered, id",
-        (before, before, wanted, wanted or '""'),
-    )
+    rows = store.execute(OLD, {"before": before, "words": stored(words), "pairs": stored(pairs)})
     return [fact for fact in map(as_fact, rows) if {*(tags or ())} <= {*fact["tags"]}]
 
 
@@ -115,9 +128,11 @@ def stored(tags):
     return json.dumps(sorted({*tags}), ensure_ascii=False)
 
 
-def words_of(query, operator):
-    # Each word in quotes is a word, and never an operator of the query language.
-    return operator.join(f'"{word}"' for word in re.findall(r"\w+", query))
+def parts_of(query):
+    """Return the words of a query in quotes, which are never operators of the query language, and pairs of CJK."""
+    runs = CJK.findall(query)
+    pairs = {run[start : start + 2] for run in runs for start in range(max(1, len(run) - 1))}
+    return {f'"{word}"' for word in re.findall(r"\w+", CJK.sub(" ", query))}, pairs
 
 
 def age(text, ctx):
@@ -140,10 +155,7 @@ def text_of(time):
 
 
 def as_fact(row):
-    fact = {**dict(row), "tags": json.loads(row["tags"])}
-    if "score" in fact:
-        fact["score"] = round(fact["score"], 4)
-    return fact
+    return {**dict(row), "tags": json.loads(row["tags"])}
 
 
 def fact_of(store, number, ctx):

@@ -59,12 +59,25 @@ def ids(data: JsonValue, name: str = "results") -> list[int]:
     return [each["id"] for each in data_of(data)[name]]
 
 
+def test_text_without_spaces_is_found_by_pairs_of_characters(call: Call) -> None:
+    facts = ("Ada 喜欢喝绿茶。", "オフィスは東京駅の近くにあります。", "회의는 월요일에 있습니다")
+    for fact in facts:
+        call("remember", text=fact)
+    asked = ("绿茶", "茶", "東京", "월요일 회의", "Ada 绿茶 오피스")
+    assert [ids(call("knowledge_search", query=query)) for query in asked] == [[1], [1], [2], [3], [1]]
+    assert ids(call("knowledge_search", query="喝茶")) == []
+    assert ids(call("forget", query="Ada 绿茶"), "facts") == [1]
+    assert ids(call("forget", query="Ada 東京"), "facts") == []
+
+
 def test_notes_are_found_by_words_best_first(call: Call) -> None:
     assert [call("remember", text=fact) for fact in FACTS] == [{"id": n, "new": True} for n in (1, 2, 3)]
     assert call("remember", text=FACTS[1]) == {"id": 2, "new": False}
     assert ids(call("knowledge_search", query="when do the offices close?"))[0] == 2
     assert ids(call("knowledge_search", query="preferring tea")) == [1, 3]
     assert ids(call("knowledge_search", query="tea", limit=1)) == [1]
+    scores = [each["score"] for each in data_of(call("knowledge_search", query="preferring tea"))["results"]]
+    assert scores[0] == 1 > scores[1] > 0
     assert ids(call("knowledge_search", query="AND OR NOT NEAR( * \"'")) == []
     assert ids(call("knowledge_search", query="?!")) == []
 
