@@ -167,9 +167,8 @@ def find_registry(target: str, registry: str | None, builtin: str | None = None)
     if name is not None or source.suffix == ".json":
         tools = open_registry(target)
         return tools.only(only_name(target, tools.names))
-    compilation = compiled_sources([source])
-    own = sorted(tool.spec.name for tool in compilation.local)
-    return Registry.compiled(compilation).only(only_name(target, own))
+    tools, own = _spec_registry(source)
+    return tools.only(only_name(target, own))
 
 
 def named_registry(registry: str | None, builtin: str | None) -> Registry | None:
@@ -272,8 +271,20 @@ def open_registry(target: str) -> Registry:
     source, name = split_target(target)
     if source.suffix == ".json":
         return Registry.load(target)
-    registry = Registry.compiled(compiled_sources([source]))
+    registry, _ = _spec_registry(source)
     return registry if name is None else registry.only(name)
+
+
+def _spec_registry(source: Path) -> tuple[Registry, Sequence[str]]:
+    """Return the tools of specs, and the names of those that are not built-in; report errors on stderr and exit.
+
+    Warnings are not shown: they are for ``check`` and ``build``, and the user of a tool is often not its author.
+    """
+    from toolc.compiler.cache.cached_registry import registry_of_specs  # lazy: +10 ms; a registry file needs no specs
+
+    specs = registry_of_specs([source])
+    exit_on_errors(specs.diagnostics)
+    return Registry(specs.file, specs.diagnostics), specs.local
 
 
 def open_tools(target: str | None, builtin: str | None) -> Registry:
@@ -306,16 +317,6 @@ def compiled_builtin(toolset: str, policy: Policy | None = None) -> Compilation:
 def builtin_targets(toolset: str) -> tuple[str, ...]:
     """Return the built-in tools of a toolset as targets ``SPEC#NAME``. Raises ``UsageError``."""
     return tuple(f"{packaged_path('specs')}#{name}" for name in Registry.builtin(toolset).names)
-
-
-def compiled_sources(sources: Sequence[Path]) -> Compilation:
-    """Compile the specs at ``sources`` to use or show them; report errors on stderr and exit.
-
-    Warnings are not shown: they are for ``check`` and ``build``, and the user of a tool is often not its author.
-    """
-    compilation = compile_paths(sources)
-    exit_on_errors(compilation.diagnostics)
-    return compilation
 
 
 def exit_on_errors(diagnostics: Diagnostics) -> None:

@@ -42,8 +42,8 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
 - ``registry``: the contents of ``registry.json`` (``RegistryFile``, ``RegisteredTool``), to and from JSON. Public:
   ``registry_from_json``, ``tool_to_json``.
 - ``registry_io``: reads and writes registry files, canonical JSON; both digests of a tool (surface and effect). Public:
-  ``Digests``, ``canonical``, ``digests``, ``parse``, ``read_registry``, ``register``, ``registry_bytes``,
-  ``registry_frame``, ``registry_of``, ``surfaces_digest``.
+  ``Digests``, ``canonical``, ``digests``, ``parse``, ``parse_registry``, ``read_registry``, ``register``,
+  ``registry_bytes``, ``registry_frame``, ``registry_of``, ``surfaces_digest``.
 - ``result``: ``Outcome`` of an engine and ``ToolResult`` of a caller; ``Content``: ``Text``, ``Image``, ``Audio``,
   ``Resource``; ``BatchError``. Public: ``failure``, ``Capture``, ``ConnectionAttempt``, ``Ending``, ``ToolFailure``,
   ``Usage``, ``REPLACEMENT``.

@@ -200,15 +200,20 @@ def read_registry(path: Path) -> RegistryFile:
                 f"the registry {str(path)!r} is larger than {render_size(MAX_REGISTRY_BYTES)}, "
                 "the maximum; build its tools into several registries"
             )
-        value = parse(path.read_bytes())
+        data = path.read_bytes()
     except FileNotFoundError:
         raise UsageError(f"there is no registry {str(path)!r}; create it with: toolc build") from None
     except OSError as error:
         raise UsageError(f"the registry {str(path)!r} cannot be read: {error.strerror}") from None
+    return parse_registry(data, path)
+
+
+def parse_registry(data: bytes, path: Path) -> RegistryFile:
+    """Return the registry with these bytes, and verify its digests. Raises ``RegistryError``, which names ``path``."""
+    try:
+        file = registry_from_json(parse(data))
     except (ValueError, RecursionError) as error:
         raise RegistryError(f"{path} is not JSON ({error}); build it again") from None
-    try:
-        file = registry_from_json(value)
     except RegistryError as error:
         raise RegistryError(f"{path}: {error}") from None
     names = [tool.spec.name for tool in file.tools]

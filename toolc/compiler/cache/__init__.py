@@ -1,10 +1,11 @@
-"""The last answers of ``toolc check`` and ``toolc build``, which are reused while everything is unchanged.
+"""The last answers of ``toolc check``, ``build`` and ``run``, which are reused while everything is unchanged.
 
 Start reading in ``answers``.
 
 - ``answers``: ``check_specs``: the findings of a command, and whether they are still valid. Public: ``Answer``,
   ``Inputs``.
 - ``cached_build``: builds of an unchanged folder. Public: ``store_build``, ``unchanged_build``.
+- ``cached_registry``: the registry of unchanged specs. Public: ``registry_of_specs``.
 - ``file``: the cache folder and the format of its files. Public: ``INVALID_CACHE``, ``cache_folder``, ``load``,
   ``save``.
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final
 from toolc.compiler.cache.file import INVALID_CACHE, cache_folder, load, save
 from toolc.compiler.project.files import SpecFolder, digest_of_bytes, digest_of_request, project_state, walk
 from toolc.data.paths import packaged_path
-from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Edit, Fix, Severity
 from toolc.model.errors import UsageError
 from toolc.model.source import Position, SourceText, Span
@@ -80,6 +79,8 @@ class Inputs:
         """
         if self.file is None or self.contents is None or compilation.reads_other_specs:
             return
+        from toolc.model import codes  # lazy: +5 ms; a stored answer needs no codes
+
         findings = compilation.diagnostics.sorted()
         if any(each.code.number == codes.CREDENTIAL.number for each in findings):
             return
