@@ -1,4 +1,4 @@
-"""Generate the YAML text of a plugin's spec: block style, and quotes if YAML 1.1 or 1.2 would not read a string."""
+"""Generate the YAML text of a plugin's spec, in block style. Strings that YAML 1.1 or 1.2 would misread are quoted."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from toolc.model.text import lazy_re
 WIDTH: Final = 78
 """The maximum length of a list or mapping in flow style, in characters.
 
-With the indentation of a spec, a line stays below 80 columns.
+With the indentation of a spec, a line then stays below 80 columns.
 """
 
 _PLAIN: Final = lazy_re(r"[A-Za-z][A-Za-z0-9_]*(?:[ ./-][A-Za-z0-9_]+)*")
 _YAML_CONSTANTS: Final = frozenset("y n yes no on off true false null".split())  # noqa: SIM905
 
 MAX_NAME: Final = 64
-"""The maximum length of a tool's name, in characters. Providers accept no longer one."""
+"""The maximum length of a tool's name, in characters. Providers do not accept longer names."""
 
 
 def yaml_text(value: JsonObject) -> str:
@@ -39,7 +39,7 @@ def provisional_spec(command: Sequence[str], files: Sequence[str], sandbox: Json
 def plugin_spec(offer: Offer, command: Sequence[str], files: Sequence[str], sandbox: JsonObject) -> str:
     """Return the YAML text of a spec for all tools of a plugin.
 
-    ``files`` are the files in the spec's folder that ``command`` uses; ``sandbox`` is that of the description.
+    ``files`` are the files in the spec's folder that ``command`` uses. ``sandbox`` is the sandbox of the description.
     """
     plugin = _process(command, files)
     kept: JsonObject = sandbox | {"lifetime": "session"}
@@ -107,7 +107,7 @@ def _scalar(value: JsonValue) -> str:
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _YAML_CONSTANTS:
         return value
     text = json.dumps(value, ensure_ascii=False)
-    # Escape what is not printable in YAML (1.2.2, 5.1), and what it reads as the end of a line.
+    # Escape characters that are not printable in YAML (1.2.2, 5.1), or that it reads as the end of a line.
     return "".join(char if char.isprintable() else _escaped(char) for char in text)
 
 

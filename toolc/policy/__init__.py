@@ -1,9 +1,9 @@
 """Policies: the rules of a project or an organization for all tools. All functions are pure.
 
-A new key is a field of ``Policy``, a function in ``rules``, an entry in ``comparison``, and is read in
+A new key needs a field of ``Policy``, a function in ``rules`` and an entry in ``comparison``. It is read in
 ``toolc.compiler.project.policy`` and described in ``toolc/data/schemas.yaml``. Policies are compared with a tool's
-permissions (``toolc.model.permissions``), so a composite includes those of its steps. Whether one connection of a
-call is allowed is decided in ``toolc.runtime.egress.egress_policy``.
+permissions (``toolc.model.permissions``), so a composite includes those of its steps.
+``toolc.runtime.egress.egress_policy`` decides whether a single connection of a call is allowed.
 
 - ``comparison``: ``relaxations``: what a policy newly allows. Public: ``Relaxation``.
 - ``policy``: ``Policy``: its keys, and patterns of paths. Start reading here. Public: ``Approval``, ``BackendKind``,

@@ -19,8 +19,8 @@ _KEYS: Final = tuple(field.name for field in fields(Policy) if field.name not in
 class Relaxation:
     """A limit that was removed or relaxed: its key, the path of the policy, and its text before and after.
 
-    ``after`` is None if the key was removed. ``old`` is the previous position. ``new`` is the current position of
-    the key or of its policy, or None if the policy was removed.
+    ``after`` is None if the key was removed. ``old`` is the previous position. ``new`` is the current position of the
+    key, or of its policy if the key was removed, or None if the policy was removed.
     """
 
     key: str

@@ -1,4 +1,4 @@
-"""The contents of a policy. Each key is a restriction; a key that is absent restricts nothing."""
+"""The contents of a policy. Each key is a restriction, and an absent key restricts nothing."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 PolicyKey: TypeAlias = Literal[
     "limits", "hosts", "images", "require", "backends", "expose", "workspace", "isolation", "lifetime",
 ]  # fmt: skip
-"""The subject of a rule, which determines its code."""
+"""The subject of a rule, which determines the code of its finding."""
 
 BackendKind: TypeAlias = Literal["shell", "python", "http", "plugin", "composite", "agent", "function"]
-"""The backends of specs, and ``function``: a function of the embedding program, which runs without a sandbox."""
+"""The backends of specs, and ``function`` for a function of the embedding program, which runs without a sandbox."""
 
 RequiredField: TypeAlias = Literal[
     "label", "owner", "version", "tags", "tests", "annotations.read_only", "annotations.destructive",
@@ -40,8 +40,8 @@ class PolicyError(ToolcError):
 class Approval:
     """Who must approve which changes. This is information for a review that toolc does not enforce.
 
-    ``risks`` are rules (``RSK01``) or levels (``high``), ``paths`` patterns for the files of specs, ``tags`` those
-    of tools. An empty field matches all changes. ``by`` are users or teams, by their names on the code host.
+    ``risks`` are rules (``RSK01``) or levels (``high``), ``paths`` are patterns for the files of specs, and ``tags``
+    are tags of tools. An empty field matches all changes. ``by`` are users or teams, by their names on the code host.
     """
 
     by: tuple[str, ...]
@@ -62,10 +62,10 @@ class Approval:
 class Policy:
     """One policy. ``path`` is the name of its file in messages. None means that the policy does not have the key.
 
-    ``limits`` are the maximum values for a call. ``hosts`` are all destinations that a call may reach, ``images``
-    patterns of all allowed images (``build: FOLDER`` for images that are built). ``backends``, ``expose``,
+    ``limits`` are the maximum values for a call. ``hosts`` are all destinations that a call may reach, and ``images``
+    are patterns for all allowed images (``build: FOLDER`` for images that are built). ``backends``, ``expose``,
     ``workspace`` and ``lifetime`` are all values that a spec may use. ``min_isolation`` is the weakest isolation that a
-    spec may require. ``places`` (not compared) are the positions of the keys; that of the policy has the empty key.
+    spec may require. ``places`` (not compared) are the positions of the keys; the empty key has that of the policy.
     """
 
     path: str = ""
@@ -84,12 +84,12 @@ class Policy:
     places: Mapping[str, Span] = field(default_factory=dict, compare=False)
 
     def span(self, key: str) -> Span:
-        """Return the position of ``key``, or that of the policy if the key is absent, or the start of its file."""
+        """Return the position of ``key``, otherwise that of the policy, otherwise the start of its file."""
         return self.places.get(key) or self.places.get("") or start_of_file(self.path)
 
 
 def path_matches(pattern: str, path: str) -> bool:
-    """Return whether ``pattern`` matches a path or an image: ``*`` within one name, ``**`` any number of names."""
+    """Return whether ``pattern`` matches a path or an image. ``*`` is a part of a name, ``**`` any number of names."""
     return _match(pattern.split("/"), path.split("/"))
 
 

@@ -1,4 +1,4 @@
-"""Checks a tool against a policy: one function per key, for everything that a call of the tool may do."""
+"""Check everything that a call of a tool may do against a policy, with one function per key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 class Violation:
     """Something in a tool that a policy does not allow.
 
-    ``route`` is the place in the spec, or the step that adds the permission. ``destination`` is set for a host,
+    ``route`` is the place in the spec, or the step that adds the permission. For a host, ``destination`` is set,
     because several hosts can have the same place.
     """
 
@@ -35,7 +35,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class PolicyRequest:
-    """A tool, the permissions of a call of it, and the policy to check."""
+    """A tool, the permissions of its calls, and the policy to check."""
 
     tool: ToolSpec
     permissions: Permissions
@@ -45,7 +45,7 @@ class PolicyRequest:
     def violation(
         self, key: PolicyKey, granted: Grant[T], message: str, route: tuple[str | int, ...], allowed: Iterable[str]
     ) -> Violation:
-        """Return the violation for a permission. ``allowed`` is what the policy allows instead."""
+        """Return the violation for a permission. ``allowed`` are the values that the policy allows."""
         steps = [step for step in granted.by if step != OWN]
         is_own = OWN in granted.by
         return Violation(
@@ -138,7 +138,7 @@ def _backends(request: PolicyRequest) -> Iterator[Violation]:
     for by, tool in [((OWN,), request.tool), *called]:
         if kinds is not None and tool is not None and tool.backend.tag not in kinds:
             tag = tool.backend.tag
-            message = f"a call runs a backend of the kind '{tag}', which {request.policy.path} does not allow"
+            message = f"the tool has a '{tag}' backend, which {request.policy.path} does not allow"
             yield request.violation("backends", Grant(tool.name, by), message, ("backend", tag), kinds)
 
 
@@ -155,7 +155,7 @@ def _workspace(request: PolicyRequest) -> Iterator[Violation]:
     modes = request.policy.workspace
     for each in request.permissions.workspaces:
         if modes is not None and each.value not in modes:
-            message = f"a call has a workspace of the mode '{each.value}', which {request.policy.path} does not allow"
+            message = f"a call has a workspace in mode '{each.value}', which {request.policy.path} does not allow"
             yield request.violation("workspace", each, message, ("sandbox", "workspace"), modes)
 
 

@@ -1,5 +1,5 @@
-"""The formats of findings: one module per format. A new format is a module here that has ``report(Report) -> str``,
-and its name in ``FORMATS``.
+"""The formats of findings, with one module per format. A new format needs a module here that has
+``report(Report) -> str``, and its name in ``FORMATS``.
 
 - ``github``: workflow commands of GitHub Actions.
 - ``json``: one JSON object.
@@ -20,11 +20,11 @@ from typing import Final
 from toolc.reporters.report_input import Report
 
 FORMATS: Final = ("text", "json", "sarif", "github", "junit")
-"""The names of the formats; each is the name of a module here."""
+"""The names of the formats. Each is the name of a module here."""
 
 
 def render(report: Report, name: str) -> str:
-    """Return the findings in the format ``name``, ending with a line feed; text and github are empty for none."""
+    """Return the findings in the format ``name``, with a final line feed. Without findings, text and github are empty."""
     # Imported on demand: a run imports only the format that it prints.
     rendered: str = import_module(f"toolc.reporters.{name}").report(report)
     return rendered

@@ -20,11 +20,11 @@
       "warnings": 0
     }
 
-All keys are always present. Lines and columns count from 1, in characters; the end is exclusive. ``hint`` is empty
-and ``fix`` null if there is none. A fix edits the file of the finding; a ``safe`` fix does not change the meaning
-of the file. ``omitted`` has the number of findings of a file beyond the hundred that are listed; ``errors`` and
-``warnings`` include these. A byte order mark is in column 0. ``report`` is the version of this format: keys may be
-added, but none is removed or changes its meaning.
+All keys are always present. Lines and columns count from 1, in characters, and the end is exclusive. Without a hint or
+a fix, ``hint`` is empty and ``fix`` is null. A fix edits the file of the finding. A ``safe`` fix does not change the
+meaning of the file. ``omitted`` has the number of findings of a file beyond the hundred that are listed. ``errors`` and
+``warnings`` include these. A byte order mark is in column 0. ``report`` is the version of this format. Within a
+version, keys may be added, but none is removed or changes its meaning.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def report(findings: Report) -> str:
         "errors": count_findings(diagnostics, Severity.ERROR),
         "warnings": count_findings(diagnostics, Severity.WARNING),
     }
-    # ASCII only, so that text from a spec cannot contain control characters of a terminal.
+    # The output is ASCII, so that text from a spec cannot contain control characters of a terminal.
     return json.dumps(shape, indent=2) + "\n"
 
 

@@ -1,6 +1,6 @@
-"""Findings as JUnit XML, which most CI servers display: one suite per file, one failed case per finding.
+"""Findings as JUnit XML, which most CI servers display, with one suite per file and one failed case per finding.
 
-Without findings there is one suite with one passed case, because an empty report looks like a lost one.
+Without findings there is one suite with one passed case, because an empty report looks as if it was lost.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def report(findings: Report) -> str:
         suite = SubElement(root, "testsuite", name="toolc", tests="1", failures="0", errors="0")
         SubElement(suite, "testcase", name="no findings", classname="toolc")
     indent(root)
-    # ASCII only, with references for other characters: correct for any encoding of the output.
+    # Other than ASCII characters become references, so that the text is correct in any encoding of the output.
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root).decode("ascii")}\n'
 
 

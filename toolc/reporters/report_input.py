@@ -11,9 +11,9 @@ from toolc.model.diagnostics import Diagnostic, Diagnostics, Severity
 from toolc.model.text import count_noun
 
 MAX_PER_FILE: Final = 100
-"""The maximum number of findings per file, errors before warnings. The others are only counted.
+"""The maximum number of findings per file, errors before warnings. Further findings are only counted.
 
-A file with more usually has one mistake that causes the others.
+In a file with more findings, usually one mistake causes most of them.
 """
 
 
@@ -21,8 +21,8 @@ A file with more usually has one mistake that causes the others.
 class Report:
     """Findings to report, and everything else that affects the output.
 
-    ``folder`` is the absolute path of the working directory with ``/`` as separator, or empty. If ``has_pages`` is
-    true, SARIF contains the pages of the codes. ``color`` is for formats that are displayed on a terminal.
+    ``folder`` is the absolute path of the working directory, with ``/`` as separator, or ``""``. If ``has_pages`` is
+    true, SARIF contains the pages of the codes. ``color`` is for formats that are displayed in a terminal.
     """
 
     diagnostics: Diagnostics
@@ -32,13 +32,13 @@ class Report:
     color: bool = False
 
     def relative(self, path: str) -> str:
-        """Return a finding's path relative to ``folder`` if it is within it, otherwise unchanged."""
+        """Return a finding's path relative to ``folder``, or unchanged if it is outside."""
         return path.removeprefix(f"{self.folder.rstrip('/')}/") if self.folder else path
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedFindings:
-    """The findings to print, in order, and the number of omitted ones by path."""
+    """The findings to print, in order, and the number of omitted findings by path."""
 
     findings: tuple[Diagnostic, ...]
     omitted: Mapping[str, int]
@@ -67,5 +67,5 @@ def count_findings(findings: Iterable[Diagnostic], severity: Severity) -> int:
 
 
 def omitted_text(count: int) -> str:
-    """Return the text for findings that are omitted."""
+    """Return the text about omitted findings."""
     return f"and {count_noun(count, 'more finding')} in this file"

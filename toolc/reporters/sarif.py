@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0 for code scanning, with rules, and fingerprints that stay the same when lines move."""
+"""Findings as SARIF 2.1.0 for code scanning, with rules and with fingerprints that do not change when lines move."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from toolc.model.source import Span
 from toolc.reporters.report_input import Report, SelectedFindings, omitted_text, select_findings
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-"""The schema of the log."""
+"""The URL of the log's JSON Schema."""
 
 FINGERPRINT: Final = "toolcFinding/v1"
-"""The name of the fingerprint. A finding with a known fingerprint is the same finding as before."""
+"""The name of the fingerprint. Findings with the same fingerprint are the same finding."""
 
 
 def report(findings: Report) -> str:
@@ -110,9 +110,9 @@ def _uri(path: str) -> str:
 
 
 def _fingerprints(diagnostics: Iterable[Diagnostic], findings: Report) -> list[str]:
-    """Return for each finding a digest of its code, file and source line, without its position and message.
+    """Return a digest of the code, file and source line of each finding, but not of its position and message.
 
-    It stays the same if lines move or are indented, or if a message changes. Equal findings are numbered.
+    The digest does not change if lines move or are indented, or if a message changes. Equal findings are numbered.
     """
     seen: Counter[str] = Counter()
     fingerprints: list[str] = []

@@ -1,4 +1,4 @@
-"""Findings as readable text: the position, the problem, the source line with carets, and what to do.
+"""Findings as readable text: the position, the problem, the source line with carets, and the remedy.
 
 ::
 
@@ -9,7 +9,7 @@
 
     1 error
 
-Control characters in a file are never written to the terminal: a spec under review must not be able to move the
+Control characters in a file are never written to the terminal, because a spec under review must not be able to move the
 cursor, change colors or reorder text (CVE-2021-42574).
 """
 
@@ -29,10 +29,10 @@ WIDTH: Final = 100
 """The maximum number of columns of a source line. A longer line is cut around the caret."""
 
 _TAB: Final = 4
-"""The columns of a tab."""
+"""The number of columns of a tab."""
 
 _EXCERPT_LIMIT: Final = 4 * WIDTH
-"""The part of a longer line whose width is computed, which is enough on both sides of the caret."""
+"""The number of characters of a longer line whose width is computed, which suffices on both sides of the caret."""
 
 _RESET: Final = "\x1b[0m"
 _BOLD: Final = "\x1b[1m"
@@ -128,7 +128,7 @@ def _excerpt(line: str, span: Span) -> _Excerpt:
 
 
 def _fitting(cells: Sequence[str], columns: int) -> int:
-    """Return the number of the first cells that fit into ``columns``."""
+    """Return how many of the first cells fit into ``columns``."""
     used = 0
     for index, cell in enumerate(cells):
         used += _columns([cell])
@@ -138,7 +138,7 @@ def _fitting(cells: Sequence[str], columns: int) -> int:
 
 
 def _cells(line: str) -> list[str]:
-    """Return each character of a line as displayed: tabs as spaces, invisible characters escaped."""
+    """Return each character of a line as displayed, with tabs as spaces and invisible characters escaped."""
     cells: list[str] = []
     column = 0
     for character in line:
@@ -149,7 +149,7 @@ def _cells(line: str) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """Return ``text`` with each invisible character (control, format, unusual spaces) written like ``<U+202E>``."""
+    """Return ``text`` with each invisible character (control, format, unusual spaces) written as ``<U+202E>``."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in text)
@@ -167,7 +167,7 @@ def _width(character: str) -> int:
 
 
 def escape_for_terminal(text: str) -> str:
-    r"""Return ``text`` with characters that could move the cursor or reorder lines escaped, like ``\x1b``."""
+    r"""Return ``text`` with characters that could move the cursor or reorder lines escaped, as in ``\x1b``."""
     return "".join(
         character
         if character.isprintable() or character in "\n\t"

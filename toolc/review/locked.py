@@ -1,4 +1,4 @@
-"""What differs between a lock file and the tools, with the changed fields where Git has the approved version."""
+"""Differences between a lock file and the tools, with the changed fields if Git has the approved version."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from toolc.review.sources.states import state_of
 Part: TypeAlias = Literal["added", "removed", "surface", "effect", "image", "packages", "base"]
 
 _MISSING: Final = "missing"
-"""The image or package of a tool in ``with_known_pins`` that the lock file lacks."""
+"""In ``with_known_pins``, the image or package of a tool that the lock file does not have."""
 
 _MAX_FIELDS: Final = 6
 _DIGITS: Final = 12
-"""The fields that a line names, and the hexadecimal digits of a digest. With more, a line does not fit a terminal."""
+"""How many fields and digits of a digest a line shows. With more, it would not fit the width of a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class LockChange:
     """One part of a tool that the lock file does not approve.
 
-    ``fields`` are the places in the spec that changed, None if the approved version is unknown. ``detail`` says what
-    changed where there are no fields.
+    ``fields`` are the places in the spec that changed, or None if the approved version is unknown. If there are no
+    fields, ``detail`` says what changed.
     """
 
     tool: str
@@ -53,7 +53,7 @@ class LockChange:
 
 
 def with_known_pins(lock: Lock, tools: Iterable[RegisteredTool], path: str) -> Lock:
-    """Return the lock of ``tools`` with the images, packages and base image of ``lock``: an engine must find others."""
+    """Return the lock of ``tools`` with the images, packages and base image of ``lock``, which only an engine can find."""
 
     def pin(tool: RegisteredTool) -> tuple[str | None, tuple[str, ...]]:
         locked = lock.tools.get(tool.spec.name)
@@ -67,9 +67,9 @@ def with_known_pins(lock: Lock, tools: Iterable[RegisteredTool], path: str) -> L
 
 
 class History(ExitStack):
-    """The tools at the commits that may have the approved versions: where the lock file last changed, and ``HEAD``.
+    """The tools at the commits that may have the approved versions: the last change of the lock file, and ``HEAD``.
 
-    A context manager. Outside of a repository there are no commits.
+    This is a context manager. Outside a repository there are no commits.
     """
 
     def __init__(self, lock: Path, paths: Sequence[Path]) -> None:
@@ -78,7 +78,7 @@ class History(ExitStack):
 
     @cached_property
     def states(self) -> tuple[State, ...]:
-        """The states, read when they are first needed; without those that cannot be read."""
+        """The states, read when they are first needed. States that cannot be read are left out."""
         return tuple(self._read())
 
     def _read(self) -> Iterator[State]:
@@ -108,7 +108,7 @@ class History(ExitStack):
         return None
 
     def report(self, changes: Sequence[LockChange], *, color: bool) -> str:
-        """Return what ``toolc diff`` prints since the newest state; empty if no digest changed, or without a state."""
+        """Return the output of ``toolc diff`` since the newest state, or ``""`` if no digest changed or none exists."""
         names = {each.tool for each in changes if each.part in {"surface", "effect"}}
         if not names or not self.states:
             return ""
@@ -118,7 +118,7 @@ class History(ExitStack):
 
 
 def lock_changes(lock: Lock, actual: Lock, tools: Iterable[RegisteredTool], history: History) -> Iterator[LockChange]:
-    """Yield what changed from ``lock`` to ``actual``, sorted by tool. ``tools`` are the tools of ``actual``."""
+    """Yield the changes from ``lock`` to ``actual``, sorted by tool. ``tools`` are the tools of ``actual``."""
     if lock.base != actual.base:
         yield LockChange("*", "base", lock.base, actual.base, detail=f"{_short(lock.base)} to {_short(actual.base)}")
     specs = {tool.spec.name: Reviewed(tool.spec) for tool in tools}
@@ -160,9 +160,9 @@ def _digest_change(
     names = ((state, state.tools.get(now.spec.name)) for state in history.states)
     same = [state for state, old in names if old and not any(changed_parts(old, now, fields))]
     if same and not called_tools(now.spec):
-        detail = f"no fields since {same[0].label}: another version of toolc wrote the digest, or the line was edited"
+        detail = f"no fields since {same[0].label}; another version of toolc wrote the digest, or the line was edited"
         return LockChange(before.name, part, old_digest, digest, (), detail)
-    detail = "unknown: Git has no version with the approved digest"
+    detail = "unknown, because Git has no version with the approved digest"
     return LockChange(before.name, part, old_digest, digest, None, detail)
 
 
@@ -187,7 +187,7 @@ def _short(image: str | None) -> str:
 
 
 def as_text(changes: Sequence[LockChange]) -> str:
-    """Return the changes as a table; empty if there are none."""
+    """Return the changes as a table, or ``""`` if there are none."""
     if not changes:
         return ""
     rows = [

@@ -1,4 +1,4 @@
-"""Changes of what all specs share (RSK12): policies, lint settings, exclusions, comments that ignore findings."""
+"""Changes of settings that specs share (RSK12): policies, lint settings, exclusions, comments that ignore findings."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 RULE: Final = "RSK12"
 
 _SEVERE: Final = ("TC21", "TC4", "TC5", "TC6", "TC9")
-"""Findings about what a model is made to do, what runs, what it may reach, secrets, and policies."""
+"""Findings about instructions to a model, the code that runs, its access, secrets, and policies."""
 
 _DECEIVING: Final = ("TC210", "TC211", "TC213")
-"""Findings about text that deceives or commands a model, which is critical as a change of the text (RSK10) too."""
+"""Findings about text that deceives or commands a model. As a change of the text (RSK10), it is critical as well."""
 
 _NAMES: Final = {None: "off", Severity.WARNING: "warning", Severity.ERROR: "error"}
 
@@ -52,7 +52,7 @@ _ALWAYS_LOST: Final = frozenset({"/label", "/annotations", "/result/schema"})
 
 
 def policy_changes(old: State, new: State, pairs: SequenceABC[ToolPair]) -> Iterator[ToolChange]:
-    """Yield each policy rule that was removed or relaxed, once, for all the tools that it applied to."""
+    """Yield each policy rule that was removed or relaxed once, with all the tools that it applied to."""
     if not any(project.policies for project in old.projects_by_place.values()):
         return
     seen: set[tuple[str, str]] = set()
@@ -85,13 +85,13 @@ def _policies_of_both(
 
 
 def central_policy_changes(old: Policy, new: Policy | None) -> Iterator[ToolChange]:
-    """Yield each rule of a file of ``--policy`` that the head removes or relaxes; None if it deletes the file."""
+    """Yield each rule of a ``--policy`` file that the head removes or relaxes. None means that it deletes the file."""
     for each in relaxations((old,), (new,) if new else ()):
         yield _change(each)
 
 
 def _policies(state: State, policies: SequenceABC[Policy]) -> tuple[Policy, ...]:
-    """Return the policies with their file names as both states name them."""
+    """Return the policies with file names that both states use."""
     top = state.top.resolve()
     return tuple(replace(each, path=os.path.relpath(Path(each.path).resolve(), top)) for each in policies)
 
@@ -148,7 +148,7 @@ def relaxation_changes(old: State, new: State, pairs: SequenceABC[ToolPair]) -> 
 
 
 def _places(old: State, new: State, pairs: SequenceABC[ToolPair]) -> Iterator[tuple[str, str]]:
-    """Yield the folders whose settings are compared, before and after: all, and those of each moved tool."""
+    """Yield the pairs of folders whose settings are compared: each folder, and the folders of each moved tool."""
     if old.tools and new.tools:
         yield from ((each, each) for each in (*sorted(new.projects_by_place), *new.folders))
     yield from ((each, each) for each in sorted(old.unused_by_place))
@@ -179,7 +179,7 @@ class _SettingSource:
         return Span(inside(span.path, self.state.prefix), span.start, span.end)
 
     def span_of(self, code: Code) -> Span:
-        """Return the position of the setting for a finding: an entry of ``ignore`` or ``severity``, else ``select``."""
+        """Return the position of the setting for a finding: its entry in ``ignore`` or ``severity``, or ``select``."""
         lint = self.project.lint
         routes = [("lint", "ignore", each) for each in lint.ignore]
         routes += [("lint", "severity", each) for each in lint.severity]
@@ -215,7 +215,7 @@ def _hides(pattern: str, place: str, state: State) -> bool:
 
 
 def _lowered(old: Project, new: Project, source: _SettingSource, place: str, scope: str) -> Iterator[ToolChange]:
-    """Yield a change for each setting by which findings are reported less severely: it may concern many."""
+    """Yield a change for each setting that makes findings less severe. One setting may concern many findings."""
     by_setting: dict[Span, list[tuple[str, str, str]]] = {}
     for code in codes.ALL:
         before, after = severity_of(code, [old.lint]), severity_of(code, [new.lint])
@@ -235,7 +235,7 @@ def _lowered(old: Project, new: Project, source: _SettingSource, place: str, sco
 
 
 def _comments(old: State, new: State) -> Iterator[ToolChange]:
-    """Yield each suppression comment that the old state does not have at the same place of a tool."""
+    """Yield each suppression comment that the old state does not have at the same place in a tool."""
     in_files = Counter((placed(comment.span, old.prefix).path, place) for comment, place in comments_of(old))
     remaining = []
     for comment, place in comments_of(new):
@@ -266,7 +266,7 @@ def _comments(old: State, new: State) -> Iterator[ToolChange]:
 
 
 def _grade(comment: Suppression, project: Project) -> Grade:
-    """Return the grade of a comment: that of what it can hide with the settings of the base."""
+    """Return the grade of a comment, which depends on the findings that it can hide with the settings of the base."""
     number = comment.number
     is_error = any(severity_of(code, [project.lint]) is Severity.ERROR for code in comment.warnings)
     if is_error or number.startswith(_DECEIVING):
@@ -284,7 +284,7 @@ def _relaxation_change(
 
 
 def provider_changes(old: Reviewed, new: Reviewed) -> Iterator[ToolChange]:
-    """Yield a change for each provider that newly loses a part of the tool's definition."""
+    """Yield a change for each provider that now loses more of the tool's definition."""
     if all(getattr(old.spec, field) == getattr(new.spec, field) for field in _FIELDS):
         return
     for number, name in enumerate(PROVIDER_NAMES, 1):

@@ -1,6 +1,6 @@
-"""Whose acceptances and settings apply in a review: those of the base, unless the base lets the head decide.
+"""Which acceptances and settings apply in a review: those of the base, unless the base lets the head decide.
 
-Otherwise the author of a change could accept the change, or turn off what reports it.
+Otherwise the author of a change could accept the change, or turn off the rule that reports it.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from toolc.review.sources.states import baseline_here, state_of
 
 _NO_REVIEW = ReviewSettings()
 
-NO_EFFECT: Final = "it has no effect: the base does not set review: {accept_from: head}"
-"""Why a relaxation of the head has no effect, and what to do: the end of a message."""
+NO_EFFECT: Final = "it has no effect, because the base does not set review: {accept_from: head}"
+"""The end of a message: why a relaxation of the head has no effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsSource:
-    """The side that decides. ``reason`` says why for the output.
+    """The side that decides. The output shows the ``reason``.
 
-    ``is_first_adoption`` is whether the base does not use toolc yet.
+    ``is_first_adoption`` is true if the base does not use toolc yet.
     """
 
     side: Literal["base", "head"]
@@ -43,7 +43,7 @@ class SettingsSource:
 def settings_source(base: State, *, is_first_adoption: bool) -> SettingsSource:
     """Return which side decides.
 
-    All project files of the base must let the head decide; one without ``review`` has that of the next file above.
+    All project files of the base must let the head decide. A file without ``review`` uses that of the next file above.
     """
     if is_first_adoption:
         reason = "the base has no project file, lock file, accepted changes or spec"
@@ -55,14 +55,14 @@ def settings_source(base: State, *, is_first_adoption: bool) -> SettingsSource:
 
 
 def baseline_of(base: str, paths: Sequence[Path]) -> Baseline | None:
-    """Return the settings of ``base``, which the specs cannot relax; None if it lets them. Raises ``UsageError``."""
+    """Return the settings of ``base``, which the specs cannot relax, or None if it lets them. Raises ``UsageError``."""
     with reviewed_files(base, None) as files, state_of(base, paths) as state:
         source = settings_source(state, is_first_adoption=files.is_first_adoption(paths))
         return baseline_here(state) if source.side == "base" else None
 
 
 def source_for(source: SettingsSource, difference: Difference) -> SettingsSource:
-    """Return the source for a difference: the base decides about tools without a project file."""
+    """Return the source for a difference. The base decides about tools without a project file."""
     old, new = difference.old, difference.new
     changed = [each for tool in difference.tools for each in ((old, tool.pair.old), (new, tool.pair.new))]
     folders = {state.place_of(tool.located) for state, tool in changed if tool and tool.located}
@@ -72,7 +72,7 @@ def source_for(source: SettingsSource, difference: Difference) -> SettingsSource
 
 
 def _review_at(state: State, place: str) -> ReviewSettings:
-    """Return the settings for a folder. Project files above the compared folder do not count: they are not in it."""
+    """Return the settings for a folder. Project files above the compared folder do not count."""
     for folder in (PurePosixPath(place), *PurePosixPath(place).parents):
         project = state.projects_by_place.get(str(folder))
         if project and project.review and ".." not in folder.parts:
@@ -83,7 +83,7 @@ def _review_at(state: State, place: str) -> ReviewSettings:
 def with_source(difference: Difference, source: SettingsSource, more: Sequence[ToolChange] = ()) -> Difference:
     """Return the difference with the changes that concern who decides, and ``more`` changes of settings.
 
-    The message of a change of settings that has no effect says so.
+    If a change of settings has no effect, its message says so.
     """
     opened = review_changes(difference.old, difference.new, source)
     shared = [*difference.shared, *more, *opened, *_excluded(difference)]
@@ -102,7 +102,7 @@ def _without_effect(change: ToolChange) -> ToolChange:
 
 
 def _excluded(difference: Difference) -> Iterator[ToolChange]:
-    """Yield a change (RSK15) for each tool of the base whose file the head excludes: it is like the tool's removal.
+    """Yield a change (RSK15) for each tool of the base whose file the head excludes, which is like removing the tool.
 
     If the base decides, the file was compared although the head excludes it.
     """
@@ -139,10 +139,10 @@ def review_changes(old: State, new: State, source: SettingsSource) -> Iterator[T
 
 @dataclass(frozen=True, slots=True)
 class CentralPolicy:
-    """The policy file of ``--policy``: as it is outside the repository under review, else that of the base.
+    """The policy file of ``--policy``. If it is in the repository under review, it is that of the base.
 
-    ``required`` are the policies that the tools must comply with, ``all`` those that name approvers, and ``changes``
-    what the head relaxes.
+    The tools must comply with the policies in ``required``. Those in ``all`` name approvers. ``changes`` are the rules
+    that the head relaxes.
     """
 
     required: tuple[Policy, ...] = ()
@@ -151,7 +151,7 @@ class CentralPolicy:
 
 
 def read_central_policy(name: str, files: ReviewedFiles, *, head_decides: bool) -> CentralPolicy:
-    """Read the file ``name``. A stricter policy of the head applies too. Raises ``UsageError``."""
+    """Read the file ``name``. A stricter policy of the head applies as well. Raises ``UsageError``."""
     path = Path(name)
     in_base, in_head = (None, None) if files.is_outside(path) else (files.of_base(path), files.of_head(path))
     if in_base is None and in_head is None:

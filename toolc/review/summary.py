@@ -36,13 +36,13 @@ def tokens(tools: Iterable[ToolSpec]) -> int:
 
 
 def cost(pair: ToolPair) -> tuple[int, int]:
-    """Return about how many tokens a tool costs before and after; 0 in the state that lacks it."""
+    """Return about how many tokens a tool costs before and after, or 0 in a state without it."""
     before, after = (tokens([side.spec] if side else []) for side in (pair.old, pair.new))
     return before, after
 
 
 def summary(difference: Difference) -> tuple[str, ...]:
-    """Return the lines; none if nothing changed."""
+    """Return the lines. Empty if nothing changed."""
     return tuple(_lines(difference)) if difference.tools or difference.shared else ()
 
 
@@ -65,7 +65,7 @@ def _lines(difference: Difference) -> Iterator[str]:
 
 
 def _changed(difference: Difference) -> tuple[list[Reviewed], list[Reviewed]]:
-    """Return the tools of the difference as they were, and as they are."""
+    """Return the tools of the difference before and after the change."""
     pairs = [tool.pair for tool in difference.tools]
     return [pair.old for pair in pairs if pair.old], [pair.new for pair in pairs if pair.new]
 

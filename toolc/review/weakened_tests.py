@@ -24,9 +24,10 @@ _LONGEST: Final = 80
 
 
 def weakened_tests(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
-    """Yield a change for each test that the new state does not have, or that expects less there.
+    """Yield a change for each test that is missing from the new state, or that expects less there.
 
-    It is more severe if what a call does changed too: the test may have been removed because it failed.
+    If the effect of a call changed as well, the change is more severe, because the test may have been removed when it
+    failed.
     """
     if pair.old is None or pair.new is None or pair.old.spec.tests == pair.new.spec.tests:
         return
@@ -89,7 +90,7 @@ def _contains(whole: JsonValue, part: JsonValue) -> bool:
 
 
 def _text(test: Test) -> str:
-    """Return a test as JSON, without what it does not name."""
+    """Return a test as JSON, without the fields that it does not set."""
     values = asdict(test)
     values["expect"] = {key: value for key, value in values["expect"].items() if value not in (None, ())}
     return json.dumps({key: value for key, value in values.items() if value}, ensure_ascii=False, default=str)

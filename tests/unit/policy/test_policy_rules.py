@@ -44,7 +44,7 @@ def test_a_composite_includes_its_steps(tmp_path: Path) -> None:
     step = "sandbox: {network: {allow: ['a.example.com:443']}, limits: {timeout: 2m, memory: 1GiB}}\n"
     both = "backend: {composite: {strategy: sequential, steps: [{id: one, tool: tool_0}, {id: two, tool: tool_1}]}}\n"
     policy = "{hosts: [], limits: {memory: 512MiB, timeout: 1m}, backends: [composite]}"
-    kind = "backends: a call runs a backend of the kind 'shell', which P does not allow"
+    kind = "backends: the tool has a 'shell' backend, which P does not allow"
     assert violations_of(tmp_path, policy, "", step, both) == [
         "limits: memory: 1GiB is more than P allows (by two); P allows memory: 512MiB or less",
         "hosts: a call may reach a.example.com:443, which P does not allow (by two); P allows none",
@@ -81,9 +81,9 @@ def test_an_agent_includes_its_tools(tmp_path: Path) -> None:
         "hosts: a call may reach a.example.com:443, which P does not allow (by tool_0); P allows none",
         "hosts: a call may reach api.openai.com:443, which P does not allow; P allows none",
         "images: a call runs in the image 'a:1', which P does not allow (by tool_0); P allows none",
-        "backends: a call runs a backend of the kind 'shell', which P does not allow (by tool_0); P allows agent",
+        "backends: the tool has a 'shell' backend, which P does not allow (by tool_0); P allows agent",
         "expose: the secret K has 'expose: broker', which P does not allow; P allows file",
-        "workspace: a call has a workspace of the mode 'rw', which P does not allow (by tool_0); P allows ro",
+        "workspace: a call has a workspace in mode 'rw', which P does not allow (by tool_0); P allows ro",
         "isolation: a call may run as root, which P does not allow (by tool_0); P allows only run_as: nonroot",
         "isolation: min_isolation: namespace is weaker than P allows (by tool_0); P allows vm or stronger",
         "lifetime: calls have one sandbox per call, which P does not allow (by tool_0); P allows session",

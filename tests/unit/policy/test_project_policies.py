@@ -65,7 +65,7 @@ def test_a_missing_declaration_is_reported_at_its_parent() -> None:
 def test_a_project_default_is_reported_in_the_project_file() -> None:
     write(toolc="policy: {workspace: [ro]}\ndefaults: {sandbox: {workspace: rw}}\n", specs__one=ONE)
     assert found() == [
-        "toolc.yaml:2:33 TC907 'one': a call has a workspace of the mode 'rw', which toolc.yaml does not allow"
+        "toolc.yaml:2:33 TC907 'one': a call has a workspace in mode 'rw', which toolc.yaml does not allow"
     ]
 
 

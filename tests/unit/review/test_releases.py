@@ -53,7 +53,7 @@ UNSAID_BY_OLLAMA: Final = (
 )
 OTHER: Final = "SUR01 low: the definition for the model changed at parameters.properties.labels"
 RENAMED: Final = (
-    "probably renamed from findNotes (the descriptions are 100% alike); calls of findNotes fail: add it to aliases"
+    "probably renamed from findNotes (the descriptions are 100% alike); calls of findNotes fail; add it to aliases"
 )
 HISTORY: Final[list[tuple[tuple[Description, ...], list[str]]]] = [
     (FIRST, []),
@@ -77,7 +77,7 @@ HISTORY: Final[list[tuple[tuple[Description, ...], list[str]]]] = [
         OTHER_LETTERS,
         [
             f"find-notes: CON302 breaking: {RENAMED}",
-            "packNotes: CON301 breaking: the tool was removed: calls fail",
+            "packNotes: CON301 breaking: the tool was removed, so calls fail",
             "toggle-log: CON312 compatible: the tool was added",
             "toggle-log: RSK13 high: all calls of a session share one sandbox",
         ],

@@ -28,7 +28,7 @@ def contract_changes(pair: ToolPair) -> Iterator[ToolChange]:
     if pair.old is None and pair.new is not None:
         yield _change(pair, "CON312", "compatible", "the tool was added", ("name",), None, pair.new.spec.name)
     elif pair.new is None and pair.old is not None:
-        message = "the tool was removed: calls fail"
+        message = "the tool was removed, so calls fail"
         yield _change(pair, "CON301", "breaking", message, ("name",), pair.old.spec.name, None)
     elif pair.old and pair.new:
         old, new = pair.old.spec, pair.new.spec
@@ -65,14 +65,14 @@ def _changes_of_kept_tool(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Itera
     if old.name != new.name:
         has_alias = old.name in new.aliases
         message = f"probably renamed from {old.name} ({pair.reason}); " + (
-            "the old name still works" if has_alias else f"calls of {old.name} fail: add it to aliases"
+            "the old name still works" if has_alias else f"calls of {old.name} fail; add it to aliases"
         )
         grade: Grade = "compatible" if has_alias else "breaking"
         renamed = _change(pair, "CON302", grade, message, ("name",), old.name, new.name)
         yield replace(renamed, direction="" if has_alias else "narrower")
     for alias in old.aliases:
         if alias not in new.aliases and alias != new.name:
-            message = f"the alias {alias} was removed: calls with it fail"
+            message = f"the alias {alias} was removed, so calls with it fail"
             yield _change(pair, "CON303", "breaking", message, ("aliases",), alias, None)
     if old.backend.tag != new.backend.tag:
         message = f"the backend changed from {old.backend.tag} to {new.backend.tag}"

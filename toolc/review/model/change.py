@@ -11,19 +11,19 @@ from toolc.model.json_schema import JsonValue
 from toolc.model.source import Span
 
 Kind: TypeAlias = Literal["contract", "risk", "surface", "provider"]
-"""What callers send and receive, what a call may do, text for models, or losses of a provider."""
+"""The subject of a change: what callers send and receive, what a call may do, text for models, losses of a provider."""
 
 Grade: TypeAlias = Literal["critical", "high", "breaking", "medium", "warning", "low", "compatible"]
-"""How much attention a change needs. Contracts and providers have ``breaking``, ``warning``, ``compatible``."""
+"""How much attention a change needs. Contracts and providers use ``breaking``, ``warning`` and ``compatible``."""
 
 GRADES: Final[tuple[Grade, ...]] = ("critical", "high", "breaking", "medium", "warning", "low", "compatible")
-"""From the most severe grade to the least severe."""
+"""The grades, most severe first."""
 
 Route: TypeAlias = tuple[str | int, ...]
-"""Keys and indices from a tool's mapping in its spec to a value, as ``("sandbox", "network", "allow", 0)``."""
+"""Keys and indices from a tool's mapping in its spec to a value, such as ``("sandbox", "network", "allow", 0)``."""
 
 _LENGTH: Final = 12
-"""Hex digits of a fingerprint: short enough to copy by hand, and 48 bits are enough for one review."""
+"""The number of hex digits of a fingerprint, which can be copied by hand. 48 bits suffice for one review."""
 
 _KINDS: Final[dict[str, Kind]] = {"CON": "contract", "RSK": "risk", "SUR": "surface", "PRV": "provider"}
 
@@ -32,9 +32,9 @@ Side: TypeAlias = Literal["input", "output"]
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """A value that the old schema accepts and the new one rejects; for a result, the other way round.
+    """A value that the old schema accepts and the new one rejects, or for a result the other way round.
 
-    It was validated against both schemas; ``refusal`` is the error message of the schema that rejects it.
+    It was validated against both schemas. ``refusal`` is the error message of the schema that rejects it.
     """
 
     value: JsonValue
@@ -46,12 +46,12 @@ class ToolChange:
     """One change of one tool.
 
     ``rule`` is stable and never reused (``RSK01``, ``CON101``). ``path`` is the place in the tool, as in the spec.
-    ``before`` and ``after`` are the values there as text, None where there is no value. ``direction`` (``narrower``,
-    ``wider``, ``added``) distinguishes changes with the same values, and ``subject`` (a property, file, secret or
-    tool) those with the same path too; both are part of the fingerprint. ``old`` and ``new`` are the lines of the
-    specs, None where a state has none (a registry file). ``cause`` names the file that caused the change, if it is
-    not the spec itself. A breaking change has a ``witness``, or ``no_witness`` gives the reason why there is none.
-    ``approvers`` are those that a policy names for the change.
+    ``before`` and ``after`` are the values there as text, or None if there is no value. ``direction`` (``narrower``,
+    ``wider``, ``added``) distinguishes changes with the same values. ``subject`` (a property, file, secret or tool)
+    distinguishes changes that have the same path as well. Both are part of the fingerprint. ``old`` and ``new`` are the
+    lines of the specs, or None if a state has no lines (a registry file). ``cause`` is the file that caused the change,
+    unless it is the spec itself. A breaking change has a ``witness``, or ``no_witness`` says why there is none.
+    ``approvers`` are the users and teams that a policy names for the change.
     """
 
     rule: str
@@ -71,19 +71,19 @@ class ToolChange:
 
     @property
     def kind(self) -> Kind:
-        """The kind of its rule."""
+        """The kind of the change, which is that of its rule."""
         return kind_of(self.rule)
 
 
 def kind_of(rule: str) -> Kind:
-    """Return the kind of a rule by its number; RSK10 is about text for models."""
+    """Return the kind of a rule from its number. RSK10 is about text for models."""
     return "surface" if rule == "RSK10" else _KINDS[rule[:3]]
 
 
 def fingerprint(tool: str, change: ToolChange) -> str:
     """Return the fingerprint of a change of the tool called ``tool``. It does not depend on the message.
 
-    The values of a provider change are messages too: its subject has the places of the losses.
+    The values of a provider change are messages as well, so its subject has the places of the losses.
     """
     values = () if change.kind == "provider" else (change.before, change.after)
     parts = [change.rule, tool, [*change.path], values, change.direction, change.subject]

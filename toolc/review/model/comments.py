@@ -1,4 +1,4 @@
-"""Suppression comments of a state, by what they suppress: a moved comment is a new one."""
+"""Suppression comments of a state, by the finding that they suppress. A comment that moves is a new comment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from toolc.review.model.state import State
 
 @dataclass(frozen=True, slots=True)
 class Suppressed:
-    """What a comment suppresses: a code at a place of a tool.
+    """The finding that a comment suppresses: a code at a place in a tool.
 
     Outside tools, as in Python files, ``tool`` is empty and ``route`` is the text of the line.
     """
@@ -28,7 +28,7 @@ class Suppressed:
 
 
 def suppressed_by(comment: Suppression, tools: Iterable[LocatedTool]) -> Suppressed:
-    """Return what a comment suppresses; ``tools`` include those of its file."""
+    """Return the finding that a comment suppresses. ``tools`` include the tools of its file."""
     path = comment.span.path
     for tool in tools:
         if tool.path == path and (route := _route(tool.node, path, comment.lines)) is not None:
@@ -39,7 +39,7 @@ def suppressed_by(comment: Suppression, tools: Iterable[LocatedTool]) -> Suppres
 
 
 def comments_of(state: State) -> list[tuple[Suppression, Suppressed]]:
-    """Return the suppression comments of a state, sorted by file, each with what it suppresses."""
+    """Return the suppression comments of a state, sorted by file, each with the finding that it suppresses."""
     located = [tool.located for tool in state.tools.values() if tool.located]
     sources = {tool.path: tool.source for tool in located} | {each.path: each for each in _python_files(state)}
     found = [each for path in sorted(sources) for each in suppressions(sources[path], Diagnostics())]

@@ -1,6 +1,6 @@
-"""Links between tools of the new state: copied from another tool, or now similar to one (SUR02).
+"""Links between tools of the new state: a tool is a copy of another one, or has become similar to one (SUR02).
 
-A model chooses between tools by their descriptions, so a copy can take the calls of the original.
+A model chooses between tools by their descriptions, so a copy can get the calls meant for the original.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ RULE: Final = "SUR02"
 _MAX_SAME: Final = 20
 """The maximum number of tools with the same effect that are compared with a tool.
 
-Comparing all of them takes quadratic time. So many usually come from a generator.
+Comparing all of them takes quadratic time. A larger number usually comes from a generator.
 """
 
 _COPY: Final = 0.95
 """The minimum similarity of the description of a copy (0 to 1).
 
-Less similar descriptions are often those of related tools, such as create and delete.
+Descriptions that are less similar often belong to related tools, such as create and delete.
 """
 
 _MAX_FIELDS: Final = 8
-"""The maximum number of fields that a message names, so that it stays on a few lines."""
+"""The maximum number of fields in a message, so that it takes only a few lines."""
 
 
 @dataclass(frozen=True)
 class Links:
-    """The tools of both states, prepared to find similar ones. ``renamed`` are the old tools by their new names."""
+    """The tools of both states, prepared for finding similar ones. ``renamed`` are the old tools by their new names."""
 
     old: State
     new: State
@@ -74,7 +74,7 @@ class Links:
         name, old = tool.spec.name, pair.old
         effect = effect_of(self.new, name)
         if old is not None and effect_of(self.old, old.spec.name) == effect:
-            return []  # the other one changed, and has the link
+            return []  # the other tool changed, so the link is reported for that one
         others = [each for each in self._by_effect.get(effect, []) if each != name]
         return others[:_MAX_SAME]
 
@@ -84,9 +84,9 @@ class Links:
         return [*dict.fromkeys([*same, *others])]
 
     def _is_new(self, pair: ToolPair, other: str) -> bool:
-        """Return whether the two tools were not similar before, and the link is not reported for the other one."""
+        """Return whether the two tools were not similar before, and the link is not reported for the other tool."""
         mine, theirs = pair.old, self.old.tools.get(other) or self.renamed.get(other)
-        if theirs is None:  # both are new, or the other one is: the link is reported once
+        if theirs is None:  # the other tool, or both, are new, but the link is reported once
             return mine is None and pair.name > other
         if mine is None:
             return True
@@ -96,7 +96,7 @@ class Links:
         return not had_same_effect and description_ratio(theirs, mine) < MIN_SIMILARITY
 
     def _same_runs(self, tool: Reviewed, other: str) -> tuple[float, str]:
-        """Return a rank of equally similar tools: by what they run, then by name."""
+        """Return a sort key for equally similar tools, by the code that they run and then by name."""
         return backend_ratio(self.new.tools[other], tool), other
 
     def _change(self, pair: ToolPair, tool: Reviewed, other: str, *, is_same: bool, ratio: float) -> ToolChange:

@@ -1,4 +1,4 @@
-"""Match the tools of two states: by name first, the others by what they do and by their descriptions."""
+"""Match the tools of two states by name, and the remaining ones by their effect and their descriptions."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ Status: TypeAlias = Literal["added", "removed", "renamed", "kept"]
 MIN_SIMILARITY: Final = 0.8
 """The minimum ratio (``difflib``, by words) at which two descriptions are treated as the same tool's.
 
-With a lower one, tools whose descriptions follow one template are paired. With a higher one, a renamed tool with a new
-sentence is not found.
+With a lower ratio, tools whose descriptions follow the same template would be paired. With a higher ratio, a renamed
+tool whose description has one more sentence would not be found.
 """
 
 _CANDIDATES: Final = 5
-"""How many descriptions are compared with a new one: those that share most of its rare words.
+"""How many descriptions are compared with a new one. They are those that share most of its rare words.
 
-Each comparison takes quadratic time, so only the best are compared.
+Each comparison takes quadratic time, so only the best candidates are compared.
 """
 
 _MAX_SAME: Final = 20
 """The maximum number of tools with the same effect that are compared with a new one.
 
-Comparing all of them takes quadratic time. So many usually come from a generator.
+Comparing all of them takes quadratic time. A larger number usually comes from a generator.
 """
 
 _WORD: Final = lazy_re(r"\w+")
@@ -41,7 +41,7 @@ _WORD: Final = lazy_re(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class ToolPair:
-    """One tool in both states; None where it is missing. ``reason`` is the evidence for a probable rename."""
+    """One tool in both states, or None in the state that lacks it. ``reason`` is the evidence for a probable rename."""
 
     status: Status
     old: Reviewed | None
@@ -71,7 +71,7 @@ def pairs(old: State, new: State) -> tuple[ToolPair, ...]:
 def _renamed(
     disappeared: Mapping[str, Reviewed], appeared: Mapping[str, Reviewed], old: State, new: State
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield old names, new names and reasons: by alias, then the most similar tools first."""
+    """Yield old names, new names and reasons, first by alias and then from the most to the least similar tools."""
     rest, unmatched = dict(sorted(disappeared.items())), dict(sorted(appeared.items()))
     for name, tool in [*unmatched.items()]:
         for alias in tool.spec.aliases:
@@ -86,7 +86,7 @@ def _renamed(
 
 @dataclass(frozen=True, slots=True)
 class _Similarity:
-    """Two tools that may be the same one: one disappeared, the other one appeared."""
+    """Two tools that may be the same, because one disappeared and the other appeared."""
 
     old: str
     new: str
@@ -97,7 +97,7 @@ class _Similarity:
 def _similar(
     disappeared: Mapping[str, Reviewed], appeared: Mapping[str, Reviewed], old: State, new: State
 ) -> Iterator[_Similarity]:
-    """Yield pairs with the same effect or similar descriptions. What else is similar decides between several."""
+    """Yield pairs with the same effect or similar descriptions. Other similarities rank the pairs of one tool."""
     index = WordIndex(disappeared)
     by_effect: defaultdict[str, list[str]] = defaultdict(list)
     for name in disappeared:
@@ -119,12 +119,12 @@ def _similar(
 
 
 def _plain(name: str) -> str:
-    """Return a name without the marks in which naming conventions differ."""
+    """Return a name without the case and separators in which naming conventions differ."""
     return name.replace("-", "").replace("_", "").lower()
 
 
 def effect_of(state: State, name: str, tool: ToolSpec | None = None) -> str:
-    """Return a digest of what a call of a tool does. For a plugin it includes the name of the called tool."""
+    """Return a digest of the effect of a tool's calls. For a plugin, it includes the name of the called tool."""
     spec = tool or state.tools[name].spec
     if isinstance(spec.backend, PluginBackend) and spec.backend.tool is None:
         spec = replace(spec, backend=replace(spec.backend, tool=name))
@@ -141,14 +141,14 @@ class WordIndex:
                 self._tools_by_word[word].append(name)
 
     def candidates(self, tool: Reviewed) -> list[str]:
-        """Return the tools that share most words with ``tool``. Frequent words are skipped: no quadratic time."""
+        """Return the tools that share most words with ``tool``. To avoid quadratic time, frequent words are skipped."""
         words = dict.fromkeys(_words(tool))
         shared = Counter(name for word in words for name in self._tools_by_word.get(word, ())[: 10 * _CANDIDATES])
         return [name for name, _ in sorted(shared.items(), key=lambda each: (-each[1], each[0]))[:_CANDIDATES]]
 
 
 def description_ratio(old: Reviewed, new: Reviewed) -> float:
-    """Return how similar the descriptions of two tools are, by words: 0 to 1."""
+    """Return how similar the descriptions of two tools are, by words, from 0 to 1."""
     before, after = _words(old), _words(new)
     if not before or not after:
         return 0.0

@@ -19,14 +19,14 @@ NOTHING: Final[JsonObject] = {"not": {}}
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A schema inside a root: ``written`` is the original, ``schema`` the same with its references resolved."""
+    """A schema inside a root. ``written`` is the original, and ``schema`` is the same with its references resolved."""
 
     root: JsonObject
     schema: JsonObject
     original: JsonValue = None
 
     def inner(self, schema: JsonValue) -> Node:
-        """Return the node of a subschema; ``true`` and an absent schema (None) allow anything."""
+        """Return the node of a subschema. ``true`` and an absent schema (None) allow anything."""
         return replace(self, schema=_resolve_references(self.root, schema), original=schema)
 
 
@@ -65,7 +65,7 @@ def is_same(old: JsonValue, new: JsonValue) -> bool:
 
 
 def join_values(values: list[JsonValue]) -> str:
-    """Return values as short text: ``"a", "b" and 3 more``."""
+    """Return values as short text, such as ``"a", "b" and 3 more``."""
     return join_first([*map(short_json, values)], 3)
 
 
@@ -75,12 +75,12 @@ def short_json(value: JsonValue) -> str:
 
 
 def to_json_text(value: JsonValue) -> str | None:
-    """Return all of a value as JSON with sorted keys; None for None. Never shortened: fingerprints depend on it."""
+    """Return a value as JSON with sorted keys, or None for None. Never shortened, because fingerprints depend on it."""
     return None if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def label(route: Route) -> str:
-    """Describe the place in a value that a route leads to: ``'path'``, ``each item of 'paths'``, ``the value``."""
+    """Describe the place in a value that a route leads to, such as ``'path'`` or ``each item of 'paths'``."""
     whole, names = "", list[str]()
     steps = [*route]
 
@@ -115,4 +115,4 @@ _PLACES: Final = {
     "oneOf": "{place} (alternative {key} of oneOf)",
     "dependentSchemas": "{place} (with {key})",
 }
-"""How the place that a keyword leads to is described."""
+"""The description of the place that each keyword leads to."""

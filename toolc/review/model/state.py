@@ -30,7 +30,7 @@ def inside(path: str, prefix: str) -> str:
 
 
 def placed(span: Span, prefix: str) -> Span:
-    """Return a span with the path that the repository uses for its file; ``prefix`` is as in ``inside``."""
+    """Return a span with the path that the repository uses for its file. ``prefix`` is as in ``inside``."""
     return Span(inside(span.path, prefix), Position(*span.start), Position(*span.end))
 
 
@@ -44,16 +44,16 @@ class Reviewed:
 
     @property
     def path(self) -> str:
-        """The path of its file in the repository; empty for a registry file."""
+        """The path of its file in the repository, or ``""`` for a registry file."""
         return self.located.path.removeprefix(self.prefix) if self.located else ""
 
     @cached_property
     def stored(self) -> JsonObject:
-        """The tool as a registry stores it."""
+        """The tool in the format of a registry."""
         return tool_to_json(self.spec)
 
     def span(self, *route: str | int) -> Span | None:
-        """Return the position of the value at ``route``, or of its nearest existing parent; None without a spec.
+        """Return the position of the value at ``route``, or of its nearest existing parent, or None without a spec.
 
         A tool's mappings include project defaults, so the position may be in the project file.
         """
@@ -61,17 +61,17 @@ class Reviewed:
 
     @cached_property
     def source(self) -> SourceText | None:
-        """Return the text of its file, under the path that the repository uses; None without a spec."""
+        """Return the text of its file, with the path that the repository uses, or None without a spec."""
         return SourceText(self.path, self.located.source.text) if self.located else None
 
 
 @dataclass(frozen=True)
 class State:
-    """All tools of one state, by name. ``label`` is what the user called the state.
+    """All tools of one state, by name. ``label`` is the user's name for the state.
 
-    ``diagnostics`` are the findings about its specs; if there are errors, ``tools`` are those that could be read.
-    ``projects`` are the project files that apply. ``top`` is the folder that both states have in common.
-    ``unused_projects`` are the project files in the compared folders that no compiled spec belongs to.
+    ``diagnostics`` are the findings about its specs. If there are errors, ``tools`` are those that could be read.
+    ``projects`` are the project files that apply. ``top`` is the folder that corresponds to the same folder of the
+    other state. ``unused_projects`` are the project files in the compared folders that no compiled spec belongs to.
     ``built_toolsets`` are the toolsets of a registry file, which has no project files.
     """
 
@@ -99,7 +99,7 @@ class State:
         return os.path.relpath(project.folder.resolve(), self.top.resolve())
 
     def project_at(self, place: str) -> Project | None:
-        """Return the project that applies to a folder of ``projects_by_place``; None if there is none."""
+        """Return the project that applies to a folder of ``projects_by_place``, or None if there is none."""
         return nearest(self.projects_by_place, place)
 
     def place_of(self, tool: LocatedTool) -> str:
@@ -120,7 +120,7 @@ class State:
 
     @cached_property
     def toolsets(self) -> Mapping[str, Mapping[str, Span | None]]:
-        """The names of the tools (no aliases) in each toolset, with their positions; None in a registry file."""
+        """The names of the tools (no aliases) in each toolset, with their positions (None in a registry file)."""
         built = ((name, member, None) for name, members in self.built_toolsets.items() for member in members)
         declared = (
             (name, member.name, placed(member.span, self.prefix))
@@ -135,5 +135,5 @@ class State:
         return found
 
     def digests(self, name: str) -> Digests:
-        """Return the digests of what a model sees of the tool and of what a call of it does."""
+        """Return the digests of the tool's surface, which a model sees, and of its effect."""
         return digests(self.tools[name].spec, self.by_name)

@@ -22,14 +22,14 @@ _TOKEN: Final = lazy_re(r"\s+|\w+|[^\w\s]")
 MAX_EQUAL_PAIRS: Final = 10_000
 """The maximum number of pairs of equal tokens in two texts that are compared word by word.
 
-In the worst case ``difflib`` takes quadratic time: a text that repeats one word a thousand times would take minutes.
-Spaces are aligned after the other tokens: two texts of 200 words have 40,000 pairs of spaces.
+In the worst case ``difflib`` takes quadratic time. A text that repeats one word a thousand times would take minutes.
+Spaces are aligned after the other tokens, because two texts of 200 words have 40,000 pairs of spaces.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One value that differs; None where a state has no value."""
+    """One value that differs, or None in a state that has no value."""
 
     route: Route
     before: JsonValue
@@ -59,7 +59,7 @@ def stored_values(tool: Reviewed, fields: Sequence[str]) -> Iterator[tuple[Route
 
 
 def as_in_spec(value: JsonValue) -> JsonValue:
-    """Return a stored value with its templates as a spec writes them: ``{{ name.key | filter }}``."""
+    """Return a stored value with its templates in the form of a spec, ``{{ name.key | filter }}``."""
     if isinstance(value, dict):
         return _placeholder(value) or {key: as_in_spec(each) for key, each in value.items()}
     if not isinstance(value, list):
@@ -70,7 +70,7 @@ def as_in_spec(value: JsonValue) -> JsonValue:
 
 
 def _placeholder(value: JsonObject) -> str:
-    """Return a stored placeholder as a spec writes it; empty for any other mapping."""
+    """Return a stored placeholder in the form of a spec, or ``""`` for any other mapping."""
     match value:
         case {"name": str() as name, "keys": list() as keys, "filters": list() as filters} if len(value) == 3:
             words = [".".join(map(str, (name, *keys))), *map(_filter, filters)]
@@ -86,7 +86,7 @@ def _filter(value: JsonValue) -> str:
 
 
 def remaining_surface_changes(old: Reviewed, new: Reviewed, reported: Sequence[ToolChange]) -> Iterator[ToolChange]:
-    """Yield a change for each difference in what a model sees that no change in ``reported`` covers."""
+    """Yield a change for each difference in the surface of a tool that no change in ``reported`` covers."""
     places = [(change.kind, _stored_route(change.path)) for change in reported]
     for part in changed_parts(old, new, SURFACE):
         if part.route == ("name",) or any(_is_covered(*place, part) for place in places):
@@ -105,7 +105,7 @@ def _stored_route(route: Route) -> Route:
 
 
 def _is_covered(kind: Kind, reported: Route, part: Part) -> bool:
-    """Return whether a change explains the difference: it is at the same place, around it, or inside it.
+    """Return whether a change explains the difference, because it is at the same place, around it or inside it.
 
     A change of one text inside does not explain the keys around it.
     """
@@ -118,17 +118,17 @@ def _is_covered(kind: Kind, reported: Route, part: Part) -> bool:
 
 
 def _is_text(value: JsonValue) -> bool:
-    """Return whether the value consists of strings only."""
+    """Return whether the value consists only of strings."""
     return value is None or isinstance(value, str) or (isinstance(value, list) and all(map(_is_text, value)))
 
 
 def texts(tool: Reviewed, fields: Sequence[str] = SURFACE) -> dict[Route, str]:
-    """Return every string in ``fields`` of a tool, without keys, by its route; by default what a model sees."""
+    """Return every string in ``fields`` of a tool, except keys, by its route. By default, use the tool's surface."""
     return {route: value for route, value in stored_values(tool, fields) if isinstance(value, str)}
 
 
 def format_route(route: Route) -> str:
-    """Return a route as text: ``parameters.properties.path.description``, ``examples[0].city``."""
+    """Return a route as text, such as ``parameters.properties.path.description`` or ``examples[0].city``."""
     text = ""
     for step in route:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
@@ -148,7 +148,7 @@ def word_diff(before: str, after: str) -> tuple[tuple[str, str], ...]:
 
 
 def _without_common_ends(old: list[str], new: list[str]) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Return the tokens that both start with, those that both end with, and the remaining ones of each."""
+    """Return the tokens that both lists start with, those that both end with, and the remaining tokens of each."""
     start = common_start(old, new)
     common, old, new = old[:start], old[start:], new[start:]
     end = common_start(old[::-1], new[::-1])
@@ -157,11 +157,11 @@ def _without_common_ends(old: list[str], new: list[str]) -> tuple[list[str], lis
 
 
 def common_start(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return how many tokens, characters or lines two texts both start with."""
+    """Return the length of the common start of two texts, in tokens, characters or lines."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 
 def equal_pairs(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return how many pairs of equal tokens two texts have, without spaces."""
+    """Return the number of pairs of equal tokens in two texts, not counting spaces."""
     before, after = (Counter(token for token in tokens if not token.isspace()) for tokens in (old, new))
     return sum(count * after[token] for token, count in before.items())

@@ -1,4 +1,4 @@
-"""A difference as text, Markdown or JSON. The output is the same bytes for the same difference.
+"""A difference as text, Markdown or JSON. Equal differences give equal bytes.
 
 - ``diff_text``: for terminals: excerpts, word differences, colors. Start reading here. Public: ``report``.
 - ``machine``: JSON, and changes as findings for ``toolc.reporters``. Public: ``findings_report``, ``json_report``.

@@ -17,19 +17,19 @@ from toolc.review.model.text_diff import common_start, word_diff
 from toolc.review.summary import cost, summary
 
 SHARED: Final = "all specs"
-"""The heading of changes that concern no single tool."""
+"""The heading of changes that do not concern a single tool."""
 
 _STATUS: Final = {"added": "added", "removed": "removed", "kept": "changed"}
 _MAX_LINES: Final = 60
 _MAX_LINE_LENGTH: Final = 300
 _MAX_EXCERPT: Final = 300
 _CONTEXT: Final = 40
-"""How many lines of a value are shown, how many characters of a line and an excerpt, and how many around a change."""
+"""How much is shown: lines of a value, characters of a line and of an excerpt, and characters around a change."""
 
 _MAX_COMPARISONS: Final = 4_000_000
-"""The maximum product of the line counts of two texts that are compared: more would take too long.
+"""The maximum product of the line counts of two texts that are compared. A larger one would take too long.
 
-Two texts of 2,000 lines fit.
+Two texts of 2,000 lines each are below it.
 """
 
 _RESET: Final = "\x1b[0m"
@@ -53,7 +53,7 @@ def status(pair: ToolPair) -> str:
 
 
 def unified(change: ToolChange) -> Iterator[str]:
-    """Yield the old and the new value as lines of a diff; for long values only the lines that differ."""
+    """Yield the old and the new value as lines of a diff. For long values, yield only the lines that differ."""
     before, after = change.before, change.after
     if before is None and after is None:
         return
@@ -69,7 +69,7 @@ def unified(change: ToolChange) -> Iterator[str]:
 
 
 def _from_difference(old: str, new: str) -> tuple[list[str], list[str]]:
-    """Return the parts of two long lines that begin a little before their first difference."""
+    """Return the parts of two long lines from a little before their first difference on."""
     common = common_start(old, new)
     if max(len(old), len(new)) <= _MAX_LINE_LENGTH or common <= _CONTEXT:
         return [old], [new]
@@ -77,7 +77,7 @@ def _from_difference(old: str, new: str) -> tuple[list[str], list[str]]:
 
 
 def _compared(old: list[str], new: list[str]) -> Iterator[str]:
-    """Yield the hunks of two texts; for very long texts the part from the first to the last difference."""
+    """Yield the hunks of two texts. For very long texts, yield the part from the first to the last difference."""
     if len(old) * len(new) <= _MAX_COMPARISONS:
         yield from [*difflib.unified_diff(old, new, lineterm="", n=1)][2:]
         return
@@ -106,7 +106,7 @@ def excerpt(value: JsonValue) -> str:
 
 
 def report(difference: Difference, *, color: bool = False) -> str:
-    """Return the whole difference and its summary; empty if nothing changed."""
+    """Return the whole difference and its summary, or ``""`` if nothing changed."""
     lines = [*_shared(difference, color=color)]
     lines += [line for tool in difference.tools for line in _tool(tool, color=color)]
     return "".join(f"{line}\n" for line in [*lines, *summary(difference)])

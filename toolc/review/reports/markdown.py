@@ -14,18 +14,18 @@ from toolc.review.reports.diff_text import SHARED, excerpt, format_word_diff, st
 from toolc.review.summary import summary
 
 LONGEST: Final = 60_000
-"""The maximum length of a comment, in characters: GitHub's limit is 65,536."""
+"""The maximum length of a comment, in characters. GitHub's limit is 65,536."""
 
 MARKER: Final = "<!-- toolc diff -->"
 """The marker in every comment, so that the next comment can replace it."""
 
 _REST: Final = 200
-"""Characters reserved for the last line."""
+"""The number of characters reserved for the last line."""
 
 _SOME: Final = 20
-"""How many changes are listed for a tool with too many for one comment. They fit the comment.
+"""How many changes are listed for a tool that has too many for one comment.
 
-Other formats have all.
+The other formats list all of them.
 """
 
 _LONGEST_TEXT: Final = 500
@@ -36,7 +36,7 @@ _LINKING: Final = lazy_re(r":(?=\S)")
 
 
 def report(difference: Difference) -> str:
-    """Return the comment; empty if nothing changed."""
+    """Return the comment, or ``""`` if nothing changed."""
     if not difference.tools and not difference.shared:
         return ""
     head = [MARKER, f"### toolc: {_label(difference.old.label)} to {_label(difference.new.label)}", ""]
@@ -58,7 +58,7 @@ def report(difference: Difference) -> str:
 
 
 def _blocks(tool: str, title: str, changes: Sequence[ToolChange]) -> Iterator[str]:
-    """Yield one tool's part of the comment: first with all details, then with fewer."""
+    """Yield one tool's part of the comment, first with all details and then with fewer and fewer."""
     ordered = sorted(changes, key=lambda each: GRADES.index(each.grade))
     yield "\n".join(["", f"#### {title}", "", *(line for each in ordered for line in _change(tool, each)), ""])
     yield "\n".join(["", f"#### {title}", "", *(_headline(tool, each) for each in ordered), ""])
@@ -93,7 +93,7 @@ def _label(text: str) -> str:
 
 
 def _safe(text: str) -> str:
-    """Return text without an effect on the page: no markup, no links, no mentions of users."""
+    """Return text that has no effect on the page: no markup, no links, no mentions of users."""
     escaped = _ACTIVE.sub(r"\\\1", printable(text)).replace("\\@", "&#64;").replace("\\<", "&lt;")
     return _LINKING.sub("&#58;", escaped)
 

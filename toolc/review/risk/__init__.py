@@ -1,4 +1,4 @@
-"""Risks: what a call may do that it could not do before. Each rule is a function with its number.
+"""Risks: what a call may now do in addition. Each rule is a function with a number.
 
 Rules compare the permissions of a tool (``toolc.model.permissions``), so a composite includes those of its steps.
 A new rule is a function here and its page in ``toolc/data/rules``.
@@ -8,7 +8,7 @@ A new rule is a function here and its page in ``toolc/data/rules``.
   that no other rule reports.
 - ``data_access``: workspace modes and paths; secrets, and credentials that are declared public.
 - ``network_risks``: destinations, HTTP requests, data that flows from one tool to another.
-- ``lookalike``: host names that may be confused with another one.
+- ``lookalike``: host names that may be confused with others.
 - ``sandbox_risks``: image, isolation, limits, lifetime.
 - ``text_risks``: annotations, text that a model reads, tags.
 

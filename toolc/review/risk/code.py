@@ -32,20 +32,21 @@ _DECISIVE: Final = lazy_re(
     r"|HOST|HOSTS|HOSTNAME|ENDPOINT|URL|URI|SERVER|REGISTRY|INDEX)|VISUAL|LESS(?:OPEN|CLOSE)|\w*FLAGS|HOSTALIASES"
     r"|LOCALDOMAIN|RES_OPTIONS|NETRC|WGETRC|CC|CXX"
 )
-"""Variables by which a loader, an interpreter, a shell or a client chooses its code or its hosts."""
+"""Variables with which a loader, an interpreter, a shell or a client chooses its code or its hosts."""
 
 _DECISIVE_VALUE: Final = lazy_re(r"(?i)://|\$\(|`|\(\)\s*\{|^\s*\||\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}:\d")
 """Values that name a host, or that a shell runs as code if it evaluates them."""
 
 _MAX_CHARACTERS: Final = 200_000
 _MAX_STEPS: Final = 2_000
-"""Larger Python files, and those that take longer to parse, count as different programs: a review must stay fast."""
+"""So that a review stays fast, larger Python files, and files that take longer to parse, count as different programs.
+"""
 
 _SAME_CHANGE: Final = frozenset({("workspace", "transaction"), ("image", "build"), ("build", "image")})
-"""Keys of ``sandbox`` that are reported, with a key that changes with them."""
+"""Keys of ``sandbox`` that rules report, with another key that changes with them."""
 
 _REPORTED_FIELDS: Final = frozenset({"sandbox", "confirm", "retry"})
-"""Fields whose relaxations other rules report: a remaining difference is stricter, or means the same."""
+"""Fields whose relaxations other rules report. A remaining difference is stricter, or means the same."""
 
 
 @risk_rule("RSK07")
@@ -61,7 +62,7 @@ def check_programs(sides: Sides) -> Iterator[ToolChange]:
 
 
 def _caller_code(sides: Sides) -> Iterator[ToolChange]:
-    """Yield a change if the tool declares that it runs code of its callers, and did not before."""
+    """Yield a change if the tool now declares that it runs code of its callers."""
     if _runs_caller_code(sides.after) and not (sides.before and _runs_caller_code(sides.before)):
         grade: Grade = "high" if sides.before else "critical"  # one grade lower for a new tool
         message = "callers can run their own code"
@@ -87,12 +88,12 @@ def _files(sides: Sides, before: ToolSpec, after: ToolSpec) -> Iterator[ToolChan
         is_python = _is_run_by_python(path, before) and _is_run_by_python(path, after)
         grade: Grade = "low" if is_python and _is_same_program(old, new) else "high"
         verb = "was added" if old is None else "was removed" if new is None else "changed"
-        message = f"the program {path} {verb}" + (" in comments and layout only" if grade == "low" else "")
+        message = f"the program {path} {verb}" + (" only in comments and layout" if grade == "low" else "")
         yield sides.risk("RSK07", grade, message, ("backend", after.backend.tag), old, new, subject=path)
 
 
 def _moved_program(before: ToolSpec, after: ToolSpec) -> tuple[str, str] | None:
-    """Return both names of the program of a Python tool if it has another name now, such as that of the tool."""
+    """Return the old and the new name of a Python tool's program if it was renamed, for example with the tool."""
     if not isinstance(before.backend, PythonBackend) or not isinstance(after.backend, PythonBackend):
         return None
     one, other = before.backend.entry, after.backend.entry
@@ -119,7 +120,7 @@ def _is_run_by_python(path: str, tool: ToolSpec) -> bool:
 
 
 def _is_same_program(old: str | None, new: str | None) -> bool:
-    """Return whether two Python files differ in comments and layout only."""
+    """Return whether two Python files differ only in comments and layout."""
     if old is None or new is None:
         return False
     if any(len(each) > _MAX_CHARACTERS or steps_to_parse(each) > _MAX_STEPS for each in (old, new)):
@@ -127,7 +128,7 @@ def _is_same_program(old: str | None, new: str | None) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python's warnings concern the author of the code, not the review
-            # As bytes, like Python reads a file: a comment can declare another encoding.
+            # Parse bytes, as Python does with a file, because a comment can declare another encoding.
             return ast.dump(ast.parse(old.encode())) == ast.dump(ast.parse(new.encode()))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
@@ -147,7 +148,7 @@ def _packages(tool: ToolSpec | None) -> tuple[str, ...]:
 
 
 def _calls(sides: Sides) -> Iterator[ToolChange]:
-    """Yield a change for each called tool, under any of its names, that was replaced or does something else."""
+    """Yield a change for each called tool, under any of its names, that was replaced or has another effect."""
     for name in called_tools(sides.after):
         before, after = sides.state_before.by_name.get(name), sides.state_after.by_name.get(name)
         route = ("backend", sides.after.backend.tag)
@@ -166,7 +167,7 @@ def _calls(sides: Sides) -> Iterator[ToolChange]:
 
 
 def _is_renamed(sides: Sides, before: ToolSpec | None, after: ToolSpec | None) -> bool:
-    """Return whether the tool has only another name now: its old name leads to the new tool, with the same effect."""
+    """Return whether only the name of the tool changed: the old name leads to the new tool, with the same effect."""
     if before is None or after is None or sides.state_after.by_name.get(before.name) is not after:
         return False
     return sides.state_before.digests(before.name).effect == sides.state_after.digests(after.name).effect
@@ -178,7 +179,7 @@ def _digests(state: State, tool: ToolSpec) -> str:
 
 
 def remaining_effects(sides: Sides, reported: Sequence[ToolChange]) -> Iterator[ToolChange]:
-    """Yield a change for each part of the effect that differs and that no change in ``reported`` is about."""
+    """Yield a change for each part of the effect that differs and that no change in ``reported`` covers."""
     if sides.old is None:
         return
     for part in changed_parts(sides.old, sides.new, EFFECT):
@@ -200,7 +201,7 @@ def _is_reported_program(sides: Sides, part: Part) -> bool:
 
 def _covers(reported: Route, route: Route) -> bool:
     """Return whether a reported path covers ``route``. ``timeout`` in a spec is stored as ``timeout_ms``."""
-    if reported == ("sandbox",):  # what tools may do together is not a change of this place
+    if reported == ("sandbox",):  # a change of what tools may do together does not cover single keys
         return False
     if reported[:1] == ("sandbox",) and reported[1:2] not in {("limits",), ("env",)}:
         return route[:1] == ("sandbox",) and (route[1] == reported[1] or (reported[1], route[1]) in _SAME_CHANGE)
@@ -211,7 +212,7 @@ def _covers(reported: Route, route: Route) -> bool:
 
 
 def _changes_programs(part: Part, tool: Reviewed) -> bool:
-    """Return whether changed variables of ``sandbox.env`` matter to the command, a loader, interpreter or client."""
+    """Return whether changed variables in ``sandbox.env`` affect the command, a loader, an interpreter or a client."""
 
     def variables(value: JsonValue) -> set[tuple[str, str]]:
         entries = value if isinstance(value, list) else []
@@ -226,7 +227,7 @@ def _changes_programs(part: Part, tool: Reviewed) -> bool:
 
 
 def _adds_optional_fields(sides: Sides, part: Part) -> bool:
-    """Return whether the query has only more fields, each of a new parameter that may be absent, without a default."""
+    """Return whether the query only has more fields, each for a new optional parameter without a default."""
     if sides.before is None or not isinstance(part.before, list) or not isinstance(part.after, list):
         return False
     old, new = sides.before.parameters.properties, sides.after.parameters
@@ -248,11 +249,11 @@ def _change(sides: Sides, part: Part) -> ToolChange:
     if part.route[:2] in {("sandbox", "env"), ("sandbox", "secret_env")}:
         grade, message = "medium", "the environment of the tool changed"
         if _changes_programs(part, sides.new):
-            grade, message = "high", "the environment of the tool changed, and it decides which code or host is used"
+            grade, message = "high", "the environment of the tool changed, which determines the code or host used"
     elif part.route == ("backend", "python", "preload"):
         grade, message = "medium", "the modules that are imported before a call changed"
     elif part.route == ("backend", "http", "query") and _adds_optional_fields(sides, part):
-        grade, message = "medium", "callers can set more fields of the query; earlier calls send the same"
+        grade, message = "medium", "callers can set more fields of the query; existing calls send the same query"
     elif part.route[0] in _REPORTED_FIELDS:
         grade, message = "low", f"{format_route(part.route)} changed"
     elif part.route[:2] == ("result", "files"):

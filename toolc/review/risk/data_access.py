@@ -22,12 +22,12 @@ from toolc.review.risk.risk_rule import Sides, risk_rule, steps_suffix
 
 _ROUTE: Final = ("sandbox", "workspace")
 POWER: Final[dict[WorkspaceMode, int]] = {"none": 0, "ro": 1, "transaction": 2, "rw": 3}
-"""The access that each mode of a workspace gives, from the least."""
+"""The access that each mode of a workspace gives, least first."""
 
 _COMMITS: Final[dict[Commit, int]] = {"never": 0, "ask": 1, "success": 2, "always": 3}
 
 _EXPOSURE: Final[dict[Expose, int]] = {"broker": 0, "file": 1, "env": 2}
-"""The exposures of a secret, from the least: to no code of the tool, to code that opens a file, to every process."""
+"""The exposures of a secret, least first: to no code of the tool, to code that opens a file, to every process."""
 
 _READERS: Final[dict[Expose, str]] = {
     "broker": "", "file": "in a file in the sandbox", "env": "in the environment of every process in the sandbox",
@@ -36,7 +36,7 @@ _READERS: Final[dict[Expose, str]] = {
 
 @risk_rule("RSK02")
 def check_workspace(sides: Sides) -> Iterator[ToolChange]:
-    """Report a workspace that is new or can be written to, and changes that are committed more easily."""
+    """Report a workspace that is new or writable, and changes that are committed in more cases."""
     before, after = _mode(sides.permissions_before), _mode(sides.permissions_after)
     if POWER[after] > POWER[before]:
         by = next((steps_suffix(each) for each in sides.permissions_after.workspaces if each.value == after), "")
@@ -51,7 +51,7 @@ def check_workspace(sides: Sides) -> Iterator[ToolChange]:
 
 def _workspace_message(before: WorkspaceMode, after: WorkspaceMode) -> str:
     if before == "transaction":
-        return "changes of the workspace can no longer be undone: they are made without a transaction"
+        return "changes of the workspace can no longer be undone, because they are made without a transaction"
     verb = "read" if after == "ro" else "change"
     return f"a call may now {verb} the files of the workspace"
 
@@ -76,13 +76,13 @@ def _allows(wide: TransactionSpec, narrow: TransactionSpec) -> bool:
 
 
 def _covers(pattern: str, narrow: str) -> bool:
-    """Return whether a pattern of files certainly matches all files of another one."""
+    """Return whether a file pattern is certain to match all files that another one matches."""
     return pattern in {narrow, "**"} or (pattern.endswith("/**") and narrow.startswith(pattern.removesuffix("**")))
 
 
 @risk_rule("RSK06")
 def check_secrets(sides: Sides) -> Iterator[ToolChange]:
-    """Report a secret that is new, may be sent to more hosts or into the sandbox, or is used in other places."""
+    """Report a secret that is new, may be sent to more hosts or into the sandbox, or has a new use."""
     old_secrets, new_secrets = _by_name(sides.permissions_before), _by_name(sides.permissions_after)
     old_receivers, new_receivers = receivers(sides.before) if sides.before else {}, receivers(sides.after)
     for name, granted in new_secrets.items():
@@ -97,7 +97,7 @@ def check_secrets(sides: Sides) -> Iterator[ToolChange]:
 
 
 def _by_name(permissions: Permissions) -> dict[str, tuple[Grant[SecretSpec], ...]]:
-    """Return the grants of each secret: steps may have the same one for different hosts."""
+    """Return the grants of each secret. Steps may have the same secret for different hosts."""
     found: dict[str, tuple[Grant[SecretSpec], ...]] = {}
     for each in permissions.secrets:
         found[each.value.name] = (*found.get(each.value.name, ()), each)
@@ -106,14 +106,14 @@ def _by_name(permissions: Permissions) -> dict[str, tuple[Grant[SecretSpec], ...
 
 @dataclass(frozen=True, slots=True)
 class _Secret:
-    """One secret of a call: its grants after and before the change; ``old`` is empty for a new secret."""
+    """One secret of a call: its grants after and before the change. ``old`` is empty for a new secret."""
 
     sides: Sides
     new: Sequence[Grant[SecretSpec]]
     old: Sequence[Grant[SecretSpec]]
 
     def changes(self, before: Iterable[Destination], after: Iterable[Destination]) -> Iterator[ToolChange]:
-        """Yield what is new. ``before`` and ``after`` are the destinations that can receive the value."""
+        """Yield the changes of a secret. ``before`` and ``after`` are the destinations that can receive the value."""
         name = self.new[0].value.name
         gained = [each for each in after if not any(covers(other, each) for other in before)]
         if not self.old:
@@ -129,7 +129,7 @@ class _Secret:
             yield self._change("high", f"the value of the secret {name} is now available {readers}", exposed)
 
     def _hosts(self, name: str, before: Iterable[Destination], gained: Sequence[Destination]) -> Iterator[ToolChange]:
-        """Yield a change for destinations that may receive the value in addition."""
+        """Yield a change for additional destinations that may receive the value."""
         # A value that was in the sandbox could be sent to every host of the tool.
         reached = {each.host for each in before if each.kind == "exact"}
         old_hosts = {host for each in self.old for host in each.value.hosts} | reached
@@ -153,8 +153,8 @@ class _Secret:
 def receivers(tool: ToolSpec) -> dict[str, tuple[Destination, ...]]:
     """Return the destinations that can receive each secret of a tool, without those of the tools that it calls.
 
-    A value inside the sandbox can be sent to every destination of the tool. Of the other secrets, only those that
-    requests contain have destinations.
+    A value inside the sandbox can be sent to every destination of the tool. Other secrets have destinations only if
+    requests contain them.
     """
     inside = {each.name: tool.sandbox.network.allow for each in tool.sandbox.secrets if each.expose != "broker"}
     backend = tool.backend
@@ -171,12 +171,12 @@ def receivers(tool: ToolSpec) -> dict[str, tuple[Destination, ...]]:
 
 
 def _destination(url: Url | Template) -> tuple[Destination, ...]:
-    """Return the destination of a URL; none if the caller chooses it."""
+    """Return the destination of a URL, or nothing if the caller chooses the URL."""
     return (Destination(kind="exact", host=url.host, port=url.port),) if isinstance(url, Url) else ()
 
 
 def _secret_places(tool: Reviewed) -> frozenset[tuple[str, str]]:
-    """Return each secret with the part of the backend that names it, as ``headers`` or ``query``."""
+    """Return each secret with the part of the backend that names it, such as ``headers`` or ``query``."""
     found: set[tuple[str, str]] = set()
     for route, value in stored_values(tool, ("backend", "sandbox")):
         if name := _secret_name(value):
@@ -185,7 +185,7 @@ def _secret_places(tool: Reviewed) -> frozenset[tuple[str, str]]:
 
 
 def _secret_name(value: JsonValue) -> str:
-    """Return the name of the secret that a stored placeholder names; empty for anything else."""
+    """Return the name of the secret in a stored placeholder, or ``""`` for any other value."""
     if isinstance(value, dict) and value.get("name") == "secrets":
         keys = value.get("keys")
         return str(keys[0]) if isinstance(keys, list) and keys else ""
@@ -194,7 +194,7 @@ def _secret_name(value: JsonValue) -> str:
 
 @risk_rule("RSK19")
 def check_public_credentials(sides: Sides) -> Iterator[ToolChange]:
-    """Report each literal credential that is declared public, and each other value or reason of one."""
+    """Report each literal credential that is newly declared public, or that has another value or reason."""
     old = dict(_public_credentials(sides.old)) if sides.old else {}
     for route, (value, reason) in _public_credentials(sides.new):
         was = old.get(route)
@@ -219,7 +219,7 @@ def _public_credentials(tool: Reviewed) -> Iterator[tuple[Route, tuple[str, str]
 
 
 def _route_in_spec(tool: Reviewed, route: Route) -> Route:
-    """Return a route of the spec for a stored one: lists of fields become maps, and the last key is the field."""
+    """Return the route in the spec for a stored route. Lists of fields become maps, and the last key is the field."""
     names: list[str | int] = []
     value: JsonValue = tool.stored
     for step in route:

@@ -1,6 +1,6 @@
-"""Host names that a reader may confuse with another one: typing mistakes, similar letters, the same name elsewhere.
+"""Host names that a reader may confuse with others, through typing mistakes, similar letters or another domain.
 
-The comparison needs no list of domains: it compares a new host with those that the tool could already reach.
+This needs no list of domains, because a new host is compared with the hosts that the tool could already reach.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _SHARED: Final = (
     "execute-api.amazonaws.com", "appspot.com", "run.app", "onrender.com", "fly.dev", "ngrok.io", "ngrok-free.app",
     "trycloudflare.com", "blogspot.com", "myshopify.com", "atlassian.net", "sharepoint.com", "zendesk.com",
 )  # fmt: skip
-"""Domains where anyone can register a name below."""
+"""Domains below which anyone can register a name."""
 
 _SECOND_LEVEL: Final = frozenset(
     {"ac", "co", "com", "edu", "gob", "gov", "gouv", "mil", "ne", "net", "nom", "or", "org"}
 )
-"""Second-level labels that are part of a public suffix where the last label is a country, as in ``co.uk``."""
+"""Second-level labels that are part of a public suffix if the last label is a country, as in ``co.uk``."""
 
 _AFFIXES: Final = (
     "account", "accounts", "api", "app", "apps", "auth", "cdn", "cloud", "com", "corp", "data", "dev", "files",
@@ -29,7 +29,7 @@ _AFFIXES: Final = (
     "portal", "prod", "proxy", "secure", "service", "services", "site", "sso", "static", "status", "support", "team",
     "test", "the", "try", "update", "updates", "use", "web", "www", "x",
 )  # fmt: skip
-"""Words that imitations add to a name, as in ``example-login``."""
+"""Words that imitators add to a name, as in ``example-login``."""
 
 _LETTERS: Final = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("nn", "m"))
 _DIGITS_AND_LETTERS: Final = ("01i345789_j", "olleastbg-l")
@@ -48,13 +48,13 @@ _SIMILAR: Final = str.maketrans(*_DIGITS_AND_LETTERS) | {
 }
 
 _MIN_LENGTH: Final = 4
-"""The minimum length of a name: shorter names are too often similar by chance."""
+"""The minimum length of a name. Shorter names are too often similar by chance."""
 
 
 def imitated(host: str, known: Iterable[str]) -> str:
-    """Return the host in ``known`` that ``host`` looks like although another party may own it; else an empty string.
+    """Return the host in ``known`` that ``host`` resembles although another party may own it, or ``""``.
 
-    Hosts are in canonical form, a wildcard without its ``*.``. Hosts below the same registered name belong together.
+    Hosts are in canonical form, and wildcards have no ``*.``. Hosts below the same registered name belong together.
     """
     if _is_address(host):
         return ""
@@ -73,7 +73,7 @@ def _is_address(host: str) -> bool:
 
 
 def _split(host: str) -> tuple[str, str]:
-    """Return the label that someone registered, and the suffix below which it was registered."""
+    """Return the registered label, and the suffix below which it is registered."""
     for suffix in _SHARED:
         if host.endswith(f".{suffix}"):
             return host.removesuffix(f".{suffix}").rpartition(".")[2], suffix
@@ -100,7 +100,7 @@ def _is_similar(host: str, known: str) -> bool:
 
 
 def _imitates(label: str, brand: str) -> bool:
-    """Return whether a label is a known name, or has it as a part next to a common word: ``example-login``."""
+    """Return whether a label is a known name, alone or combined with a common word as in ``example-login``."""
     if label == brand or brand in label.split("-") or label.replace("-", "") == brand.replace("-", ""):
         return True
     affixes = {_skeleton(each) for each in _AFFIXES}
@@ -110,7 +110,7 @@ def _imitates(label: str, brand: str) -> bool:
 
 
 def _is_one_edit(one: str, other: str) -> bool:
-    """Return whether one character was added, removed or replaced, or two adjacent ones were swapped."""
+    """Return whether one character was added, removed or replaced, or two adjacent characters were swapped."""
     if one == other or min(len(one), len(other)) < _MIN_LENGTH:
         return False
     pairs = zip(one, other, strict=False)
@@ -130,7 +130,7 @@ def _skeleton(text: str) -> str:
 
 
 def _decoded(label: str) -> str:
-    """Return a label in letters instead of ``xn--`` (Punycode)."""
+    """Return a label with Punycode (``xn--``) decoded to letters."""
     if not label.startswith("xn--"):
         return label
     try:

@@ -26,7 +26,7 @@ _STRENGTH: Final[dict[Method, int]] = {"OPTIONS": 0, "HEAD": 0, "GET": 0, "POST"
 
 @risk_rule("RSK01")
 def check_destinations(sides: Sides) -> Iterator[ToolChange]:
-    """Report each destination that no earlier one covers, and other changes that allow more connections."""
+    """Report each destination that no previous destination covers, and other changes that allow more connections."""
     old_hosts = [each.value for each in sides.permissions_before.hosts]
     present = {each.value for each in sides.permissions_after.hosts}
     gone = ", ".join(format_destination(each) for each in old_hosts if each not in present) or None
@@ -65,7 +65,7 @@ def _url_of(tool: ToolSpec | None) -> object:
 
 @risk_rule("RSK08")
 def check_requests(sides: Sides) -> Iterator[ToolChange]:
-    """Report a stronger method, another host and another authentication. A new tool is reported by RSK01."""
+    """Report a method with more rights, another host and another authentication. RSK01 reports new tools."""
     before, after = sides.before.backend if sides.before else None, sides.after.backend
     if isinstance(before, HttpBackend) and isinstance(after, HttpBackend):
         if _STRENGTH[after.method] > _STRENGTH[before.method]:
@@ -82,7 +82,7 @@ def check_requests(sides: Sides) -> Iterator[ToolChange]:
 
 
 def _oauth(sides: Sides, before: object, after: object) -> Iterator[ToolChange]:
-    """Yield a change for each right that an access token has in addition."""
+    """Yield a change for each additional right of an access token."""
     if not isinstance(before, OAuth2Auth) or not isinstance(after, OAuth2Auth):
         return
     route = ("backend", "http", "auth", "oauth2")
@@ -109,7 +109,7 @@ def _host(tool: ToolSpec | None) -> str | None:
 
 @risk_rule("RSK11")
 def check_data_flows(sides: Sides) -> Iterator[ToolChange]:
-    """Report a tool that, with the tools it calls, can now read private data and send it away."""
+    """Report a tool that can now, with the tools that it calls, read private data and send it to other hosts."""
     before = _data_access(sides.state_before, [sides.old.spec.name] if sides.old else [])
     if sides.old and not all(before) and all(_data_access(sides.state_after, [sides.after.name])):
         message = "a call may now read private data and send it to other hosts"
@@ -117,7 +117,7 @@ def check_data_flows(sides: Sides) -> Iterator[ToolChange]:
 
 
 def toolset_data_flows(sides: Sides) -> Iterator[ToolChange]:
-    """Yield a change for each toolset that can do more than before because of the tool."""
+    """Yield a change for each toolset that can do more because of the tool."""
     for name, members in sorted(sides.state_after.toolsets.items()):
         mine = _data_access(sides.state_after, [sides.after.name])
         if sides.after.name not in members or not any(mine) or not all(_data_access(sides.state_after, members)):
@@ -129,7 +129,7 @@ def toolset_data_flows(sides: Sides) -> Iterator[ToolChange]:
 
 
 def toolset_access(sides: Sides) -> Iterator[ToolChange]:
-    """Yield a change for each existing toolset that the tool joined and that could not do as much before."""
+    """Yield a change for each existing toolset that the tool joined and that can do more because of it."""
     after = sides.permissions_after
     for name, members in sorted(sides.state_after.toolsets.items()):
         old_members = sides.state_before.toolsets.get(name, {})

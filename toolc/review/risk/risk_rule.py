@@ -17,12 +17,12 @@ T = TypeVar("T")
 NONE_YET: Final = Permissions()
 
 _OF_NEW_TOOL: Final[dict[Grade, Grade]] = {"critical": "high", "medium": "low"}
-"""Grades of a new tool, which a reviewer reads as a whole. What it can reach is high, as for other tools."""
+"""Lower grades for a new tool, which a reviewer reads as a whole. New access is high, as for other tools."""
 
 
 @dataclass(frozen=True)
 class Sides:
-    """A tool before the change (None if it is new) and after it, each with the state that contains all tools."""
+    """A tool before the change (None if it is new) and after it, each with the state of all tools."""
 
     old: Reviewed | None
     new: Reviewed
@@ -31,7 +31,7 @@ class Sides:
 
     @property
     def before(self) -> ToolSpec | None:
-        """The tool before; None if it is new."""
+        """The tool before the change, or None if it is new."""
         return self.old.spec if self.old else None
 
     @property
@@ -41,7 +41,7 @@ class Sides:
 
     @cached_property
     def permissions_before(self) -> Permissions:
-        """The permissions before; none for a new tool."""
+        """The permissions before the change. A new tool had none."""
         return permissions_of(self.old.spec, self.state_before.by_name) if self.old else NONE_YET
 
     @cached_property
@@ -60,7 +60,7 @@ class Sides:
         *,
         subject: str = "",
     ) -> ToolChange:
-        """Return a change at ``route``. The grades ``critical`` and ``medium`` are one lower for a new tool."""
+        """Return a change at ``route``. For a new tool, the grades ``critical`` and ``medium`` are one lower."""
         if self.old is None:
             grade = _OF_NEW_TOOL.get(grade, grade)
         return ToolChange(
@@ -72,7 +72,7 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class Gained(Generic[T]):
-    """A permission that was not granted before; ``by`` is a text that names the steps with it."""
+    """A permission that was not granted before. ``by`` is a text that names the steps that have it."""
 
     value: T
     by: str
@@ -87,7 +87,7 @@ def gained(before: Sequence[Grant[T]], after: Sequence[Grant[T]]) -> Iterator[Ga
 
 
 def steps_suffix(granted: Grant[T]) -> str:
-    """Return the steps with a permission as a suffix for a message; empty if the tool itself has it."""
+    """Return the steps that have a permission as a suffix for a message, or ``""`` if the tool itself has it."""
     steps = [step for step in granted.by if step != OWN]
     return "" if OWN in granted.by or not steps else f" (by {', '.join(steps)})"
 

@@ -24,7 +24,7 @@ _STRENGTH: Final[dict[MinIsolation, int]] = {"namespace": 0, "gvisor": 1, "vm": 
 _KEYS: Final = {each.name: each.name.removesuffix("_ms").removesuffix("_bytes") for each in fields(Limits)}
 
 _HIGH_FACTOR: Final = 10
-"""The factor of the old limit, and of the default, from which a higher limit has the grade ``high``."""
+"""A limit has the grade ``high`` if it is at least this many times the old limit and the default."""
 
 
 @risk_rule("RSK03")
@@ -54,7 +54,7 @@ def _image_files(sides: Sides, before: Build | None, after: Build) -> Iterator[T
 
 
 def _files(build: Build) -> dict[str, str]:
-    """Return the texts of an image's files by their paths in its folder; a digest for a file that is not text."""
+    """Return the texts of an image's files by their paths in its folder. A file that is not text has a digest."""
     return {each.path.removeprefix(f"{build.folder}/"): _text(each) for each in build.files}
 
 
@@ -114,7 +114,7 @@ def _may_be_root(permissions: Permissions) -> bool:
 
 @risk_rule("RSK05")
 def check_limits(sides: Sides) -> Iterator[ToolChange]:
-    """Report each limit that is higher than before; for a new tool, higher than the default."""
+    """Report each limit that is higher than before or, for a new tool, higher than the default."""
     standard = {each.name: getattr(Limits(), each.name) for each in fields(Limits)}
     own = {name: math.inf if amount is None else float(amount) for name, amount in standard.items()}
     old_limits = {each.value.name: each.value.amount for each in sides.permissions_before.limits} if sides.old else own
@@ -135,7 +135,7 @@ def check_limits(sides: Sides) -> Iterator[ToolChange]:
 
 
 def format_amount(name: str, amount: float) -> str:
-    """Return an amount as a spec writes it: ``8GiB``, ``90s``, ``1.5``."""
+    """Return an amount in the format of a spec: ``8GiB``, ``90s``, ``1.5``."""
     if amount == math.inf:
         return "no limit"
     if name.endswith("_bytes"):
@@ -174,7 +174,7 @@ def check_session(sides: Sides) -> Iterator[ToolChange]:
 def check_fork_server(sides: Sides) -> Iterator[ToolChange]:
     """Report ``lifetime: fork`` where it was not set before, unless the same calls shared a session.
 
-    Also report the packages that a server may import: their code then has its capabilities.
+    Report the packages that a server may import as well, because their code has its capabilities.
     """
     before, after = sides.permissions_before.lifetimes, sides.permissions_after.lifetimes
     shared = {step for each in before if each.value == "session" for step in each.by}

@@ -22,7 +22,7 @@ _ABOUT_VALUES: Final = lazy_re(
     r"|\b(?:never|always)(?= (?:an?|in|empty|null|negative|positive|longer|shorter|larger|smaller|sorted|present"
     r"|returns?|the same)\b)"
 )
-"""The same words where they describe a value, and tell a model nothing to do: ``must be at least 1``."""
+"""The same words where they describe a value and are no instruction to a model, as in ``must be at least 1``."""
 
 _HOST: Final = lazy_re(
     r"(?i)\b(?:https?://\S+|(?:[a-z0-9-]{1,63}\.){1,40}"  # bounded, so that a long text takes linear time
@@ -35,7 +35,7 @@ _CONFIDENTIAL: Final = lazy_re(
     r" tokens?|credit cards?|card numbers?|cvv|social security|system prompts?|(?:chat|conversation) history"
     r"|(?:previous|earlier|other) messages)\b"
 )
-"""What a text may ask a model to send along."""
+"""Private data that a text may ask a model to include."""
 
 _STRUCTURE: Final = frozenset({"type", "required", "format", "$schema", "$ref"})
 _DIALECT: Final = lazy_re(r"https?://json-schema\.org/[\w/.-]*#?")
@@ -53,7 +53,7 @@ _DEFAULTS: Final = {"read_only": "false", "destructive": "true", "idempotent": "
 def check_model_text(sides: Sides) -> Iterator[ToolChange]:
     """Report each string that changed, graded by what is new in it.
 
-    Of a new tool, of keys and of the template of results only high grades are reported. Other rules report the rest.
+    For a new tool, for keys and for the result template, only high grades are reported. Other rules report the rest.
     """
     others = sides.state_after.tools.keys() - {sides.after.name}
     for find in (texts, _keys_and_template):
@@ -69,7 +69,7 @@ def check_model_text(sides: Sides) -> Iterator[ToolChange]:
 
 
 def _keys_and_template(tool: Reviewed) -> dict[Route, str]:
-    """Return the keys that are not plain names, and the template of the tool's results, by their routes."""
+    """Return the keys that are not plain names, and the result template, by their routes."""
     found: dict[Route, str] = {
         (*route, key): key
         for route, value in stored_values(tool, SURFACE)
@@ -81,7 +81,7 @@ def _keys_and_template(tool: Reviewed) -> dict[Route, str]:
 
 
 def _is_structure(route: Route) -> bool:
-    """Return whether the string is a keyword value that contract rules report, such as a type."""
+    """Return whether the string is the value of a keyword that contract rules report, such as a type."""
     named = [step for step in route if isinstance(step, str)]
     return route[0] in {"parameters", "result_schema"} and named[-1] in _STRUCTURE
 
@@ -109,7 +109,7 @@ def _grade_text(before: str, after: str, others: frozenset[str] | set[str], *, i
 
 
 def _new_match(pattern: re.Pattern[str], before: str, after: str) -> str:
-    """Return the first match in ``now`` that ``was`` does not have; empty where there is none."""
+    """Return the first match in ``now`` that ``was`` does not have, or ``""`` if there is none."""
     known = {match.lower() for match in pattern.findall(before)}
     return next((match for match in pattern.findall(after) if match.lower() not in known), "")
 
@@ -120,7 +120,7 @@ def _words(text: str) -> frozenset[str]:
 
 @risk_rule("RSK09")
 def check_annotations(sides: Sides) -> Iterator[ToolChange]:
-    """Report a tool whose effective annotations are more dangerous, and a confirmation that is no longer required."""
+    """Report more dangerous effective annotations of a tool, and a confirmation that is no longer required."""
     before, after = sides.before, sides.after
     if before is None:
         return
@@ -132,7 +132,7 @@ def check_annotations(sides: Sides) -> Iterator[ToolChange]:
 
 
 def _dangers(before: Annotations, after: Annotations) -> Iterator[tuple[str, Grade, str]]:
-    """Yield the annotations whose effective value is more dangerous: name, grade and message.
+    """Yield the name, grade and message of each annotation whose effective value is more dangerous.
 
     An annotation that is not set has its default in MCP. In a read-only tool, ``destructive`` and ``idempotent`` have
     no meaning.
@@ -145,7 +145,7 @@ def _dangers(before: Annotations, after: Annotations) -> Iterator[tuple[str, Gra
         if before.destructive is False and after.destructive is not False:
             yield "destructive", "high", "the tool may now delete or replace data"
         if before.idempotent and not after.idempotent:
-            yield "idempotent", "medium", "calling the tool twice may now have another effect than calling it once"
+            yield "idempotent", "medium", "calling the tool twice may now have a different effect from calling it once"
     if before.open_world is False and after.open_world is not False:
         yield "open_world", "high", "the tool may now interact with external systems"
 
@@ -162,7 +162,7 @@ def check_tags(sides: Sides) -> Iterator[ToolChange]:
     before, after = sides.before.tags, sides.after.tags
     for tag in before:
         if tag not in after:
-            message = f"the tag {tag} was removed: deny-lists and approvals that use it no longer apply"
+            message = f"the tag {tag} was removed, so deny-lists and approvals that use it no longer apply"
             yield sides.risk("RSK12", "high", message, ("tags",), tag, None)
     for tag in after:
         if tag not in before:

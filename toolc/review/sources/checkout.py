@@ -1,4 +1,4 @@
-"""Changes between two commits that their specs do not show, but a checkout has: submodules and converted files."""
+"""Changes between two commits that affect a checkout but not their specs: submodules and converted files."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from toolc.review.sources.reviewed_files import ReviewedFiles
 RULE: Final = "RSK12"
 
 _CONVERTING: Final = ("filter=", "working-tree-encoding=", "ident")
-"""Attributes (gitattributes(5)) with which a checked-out file may have another text than the commit."""
+"""Attributes (gitattributes(5)) that may give a checked-out file another text than the commit has."""
 
 _HARMLESS: Final = ("filter=lfs",)
-"""Git LFS: a spec that is stored there is refused."""
+"""The attribute of Git LFS. A spec that is stored there is refused."""
 
 
 def checkout_changes(files: ReviewedFiles, old: State, paths: Sequence[Path]) -> Iterator[ToolChange]:
     """Yield a change for each submodule and converting attribute that is new or changed, unless ``old`` excludes it.
 
-    ``files`` are both sides of the review. The submodules and attributes of the working tree are those of ``HEAD``.
-    Folders have none.
+    ``files`` are both sides of the review. The working tree has the submodules and attributes of ``HEAD``. Folders have
+    none.
     """
     base, head, repository = files.base, files.head, files.repository
     if repository is None or not isinstance(base, Commit) or isinstance(head, Path):
@@ -47,7 +47,7 @@ def _submodules(old: Commit, new: Commit, places: Sequence[str]) -> Iterator[Too
         if before.get(path) == after.get(path) or not concerns(path, places):
             continue
         verb = "changed" if path in before and path in after else "was added" if path in after else "was removed"
-        message = f"the submodule {path} {verb}: its specs are not compared; run toolc diff in the submodule"
+        message = f"the submodule {path} {verb}, but its specs are not compared; run toolc diff in the submodule"
         yield _change(message, ("submodule", path), before.get(path), after.get(path), path, 1)
 
 

@@ -1,7 +1,7 @@
-"""Read commits with Git's plumbing commands: nothing is checked out, cloned, filtered or written.
+"""Read commits with Git's plumbing commands. Nothing is checked out, cloned, filtered or written.
 
 Only ``rev-parse``, ``merge-base``, ``ls-tree`` and ``cat-file`` are called. They run no hook, filter or alias, so they
-are safe for untrusted repositories. Git itself may fetch objects that a partial clone lacks.
+are safe in untrusted repositories. Git itself may fetch objects that a partial clone lacks.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Final
 from toolc.model.errors import UsageError
 
 _TIMEOUT_SECONDS: Final = 120.0
-"""How many seconds Git may take for one answer. Reading a large commit from a network disk takes seconds.
+"""How many seconds one Git command may take. Reading a large commit from a network disk takes seconds.
 
-After this time Git probably waits for a lock.
+A command that takes longer probably waits for a lock.
 """
 
 LINK: Final = "120000"
@@ -30,7 +30,7 @@ _SUBMODULE: Final = "160000"
 """The mode that Git uses for a submodule."""
 
 _UNSAFE_NAMES: Final = frozenset({b"", b".", b"..", b".git"})
-"""Names that a valid tree does not have (git-fsck(1)), and that could lead out of a folder."""
+"""Names that do not occur in a valid tree (git-fsck(1)) and could lead out of a folder."""
 
 _MAX_LINKS: Final = 40
 """The maximum number of links that are followed for one path, as on Linux (path_resolution(7))."""
@@ -38,7 +38,7 @@ _MAX_LINKS: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """One entry of a commit's tree: ``mode`` as Git writes it (``100644``)."""
+    """One entry of a commit's tree. ``mode`` is in Git's format (``100644``)."""
 
     mode: str
     identity: str
@@ -47,7 +47,7 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit, or another object that has a tree; ``name`` is what the user called it."""
+    """A commit, or another object that has a tree. ``name`` is the user's name for it."""
 
     repository: Repository
     name: str
@@ -59,7 +59,7 @@ class Commit:
         return tuple(each for each in listed if each.mode != _SUBMODULE)
 
     def submodules(self) -> tuple[Blob, ...]:
-        """Return the entries of the tree that are submodules; ``identity`` is the commit of the submodule."""
+        """Return the entries of the tree that are submodules. Their ``identity`` is the commit of the submodule."""
         return tuple(each for each in _list_tree(self.repository, self.identity, ()) if each.mode == _SUBMODULE)
 
     def entries(self, paths: Sequence[str]) -> tuple[Blob, ...]:
@@ -68,7 +68,7 @@ class Commit:
         return tuple(each for each in _entries(listing) if each.mode != _SUBMODULE)
 
     def sizes(self, blobs: Sequence[Blob]) -> list[int]:
-        """Return the size of each blob in bytes. Raises ``UsageError`` if one is missing (in a partial clone)."""
+        """Return the size of each blob in bytes. Raises ``UsageError`` if a blob is missing (in a partial clone)."""
         if not blobs:
             return []
         answer = self.repository.git("cat-file", "--batch-check", stdin=_object_names(blobs))
@@ -88,14 +88,14 @@ class Commit:
             at = end + size + 2
 
     def read_small(self, blobs: Sequence[Blob], max_bytes: int) -> Iterator[tuple[Blob, bytes | None]]:
-        """Yield each blob with its bytes; None for one that is larger than ``max_bytes``, which is not read."""
+        """Yield each blob with its bytes, or with None if it is larger than ``max_bytes`` and therefore not read."""
         sizes = self.sizes(blobs)
         contents = self.read([blob for blob, size in zip(blobs, sizes, strict=True) if size <= max_bytes])
         for blob, size in zip(blobs, sizes, strict=True):
             yield blob, next(contents) if size <= max_bytes else None
 
     def _size(self, blob: Blob, words: Sequence[str]) -> int:
-        """Parse the answer of ``cat-file`` about a blob: its hash, ``blob`` and its size; or that it is missing."""
+        """Parse the output of ``cat-file`` for a blob: its hash, ``blob`` and its size, or that it is missing."""
         if len(words) == 3:
             return int(words[2])
         raise UsageError(
@@ -112,7 +112,7 @@ class Repository:
 
     @classmethod
     def of(cls, folder: Path) -> Repository | None:
-        """Return the repository that contains ``folder``; None if there is none. Raises ``UsageError`` without Git."""
+        """Return the repository that contains ``folder``, or None. Raises ``UsageError`` if Git is not installed."""
         result = _run(("rev-parse", "--show-toplevel"), folder)
         if result.returncode == 0:
             return cls(Path(os.fsdecode(result.stdout).removesuffix("\n")))
@@ -124,7 +124,7 @@ class Repository:
         raise UsageError(f"Git cannot read the repository at {folder}: {_first_line(error_text)}{_advice(error_text)}")
 
     def commit(self, name: str) -> Commit | None:
-        """Return the commit that ``name`` means: a branch, a tag, a hash, ``HEAD~2``; None if it means nothing."""
+        """Return the commit that ``name`` (a branch, a tag, a hash, ``HEAD~2``) refers to, or None if there is none."""
         if name.startswith("-") or "\0" in name or "\n" in name:
             return None
         result = _run(("rev-parse", "--verify", "--quiet", f"{name}^{{tree}}"), self.top)
@@ -132,11 +132,11 @@ class Repository:
 
     @property
     def is_shallow(self) -> bool:
-        """Return whether older commits are missing."""
+        """Return whether this clone is shallow, so that older commits are missing."""
         return self.git("rev-parse", "--is-shallow-repository").strip() == b"true"
 
     def have_merge_base(self, *names: str) -> bool:
-        """Return whether this clone has a common ancestor of two commits; true if one of them has no history."""
+        """Return whether this clone has a common ancestor of two commits. True if one of them has no history."""
         commits = [_run(("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"), self.top) for name in names]
         if any(each.returncode for each in commits):  # a tree, or a branch without commits
             return True
@@ -169,12 +169,12 @@ def resolved(path: Path) -> Path:
 
 
 def in_commit(commit: Commit, paths: Sequence[Path]) -> list[str]:
-    """Return ``paths`` as a commit names them. Raises ``UsageError`` if one, or its link, leads out of it."""
+    """Return ``paths`` relative to the top of a commit. Raises ``UsageError`` if a path or its link leads out of it."""
     return [_follow_links(commit, path_in_repository(commit.repository, path)) for path in paths]
 
 
 def concerns(path: str, places: Sequence[str]) -> bool:
-    """Return whether a path contains one of ``places``, or is in one of them; empty means the top."""
+    """Return whether a path contains one of ``places``, or is in one of them. An empty path means the top."""
     return any(
         not place or not path or place == path or path.startswith(f"{place}/") or place.startswith(f"{path}/")
         for place in places
@@ -194,7 +194,7 @@ def path_in_repository(repository: Repository, path: Path) -> str:
 
 @lru_cache(maxsize=2)
 def _list_tree(repository: Repository, identity: str, paths: tuple[str, ...]) -> tuple[Blob, ...]:
-    """List a tree. Cached: a tree never changes, and a comparison lists each of its two trees twice."""
+    """List a tree. The result is cached, because a comparison lists each of its two trees twice."""
     return tuple(_entries(repository.git("ls-tree", "-r", "-z", "--full-tree", identity, "--", *paths)))
 
 
@@ -217,7 +217,7 @@ def _run(arguments: Sequence[str], folder: Path, stdin: bytes | None = None) -> 
             timeout=_TIMEOUT_SECONDS,
         )
     except FileNotFoundError:
-        raise UsageError("Git is not installed, or not in PATH; without it compare folders or registries") from None
+        raise UsageError("Git is not installed, or not in PATH; install it, or compare folders or registries") from None
     except subprocess.TimeoutExpired:
         raise UsageError(f"git {arguments[0]} took longer than {_TIMEOUT_SECONDS:.0f} seconds; try again") from None
 
@@ -237,7 +237,7 @@ def _first_line(error_text: str) -> str:
 
 def _advice(error_text: str) -> str:
     if "must be run in a work tree" in error_text:
-        return "; go to a working tree of it, or make one: git worktree add FOLDER"
+        return "; go to one of its working trees, or create one: git worktree add FOLDER"
     if "dubious ownership" in error_text:
         return "; if you trust its owner: git config --global --add safe.directory FOLDER"
     return ""

@@ -1,7 +1,7 @@
 """Files other than specs, such as the accepted changes, on each side of a review.
 
-The author of a change controls every file of the repository under review, so such a file counts as it is in the base.
-A file outside that repository counts as it is.
+The author of a change controls every file of the repository under review, so the version in the base counts. For a file
+outside that repository, the current version counts.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _TOOLC_FILES: Final = frozenset({*PROJECT_FILES, LOCK_NAME, ACCEPTED})
 """Files that show that a repository already uses toolc."""
 
 _CHUNK: Final = 50
-"""The number of files of a commit that are read together, so that the search for a spec ends early.
+"""The number of files of a commit that are read together, so that the search for a spec can end early.
 
-Each read starts Git, which takes as long as reading some dozens of files.
+Each read starts Git, which takes as long as reading dozens of files.
 """
 
 _MAX_LINKS: Final = 40
@@ -39,7 +39,7 @@ _MAX_LINKS: Final = 40
 
 @contextmanager
 def reviewed_files(base: str, head: str | None) -> Iterator[ReviewedFiles]:
-    """Yield the files of both sides; ``head`` is None for the working tree. Raises ``UsageError``."""
+    """Yield the files of both sides. ``head`` is None for the working tree. Raises ``UsageError``."""
     repository = Repository.of(Path())
     sides = resolve(base, repository), resolve(head, repository)
     assert sides[0] is not None
@@ -49,7 +49,7 @@ def reviewed_files(base: str, head: str | None) -> Iterator[ReviewedFiles]:
 
 @dataclass(frozen=True, slots=True)
 class ReviewedFiles:
-    """Both sides of a review; ``head`` is None for the working tree. Files of commits are written to ``folder``."""
+    """Both sides of a review. ``head`` is None for the working tree. Files of commits are written to ``folder``."""
 
     base: Commit | Path
     head: Commit | Path | None
@@ -61,13 +61,13 @@ class ReviewedFiles:
         return not any(_passes_through(path, root) for root in self._under_review())
 
     def of_base(self, path: Path) -> Path | None:
-        """Return where the file is in the base; None if the base has none. A registry file has none."""
+        """Return the path of the file in the base, or None if the base has no such file. A registry file has none."""
         if isinstance(self.base, Commit):
             return self._of_commit(self.base, path)
         return self._in_base_folder(path) if self.base.is_dir() else None
 
     def of_head(self, path: Path) -> Path | None:
-        """Return where the file is in the head; None if the head has none."""
+        """Return the path of the file in the head, or None if the head has no such file."""
         if isinstance(self.head, Commit):
             return self._of_commit(self.head, path)
         places = [path]
@@ -79,7 +79,7 @@ class ReviewedFiles:
     def is_first_adoption(self, paths: Sequence[Path]) -> bool:
         """Return whether the base has no project file, no lock file, no accepted changes and no spec.
 
-        A base with a submodule at ``paths`` may have all of them there.
+        If the base has a submodule at ``paths``, these files may be there.
         """
         if isinstance(self.base, Commit):
             if any(concerns(each.path, in_commit(self.base, paths)) for each in self.base.submodules()):
@@ -138,7 +138,7 @@ class ReviewedFiles:
 
 
 def _top_of(path: Path) -> Path:
-    """Return the top of the repository that contains ``path``; without one, the folder."""
+    """Return the top of the repository that contains ``path``, or the folder if there is no repository."""
     folder = path if path.is_dir() else path.parent
     repository = Repository.of(folder)
     return repository.top if repository else folder

@@ -31,14 +31,14 @@ _LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
 """The beginning of a Git LFS pointer, which is committed instead of the file."""
 
 _NAMES_FILES: Final = (b"file", b"build", b"\\")
-"""Parts of the keys ``file``, ``files`` and ``build``, or of an escape in a key: a spec without them names no file."""
+"""Parts of the keys ``file``, ``files`` and ``build``, and of escapes in keys. A spec without them names no file."""
 
 WORKING_TREE: Final = "the working tree"
 
 
 @contextmanager
 def state_of(name: str | None, paths: Sequence[Path]) -> Iterator[State]:
-    """Yield the state that ``name`` means: a registry file, a folder, or a commit; None is the working tree.
+    """Yield the state that ``name`` refers to: a registry file, a folder, a commit or (None) the working tree.
 
     ``paths`` select specs of a commit or of the working tree. The state is valid inside the ``with`` block. Raises
     ``UsageError`` and ``RegistryError``.
@@ -69,10 +69,10 @@ def two_states(
 
 
 def _require_merge_base(repository: Repository, base: str, head: str) -> None:
-    """Raise ``UsageError`` if a shallow clone lacks the commit that both histories have in common."""
+    """Raise ``UsageError`` if a shallow clone lacks the common ancestor of both histories."""
     if repository.is_shallow and not repository.have_merge_base(base, head):
         raise UsageError(
-            f"this clone is shallow and lacks the merge base of {base} and {head}; fetch it: git fetch --unshallow "
+            f"this clone is shallow and lacks the merge base of {base} and {head}; fetch it with git fetch --unshallow "
             "(GitHub Actions: fetch-depth: 0, GitLab: GIT_DEPTH: 0)"
         )
 
@@ -98,13 +98,13 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path) -> None:
     siblings = [
         blob for blob in blobs.values() if folders and blob.path not in written and _is_below(blob.path, folders)
     ]
-    # Links last, so that no file is written through one, even for a manipulated tree.
+    # Links are created last, so that no file is written through one, even if the tree was manipulated.
     for _ in _write_blobs(commit, sorted(siblings, key=lambda blob: blob.mode == LINK), top):
         pass
 
 
 def resolve(name: str | None, repository: Repository | None) -> Commit | Path | None:
-    """Return a commit, a path, or None for the working tree. Raises ``UsageError`` if unknown or ambiguous."""
+    """Return a commit, a path, or None for the working tree. Raises ``UsageError`` for an unknown or ambiguous name."""
     if name is None:
         return None
     place = Path(name)
@@ -112,7 +112,7 @@ def resolve(name: str | None, repository: Repository | None) -> Commit | Path | 
         return place
     commit = repository.commit(name) if repository else None
     if commit and place.exists():
-        raise UsageError(f"{name!r} is a commit and a path; write ./{name} for the path, or refs/heads/{name}")
+        raise UsageError(f"{name!r} is both a commit and a path; write ./{name} for the path, or refs/heads/{name}")
     if commit or place.exists():
         return commit or place
     if repository is None:
@@ -158,14 +158,14 @@ def _open_state(
 
 
 def _top_of(path: Path, base: State | None) -> Path:
-    """Return the folder that corresponds to the top of the base: that of the repository, if the base is a commit."""
+    """Return the folder that corresponds to the top of the base. If that is a commit, it is the repository's top."""
     folder = path if path.is_dir() else path.parent
     repository = Repository.of(folder) if base and base.prefix else None
     return repository.top if repository else folder
 
 
 def _compile(label: str, paths: Sequence[Path], prefix: str, top: Path, base: State | None) -> State:
-    """Compile the specs at ``paths``. The state has no tools if there are no specs, as in a new repository."""
+    """Compile the specs at ``paths``. Without specs, as in a new repository, the state has no tools."""
     baseline = _baseline(base, top) if base else None
     compilation = compile_many(paths, baseline=baseline, allow_empty=frozenset(paths))
     diagnostics = compilation.diagnostics

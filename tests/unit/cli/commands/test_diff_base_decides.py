@@ -45,8 +45,8 @@ def test_acceptances_of_the_head_have_no_effect_and_are_reported(repository: Rep
     found = changes(diff(*arguments, "--format", "json"))
     assert {"breaking CON105", "high RSK01", "breaking RSK14", "high RSK14"} <= found.keys()
     assert found["high RSK14"] == (
-        "mallory accepts RSK01 high of look in this change: a call may now reach b.example.com:443; it has no effect: "
-        "the base does not set review: {accept_from: head}"
+        "mallory accepts RSK01 high of look in this change: a call may now reach b.example.com:443; it has no effect, "
+        "because the base does not set review: {accept_from: head}"
     )
 
 

@@ -93,7 +93,7 @@ def test_a_digest_that_changed_without_a_field_is_explained(repository: Reposito
     digest = Lock.read(Path("toolc.lock")).tools["look"].effect
     commit = repository.commit({"toolc.lock": text.replace(digest, f"sha256:{'0' * 64}", 1)})
     status, table, _ = lock("--check")
-    reason = f"no fields since {commit[:12]}: another version of toolc wrote the digest, or the line was edited"
+    reason = f"no fields since {commit[:12]}; another version of toolc wrote the digest, or the line was edited"
     assert (status, table) == (1, f"TOOL  CHANGE  FIELDS\nlook  effect  {reason}\n")
     assert lock()[1] == table
     assert lock("--check")[0] == 0
@@ -103,7 +103,7 @@ def test_fields_are_unknown_if_git_lacks_the_approved_version(repository: Reposi
     repository.write({"a.yaml": PLAIN.replace("echo", "cat")})
     assert lock()[0] == 0
     repository.write({"a.yaml": PLAIN.replace("echo", "printf")})
-    reason = "unknown: Git has no version with the approved digest"
+    reason = "unknown, because Git has no version with the approved digest"
     assert lock("--check")[1] == f"TOOL  CHANGE  FIELDS\nlook  effect  {reason}\n"
 
 

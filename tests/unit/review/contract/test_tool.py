@@ -15,7 +15,7 @@ RESULT: Final = "result: {format: json, schema: {type: object}}\n"
 
 REPORTED: Final = {
     "an alias that is gone": (
-        PLAIN + "aliases: [see]\n", PLAIN, "CON303 breaking: the alias see was removed: calls with it fail",
+        PLAIN + "aliases: [see]\n", PLAIN, "CON303 breaking: the alias see was removed, so calls with it fail",
     ),
     "another backend": (
         PLAIN,

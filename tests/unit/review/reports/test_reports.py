@@ -103,10 +103,10 @@ def test_removed_and_renamed_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "#### `find`: probably renamed from look \\(calls have the same effect\\)",
         (
             "- **breaking** CON302: probably renamed from look \\(calls have the same effect\\); "
-            "calls of look fail: add it to aliases at `new/a.yaml:2` (4adb2f20ecfa)"
+            "calls of look fail; add it to aliases at `new/a.yaml:2` (4adb2f20ecfa)"
         ),
         "#### `put`: removed, about 74 tokens before, 0 after",
-        "- **breaking** CON301: the tool was removed: calls fail at `old/b.yaml:2` (6aba3d2bc90a)",
+        "- **breaking** CON301: the tool was removed, so calls fail at `old/b.yaml:2` (6aba3d2bc90a)",
     ]
 
 

@@ -21,7 +21,7 @@ def message(folder: Path, before: str, after: str) -> str:
 @pytest.mark.parametrize(
     ("before", "after", "found"),
     [
-        ("# Old.\n", "# New.\n\n", "RSK07 low: the program look.py changed in comments and layout only"),
+        ("# Old.\n", "# New.\n\n", "RSK07 low: the program look.py changed only in comments and layout"),
         ("X = 1\n", "X = 2\n", "RSK07 high: the program look.py changed"),
         (LONG, f"# New.\n{LONG}", "RSK07 high: the program look.py changed"),
         (SLOW, f"# New.\n{SLOW}", "RSK07 high: the program look.py changed"),

@@ -29,7 +29,7 @@ def test_new_submodule_fails(repository: Repository, tmp_path: Path, place: str)
     repository.git("submodule", "--quiet", "add", str(tmp_path / "inner"), place)
     repository.commit({})
     assert shared("HEAD~1", "HEAD") == [
-        f"RSK12 high: the submodule {place} was added: its specs are not compared; run toolc diff in the submodule"
+        f"RSK12 high: the submodule {place} was added, but its specs are not compared; run toolc diff in the submodule"
     ]
     assert diff("HEAD~1", "HEAD", "--path", "specs", "--fail-on", "risk:high").exit_code == 1
     assert diff("HEAD~1", "HEAD", "--path", "a.yaml").stdout == "no differences\n"

@@ -89,7 +89,7 @@ def test_a_base_may_have_no_specs(repository: Repository) -> None:
     repository.commit({"specs/a.yaml": PLAIN})
     assert lines("HEAD~1", "HEAD") == ["CON312 compatible: the tool was added"]
     assert lines("HEAD~1", "HEAD", "specs") == ["CON312 compatible: the tool was added"]
-    assert lines("HEAD", "HEAD~1") == ["CON301 breaking: the tool was removed: calls fail"]
+    assert lines("HEAD", "HEAD~1") == ["CON301 breaking: the tool was removed, so calls fail"]
 
 
 def test_base_with_errors(repository: Repository) -> None:
@@ -260,7 +260,7 @@ def test_folder_and_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("main..specs", "existing file or folder; write two names: toolc diff BASE HEAD"),
         ("HEAD~99", "existing file or folder; the history of this clone does not go back that far"),
         ("main:specs", "existing file or folder; name the commit, and the specs in it with --path"),
-        ("specs", "'specs' is a commit and a path; write ./specs for the path, or refs/heads/specs"),
+        ("specs", "'specs' is both a commit and a path; write ./specs for the path, or refs/heads/specs"),
     ],
 )  # fmt: skip
 def test_unknown_or_ambiguous_states_are_reported(repository: Repository, name: str, part: str) -> None:
@@ -283,7 +283,7 @@ def test_bare_repositories_and_git_dir_are_reported(
     repository.commit({"a.yaml": PLAIN})
     repository.git("clone", "--quiet", "--bare", ".", str(tmp_path / "bare"))
     monkeypatch.chdir(tmp_path / "bare")
-    with pytest.raises(UsageError, match=r"go to a working tree of it, or make one: git worktree add FOLDER$"):
+    with pytest.raises(UsageError, match=r"go to one of its working trees, or create one: git worktree add FOLDER$"):
         lines("HEAD")
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "nowhere"))
     with pytest.raises(UsageError, match="Git cannot read the repository that GIT_DIR names: not a git repository"):
@@ -325,7 +325,7 @@ def test_a_shallow_clone_without_the_merge_base_is_an_error(
     url = f"file://{repository.top}"
     repository.git("clone", "--quiet", "--depth=1", "--no-single-branch", "--branch=topic", url, str(clone))
     monkeypatch.chdir(clone)
-    message = "lacks the merge base of origin/main and HEAD; fetch it: git fetch --unshallow"
+    message = "lacks the merge base of origin/main and HEAD; fetch it with git fetch --unshallow"
     with pytest.raises(UsageError, match=message):
         diff_lines("origin/main")
     with pytest.raises(UsageError, match="fetch-depth: 0"):
