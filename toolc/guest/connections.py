@@ -1,6 +1,6 @@
 """Remember the last host that the tool's code connected to.
 
-Without a network a connection fails with an error that does not name the host.
+Without a network, a connection fails with an error that does not name the host.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def window(connections: int) -> int:
 
 
 class FlowWindow:
-    """The receiver's side of a flow-control window. ``left`` is what the sender may still send, in bytes."""
+    """The receiver's side of a flow-control window. ``left`` is the number of bytes that the sender may still send."""
 
     def __init__(self) -> None:
         self.left = FIRST_WINDOW

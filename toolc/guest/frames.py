@@ -180,4 +180,4 @@ class FrameReader:
 
 
 class ProtocolError(Exception):
-    """The guest violated the protocol; ``str(error)`` explains how."""
+    """The guest violated the protocol. ``str(error)`` says how."""

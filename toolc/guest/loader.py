@@ -56,7 +56,7 @@ class BundleFinder:
 def run(bundle: bytes, end: int) -> None:
     """Make the modules in ``bundle`` (see ``toolc.guest.bundle``) importable and run the first of them.
 
-    They begin at ``end``. This does not return.
+    They begin at ``end``. Does not return.
     """
     magic, found = marshal.loads(memoryview(bundle)[end:])  # noqa: S302  the host has sent it
     # Waiting sandboxes keep only what they need in memory.

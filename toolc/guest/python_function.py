@@ -34,7 +34,7 @@ def run(job: Job, python: PythonFunction, pipes: Pipes, failed: FailedImport | N
 
 
 class GuestFunction:
-    """A tool's function in this interpreter. The first call loads its module; later calls reuse it.
+    """A tool's function in this interpreter. The first call loads its module, and later calls reuse it.
 
     ``failed`` is the module that could not be imported before the call, if any. It makes every call fail.
     """

@@ -91,7 +91,7 @@ LOAD_SECONDS = 30.0
 
 
 class Supervisor:
-    """Handles one call: READY, starting the call, its streams, and its end. ``run`` is the main loop."""
+    """Handles one call: reports READY, starts the call, serves its streams and ends it. ``run`` is the main loop."""
 
     def __init__(self, wire_in: int, wire_out: int, pipes: Pipes, children: Children) -> None:
         self._wire_in = wire_in
@@ -377,7 +377,7 @@ def ready_frame(process: dict[str, object] | None) -> bytes:
 
 
 def run_process(work: Callable[[], None]) -> None:
-    """Do the work of process 1 and exit. Errors are printed to stderr, which the host reads."""
+    """Do the work of process 1 and exit. Errors go to stderr, which the host reads."""
     status = 1
     try:
         require_separate_kernel()

@@ -19,7 +19,7 @@ REPEATS = 3
 
 RESPONSE = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n{"a": 1}'
 MESSAGES = b"{}\n" + LENGTH.pack(len(RESPONSE)) + RESPONSE + LENGTH.pack(0) + b"{}"
-"""The data that the worker of an HTTP tool reads: see ``toolc.runtime.http.transport``."""
+"""The data that the worker of an HTTP tool reads (see ``toolc.runtime.http.transport``)."""
 
 HTTP: dict[str, object] = {
     "method": "GET", "url": "", "format": "json", "limit": 1 << 16, "is_begun": True, "needs_token": False,

@@ -85,7 +85,7 @@ def _lower_priority() -> None:
 
 
 def _load(pipes: Pipes) -> FailedImport | None:
-    """Import what a Python function needs, before the sandbox is ready. Return the module that cannot be imported."""
+    """Import the modules for a Python function before the sandbox is ready. Return the one that failed, or None."""
     names = preloaded_modules()
     if names is None:
         return None

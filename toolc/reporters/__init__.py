@@ -24,7 +24,7 @@ FORMATS: Final = ("text", "json", "sarif", "github", "junit")
 
 
 def render(report: Report, name: str) -> str:
-    """Return the findings in the format ``name``, with a final line feed. Without findings, text and github are empty."""
+    """Return the findings in the format ``name``, with a final line feed. Text and github are empty for no findings."""
     # Imported on demand: a run imports only the format that it prints.
     rendered: str = import_module(f"toolc.reporters.{name}").report(report)
     return rendered

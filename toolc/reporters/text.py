@@ -156,7 +156,7 @@ def printable(text: str) -> str:
 
 
 def _columns(cells: Sequence[str]) -> int:
-    """Return the number of terminal columns of these cells (Unicode TR11; combining marks have no width)."""
+    """Return the number of terminal columns of these cells (Unicode TR11). Combining marks have no width."""
     return sum(len(cell) if cell.isascii() else sum(map(_width, cell)) for cell in cells)
 
 

@@ -1,4 +1,4 @@
-"""Accepted changes, listed in a file that is reviewed like any other::
+"""Accepted changes, which are listed in a file that is reviewed like any other::
 
 accepted:
   - fingerprint: 0a1b2c3d4e5f

@@ -27,7 +27,7 @@ _PEM: Final = frozenset({"PRIVATE", "-----BEGIN", "KEY-----"})
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """The credentials of some tools: their words, and all their parts of ``_PART`` characters."""
+    """The credentials of some tools: the words in them, and all of their parts that have ``_PART`` characters."""
 
     words: Concealer
     parts: frozenset[str]

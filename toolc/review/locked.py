@@ -53,7 +53,7 @@ class LockChange:
 
 
 def with_known_pins(lock: Lock, tools: Iterable[RegisteredTool], path: str) -> Lock:
-    """Return the lock of ``tools`` with the images, packages and base image of ``lock``, which only an engine can find."""
+    """Return the lock of ``tools`` with the images, packages and base image of ``lock``. Only engines find others."""
 
     def pin(tool: RegisteredTool) -> tuple[str | None, tuple[str, ...]]:
         locked = lock.tools.get(tool.spec.name)

@@ -83,7 +83,7 @@ def _matches(pattern: str | None, text: str) -> bool:
 
 
 def _contains(whole: JsonValue, part: JsonValue) -> bool:
-    """Return whether an expectation of JSON contains at least what another one does."""
+    """Return whether an expectation of JSON contains everything that another one contains."""
     if isinstance(whole, dict) and isinstance(part, dict):
         return all(key in whole and _contains(whole[key], value) for key, value in part.items())
     return is_same(whole, part)

@@ -10,7 +10,7 @@ from toolc.model.plan import LIMITS, LimitName, Profile
 from toolc.model.spec.sandbox import Limits, MinIsolation, WorkspaceMode
 
 Level: TypeAlias = Literal["enforced", "approximate", "not"]
-"""How a limit is enforced: exactly, by a similar limit, or not at all."""
+"""How a limit is enforced: exactly, with a similar limit, or not at all."""
 
 User: TypeAlias = Literal["owner", "nobody", "root"]
 """The user that a tool runs as: the owner of the workspace, ``nobody``, or root without capabilities."""
@@ -279,7 +279,7 @@ class Engine(Protocol):
     def leftovers(self) -> tuple[Leftover, ...]:
         """Return all objects that this engine has created for any process, in the order in which to remove them.
 
-        The folders of this and of other engines are not included. Raises ``InfrastructureError``.
+        The runtime folders of owners are not included. Raises ``InfrastructureError``.
         """
 
     def close(self) -> None:
@@ -319,7 +319,7 @@ class PoolEngine(Engine, Protocol):
 
 
 class SocketStream:
-    """A non-blocking bidirectional stream that owns its socket. Its peer may die at any time without an exception."""
+    """A non-blocking bidirectional stream that owns its socket. If its peer dies, no method raises an exception."""
 
     def __init__(self, connection: socket.socket) -> None:
         connection.settimeout(0)

@@ -74,7 +74,7 @@ CREATES: Final = 0o20000100
 """O_CREAT, and the bit of O_TMPFILE that no other flag has. Both are the same on all listed architectures."""
 
 NEW_NAMESPACES: Final = 0x7E02_0000
-"""The namespace flags of clone(2). CLONE_NEWTIME is for clone3 and unshare only."""
+"""The namespace flags of clone(2). Only clone3 and unshare accept CLONE_NEWTIME."""
 
 AF_UNIX: Final = 1
 """From ``linux/socket.h``."""

@@ -42,7 +42,7 @@ READ_SIZE = 64 * 1024
 
 
 def main() -> None:
-    """Run as process 1 until the host closes the stream; does not return."""
+    """Run as process 1 until the host closes the stream. Does not return."""
     run_process(_serve)
 
 
@@ -128,7 +128,7 @@ class _Server:
         os.close(wire)
 
     def _run_child(self, setup: Setup, wire: int) -> None:
-        """Run the call as process 1 of its namespace; does not return."""
+        """Run the call as process 1 of its namespace. Does not return."""
 
         def work() -> None:
             # The call must not have the streams of this server and of other calls.

@@ -20,7 +20,7 @@ MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs
 """The byte order marks and their charsets."""
 
 NO_CHARSETS = ("idna", "punycode", "undefined")
-"""Python codecs that are not charsets and do not support replacement; ``punycode`` takes minutes for 1 MiB."""
+"""Python codecs that are not charsets, and cannot replace invalid bytes. ``punycode`` takes minutes for 1 MiB."""
 
 MAX_DIGITS = 4300
 """The maximum number of digits of an integer, as in Python, which needs quadratic time to parse one."""

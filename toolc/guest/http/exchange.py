@@ -181,7 +181,7 @@ def resolve_url(base: str, reference: str) -> str:
 
 
 def _short_url(url: str) -> str:
-    """Return a URL for an error message: shortened, and without its query."""
+    """Return a URL for an error message, shortened and without its query."""
     return truncate.truncate_end(url.partition("?")[0], 200)
 
 

@@ -33,7 +33,7 @@ CHUNK = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
 
 
 class ResponseError(ValueError):
-    """A response that is incomplete or not HTTP; ``str(error)`` is a message for the user."""
+    """A response is incomplete or not HTTP. ``str(error)`` is a message for the user."""
 
 
 class Head:

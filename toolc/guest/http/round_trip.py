@@ -39,7 +39,7 @@ MAX_WIRE = 64 * 1024 * 1024
 
 
 class Response:
-    """A response: status, headers and decoded body. Header names are in lower case; equal names are joined.
+    """A response: status, headers and decoded body. Header names are in lower case, and equal ones are joined.
 
     ``cut`` is true if the body is longer than ``MAX_RESPONSE_BODY``, or if the body of an error response is damaged.
     """
@@ -186,7 +186,7 @@ def _decoded(pieces: Iterator[bytes], encodings: list[str]) -> Iterator[bytes]:
 
 
 def _unsupported(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-    """Yield nothing if there is no data, otherwise raise ``ToolError``."""
+    """Raise ``ToolError`` if there is any data, because its encoding is not supported."""
     for _ in pieces:
         name = truncate_end(encoding, 40)
         raise ToolError("serialization", "the response has the unsupported encoding %r; use gzip or deflate" % name)

@@ -66,7 +66,7 @@ def shape(
     arguments: dict[str, object],
     limit: int,
 ) -> Result:
-    """Return ``text`` and ``data`` (a list with one value) in the form defined by the spec; ``limit`` is in bytes.
+    """Return ``text`` and ``data`` (a list with one value) in the form that the spec defines. ``limit`` is in bytes.
 
     This runs in its own sandbox, after that of the tool. Raises ``ToolError`` (serialization, output_limit).
     """

@@ -1,6 +1,6 @@
 """Parse requests to the sandbox's HTTP proxy and write its responses (RFC 9110, 9.3.6; RFC 9112, 3.2).
 
-Only the head is parsed. Host names are forwarded unchanged; the broker validates them.
+Only the head is parsed. Host names are forwarded unchanged, and the broker validates them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ REQUEST_LINE = re.compile(rb"([A-Z][A-Z-]*) ([!-~\x80-\xff]+) HTTP/1\.[01]")
 TARGET = re.compile(rb"[Hh][Tt][Tt][Pp]://([^/?#]*)(.*)")
 AUTHORITY = re.compile(rb"(\[[^\[\]]*\]|[^:\[\]@]*)(?::([0-9]{0,5}))?")
 FIELD_END = re.compile(rb"\r?\n(?![ \t])")
-"""The end of a header field, as servers parse it: a bare line feed ends a line; a leading space continues a field."""
+"""The end of a header field. As for servers, a bare line feed ends a line, and a leading space continues a field."""
 
 DROPPED_FIELDS = (b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive", b"host")
 """Header fields between client and proxy that are not forwarded. The host comes from the URL (RFC 9112, 3.2.2)."""

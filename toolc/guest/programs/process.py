@@ -82,7 +82,7 @@ class ChildProcess:
 
 
 class SupervisedProcess:
-    """A program, or an operation on a file, of an open sandbox. It can be killed with all its descendants."""
+    """A program or a file operation of an open sandbox. It can be killed with all its descendants."""
 
     def __init__(self, request: Request, job: Job, streams: list[int], opened: list[int]) -> None:
         """Start the program, and add its descriptors to ``opened``. Raises ``OSError``."""

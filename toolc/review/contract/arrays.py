@@ -17,7 +17,7 @@ from toolc.review.contract.formulas import Atom, Contains, Formula, Items, Term,
 from toolc.review.contract.results import Found, PartSolver, Result, Unsolved, first_found
 
 MAX_CONTAINS: Final = 3
-"""The maximum number of ``contains`` that are counted together. Each one doubles the combinations."""
+"""The maximum number of ``contains`` that are counted together. Each one doubles the number of combinations."""
 
 _LONGEST: Final = 2_000
 """The maximum number of items in an array. A longer witness would be unreadable."""

@@ -47,7 +47,7 @@ def contract_changes(pair: ToolPair) -> Iterator[ToolChange]:
 
 
 def toolset_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
-    """Yield each toolset that the tool joined or left. For a removed tool, only its removal is reported."""
+    """Yield a change for each toolset that the tool joined or left. For a removed tool, yield nothing."""
     if pair.new is None:
         return
     before, after = _toolsets_of(pair.old, old), _toolsets_of(pair.new, new)

@@ -88,7 +88,7 @@ class Contains:
 Term: TypeAlias = "Formula | Atom | Properties | Items | Contains"
 Alternative: TypeAlias = "list[Term]"
 Clause: TypeAlias = "tuple[list[Alternative], list[Alternative]]"
-"""The alternatives of a clause that holds, and of one that does not."""
+"""The alternatives of a clause if it holds, and if it does not."""
 
 _TRUE: Final[list[Alternative]] = [[]]
 _FALSE: Final[list[Alternative]] = []

@@ -137,7 +137,7 @@ def _shared_pointers(old: JsonObject, new: JsonObject) -> frozenset[str]:
 
 
 def _moved(schema: JsonValue, root: JsonObject, side: str, shared: frozenset[str]) -> JsonValue:
-    """Return a schema with its references changed to start at its place in the joined root."""
+    """Return a schema whose references start at the schema's place in the joined root."""
     if not isinstance(schema, dict):
         return schema
     moved = map_subschemas(schema, lambda inner: _moved(inner, root, side, shared))

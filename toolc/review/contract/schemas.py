@@ -172,7 +172,7 @@ def _properties(place: Place, compare: Compare) -> Iterator[SchemaChange]:
             direction = narrower_if(is_refused)
             message = f"{label(where)} was removed" + (", and other names are rejected" if is_refused else "")
             if name in moved:
-                direction, message = Direction.OTHER, f"{label(where)} is now in a part of the schema"
+                direction, message = Direction.OTHER, f"{label(where)} is now in a subschema"
             edited = _without_name(place, "properties", name)
             if is_refused and not is_closed(place.before):
                 closing = ("additionalProperties", "unevaluatedProperties")
@@ -285,7 +285,7 @@ def _name_pattern(name: str, place: Place, where: Route, edited: JsonValue) -> I
 
 
 def _is_limited(schema: JsonObject) -> bool:
-    """Return whether the values of other properties are restricted."""
+    """Return whether the values of properties that are not listed are restricted."""
     others = ("additionalProperties", "unevaluatedProperties")
     return any(schema.get(keyword, True) is not True for keyword in others)
 

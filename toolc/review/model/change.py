@@ -1,4 +1,4 @@
-"""The changes of a review: each has a kind, a grade, and its line in both states."""
+"""The changes of a review. Each has a kind, a grade, and its line in both states."""
 
 from __future__ import annotations
 

@@ -157,9 +157,9 @@ def description_ratio(old: Reviewed, new: Reviewed) -> float:
 
 
 def backend_ratio(old: Reviewed, new: Reviewed) -> float:
-    """Return how similar the programs, URLs and other texts of two backends are, by words without the tools' names.
+    """Return how similar the programs, URLs and other texts of two backends are, from 0 to 1.
 
-    The result is between 0 and 1. The order of the words does not matter.
+    Words are compared, except the tools' names. Their order does not matter.
     """
     runs = (" ".join(texts(tool, ("backend",)).values()).replace(tool.spec.name, "") for tool in (old, new))
     before, after = (Counter(_WORD.findall(text)) for text in runs)

@@ -23,7 +23,7 @@ from toolc.model.spec.tool import ToolSpec
 def inside(path: str, prefix: str) -> str:
     """Return a path relative to the repository, without the folder that a commit's files were written to.
 
-    Project files are named by their path from the current folder.
+    A project file is named by its path from the current folder.
     """
     absolute = os.path.abspath(path) if prefix and path.startswith("..") else path  # noqa: PTH100  links stay links
     return absolute.removeprefix(prefix) if prefix and absolute.startswith(prefix) else path

@@ -253,7 +253,7 @@ def _may_be_spec(blob: Blob) -> bool:
 
 
 def _is_below(path: str, folders: set[str]) -> bool:
-    """Return whether a file is in or below one of these folders; ``.`` is the top."""
+    """Return whether a file is in or below one of these folders. ``.`` is the top."""
     while path:  # creating a PurePosixPath for each of thousands of files is slow
         path = path.rpartition("/")[0]
         if (path or ".") in folders:

@@ -52,7 +52,7 @@ _LOG: Final = logging.getLogger("toolc.images")
 
 
 def optional_client() -> Client | None:
-    """Return a client of the daemon; None if none responds."""
+    """Return a client of the daemon, or None if none responds."""
     try:
         return connect(find_socket(os.environ)).client
     except NoDaemonError:

@@ -129,7 +129,7 @@ def overlay_volume(mount: Mount, folder: StartFolder, owner: str) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """The user of a tool: as the daemon expects it, and as shown in ``details``."""
+    """The user of a tool, in the daemon's format and in the format of ``details``."""
 
     spec: str
     described: str

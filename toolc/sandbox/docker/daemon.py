@@ -78,7 +78,7 @@ def podman_isolation_error(profile: Profile) -> str:
 
 
 def podman_tmpfs_options(options: str) -> str:
-    """Return the tmpfs options without those that Podman does not know."""
+    """Return the tmpfs options, except those that Podman rejects."""
     return ",".join(each for each in options.split(",") if not each.startswith(_UNKNOWN_OPTIONS))
 
 

@@ -1,4 +1,4 @@
-"""One live container: the stream to its guest, and how it is ended."""
+"""One live container: the stream to its guest, and the end of the container."""
 
 import os
 import threading

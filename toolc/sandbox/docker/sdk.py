@@ -52,7 +52,7 @@ _BUILD_SECONDS: Final = 600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltImage:
-    """An image on this host, built by toolc. ``recipe`` is the digest of its folder, ``base`` its base image."""
+    """An image on this host, built by toolc. ``recipe`` is the digest of its folder, and ``base`` is its base image."""
 
     name: str
     tag: str

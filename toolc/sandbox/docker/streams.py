@@ -86,7 +86,7 @@ class Demultiplexer:
 
 
 class AttachedStream(SocketStream):
-    """The daemon's stream. Writes go to the guest's stdin, reads return its stdout. The start of stderr is kept."""
+    """The daemon's stream. Writes go to the guest's stdin, and reads return its stdout. The start of stderr is kept."""
 
     def __init__(self, connection: socket.socket) -> None:
         super().__init__(connection)
@@ -121,7 +121,7 @@ class AttachedStream(SocketStream):
 def uses_socket(profile: Profile, arguments: Sequence[str], daemon: Daemon) -> bool:
     """Return whether process 1 with ``arguments`` is a guest that can probably reach a socket.
 
-    A sandbox with another kernel cannot reach a socket of this one.
+    A sandbox with another kernel cannot reach a socket of this kernel.
     """
     return any(word.endswith(BOOTSTRAP_ARGUMENTS[-1]) for word in arguments) and is_plain(profile, daemon)
 

@@ -25,7 +25,7 @@ Started = TypeVar("Started")
 
 
 def has_answered(error: ApiError) -> bool:
-    """Return whether the daemon has answered a request, so that another request makes sense."""
+    """Return whether the daemon has answered the failed request, so that another request makes sense."""
     return error.status != 0
 
 

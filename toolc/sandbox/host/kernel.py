@@ -21,7 +21,7 @@ Started = TypeVar("Started")
 def kernel_kills() -> int | None:
     """Return how many processes this kernel killed since boot because memory ran out.
 
-    The source is ``oom_kill`` in /proc/vmstat (Linux 4.13). Return None if it is missing.
+    The source is ``oom_kill`` in /proc/vmstat (Linux 4.13 and later). Return None if it is missing.
     """
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():

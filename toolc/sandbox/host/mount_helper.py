@@ -20,9 +20,9 @@ from toolc.sandbox.host.mounts import open_workspace
 from toolc.sandbox.host.programs import is_ready, start_program
 
 SECONDS: Final = 5.0
-"""The maximum time of one request, including the start of the helper, in seconds.
+"""How long one request may take, including the start of the helper, in seconds.
 
-Starting Python takes most of it on a busy machine. A request takes less than a millisecond.
+On a busy machine, starting Python takes most of this time. A request takes less than a millisecond.
 """
 
 _RESPONSE_BYTES: Final = 256

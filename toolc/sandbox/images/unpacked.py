@@ -19,7 +19,7 @@ WRITABLE: Final = ("tmp", "tool")
 
 IMPORTED: Final = "archive"
 DOCKER: Final = "docker"
-"""Where an unpacked image comes from. An imported image keeps its name, even if a daemon has another one by it."""
+"""Where an unpacked image comes from. A name of an imported image never refers to an image of a daemon."""
 
 
 def import_archive(name: str, archive: Path) -> Unpacked:

@@ -81,7 +81,7 @@ class BundleDirectory:
 
     @property
     def mount_point(self) -> Path:
-        """The mount point of a workspace with mapped ids, in the mount namespace of its own sandbox only."""
+        """The mount point of a workspace with mapped ids. It exists only in the mount namespace of its sandbox."""
         return self.directory / "workspace"
 
     def remove(self) -> None:

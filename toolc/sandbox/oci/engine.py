@@ -79,7 +79,7 @@ class OciEngine:
             return str(error)
 
     def _refusal(self, profile: Profile) -> str | None:
-        """Return which demand of ``profile`` this engine cannot meet, whatever its workspace and image are."""
+        """Return which demand of ``profile`` this engine cannot meet, regardless of the workspace and the image."""
         if profile.min_isolation != "namespace":
             return (
                 f"the oci engine uses namespaces, but the tool requires min_isolation: {profile.min_isolation}; "
@@ -167,7 +167,7 @@ class OciEngine:
         self._live.mount_helper.mount(sandbox.process, workspace, flags, namespace, recursive=True)
 
     def is_current(self, profile: Profile, sandbox: EngineSandbox) -> bool:
-        """Return whether the image of ``sandbox`` is still the one for ``profile``, and its files still exist."""
+        """Return whether ``profile`` still has the image of ``sandbox``, and the image's files still exist."""
         # The lock is not held, because an image that is being prepared must not delay other calls.
         root = self._root_specs.get(_root_key(profile))
         return root is not None and root.used == sandbox.image and (root.image is None or root.image.root.is_dir())

@@ -29,7 +29,7 @@ _BINARY_TREE: Final = 2
 _OPERATORS: Final = {"SCMP_CMP_EQ": 4, "SCMP_CMP_MASKED_EQ": 7}
 
 _LOAD, _JUMP_IF_GREATER, _RETURN = 0x20, 0x25, 0x06
-"""Instructions of BPF (``linux/bpf_common.h``), as struct ``sock_filter`` has them."""
+"""The codes of BPF instructions (``linux/bpf_common.h``) in struct ``sock_filter``."""
 
 
 class _Comparison(ctypes.Structure):

@@ -198,9 +198,9 @@ class ForkedProcess(SocketStream):
         return self._server.error_output()
 
     def close(self) -> None:
-        """End the call, and wait until no process of it is left.
+        """End the call, and wait until all of its processes have ended.
 
-        If it does not end, or the server has ended, the whole sandbox is closed. Raises ``InfrastructureError``.
+        If they do not end, or if the server has ended, close the whole sandbox. Raises ``InfrastructureError``.
         """
         if self.fileno() < 0:
             return

@@ -49,9 +49,9 @@ A working guest ends within milliseconds.
 """
 
 KILL_SECONDS: Final = 2.0
-"""How long each further step may take, in seconds: killing process 1, its control groups, then the runtime.
+"""How long each further step (killing process 1, its control groups, then the runtime) may take, in seconds.
 
-The kernel ends a killed process within milliseconds, unless it hangs.
+The kernel ends a killed process within milliseconds, unless the process hangs.
 """
 
 GIVE_UP_SECONDS: Final = 10.0

@@ -54,7 +54,7 @@ def _is_ours(candidate: str, name: str) -> bool:
 
 
 def _groups(is_selected: Callable[[str], bool]) -> Iterator[Path]:
-    """Yield the control groups with such a name, in every mounted hierarchy of either version."""
+    """Yield the control groups with this name or prefix, in every mounted hierarchy of either version."""
     for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
         before, _, after = line.partition(" - ")
         if after.startswith("cgroup"):

@@ -48,14 +48,14 @@ _PINNED: Final = lazy_re(
 
 _UNLISTED: Final = lazy_re(r"In --require-hashes mode, all .*\n\s+([A-Za-z0-9._-]+)")
 _ANOTHER: Final = lazy_re(r"DO NOT MATCH THE HASHES.*\n\s+(\S+) from (?:.*\n)*?\s+Got\s+([0-9a-f]{64})")
-"""pip's error messages about digests, which have several lines."""
+"""Patterns for pip's error messages about digests, which have several lines."""
 
 MIN_GLIBC: Final = 5
 SECONDS: Final = 600.0
 """The oldest glibc of manylinux (PEP 571, PEP 600), and a timeout, because downloads of large wheels take minutes."""
 
 _ENVIRONMENT: Final = lazy_re(r"(?i)(?:PIP_|SSL_|XDG_)\w+|(?:https?|all|no)_proxy|PATH|HOME|REQUESTS_CA_BUNDLE")
-"""The environment variables for pip's index, proxies and certificates, which are passed to pip."""
+"""The environment variables that pip gets, which set its index, proxies and certificates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

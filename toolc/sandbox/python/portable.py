@@ -45,7 +45,7 @@ def segments(data: bytes) -> list[tuple[int, ...]]:
 
 
 def dynamic_entries(data: bytes) -> list[tuple[int, int, int]]:
-    """Return the dynamic section: the position of each entry in the file, its tag, its value."""
+    """Return the entries of the dynamic section: the position of each in the file, its tag and its value."""
     return [
         (place, *struct.unpack_from("<qQ", data, place))
         for kind, _, start, _, _, length in segments(data)

@@ -58,7 +58,10 @@ def test_a_removed_transaction_is_critical(repository: Repository) -> None:
     old, new = (f"{PLAIN}sandbox: {{workspace: {mode}}}\n" for mode in ("transaction", "rw"))
     assert printed(repository, {"a.yaml": old}, {"a.yaml": new}) == [
         "look: changed",
-        "  critical RSK02: changes of the workspace can no longer be undone, because they are made without a transaction",
+        (
+            "  critical RSK02: changes of the workspace can no longer be undone, because they are made without a "
+            "transaction"
+        ),
         "    at a.yaml:10:22, before at a.yaml:10:22",
         "    -transaction",
         "    +rw",
