@@ -148,7 +148,7 @@ def relaxation_changes(old: State, new: State, pairs: SequenceABC[ToolPair]) -> 
 
 
 def _places(old: State, new: State, pairs: SequenceABC[ToolPair]) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of folders whose settings are compared: each folder, and the folders of each moved tool."""
+    """Yield the pairs of folders whose settings are compared: all folders, and both folders of moved tools."""
     if old.tools and new.tools:
         yield from ((each, each) for each in (*sorted(new.projects_by_place), *new.folders))
     yield from ((each, each) for each in sorted(old.unused_by_place))

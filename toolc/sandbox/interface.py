@@ -192,7 +192,7 @@ class EngineSandbox(Protocol):
 
     @property
     def created(self) -> float:
-        """When the sandbox was created and ready to be started, as a time of ``perf_counter``."""
+        """The time at which the sandbox was created and ready to be started (``time.perf_counter``)."""
 
     def fileno(self) -> int:
         """Return the descriptor to poll for reading and writing. It may change with each ``read``."""

@@ -308,7 +308,7 @@ def _items(place: Place, compare: Compare) -> Iterator[SchemaChange]:
 
         yield from compare(place.inner(one, two, ("prefixItems", index), rebuild))
     if _limits_others(place) and (len(before) != len(after) or ("items" in place.before) != ("items" in place.after)):
-        message = f"{place.label}: prefixItems or items apply to other items than before"
+        message = f"{place.label}: prefixItems or items now apply to different items"
         keyword = "items" if ("items" in place.before) != ("items" in place.after) else "prefixItems"
         edited = place.with_new("items", "prefixItems")
         yield place.change(Aspect.ITEMS, Direction.NARROWER, keyword, message, edited)

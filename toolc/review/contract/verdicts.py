@@ -39,9 +39,8 @@ class Verdict:
 def verdicts(old: JsonObject, new: JsonObject, side: Side, solver: Solver | None = None) -> tuple[Verdict, ...]:
     """Return all changes between two schemas with their grades.
 
-    A change is breaking if the search finds a value that it refuses, or cannot prove that there is none. For
-    parameters (``input``), that is a value that the old schema accepts and the new one refuses. For results
-    (``output``), it is a value that the new schema accepts and the old one refuses.
+    A change is breaking if the search finds a value that it refuses, or cannot prove that there is none. Such a value
+    is accepted by the old schema and refused by the new one. For results (``output``), it is the other way round.
     """
     try:
         joined = solver.joined if solver else Joined.of(old, new)

@@ -155,7 +155,7 @@ def _calls(sides: Sides) -> Iterator[ToolChange]:
         old_name, new_name = before.name if before else None, after.name if after else None
         if old_name != new_name and sides.before and name in called_tools(sides.before):
             if _is_renamed(sides, before, after):
-                message = f"the called tool {name} has a new name and the same effect"
+                message = f"the called tool {name} was renamed, but has the same effect"
                 yield sides.risk("RSK07", "low", message, route, old_name, new_name, subject=name)
             else:
                 message = f"the name {name} now refers to another tool"

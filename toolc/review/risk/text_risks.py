@@ -22,7 +22,7 @@ _ABOUT_VALUES: Final = lazy_re(
     r"|\b(?:never|always)(?= (?:an?|in|empty|null|negative|positive|longer|shorter|larger|smaller|sorted|present"
     r"|returns?|the same)\b)"
 )
-"""The same words where they describe a value and are no instruction to a model, as in ``must be at least 1``."""
+"""The same words where they describe a value and do not instruct a model, as in ``must be at least 1``."""
 
 _HOST: Final = lazy_re(
     r"(?i)\b(?:https?://\S+|(?:[a-z0-9-]{1,63}\.){1,40}"  # bounded, so that a long text takes linear time

@@ -72,8 +72,8 @@ def start_container(client: Client, container: str) -> None:
 def open_process(client: Client, container: str) -> int | None:
     """Return a descriptor (pidfd_open(2)) of process 1 of a container, or None if this process cannot see it.
 
-    It cannot if the daemon runs on another machine or in another container. Raises ``ApiError`` if the container has
-    ended.
+    If the daemon runs on another machine or in another container, its processes are not visible here. Raises
+    ``ApiError`` if the container has ended.
     """
     response = client.call("GET", f"/containers/{container}/json", timeout=INSPECT_SECONDS)
     state = response.get("State") if isinstance(response, dict) else None

@@ -157,7 +157,7 @@ class DockerEngine:
         self._live.mount_helper.mount(sandbox.process, profile.workspace, 0, None, recursive=is_recursive)
 
     def is_current(self, profile: Profile, sandbox: EngineSandbox) -> bool:
-        """Return whether ``profile`` still has the image of ``sandbox``, and the daemon has not stopped."""
+        """Return whether ``profile`` still refers to the image of ``sandbox``, and the daemon has not stopped."""
         image = self._images.resolved(profile)
         events = self._live.kept
         is_connected = isinstance(sandbox, DockerSandbox) and events is sandbox.events and events.is_alive

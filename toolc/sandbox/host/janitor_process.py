@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def read_removals(text: bytes) -> list[Callable[[], bool]]:
-    """Return the removals that the lines in ``text`` ask for, in the order of ``KINDS``."""
+    """Return the removals for the lines in ``text``, in the order of ``KINDS``."""
     # If the owner died while it wrote a line, it had not yet created that object.
     entries = [json.loads(line) for line in text.split(b"\n")[:-1]]
     entries.sort(key=lambda entry: [*KINDS].index(entry[0]))

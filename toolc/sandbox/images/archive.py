@@ -309,7 +309,7 @@ class _Tar:
 
 @contextmanager
 def _layer(packed: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Yield a layer, decompressed. Its first bytes tell the compression."""
+    """Yield a layer, decompressed. The compression is detected by the first bytes."""
     magic = packed.read(4)
     packed.seek(0)
     if magic == ZSTD:

@@ -49,7 +49,7 @@ class Tree:
                 del self.records[below]
 
     def remove_special(self, folder: str, keep: Container[str]) -> None:
-        """Remove the devices and fifos below ``folder``, which are not unpacked, except those in ``keep``."""
+        """Remove the devices and fifos below ``folder``, except those in ``keep``. They are never unpacked."""
         prefix = f"{folder}/" if folder else ""
         found = [path for path, record in self.records.items() if record.startswith(_SPECIAL)]
         for path in found:

@@ -76,7 +76,7 @@ def fill(folder: Path, archive: Archive, image: ArchiveImage) -> None:
 
 
 def _prepare_root(root: Path, writable: list[str]) -> None:
-    """Create the mount points that a sandbox needs in ``root``. Otherwise the runtime would create them there."""
+    """Create the mount points that a sandbox needs in ``root``, so that the runtime does not create them."""
     for name in (*MOUNT_POINTS, *writable):
         if name in MOUNT_POINTS:
             _remove_link(root, name)

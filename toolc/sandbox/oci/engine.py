@@ -167,7 +167,7 @@ class OciEngine:
         self._live.mount_helper.mount(sandbox.process, workspace, flags, namespace, recursive=True)
 
     def is_current(self, profile: Profile, sandbox: EngineSandbox) -> bool:
-        """Return whether ``profile`` still has the image of ``sandbox``, and the image's files still exist."""
+        """Return whether ``profile`` still refers to the image of ``sandbox``, and the image's files still exist."""
         # The lock is not held, because an image that is being prepared must not delay other calls.
         root = self._root_specs.get(_root_key(profile))
         return root is not None and root.used == sandbox.image and (root.image is None or root.image.root.is_dir())

@@ -107,7 +107,7 @@ def test_redirected_alias_is_reported_for_the_caller(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("argv", "expected"),
     [
-        ("[echo", "RSK07 low: the called tool finder has a new name and the same effect"),
+        ("[echo", "RSK07 low: the called tool finder was renamed, but has the same effect"),
         ("[cat", "RSK07 high: the name finder now refers to another tool"),
     ],
 )
