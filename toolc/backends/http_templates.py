@@ -12,7 +12,7 @@ from toolc.model.template import SECRETS, Placeholder, Template, as_text, evalua
 from toolc.model.text import lazy_re
 
 MAX_RENDERED_URL: Final = 8000
-"""The maximum length of a URL in characters. RFC 9110, 4.1, recommends that every server accepts this length."""
+"""The maximum length of a URL in characters. RFC 9110, 4.1, recommends that every server accept this length."""
 
 _HEADER_TEXT: Final = lazy_re(r"[^\x00-\x08\x0a-\x1f\x7f]*")
 _UNSAFE_URL: Final = lazy_re(r"[\x00-\x20\x7f\\]")

@@ -80,7 +80,7 @@ def with_stderr(result: ToolResult, outcome: Outcome) -> ToolResult:
 
 
 def normalise_parameters(parameters: JsonObject) -> JsonObject:
-    """Return a plugin's parameters as a spec declares them: without other properties, unless it allows them."""
+    """Return a plugin's parameters as a spec declares them. Other properties are refused, unless it allows them."""
     required = parameters.get("required")
     rest: JsonObject = {"type": "object", "properties": {}}
     rest |= {key: value for key, value in parameters.items() if key != "required"}

@@ -177,7 +177,7 @@ class Executor:
     def definitions(self, provider: str) -> list[JsonValue]:
         """Return the ``tools`` argument for this provider's SDK, without denied tools.
 
-        Raises ``UsageError`` if the provider is unknown, or accepts fewer tools in one request.
+        Raises ``UsageError`` if the provider is unknown, or does not accept this many tools in one request.
         """
         from toolc.client.definitions import definitions_for  # lazy: +20 ms; calls need no provider
 

@@ -221,7 +221,7 @@ class Registry:
     def definitions(self, provider: str) -> list[JsonValue]:
         """Return the value of the ``tools`` argument of this provider's SDK.
 
-        Raises ``UsageError`` if the provider is unknown, or accepts fewer tools in one request.
+        Raises ``UsageError`` if the provider is unknown, or does not accept this many tools in one request.
         """
         from toolc.client.definitions import definitions_for  # lazy: +20 ms; calls need no provider
 

@@ -75,7 +75,7 @@ class FileEntry:
 
 
 def open_sandbox(profile: object, find: Find, options: CallOptions) -> Sandbox:
-    """Open the sandbox of a ``RegisteredTool``, or with a dict as a profile. Raises what ``Executor.sandbox`` does."""
+    """Open the sandbox of a ``RegisteredTool``, or one with a dict as its profile. Raises as ``Executor.sandbox``."""
     if isinstance(profile, RegisteredTool):
         return Sandbox(open_tool(profile, find, options))
     declared = decode_profile(argument_checks.json_object("profile", profile), Path.cwd())

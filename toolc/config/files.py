@@ -1,4 +1,4 @@
-"""Reads the configuration file and the file of ``--secrets``: YAML or TOML, with the positions of mistakes."""
+"""Read the configuration file and the file of ``--secrets`` as YAML or TOML, with the positions of mistakes."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def tool(
 
 
 def registered(tool: object) -> RegisteredTool:
-    """Return a defined tool, or a function as with ``@tool``, ready to be called. Raises ``UsageError`` for others."""
+    """Return a defined tool, or a function made a tool as with ``@tool``. Raises ``UsageError`` for anything else."""
     if isinstance(tool, FunctionTool | ComposedTool):
         return tool.registered()
     if isinstance(tool, Definition):
