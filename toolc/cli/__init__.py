@@ -2,16 +2,16 @@
 
 Start reading in ``main``. ``commands`` has one module per command, ``output`` prints for users.
 
-- ``call_options``: ``call_options``: the options of every command with calls, and ``CallOptions`` with their values.
+- ``call_options``: the options of every command that runs calls, and ``CallOptions``, which holds their values.
 - ``code_owners``: the lines of ``CODEOWNERS`` that ``toolc init`` writes or prints. Public: ``CodeOwners``,
   ``code_owners``, ``owner``, ``repository_top``.
 - ``common``: options that several commands have (``--engine``, ``--policy``, ``--format``), and printing of findings.
   Public: ``FINDINGS``, ``note``.
-- ``inputs``: arguments of a call, registries, the user's configuration, and whole registries that a lock file or a
+- ``inputs``: reads arguments, registries and the user's configuration, and refuses registries that a lock file or a
   policy does not allow. Public: ``compile_or_exit``.
-- ``main``: finds and runs a command by name; signals, standard streams, and errors that reach the top
+- ``main``: finds a command by name and runs it. Handles signals, standard streams, and errors that reach the top
   (``output.failure``).
-- ``terminal``: the standard streams of this process for a program in a sandbox. Public: ``attach``.
+- ``terminal``: connects the standard streams of this process to a program in a sandbox. Public: ``attach``.
 - ``tool_templates``: the specs that ``toolc init --tool`` writes. Public: ``missing_variables``, ``tool_template``,
   ``ToolTemplate``.
 

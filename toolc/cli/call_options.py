@@ -1,4 +1,4 @@
-"""The options that every command with calls has, and what they mean for an executor."""
+"""The options of every command that runs calls, and how they configure an executor."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from toolc.policy.policy import Policy
 
 T = TypeVar("T")
 
-_secrets = click.option("--secrets", metavar="FILE", help="A file of lines 'NAME: value' with secrets.")
+_secrets = click.option("--secrets", metavar="FILE", help="A file with one secret per line, as 'NAME: value'.")
 _locked = click.option("--locked", is_flag=True, help="Call only tools that the nearest toolc.lock approves.")
 _lock = click.option("--lock", "lock_file", metavar="FILE", help="Call only tools that this lock file approves.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOptions:
-    """The values of ``--engine`` and ``--secrets``, and the lock and the policy that restrict which tools are called.
+    """The values of ``--engine`` and ``--secrets``, and the lock and the policy that restrict which tools may run.
 
-    ``lock`` is that of ``--locked`` or ``--lock``, and ``policy`` that of ``--policy``; None without them.
+    ``lock`` comes from ``--locked`` or ``--lock``, and ``policy`` from ``--policy``. Each is None without its option.
     """
 
     engine: str | None
@@ -41,8 +41,8 @@ class CallOptions:
     def bound_to(self, executor: Callable[..., T], *, only_given_secrets: bool = False) -> partial[T]:
         """Return the class ``Executor`` with these options and the user's configuration. Raises ``UsageError``.
 
-        Commands import the class themselves, when they need it. Secrets are those of ``--secrets``, of the
-        configuration and of the environment, in this order; with ``only_given_secrets`` only the first.
+        Commands import the class themselves when they need it. A secret is looked up in the file of ``--secrets``, the
+        configuration and the environment, in this order. With ``only_given_secrets``, it must be in the file.
         """
         configuration = user_configuration()
         _leave_no_core()
@@ -55,14 +55,14 @@ class CallOptions:
 
 
 def _leave_no_core() -> None:
-    """Disable core files and the host's crash handler for this process, whose memory contains secrets."""
+    """Disable core dumps and the host's crash handler for this process, because its memory contains secrets."""
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
-    # With 1, unlike with 0, the kernel runs no handler either; core(5).
+    # Unlike 0, 1 also prevents the kernel from running a handler, see core(5).
     resource.setrlimit(resource.RLIMIT_CORE, (0 if hard == 0 else 1, hard))
 
 
 def call_options(command: Callable[..., T]) -> Callable[..., T]:
-    """Add the options to ``command``, which receives them as the argument ``options``, a ``CallOptions``.
+    """Add the options to ``command``, which receives a ``CallOptions`` as its argument ``options``.
 
     The command raises ``LockError`` and ``UsageError`` if the lock or the policy cannot be read.
     """

@@ -1,4 +1,4 @@
-"""``CODEOWNERS``: the owners of the files that decide what a review accepts.
+"""``CODEOWNERS``, which declares the owners of the files that control a review.
 
 Sources: https://docs.github.com/en/repositories/managing-your-repositorys-settings-and-features/customizing-your-repository/about-code-owners
 and https://docs.gitlab.com/user/project/codeowners/reference/.
@@ -16,7 +16,7 @@ from toolc.model.errors import UsageError
 from toolc.model.text import lazy_re
 
 PLACEHOLDER: Final = "@OWNER"
-"""Written where no owner is named. The user must replace it."""
+"""Written in place of the owner if the user named none. The user must replace it."""
 
 _OWNER: Final = lazy_re(r"@[A-Za-z0-9][\w.-]*(/[\w.-]+)*|[^\s@#]+@[^\s@#]+\.[^\s@#]+")
 
@@ -30,15 +30,15 @@ _PLACES: Final = {
     "gitlab": ("CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"),
     None: (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"),
 }
-"""The paths where a code host looks for the file, in this order; it uses the first one."""
+"""The paths where each code host looks for the file, in the order of the search. The host uses the first match."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeOwners:
     """The file ``CODEOWNERS`` of a repository.
 
-    ``path`` is relative to the new folder; in a repository around it, absolute. ``text`` is None if the file exists or
-    belongs outside the new folder; then ``missing`` are the lines that it lacks.
+    ``path`` is relative to the new folder, or absolute if that folder is inside a repository. If the file already
+    exists or belongs outside the new folder, ``text`` is None and ``missing`` has the lines that the file lacks.
     """
 
     path: str
@@ -47,17 +47,17 @@ class CodeOwners:
 
 
 def owner(name: str) -> str:
-    """Return the name of an owner in the syntax of ``CODEOWNERS``. Raises ``UsageError``."""
+    """Return ``name`` if it is an owner in the syntax of ``CODEOWNERS``. Otherwise raises ``UsageError``."""
     if not _OWNER.fullmatch(name):
         raise UsageError(f"{name!r} is not an owner; write a user (@alice), a team (@org/tools) or an email address")
     return name
 
 
 def code_owners(folder: Path, host: str | None, owners: Sequence[str]) -> CodeOwners:
-    """Return the file for a folder of specs at the code host ``github``, ``gitlab`` or, with None, either.
+    """Return the file for a folder of specs. ``host`` is ``github``, ``gitlab``, or None for either.
 
-    An existing file is not changed: the code host uses the last pattern that matches, so the missing lines belong at
-    its end.
+    An existing file is not changed. The missing lines belong at its end, because the code host uses the last pattern
+    that matches.
     """
     patterns = _PATTERNS + (_GITLAB_PATTERNS if host == "gitlab" else ())
     lines = {pattern: f"{pattern} {' '.join(owners) or PLACEHOLDER}" for pattern in patterns}
@@ -72,19 +72,19 @@ def code_owners(folder: Path, host: str | None, owners: Sequence[str]) -> CodeOw
 
 
 _HEADER: Final = """\
-# A change of these files can change what toolc diff reports, so each needs the review of an owner. Configure the
+# A change to these files can change what toolc diff reports, so an owner must review each change. Configure the
 # code host to require it. GitHub: "Require review from Code Owners". GitLab: "Code owner approval" of the branch.
 """
 
 
 def repository_top(folder: Path) -> Path:
-    """Return the top of the repository that contains the folder; the folder itself if there is none."""
+    """Return the top of the repository that contains the folder, or the folder itself outside of a repository."""
     real = folder.resolve()
     return next((each for each in (real, *real.parents) if (each / ".git").exists()), real)
 
 
 def _owned(path: Path) -> set[str]:
-    """Return the patterns that have an owner at the end of the file."""
+    """Return the patterns whose last line in the file names an owner."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:

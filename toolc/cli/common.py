@@ -26,13 +26,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 FINDINGS: Final = 1
-"""The exit code of ``build``, ``check`` and ``test`` where specs have errors or tests fail."""
+"""The exit code of ``build``, ``check`` and ``test`` if specs have errors or tests fail."""
 
 CANNOT: Final = 2
-"""The exit code if a command could not do what was requested."""
+"""The exit code if a command could not do its work."""
 
 _JSON: Final = "toolc.json"
-"""The key of click's ``Context.meta`` with the value of ``--json``."""
+"""The key in click's ``Context.meta`` for the value of ``--json``."""
 
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
@@ -44,14 +44,14 @@ def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> f
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m)", value)
     seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
     if not seconds:
-        raise click.BadParameter(f"{value!r} is not a duration; write it like 500ms, 30s or 10m", ctx, param)
+        raise click.BadParameter(f"{value!r} is not a duration; write it as 500ms, 30s or 10m", ctx, param)
     return seconds
 
 
 engine_option = click.option(
     "--engine",
     type=click.Choice(engine_names()),
-    help="The sandbox engine.  [default: the engine in your configuration, else auto]",
+    help="The sandbox engine.  [default: the engine in your configuration, or auto]",
 )
 """``--engine``."""
 
@@ -59,7 +59,7 @@ engine_option = click.option(
 builtin_option = click.option(
     "--builtin",
     metavar="TOOLSET",
-    help="Use the built-in tools of this toolset, such as coding or all, instead of specs.",
+    help="Instead of specs, use the built-in tools of this toolset, such as coding or all.",
 )
 """``--builtin``, for ``open_tools`` and ``find_registry``."""
 
@@ -71,13 +71,13 @@ policy_option = click.option(
 
 
 base_option = click.option(
-    "--base", metavar="REF", help="A commit or folder whose policy, lint settings and exclusions also apply."
+    "--base", metavar="REF", help="A commit or folder whose policy, lint settings and exclusions apply as well."
 )
 """``--base``, for ``baseline_of``."""
 
 
 def central_policy(path: str | None) -> Policy | None:
-    """Return the policy of ``--policy``; None without it. Raises ``UsageError`` if it cannot be used."""
+    """Return the policy of ``--policy``, or None without it. Raises ``UsageError`` if it cannot be used."""
     if path is None:
         return None
     from toolc.compiler.project.policy import read_policy  # lazy: +58 ms; only --policy needs it
@@ -86,15 +86,15 @@ def central_policy(path: str | None) -> Policy | None:
 
 
 def refuse_both(paths: Sequence[str], builtin: str | None, name: str = "PATHS") -> None:
-    """Raise ``UsageError`` unless either paths, which the usage calls ``name``, or ``--builtin`` is given."""
+    """Raise ``UsageError`` unless the user passed either paths or ``--builtin``. The usage calls the paths ``name``."""
     if paths and builtin is not None:
         raise UsageError(f"--builtin replaces {name}; remove {paths[0]!r} or --builtin {builtin}")
     if not paths and builtin is None:
-        raise UsageError(f"{name} are missing; name specs or folders of specs, or use --builtin TOOLSET")
+        raise UsageError(f"{name} are missing; pass specs or folders of specs, or use --builtin TOOLSET")
 
 
 def nearest(names: Sequence[str], folder: Path) -> Path | None:
-    """Return the file with one of the names in a folder or the nearest one above, up to the top of the repository."""
+    """Return the nearest file with one of the names, in a folder or above it, up to the top of the repository."""
     real = folder.resolve()
     for each in (real, *real.parents):
         if found := next((each / name for name in names if (each / name).exists()), None):
@@ -105,13 +105,13 @@ def nearest(names: Sequence[str], folder: Path) -> Path | None:
 
 
 def nearest_lock() -> Path | None:
-    """Return the lock file that applies in this folder, relative to it; None if there is none."""
+    """Return the lock file that applies in this folder, as a relative path, or None if there is none."""
     found = nearest([LOCK_NAME], Path.cwd())
     return Path(os.path.relpath(found)) if found else None
 
 
 def note_any_base(lock: Lock) -> None:
-    """Note that a lock file does not restrict the base image of tools without an image, if it does not."""
+    """Print a note if a lock file allows any base image for tools without an image."""
     if lock.allows_any_base:
         note(
             f"{lock.path} says base=any: tools without an image may run in any base image; to pin it: toolc lock --base"
@@ -119,7 +119,7 @@ def note_any_base(lock: Lock) -> None:
 
 
 def format_options(formats: Sequence[str], help_text: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator that adds ``--format`` with these formats, the first by default, and ``--json`` for json."""
+    """Return a decorator that adds ``--format``, whose default is the first format, and ``--json`` for json."""
 
     def choose(ctx: click.Context, _param: click.Parameter, value: str | None) -> str:
         if not ctx.meta.get(_JSON):
@@ -152,21 +152,19 @@ def format_options(formats: Sequence[str], help_text: str) -> Callable[[Callable
     return add
 
 
-findings_format = format_options(
-    FORMATS, "The format of findings. Formats other than text are the only output on stdout."
-)
+findings_format = format_options(FORMATS, "The format of findings. With any format but text, stdout has nothing else.")
 """``--format`` and ``--json`` of commands that print findings."""
 
 
 def print_findings(diagnostics: Diagnostics, to: TextIO, format_name: str = FORMATS[0]) -> None:
-    """Print findings in a format of the reporters' table; as text, print nothing if there are none."""
+    """Print findings in a format of the reporters' table. Without findings, the text format prints nothing."""
     folder, color = Path.cwd().as_posix(), wants_color(to)
     report = Report(diagnostics=diagnostics, version=__version__, folder=folder, has_pages=True, color=color)
     to.write(render(report, format_name))
 
 
 def wants_color(to: TextIO) -> bool:
-    """Return whether to color the output: on a terminal, unless the user's environment says otherwise.
+    """Return whether to color the output. By default, only output to a terminal is colored.
 
     ``NO_COLOR`` (no-color.org) has priority over ``FORCE_COLOR`` (force-color.org); empty values are ignored.
     """

@@ -1,4 +1,4 @@
-"""Reads the inputs of commands: arguments of a call, registries and the user's configuration."""
+"""Read the inputs of commands: the arguments of a call, registries and the user's configuration."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ Large data belongs in a file of the workspace.
 """
 
 _MAX_ECHOED: Final = 80
-"""The maximum number of characters of a key that a message repeats. It then fits a line of a terminal."""
+"""The maximum number of characters of a key that a message repeats, so that it fits a line of a terminal."""
 
 
 def read_arguments(args: str | None, pairs: tuple[str, ...], schema: Schema) -> JsonObject:
     """Return the arguments of ``--args`` (JSON, ``@FILE``, or ``-`` for stdin), overridden by each ``--arg``.
 
-    Raises ``UsageError`` for what cannot be read. The arguments are not validated here.
+    Raises ``UsageError`` if they cannot be read. They are not validated here.
     """
     arguments = _read_args(args) if args is not None else {}
     given: set[str] = set()
@@ -56,7 +56,7 @@ def read_arguments(args: str | None, pairs: tuple[str, ...], schema: Schema) -> 
             raise UsageError(f"--arg {_echoed(pair)} is not an assignment; write --arg NAME=VALUE")
         if name in given:
             name = name[:_MAX_ECHOED]
-            raise UsageError(f'--arg {name} appears twice; for a list write --arg \'{name}=["a", "b"]\'')
+            raise UsageError(f'--arg {name} appears twice; write a list as --arg \'{name}=["a", "b"]\'')
         given.add(name)
         arguments[name] = _typed(name, text, schema.properties.get(name))
     return arguments
@@ -81,7 +81,7 @@ def _read_args(args: str) -> JsonObject:
 
 
 def _source(args: str) -> tuple[str, str]:
-    """Return the name of the text for messages, and the text."""
+    """Return the name of the source, for messages, and its text."""
     try:
         if args == "-":
             return "--args -", _limited(args, sys.stdin.buffer).decode("utf-8")
@@ -99,12 +99,12 @@ def _limited(args: str, file: BinaryIO) -> bytes:
     """Return the contents of ``file``. Raises ``UsageError`` if there are more than ``MAX_ARGS`` bytes."""
     data = file.read(MAX_ARGS + 1)
     if len(data) > MAX_ARGS:
-        raise UsageError(f"--args {args} is larger than {render_size(MAX_ARGS)}; pass large data as a workspace file")
+        raise UsageError(f"--args {args} is larger than {render_size(MAX_ARGS)}; pass large data in a workspace file")
     return data
 
 
 def _typed(name: str, text: str, schema: JsonObject | None) -> JsonValue:
-    """Return ``text`` unchanged if the parameter may be a string, else parsed as JSON."""
+    """Return ``text`` unchanged if the parameter may be a string. Otherwise return it parsed as JSON."""
     types = _types(schema or {})
     if "string" in types:
         return text
@@ -119,7 +119,7 @@ def _typed(name: str, text: str, schema: JsonObject | None) -> JsonValue:
 
 
 def _types(schema: JsonObject) -> set[str]:
-    """Return the types that a parameter's schema names; empty if it names none."""
+    """Return the types that a parameter's schema names. The set may be empty."""
     if declared := types_of(schema):
         return {*declared}
     values = schema.get("enum")
@@ -148,7 +148,7 @@ def _refuse_constant(name: str) -> NoReturn:
 def find_registry(target: str, registry: str | None, builtin: str | None = None) -> Registry:
     """Return a registry of the one tool that ``target`` names. Raises ``UsageError`` if it names none or several.
 
-    ``target`` is a name if ``registry``, the path of a registry, or ``builtin``, a toolset, is given.
+    With ``registry``, the path of a registry, or ``builtin``, a toolset, ``target`` is the name of a tool.
     """
     if (tools := named_registry(registry, builtin)) is not None:
         return tools.only(target)
@@ -162,7 +162,7 @@ def find_registry(target: str, registry: str | None, builtin: str | None = None)
         path = f"write the path of its spec, such as specs/{target}.yaml; " if is_name else ""
         raise UsageError(
             f"{missing}; {path}"
-            "for a tool of a registry add: --registry build/registry.json; for a built-in tool: --builtin all"
+            "for a tool in a registry, add --registry build/registry.json; for a built-in tool, add --builtin all"
         )
     if name is not None or source.suffix == ".json":
         tools = open_registry(target)
@@ -172,16 +172,16 @@ def find_registry(target: str, registry: str | None, builtin: str | None = None)
 
 
 def named_registry(registry: str | None, builtin: str | None) -> Registry | None:
-    """Return the registry of ``--registry`` or ``--builtin``; None without them. Raises ``UsageError``."""
+    """Return the registry of ``--registry`` or ``--builtin``, or None without them. Raises ``UsageError``."""
     if builtin is None:
         return None if registry is None else open_registry(registry)
     if registry is not None:
-        raise UsageError("--builtin and --registry cannot be combined; each says where the tool TARGET is")
+        raise UsageError("--builtin and --registry cannot be combined; TARGET is a tool of only one of them")
     return Registry.builtin(builtin)
 
 
 def _similar_path(path: Path) -> str:
-    """Return the most similar path in the same folder; empty if there is none."""
+    """Return the most similar path in the same folder, or an empty string if there is none."""
     try:
         names = [each.name for each in path.parent.iterdir()]
     except OSError:
@@ -191,7 +191,7 @@ def _similar_path(path: Path) -> str:
 
 
 def only_name(target: str, names: Sequence[str]) -> str:
-    """Return the only name of a tool in ``target``. Raises ``UsageError`` if there are several."""
+    """Return the name of the only tool in ``target``. Raises ``UsageError`` if there are several."""
     if len(names) != 1:
         others = f"; select one: {target}#{names[0]} (or {', '.join(names[1:])})" if names else ""
         raise UsageError(f"{target} has {len(names)} tools{others}")
@@ -201,7 +201,7 @@ def only_name(target: str, names: Sequence[str]) -> str:
 def user_configuration(*, warn: bool = True) -> Configuration:
     """Return the user's configuration. Raises ``UsageError``.
 
-    From now on, the progress of a base image that is created is printed on stderr, and with ``warn`` also which
+    From then on, stderr shows the progress while a base image is created. With ``warn``, it also shows which
     protections a call lacks.
     """
     configuration = load_configuration()
@@ -216,7 +216,7 @@ def user_configuration(*, warn: bool = True) -> Configuration:
 
 
 def _print_log(name: str, line: str) -> logging.Logger:
-    """Print the messages of a logger on stderr, each formatted as ``line``; return the logger."""
+    """Print the messages of a logger on stderr, each formatted as ``line``, and return the logger."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter(line))
     logger = logging.getLogger(name)
@@ -225,13 +225,13 @@ def _print_log(name: str, line: str) -> logging.Logger:
 
 
 def refuse_unapproved(lock: Lock, registry: Registry) -> None:
-    """Raise ``LockError`` naming every tool in a whole registry that differs from what was approved."""
+    """Raise a ``LockError`` that names every tool in a registry that differs from its approved version."""
     if lines := [*changed_tools(lock, (registry.registered(name) for name in registry.names))]:
         raise LockError("\n".join(lines))
 
 
 def refuse_disallowed(policy: Policy, registry: Registry) -> None:
-    """Raise ``PolicyError`` naming every tool in a whole registry that a policy does not allow."""
+    """Raise a ``PolicyError`` that names every tool in a registry that a policy does not allow."""
     from toolc.policy.rules import enforce_policies  # lazy: +10 ms; few users have a policy
 
     lines: list[str] = []
@@ -255,7 +255,7 @@ def compile_or_exit(
 ) -> Compilation:
     """Compile specs, print every finding, and exit with status ``code`` if there are errors.
 
-    ``baseline`` are settings of a project that those of the specs cannot relax.
+    ``baseline`` has the settings of a project, which the specs' own settings cannot relax.
     """
     from toolc.compiler.pipeline.processes import compile_many  # lazy: +24 ms; a registry file needs no compiler
 
@@ -267,7 +267,7 @@ def compile_or_exit(
 
 
 def open_registry(target: str) -> Registry:
-    """Open a registry file, or compile specs; ``TARGET#NAME`` selects one tool."""
+    """Open a registry file, or compile specs. ``TARGET#NAME`` selects one tool."""
     source, name = split_target(target)
     if source.suffix == ".json":
         return Registry.load(target)
@@ -276,9 +276,9 @@ def open_registry(target: str) -> Registry:
 
 
 def _spec_registry(source: Path) -> tuple[Registry, Sequence[str]]:
-    """Return the tools of specs, and the names of those that are not built-in; report errors on stderr and exit.
+    """Return the tools of specs, and the names of those that are not built-in. Print errors on stderr and exit.
 
-    Warnings are not shown: they are for ``check`` and ``build``, and the user of a tool is often not its author.
+    Warnings are left to ``check`` and ``build``, because the user of a tool is often not its author.
     """
     from toolc.compiler.cache.cached_registry import registry_of_specs  # lazy: +10 ms; a registry file needs no specs
 
@@ -288,18 +288,18 @@ def _spec_registry(source: Path) -> tuple[Registry, Sequence[str]]:
 
 
 def open_tools(target: str | None, builtin: str | None) -> Registry:
-    """Open TARGET, or the toolset of ``--builtin``. Raises ``UsageError`` unless one of them is given."""
+    """Open TARGET or the toolset of ``--builtin``. Raises ``UsageError`` unless the user passed exactly one of them."""
     if target is not None and builtin is not None:
         raise UsageError(f"--builtin replaces TARGET; remove {target!r} or --builtin {builtin}")
     if builtin is not None:
         return Registry.builtin(builtin)
     if target is None:
-        raise UsageError("TARGET is missing; name a spec, a folder or a registry.json, or use --builtin TOOLSET")
+        raise UsageError("TARGET is missing; pass a spec, a folder or a registry.json, or use --builtin TOOLSET")
     return open_registry(target)
 
 
 def compiled_builtin(toolset: str, policy: Policy | None = None) -> Compilation:
-    """Compile the built-in tools of a toolset. Raises ``UsageError``, and ``PolicyError`` for what a policy refuses."""
+    """Compile the built-in tools of a toolset. Raises ``UsageError``, or ``PolicyError`` if a policy refuses a tool."""
     registry = Registry.builtin(toolset)
     if not len(registry):
         raise UsageError(f"the toolset {toolset} has no tools")
@@ -320,7 +320,7 @@ def builtin_targets(toolset: str) -> tuple[str, ...]:
 
 
 def exit_on_errors(diagnostics: Diagnostics) -> None:
-    """Print the errors among ``diagnostics`` on stderr and exit, if there are any."""
+    """If there are errors among ``diagnostics``, print them on stderr and exit."""
     errors = diagnostics.map(lambda finding: finding if finding.is_error else None)
     if errors.has_errors:
         print_findings(errors, sys.stderr)

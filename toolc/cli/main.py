@@ -1,4 +1,4 @@
-"""The command line: one module per command, which is imported when the command runs."""
+"""The command line. Each command has a module, which is imported when the command runs."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ COMMANDS: Final[Mapping[str, str]] = {
     "init": "Create a small folder of specs that builds and runs.",
     "build": "Compile specs into a registry and every provider's definitions.",
     "check": "Report errors and warnings in specs.",
-    "explain": "Explain a finding by its code: why it matters, how to fix it.",
+    "explain": "Explain why a finding matters and how to fix it.",
     "run": "Run one call of a tool in a new sandbox.",
     "shell": "Open a shell in a tool's sandbox.",
     "test": "Run the tests in specs, each call in a new sandbox.",
     "list": "List tools.",
     "show": "Show a tool and the permissions of a call.",
-    "diff": "Compare two versions of specs: what models see and calls may do.",
+    "diff": "Compare what models see and calls may do in two versions of specs.",
     "lock": "Write a lock file of approved tools, or compare tools with it.",
     "serve": "Serve tools to an MCP client or a plugin host over stdio.",
     "import": "Create specs from tools that other systems describe.",
@@ -40,7 +40,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "gc": "Remove what killed processes left on this host.",
     "doctor": "Report what this host's sandboxes enforce.",
 }
-"""Each command with its short help, in the order of the help. Its module defines it as ``command``."""
+"""Each command with its short help, in the order of the help page. Its module defines it as ``command``."""
 
 _MODULES: Final = {"import": "import_"}
 """The modules of commands whose names are reserved words."""
@@ -50,10 +50,10 @@ Callback: TypeAlias = Callable[[click.Context, click.Parameter, object], object]
 
 
 class CommandGroup(click.Group):
-    """A group of commands. Without a command it prints its help and fails; for a mistyped one it suggests another."""
+    """A group of commands. Without a command, it prints its help and fails. For a mistyped one, it suggests another."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse as click does, but without arguments print the help on stderr and exit with status 2."""
+        """Like click's method, but prints the help on stderr and exits with status 2 if there are no arguments."""
         if not args and not ctx.resilient_parsing:
             print(ctx.get_help(), file=sys.stderr)
             raise click.exceptions.Exit(2)
@@ -62,7 +62,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Resolve as click does. Raises ``ClickException`` with a suggestion for a command that does not exist."""
+        """Like click's method, but raises ``ClickException`` with a suggestion for an unknown command."""
         known = self.list_commands(ctx)
         if args and args[0] not in known and not args[0].startswith("-"):
             raise click.ClickException(_failure().unknown_command(args[0], known, ctx.command_path))
@@ -114,11 +114,11 @@ class _LazyGroup(CommandGroup):
 @click.group("toolc", cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="toolc", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Declare LLM tools once, compile them for every provider, run each call in a disposable sandbox."""
+    """Declare LLM tools once, compile them for every provider, and run each call in a disposable sandbox."""
 
 
 def main(arguments: Sequence[str] | None = None, *, seconds_per_file: float | None = None) -> NoReturn:
-    """Run a command line (without ``toolc`` itself) and exit with its status. No traceback reaches the user.
+    """Run a command line, without the word ``toolc``, and exit with its status. No traceback reaches the user.
 
     A command that compiles one file for longer than ``seconds_per_file`` (60 by default) ends with status 2.
     """
@@ -134,13 +134,13 @@ def main(arguments: Sequence[str] | None = None, *, seconds_per_file: float | No
 
 
 def _handle_interrupts() -> None:
-    """Let the first Ctrl-C raise ``KeyboardInterrupt``, and let the next one end the process with its sandboxes."""
+    """Let the first Ctrl-C raise ``KeyboardInterrupt``, and the next one end the process with its sandboxes."""
 
     def interrupt(*_: object) -> NoReturn:
         signal.signal(signal.SIGINT, lambda *_: os._exit(130))
         raise KeyboardInterrupt
 
-    # Not if the signal is ignored, as in the background of a script.
+    # Leave an ignored signal alone, as in a background process of a script.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
 
@@ -150,11 +150,11 @@ def _prepare_standard_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
-            # This uses the lowest free descriptor, that of the stream: no socket may become stdout.
+            # This uses the lowest free descriptor, which is that of the stream, so that no socket becomes stdout.
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  stays open
         elif mode == "w" and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-            # Another process may have made a shared terminal or pipe non-blocking: Python would lose output.
+            # Another process may have made a shared terminal or pipe non-blocking, and Python would lose output.
             with contextlib.suppress(OSError):
                 os.set_blocking(stream.fileno(), True)
 

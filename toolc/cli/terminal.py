@@ -1,4 +1,4 @@
-"""Connect this process's standard streams to a program in a sandbox, with a terminal if they are one."""
+"""Connect the standard streams of this process to a program in a sandbox, as a terminal if they are one."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from toolc.runtime.sessions.programs import ProgramEnd, TerminalSize
 from toolc.runtime.sessions.sandbox_session import Program
 
 READ_SIZE: Final = 64 * 1024
-"""How much is read at once, in bytes. A pipe holds as much."""
+"""The maximum number of bytes per read, which is the capacity of a pipe."""
 
 MAX_UNSENT: Final = 1024 * 1024
-"""How much input may wait for the program, in bytes. A pasted file fits.
+"""The maximum number of input bytes that wait for the program. A pasted file fits.
 
-With less, the terminal would block while the program is busy.
+With a lower limit, the terminal would block while the program is busy.
 """
 
 POLL_SECONDS: Final = 0.02
-"""The wait between checks, in seconds. A person does not notice it."""
+"""The wait between checks, in seconds. It is too short for a person to notice."""
 
 
 def attach(sandbox: Sandbox, argv: Sequence[str], environment: Mapping[str, str]) -> ProgramEnd:
-    """Run ``argv`` with the stdin, stdout and stderr of this process, and return its end.
+    """Run ``argv`` with the stdin, stdout and stderr of this process, and return how it ended.
 
-    If stdin and stdout are a terminal, the program has one too: Ctrl-C and other keys reach it. Otherwise, or if the
-    sandbox has no terminals, its streams are pipes, and Ctrl-C ends it.
+    If stdin and stdout are a terminal, the program has a terminal too, and receives Ctrl-C and other keys. Otherwise,
+    or if the sandbox has no terminals, its streams are pipes, and Ctrl-C ends it.
     """
     if sys.stdin.isatty() and sys.stdout.isatty():
         program = sandbox.start(argv, env=environment, terminal=_size())
@@ -69,7 +69,7 @@ def _raw_terminal() -> Iterator[None]:
     """Pass every key to the program, and restore the terminal at the end."""
     before = termios.tcgetattr(0)
     try:
-        # Without discarding what was typed before.
+        # Keep the input that was typed before.
         tty.setraw(0, termios.TCSADRAIN)
         yield
     finally:
@@ -78,7 +78,7 @@ def _raw_terminal() -> Iterator[None]:
 
 @contextmanager
 def _forwarded_input(program: Program) -> Iterator[None]:
-    """Write stdin to the program, and pass on changes of the terminal's size, on a thread."""
+    """On a thread, write stdin to the program, and pass on changes of the terminal's size."""
     stopped, stop = os.pipe()
     resized, resize = os.pipe()
     before = signal.signal(signal.SIGWINCH, lambda *_: _notify(resize))
@@ -108,7 +108,7 @@ def _forward(program: Program, stopped: int, resized: int) -> None:
             return
         if resized in ready:
             os.read(resized, READ_SIZE)
-            # Stdout may be no terminal.
+            # Stdout may not be a terminal.
             with suppress(OSError):
                 program.resize(_size())
         if 0 in ready:
@@ -120,7 +120,7 @@ def _forward(program: Program, stopped: int, resized: int) -> None:
 
 
 def _read() -> bytes:
-    """Return the next bytes of stdin; empty at its end, also if it is a terminal that was closed."""
+    """Return the next bytes of stdin. They are empty at its end, or if it is a terminal that was closed."""
     try:
         return os.read(0, READ_SIZE)
     except OSError:
@@ -128,6 +128,6 @@ def _read() -> bytes:
 
 
 def _wait(until: Callable[[], bool], stopped: int) -> None:
-    """Wait until the program has read enough, or this thread must stop."""
+    """Wait until the program has read enough of its input, or this thread must stop."""
     while not until() and not select.select([stopped], [], [], 0)[0]:
         time.sleep(POLL_SECONDS)

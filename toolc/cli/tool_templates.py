@@ -1,6 +1,6 @@
-"""Spec templates of ``toolc init --tool``: tools that need an address of the user's own, in ``vars`` of the project.
+"""Spec templates of ``toolc init --tool``, for tools that need an address of the user's own in the project's ``vars``.
 
-A template is a folder in ``specs/templates``: the spec and its code, and ``vars.yaml``.
+A template is a folder in ``specs/templates`` with the spec, its code and ``vars.yaml``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TOOLS: Final = ("embeddings", "postgres", "searxng", "tavily")
 """The names of the templates."""
 
 _SHARED: Final[Mapping[str, tuple[str, ...]]] = {"embeddings": ("knowledge.py", "store.py")}
-"""Code of built-in tools that a template uses."""
+"""The files of built-in tools that each template uses."""
 
 _CALLS: Final[Mapping[str, tuple[str, ...]]] = {
     "embeddings": (
@@ -29,7 +29,7 @@ _CALLS: Final[Mapping[str, tuple[str, ...]]] = {
     "searxng": ("specs/searxng.yaml --arg query=python",),
     "tavily": ("specs/tavily.yaml --arg query=python",),
 }
-"""Calls to try, as arguments of ``toolc run``."""
+"""The calls to try for each template, as arguments of ``toolc run``."""
 
 _VARIABLES: Final = "vars.yaml"
 """The file of a template with the variables. It is not a project file, because that would apply to the template."""
@@ -37,7 +37,7 @@ _VARIABLES: Final = "vars.yaml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolTemplate:
-    """One template: its ``files`` by their path in the repository, and the lines of its ``variables`` by name."""
+    """One template, with its ``files`` by path in the repository and the lines of its ``variables`` by name."""
 
     name: str
     files: Mapping[str, str]
@@ -60,7 +60,7 @@ class ToolTemplate:
 
 
 def tool_template(name: str, modeline: str) -> ToolTemplate:
-    """Return the template ``name``; ``modeline`` is the first line of its spec."""
+    """Return the template ``name``. ``modeline`` becomes the first line of its spec."""
     folder = packaged_path("specs") / "templates" / name
     shared = [packaged_path("specs") / each for each in _SHARED.get(name, ())]
     texts = {each.name: each.read_text(encoding="utf-8") for each in (*folder.iterdir(), *shared) if each.is_file()}
@@ -74,7 +74,7 @@ def tool_template(name: str, modeline: str) -> ToolTemplate:
 
 
 def missing_variables(template: ToolTemplate, path: Path) -> tuple[str, ...]:
-    """Return the lines of the variables that a project file does not contain. Raises ``UsageError``."""
+    """Return the lines of the variables that a project file lacks. Raises ``UsageError`` if it cannot be read."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

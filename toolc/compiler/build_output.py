@@ -1,6 +1,6 @@
 """Write the files of a build: ``registry.json``, one file per provider, ``loss.json`` and ``openapi.json``.
 
-Each file consists of lists of tools between fixed literals. Each tool has one text per list: its entries as
+Each file consists of lists of tools between fixed literals. Each tool has one text per list, with its entries as
 canonical JSON. Several processes can therefore render the tools.
 """
 
@@ -35,14 +35,14 @@ if sys.platform != "win32":
     import fcntl
 
 MANIFEST: Final = ".toolc-build"
-"""The file in which a build lists the files it wrote, one path per line, sorted."""
+"""The file in which a build lists the files that it wrote, sorted, with one path per line."""
 
 _HEADER: Final = "# Written by `toolc build`; the next build replaces this folder. These files are its own:\n"
 _FILE_MODE: Final = 0o644
 _FOLDER_MODE: Final = 0o755
 _AT_FDCWD: Final = -100
 _RENAME_EXCHANGE: Final = 2
-"""From ``linux/fcntl.h`` and ``linux/fs.h``."""
+"""Constants from ``linux/fcntl.h`` and ``linux/fs.h``."""
 
 REGISTRY_NAME: Final = "registry.json"
 """The name of the registry file in the folder of a build."""
@@ -53,7 +53,7 @@ _OPENAPI: Final = (
     b'}},%b,"paths":{' % canonical(openapi.DOCUMENT)[1:-1],
     b"}}",
 )
-"""The literals of ``openapi.json`` around its lists: arguments, results and paths. A build has at least one tool."""
+"""The literals of ``openapi.json`` around its lists of arguments, results and paths. A build has at least one tool."""
 
 _COUNTED: Final = ("/parameters", "/providers")
 """Prefixes of the JSON pointers of the losses that ``Built.losses`` counts."""
@@ -63,8 +63,8 @@ def write_files(out: Path, artifacts: Mapping[str, bytes]) -> None:
     """Replace the contents of folder ``out`` with ``artifacts`` and a list of their paths.
 
     ``artifacts`` maps paths relative to ``out`` to contents. Other files of an earlier build are removed. If the folder
-    has this content already, it is not changed, so that programs that look at times notice nothing. Raise
-    ``UsageError``, and leave ``out`` unchanged, if it holds files that no build wrote or cannot be written.
+    already has this content, it is not changed, so that programs that compare times do not see a change. If ``out``
+    cannot be written or contains files that no build wrote, raises ``UsageError`` and leaves it unchanged.
     """
     try:
         target = Path(os.path.realpath(out))
@@ -80,7 +80,7 @@ def write_files(out: Path, artifacts: Mapping[str, bytes]) -> None:
                 _fill(temporary, files)
                 _replace_folder(target, temporary)
             finally:
-                # Includes those of killed builds: this build holds the lock.
+                # Includes folders of killed builds, because this build holds the lock.
                 for path in target.parent.glob(f"{_temporary_prefix(target)}*"):
                     shutil.rmtree(path, ignore_errors=True)
     except OSError as error:
@@ -94,10 +94,10 @@ def write_files(out: Path, artifacts: Mapping[str, bytes]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RenderedTool:
-    """One tool in the files of a build: one text per list.
+    """One tool in the files of a build, with one text per list.
 
-    A text is a list of entries separated by commas, or empty. ``losses`` is the number of details that providers
-    cannot express.
+    A text has entries separated by commas, or is empty. ``losses`` is the number of details that providers cannot
+    express.
     """
 
     texts: tuple[bytes, ...]
@@ -105,7 +105,7 @@ class RenderedTool:
 
 
 def render(tools: Sequence[LocatedTool], callable_tools: Sequence[ToolSpec]) -> list[RenderedTool]:
-    """Return the texts of ``tools``, sorted by name; ``callable_tools`` includes the tools that they call."""
+    """Return the texts of ``tools``, sorted by name. ``callable_tools`` includes the tools that they call."""
     specs = [tool.spec for tool in tools]
     others = tools_by_name(callable_tools)
     folder = Path.cwd()
@@ -147,7 +147,7 @@ def _is_limited(tool: ToolSpec, provider: Provider) -> bool:
 
 
 def is_counted(loss: Loss) -> bool:
-    """Return whether a loss is a detail of parameters in the definition itself, which a change of the spec avoids."""
+    """Return whether a loss is a detail of parameters in the definition itself, which a change to the spec avoids."""
     return loss.pointer.startswith(_COUNTED) and not loss.sdk
 
 
@@ -158,9 +158,9 @@ def _loss_to_json(loss: Loss, position: str) -> JsonObject:
 
 
 def _position(tool: LocatedTool, folder: Path, pointer: str) -> str:
-    """Return the position in the spec, with the file's path from ``folder``, the current one.
+    """Return the position in the spec, with the file's path relative to ``folder``, the current folder.
 
-    Of a file elsewhere only the name, as the files must be reproducible.
+    For a file elsewhere, the position has only the file's name, because the output must be reproducible.
     """
     span = tool.pointer_span(pointer)
     return f"{_relative(span.path, folder)}:{span.start.line}:{span.start.column}"
@@ -175,7 +175,7 @@ def _relative(path: str, folder: Path) -> str:
 
 
 def depends_on_others(tool: ToolSpec) -> bool:
-    """Return whether the texts of ``tool`` depend on other tools: tools it calls, or a shared limit."""
+    """Return whether the texts of ``tool`` depend on other tools, which it calls or with which it shares a limit."""
     is_limited = any(_is_limited(tool, load_provider(choice.provider)) for choice in tool.providers)
     return is_limited or bool(called_tools(tool))
 
@@ -195,10 +195,10 @@ def join(tools: Iterable[RenderedTool], toolsets: Mapping[str, Sequence[str]]) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """What a build wrote: the names of the tools and of the providers.
+    """The result of a build, with the names of the tools and of the providers.
 
-    ``losses`` is the number of details of parameters that a provider cannot express. ``loss.json`` also lists what
-    a provider never supports: labels, annotations, examples.
+    ``losses`` is the number of details of parameters that a provider cannot express. ``loss.json`` also lists the
+    labels, annotations and examples that a provider never supports.
     """
 
     names: tuple[str, ...]
@@ -232,7 +232,7 @@ def _check_owned(target: Path, out: Path) -> None:
     if not target.exists():
         return
     if not target.is_dir():
-        raise UsageError(f"cannot write {out}: it is not a folder; choose another with --out")
+        raise UsageError(f"cannot write {out}: it is not a folder; choose another folder with --out")
     listed = _listed(target / MANIFEST)
     foreign = sorted(path for path in _contents(target) if path not in listed)
     if foreign:
@@ -260,7 +260,7 @@ def _contents(folder: Path) -> Iterator[str]:
 
 
 def _is_written(folder: Path, files: Mapping[str, bytes]) -> bool:
-    """Return whether a folder is as a build of ``files`` leaves it."""
+    """Return whether a folder contains exactly what a build of ``files`` writes."""
     if not folder.exists() or {*_contents(folder)} != files.keys():
         return False
     modes = {path.lstat().st_mode for path in (folder, *folder.rglob("*"))}
@@ -285,7 +285,7 @@ def _replace_folder(target: Path, new: Path) -> None:
         return
     if _exchange(new, target):
         return
-    # The system or file system has no atomic exchange: the folder is missing for a moment.
+    # The system or file system has no atomic exchange, so the folder is missing for a moment.
     old = _temporary_folder(target)
     target.rename(old)
     try:
@@ -296,7 +296,7 @@ def _replace_folder(target: Path, new: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two folders atomically; return False if the system or file system cannot do that."""
+    """Exchange two folders atomically. Return False if the system or file system cannot do that."""
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
     if rename is None:
         return False
@@ -317,7 +317,7 @@ def _temporary_folder(target: Path) -> Path:
 
 
 def _literals(toolsets: Mapping[str, Sequence[str]]) -> dict[str, tuple[bytes, ...]]:
-    """Return the literals of each file; between every two literals there is one list of tools."""
+    """Return the literals of each file. Between every two literals, there is one list of tools."""
     files: dict[str, tuple[bytes, ...]] = {REGISTRY_NAME: registry_frame(toolsets)}
     for name in PROVIDER_NAMES:
         inside = load_provider(name).lower(()).inside.encode()
@@ -341,7 +341,7 @@ def _operation_texts(tool: ToolSpec) -> tuple[bytes, bytes, bytes]:
 
 
 def _losses_by_tool(tools: Sequence[ToolSpec], lowering: Lowering) -> Iterator[Sequence[Loss]]:
-    """Yield the losses of each tool; ``lowering.losses`` must have the order of ``tools``."""
+    """Yield the losses of each tool. ``lowering.losses`` must have the order of ``tools``."""
     at = 0
     for tool in tools:
         start = at

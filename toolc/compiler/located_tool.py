@@ -1,4 +1,4 @@
-"""A decoded tool with its position in the source file, and the texts of it that a model sees."""
+"""A decoded tool with its position in the source file, and its texts that a model sees."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolc.policy.policy import Policy
 
 Role: TypeAlias = Literal["name", "prose", "value"]
-"""What a text is: a name (of a tool or property), prose, or data (an enum value, a default, an example)."""
+"""The kind of a text: a name (of a tool or property), prose, or data (an enum value, a default, an example)."""
 
 SURFACE_KEYS: Final = frozenset({"name", "label", "description", "aliases", "deprecated", "parameters", "examples"})
 """The top-level keys whose values a model sees."""
@@ -32,7 +32,7 @@ _VALUES: Final = frozenset({"enum", "const", "default", "examples", "pattern"})
 MAX_MERGED: Final = 8
 """The number of ``$ref`` and ``allOf`` that are followed to find a key of a merged schema.
 
-Schemas in use have one or two. Without a limit, a circle would not end.
+Real schemas have one or two. Without a limit, a cycle would not end.
 """
 
 _JSON: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False)
@@ -40,7 +40,7 @@ _JSON: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False)
 
 # A named tuple is created in a third of the time of a dataclass, and a file has dozens of these.
 class ModelText(NamedTuple):
-    """One string that a model sees, the node that holds it, and its name in messages (for example "the label")."""
+    """One string that a model sees, the node that holds it, and its name in messages, such as "the label"."""
 
     what: str
     text: str
@@ -78,7 +78,7 @@ def model_texts(tool: Mapping) -> tuple[ModelText, ...]:
 
 
 def surface_json(tool: ToolSpec) -> str:
-    """Return the same strings as one JSON text, for a quick test whether checking each string is worthwhile."""
+    """Return the same strings as one JSON text, to test quickly whether checking each string is worthwhile."""
     surface: list[JsonValue] = [tool.name, tool.label, tool.description, tool.deprecated, *tool.aliases]
     return _JSON.encode([*surface, tool.parameters.value, *tool.examples])
 
@@ -91,7 +91,7 @@ class LocatedTool:
     - ``read_node``: returns ``node``.
     - ``path``, ``source``: the path of the file as used in findings, and its text.
     - ``damaged``: the top-level keys under which a value could not be read.
-    - ``defaults``: the maps that were merged in, the project's before the file's.
+    - ``defaults``: the maps that were merged in, those of the project before those of the file.
     - ``hosts``: the hosts that the project allows in descriptions.
     - ``policies``: the policies of project files that apply to the tool.
     - ``has_token_budget``: whether the project limits tokens.
@@ -119,7 +119,7 @@ class LocatedTool:
 
     @cached_property
     def tokens(self) -> int:
-        """About how many tokens the tool adds to a request."""
+        """The estimated number of tokens that the tool adds to a request."""
         if self.known_tokens is not None:
             return self.known_tokens
         from toolc.providers.token_estimate import definition_tokens  # lazy: few projects limit tokens
@@ -133,7 +133,7 @@ class LocatedTool:
 
     @cached_property
     def surface_text(self) -> str:
-        """One text that contains the strings of ``model_texts``; it is JSON if all of them could be read."""
+        """A text that contains the strings of ``model_texts``. It is JSON if all of them could be read."""
         if SURFACE_KEYS.isdisjoint(self.damaged):
             return surface_json(self.spec)
         return "\n".join(each.text for each in self.model_texts)
@@ -159,7 +159,7 @@ class LocatedTool:
         return node
 
     def key_span(self, *route: str) -> Span:
-        """Return the span of the last key of ``route``, or of what would hold it if that key does not exist."""
+        """Return the span of the last key of ``route``, or of the map that would hold it if it does not exist."""
         node = self.node_at(*route[:-1])
         entry = node.entry(route[-1]) if isinstance(node, Mapping) else None
         return entry.key_span if entry else self.span(*route)
@@ -167,13 +167,13 @@ class LocatedTool:
     def pointer_span(self, pointer: str) -> Span:
         """Return the span of the key at a JSON Pointer into the tool, or of the innermost value that exists.
 
-        A key that is not at its place is searched in the schemas of ``$ref`` and ``allOf`` there, which a lowering
+        If a key is not at its place, it is looked up in the schemas of ``$ref`` and ``allOf`` there, which a lowering
         merges.
         """
         return self._at_pointer(pointer)[1]
 
     def node_at_pointer(self, pointer: str) -> Node:
-        """Return the node at a JSON Pointer into the tool, or the innermost that exists, as ``pointer_span``."""
+        """Return the node at a JSON Pointer into the tool, or the innermost node that exists, like ``pointer_span``."""
         return self._at_pointer(pointer)[0]
 
     def _at_pointer(self, pointer: str) -> tuple[Node, Span]:
@@ -193,7 +193,7 @@ class LocatedTool:
         return node, entry.key_span if entry else first_line(node.span)
 
     def _holder(self, node: Node, step: str | int, depth: int = 0) -> Node | None:
-        """Return the node with the child ``step``: ``node``, or a schema that its ``$ref`` or ``allOf`` contain."""
+        """Return the node with the child ``step``, which is ``node`` or a schema in its ``$ref`` or ``allOf``."""
         if child(node, step) is not None:
             return node
         if not isinstance(node, Mapping) or depth > MAX_MERGED:

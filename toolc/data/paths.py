@@ -1,4 +1,4 @@
-"""Finds folders of data that are shipped with toolc: inside the package in a wheel, next to it in a checkout."""
+"""Find folders of data that ship with toolc. They are inside the package in a wheel, and next to it in a checkout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The modules of the standard library, and packages that provide modules with another name."""
+"""The modules of the standard library, and packages that provide modules under a different name."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ _DATA: Final = json.loads(Path(__file__).with_suffix(".json").read_text(encoding
 STANDARD_LIBRARY: Final = frozenset[str](_DATA["standard_library"])
 """The union of ``sys.stdlib_module_names`` of Python 3.9 to 3.14.
 
-The names are those of the package ``stdlibs`` 2026.9.3, which has a list of each version (3.9 does not have
-``sys.stdlib_module_names``), without modules for CPython's own tests. The list of 3.11 was compared with CPython's.
+The names come from the package ``stdlibs`` 2026.9.3, which has a list for each version, because Python 3.9 lacks
+``sys.stdlib_module_names``. Modules for CPython's own tests are left out. The list for 3.11 was compared with that of
+CPython.
 """
 
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {name: tuple(each) for name, each in _DATA["packages"].items()}
-"""The packages that provide a module, where their normalized names differ from its name (PyPI, November 2026).
+"""The packages that provide each module whose package has a different normalized name (PyPI, November 2026).
 
-A package with the name of the module is listed last if it provides the module as well: there is no ``yaml``.
+If a package with the name of the module also provides it, that package is last. For example, none is named ``yaml``.
 """
 
 _SEVERAL: Final = frozenset({"azure", "google", "jaraco", "zope"})
-"""Namespaces that are shared by many packages, which are named like the modules in them."""
+"""Namespaces that many packages share. Each package is named after its module in the namespace."""
 
 
 def package_name(module: str) -> str:
@@ -38,7 +39,7 @@ def package_name(module: str) -> str:
 def provides(packages: Collection[str], module: str) -> bool:
     """Return whether one of ``packages``, which are normalized names, is known or likely to provide a module.
 
-    ``module`` is a dotted name: ``google.cloud.storage`` is in the package ``google-cloud-storage``.
+    ``module`` is a dotted name. For example, the package ``google-cloud-storage`` provides ``google.cloud.storage``.
     """
     top = module.partition(".")[0]
     name = _normalized(top)

@@ -1,11 +1,11 @@
-"""The pages of all rules: one Markdown file in ``rules`` for each number that toolc can print.
+"""The pages of all rules. ``rules`` has a Markdown file for each number that toolc can print.
 
-A file starts with front matter: the number, and for each code of that number its name, slug and severity, and
+A file starts with front matter. It has the number, and for each code of that number the name, slug and severity, and
 ``enabled: false`` if the code is off by default. Names, and everything about the rules of a review, are declared only
-here; slug and severity of a check are repeated from ``toolc.model.codes``. The body
-is an explanation, followed by two examples: ``## Bad`` and ``## Good`` for a check, ``## Before`` and ``## After``
-for a review rule. An example is the fenced block ``name=tool.yaml``. Other blocks of the first example are
-files that both examples need. In a block marked ``escape``, ``\\xe9`` is a byte and ``\\u200b`` a character.
+here. The slug and severity of a check are repeated from ``toolc.model.codes``. The body is an explanation, followed by
+two examples: ``## Bad`` and ``## Good`` for a check, or ``## Before`` and ``## After`` for a review rule. An example is
+the fenced block ``name=tool.yaml``. Other blocks of the first example are files that both examples need. In a block
+marked ``escape``, ``\\xe9`` is a byte and ``\\u200b`` a character.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EXAMPLE: Final = "tool.yaml"
 """The name of the file that contains an example."""
 
 _FAMILIES: Final = ("TC", "CON", "RSK", "SUR", "PRV")
-"""The prefixes of all numbers, in the order in which pages are listed."""
+"""The prefixes of all numbers, in the order of the list of pages."""
 _FRONT: Final = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
 _ENTRY: Final = re.compile(r"(?:  - |    )(name|slug|severity|enabled): (.+)")
 _SECTION: Final = re.compile(r"^## (Bad|Good|Before|After)\n", re.MULTILINE)
@@ -31,7 +31,7 @@ _ESCAPE: Final = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|(\\))")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageCode:
-    """One code of a page: ``name`` is a title of one line, ``severity`` the worst one that a finding can have."""
+    """A code of a page. ``name`` is a title of one line, and ``severity`` the highest that a finding can have."""
 
     name: str
     slug: str
@@ -43,10 +43,10 @@ class PageCode:
 class RulePage:
     """The page of one number.
 
-    ``explanation`` is Markdown: why the finding matters and what to do. ``bad`` is a spec with findings of this
-    number, ``good`` the corrected spec without any finding; ``before`` and ``after`` are two versions of a spec
-    with a change of this number. What a page does not have is empty. ``extra_files`` are needed by both examples,
-    by path; a byte that is not UTF-8 is a surrogate, as the error handler ``surrogateescape`` defines it.
+    ``explanation`` is Markdown that says why the finding matters and what to do. ``bad`` is a spec with findings of
+    this number, and ``good`` is the corrected spec without any finding. ``before`` and ``after`` are two versions of a
+    spec with a change of this number. Parts that a page lacks are empty. Both examples need the ``extra_files``, which
+    are listed by path. A byte that is not UTF-8 is a surrogate, as the error handler ``surrogateescape`` defines it.
     """
 
     number: str
@@ -76,7 +76,7 @@ def rule_pages() -> Mapping[str, RulePage]:
 
 
 def parse_page(text: str) -> RulePage:
-    """Parse a page. Raises ``ValueError`` if the text does not have the form that this module describes."""
+    """Parse a page. Raises ``ValueError`` for a text without the form that this module describes."""
     front = _FRONT.match(text)
     if front is None:
         raise ValueError("a page starts with front matter between two lines '---'")

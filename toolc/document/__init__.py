@@ -1,23 +1,23 @@
-"""Documents (YAML and TOML) whose nodes have positions, and reading them key by key.
+"""Documents (YAML and TOML) whose nodes have positions, and functions that read them key by key.
 
 Start reading in ``nodes``, then ``map_reader``. The packages ``yaml`` and ``toml`` parse text.
 
-- ``edits``: creates the fixes of findings: ``replace``, ``rename``, ``remove_entry``, ``insert_item``; quotes for
+- ``edits``: creates the fixes of findings: ``replace``, ``rename``, ``remove_entry``, ``insert_item``, and quotes for
   values. Public: ``fix``, ``insert_entry``, ``insert_line``, ``is_toml``, ``quote_plain``,
   ``replace_string``, ``set_text``, ``string_offsets``, ``text_at``.
-- ``loader``: reads a file: size limit, UTF-8, YAML or TOML by its suffix. Public: ``load_data``, ``load_project``,
-  ``read``, ``MAX_BYTES``.
-- ``map_reader``: ``Reader``: keys of a map, unknown and missing keys; parsers of values. Public: ``boolean``,
-  ``choice``, ``first_line``, ``integer``, ``list_of``, ``map_parser``, ``mapping``, ``mismatch``, ``quoting_hint``,
-  ``sequence``, ``string``, ``text``, ``unsupported``, ``Findings``, ``Parse``.
+- ``loader``: reads a file, checks its size and UTF-8, and parses it as YAML or TOML by its suffix. Public:
+  ``load_data``, ``load_project``, ``read``, ``MAX_BYTES``.
+- ``map_reader``: ``Reader`` reads the keys of a map and reports unknown and missing ones. Parsers read values. Public:
+  ``boolean``, ``choice``, ``first_line``, ``integer``, ``list_of``, ``map_parser``, ``mapping``, ``mismatch``,
+  ``quoting_hint``, ``sequence``, ``string``, ``text``, ``unsupported``, ``Findings``, ``Parse``.
 - ``line_diff``: ``unified_diff`` of a file before and after fixes, in linear time.
-- ``nodes``: the tree: ``Document``, ``Mapping``, ``Sequence``, ``Scalar``, and their spans. Public: ``MappingEntry``,
-  ``Node``, ``NodePosition``, ``child``, ``steps_to_decode``, ``strings``, ``to_json``.
+- ``nodes``: the tree of ``Document``, ``Mapping``, ``Sequence`` and ``Scalar``, and their spans. Public:
+  ``MappingEntry``, ``Node``, ``NodePosition``, ``child``, ``steps_to_decode``, ``strings``, ``to_json``.
 - ``suggestions``: "did you mean": keys of other formats, misspelled or misplaced keys, values in the wrong form.
   Public: ``suggestion``, ``quote_names``, ``explanation``, ``foreign_format``, ``has_misspelled_key``,
   ``is_key_of``, ``looks_like_spec``, ``replaced_keys``, ``OPENAI``, ``REQUIRED``.
-- ``syntax_errors``: text of another format in a spec: Git conflicts, Markdown fences, templates; nesting that is too
-  deep.
+- ``syntax_errors``: recognizes text of another format in a spec, such as Git conflicts, Markdown fences and templates,
+  and nesting that is too deep.
 - ``units``: durations (``500ms``) and sizes (``64KiB``). Public: ``duration``, ``size``.
 
 May import: ``model``.

@@ -1,7 +1,8 @@
-"""Creates fixes for findings. A function returns None if the right text is not certain; the finding has no fix then.
+"""Create fixes for findings. If the right text is not certain, a function returns None, and the finding has no fix.
 
-The text at a span may differ from the value that was read there: it can be an escape sequence, a line of a block, an
-alias, or a variable of the project. Each function therefore compares it with the text that it expects to replace.
+The text at a span may differ from the value that was read there, because it can be an escape sequence, a line of a
+block, an alias, or a variable of the project. Each function therefore compares it with the text that it expects to
+replace.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _PROPERTY: Final = lazy_re(r"(?:^|[\s,\[{])[&!]\S*[ \t]+$")
 
 @dataclass(frozen=True, slots=True)
 class Unquoted:
-    """A value with a placeholder but no quotes: its text, and its first column in its line (from 0)."""
+    """An unquoted value with a placeholder, with its text and its first column in its line (from 0)."""
 
     text: str
     start: int
@@ -48,11 +49,11 @@ class Unquoted:
         """The message of the finding."""
         if self._straight != self.text:
             return f"the curly quotes of {self.text} are not quotes in YAML and TOML"
-        return f"{self.text} must be in quotes: without them its braces open a map"
+        return f"{self.text} must be in quotes, because its braces would open a map"
 
     @property
     def hint(self) -> str:
-        """What to write instead, in YAML and in TOML."""
+        """The text to write instead, in YAML and in TOML."""
         return f"write {self.in_quotes}"
 
     @property
@@ -79,7 +80,7 @@ def unquoted(line: str, before: int) -> Unquoted | None:
 
 
 def quoted(text: str) -> str:
-    """Return ``text`` in the kind of quotes in which it needs no escape sequences."""
+    """Return ``text`` in quotes, of the kind that needs no escape sequences."""
     return f"'{text}'" if '"' in text or "\\" in text else f'"{text}"'
 
 
@@ -107,7 +108,7 @@ def replace(source: SourceText, span: Span, was: str, text: str) -> Edit | None:
 
 def quote(source: SourceText, span: Span, value: Unquoted) -> Fix | None:
     """Return the fix that puts the placeholder at ``span`` in quotes."""
-    # This is valid with an anchor too: without quotes there is no value that an alias could repeat.
+    # This is valid even with an anchor, because an alias cannot repeat a value that lacks its quotes.
     edit = Edit(span, value.in_quotes) if source.between(span) == value.text else None
     return fix("put it in quotes", edit)
 
@@ -134,7 +135,7 @@ def set_text(source: SourceText, span: Span, was: str, text: str) -> Edit | None
 
 
 def replace_string(source: SourceText, span: Span, was: str, text: str) -> Edit | None:
-    """Return the edit that replaces the string ``was`` at ``span``, in the quotes that it has, or in single quotes."""
+    """Return the edit that replaces the string ``was`` at ``span``. It keeps its quotes, or gets single quotes."""
     written = text_at(source, span)
     quotes = _quotes(source, written, was)
     if quotes is None or not text.isprintable() or (quotes == "'" and "'" in text and is_toml(source)):
@@ -146,8 +147,8 @@ def replace_string(source: SourceText, span: Span, was: str, text: str) -> Edit 
 def string_offsets(source: SourceText, span: Span, value: str) -> list[int]:
     """Return where each character of the string at ``span`` starts in its text, and where the last one ends.
 
-    The list is empty if the string is not written on one line, or has escape sequences for other characters than
-    quotation marks and backslashes.
+    The list is empty if the string is not on one line, or has escape sequences for characters other than quotation
+    marks and backslashes.
     """
     quotes = _quotes(source, source.between(span), value)
     if quotes is None:
@@ -156,7 +157,7 @@ def string_offsets(source: SourceText, span: Span, value: str) -> list[int]:
 
 
 def _quotes(source: SourceText, written: str, value: str) -> str | None:
-    """Return the quotation mark around ``value``, which can be empty; None if it is not written as expected."""
+    """Return the quotation mark around ``value``, or an empty string. Return None if it is not written as expected."""
     for quotes in ("", "'", '"'):
         if written == quotes + "".join(_written(each, quotes, source) for each in value) + quotes:
             return quotes
@@ -164,14 +165,14 @@ def _quotes(source: SourceText, written: str, value: str) -> str | None:
 
 
 def _written(character: str, quotes: str, source: SourceText) -> str:
-    """Return a character as it is written between ``quotes``."""
+    """Return the text of a character between ``quotes``."""
     if quotes == '"' and character in {'"', "\\"}:
         return f"\\{character}"
     return "''" if quotes == character == "'" and not is_toml(source) else character
 
 
 def remove_entry(source: SourceText, entry: MappingEntry) -> Edit | None:
-    """Return the edit that removes a key and its value, with the whole lines or the comma if possible."""
+    """Return the edit that removes a key and its value. If possible, it removes the whole lines or the comma."""
     if entry.key_span.path != source.path or entry.value.span.path != source.path:
         return None
     start, end = source.offset(entry.key_span.start), source.offset(entry.value.span.end)

@@ -1,7 +1,8 @@
 """Unified diffs of a file before and after fixes, in time proportional to its size.
 
 ``difflib`` alone needs minutes for 10,000 lines of which every second one differs. A large file is compared line by
-line if the number of its lines is the same, as most fixes keep it; else from the first to the last difference.
+line if the number of lines is unchanged, which is true for most fixes. Otherwise, the text from the first to the last
+difference is one change.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _Opcode: TypeAlias = tuple[str, int, int, int, int]
 
 
 class _Matcher(SequenceMatcher[str]):
-    """Groups opcodes that are already known."""
+    """Groups opcodes that were computed before."""
 
     def __init__(self, opcodes: list[_Opcode]) -> None:
         super().__init__()
@@ -30,7 +31,7 @@ class _Matcher(SequenceMatcher[str]):
 
 
 def unified_diff(old: Sequence[str], new: Sequence[str], context: int = 3) -> Iterator[str]:
-    """Yield the lines of a unified diff without the two lines with the names of the files.
+    """Yield the lines of a unified diff, without the two lines that name the files.
 
     ``context`` is the number of equal lines around each change.
     """
@@ -51,7 +52,7 @@ def _range(start: int, end: int) -> str:
 
 
 def _opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[_Opcode]:
-    """Yield what to do with each range of lines, as ``SequenceMatcher.get_opcodes`` does."""
+    """Yield the operation for each range of lines, like ``SequenceMatcher.get_opcodes``."""
     if len(old) * len(new) <= _MAX_PAIRS:
         yield from SequenceMatcher(None, old, new).get_opcodes()
     elif len(old) == len(new):

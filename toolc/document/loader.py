@@ -1,4 +1,4 @@
-"""Loads a file as a document: reads its bytes, decodes them, and parses YAML or TOML by the suffix of the file."""
+"""Load a file as a document: read its bytes, decode them, and parse YAML or TOML by the suffix of the file."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ The first few show what the file is.
 """
 
 _LOCAL: Final = frozenset({codes.DUPLICATE_KEY, codes.CUSTOM_TAG})
-"""Errors after which the rest of a file has its meaning: the first of two keys, and the value after a tag, are used."""
+"""Errors that do not change the meaning of the rest of a file: the first of two keys, or the tagged value, is used."""
 
-# Control characters except tab and line ends, and a lone carriage return: neither YAML nor TOML allows them.
+# Neither YAML nor TOML allows control characters (except tabs and line ends) or a lone carriage return.
 _FORBIDDEN: Final = lazy_re("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 _ORDINARY: Final = bytes(code for code in range(256) if code in b"\t\n" or (code >= 0x20 and code != 0x7F))
 
@@ -40,10 +40,10 @@ _ORDINARY: Final = bytes(code for code in range(256) if code in b"\t\n" or (code
 def load_data(data: bytes, path: Path, name: str, diagnostics: Diagnostics) -> Document | None:
     """Return the document with the contents ``data``, or None if there was an error. Findings call the file ``name``.
 
-    Files named ``*.toml`` are read as TOML, all others as YAML. Problems are added to ``diagnostics``; no exception
-    is raised. A file that parses but has no key ``toolc`` and could not be a document is not a spec of the user: it
-    gets one warning instead of its errors. A document is returned in spite of errors that concern only the place
-    where they are, so that the other mistakes in the file are reported too.
+    Files named ``*.toml`` are read as TOML, all others as YAML. Problems are added to ``diagnostics``, and no exception
+    is raised. If a file can be parsed but has no key ``toolc`` and does not look like a document, it is not a spec of
+    the user, and gets one warning instead of its errors. If all errors concern only their own places, a document is
+    returned in spite of them, so that other mistakes in the file are also reported.
     """
     problems = Diagnostics()
     source, root = _parse(data, path, name, diagnostics, problems)
@@ -66,7 +66,7 @@ def load_data(data: bytes, path: Path, name: str, diagnostics: Diagnostics) -> D
 
 
 def load_project(path: Path, name: str, diagnostics: Diagnostics, *, what: str = "a project file") -> Document | None:
-    """Return the project file at ``path``; None, and findings, if it is invalid. ``what`` names it in findings."""
+    """Return the project file at ``path``, or None after reporting why it is invalid. ``what`` names it in findings."""
     problems = Diagnostics()
     data = read(path, name, diagnostics)
     if data is None:
@@ -87,7 +87,7 @@ def load_project(path: Path, name: str, diagnostics: Diagnostics, *, what: str =
 
 
 def read(path: Path, name: str, diagnostics: Diagnostics) -> bytes | None:
-    """Return the contents of the file at ``path``; None, and a finding, if it is too large or cannot be read."""
+    """Return the contents of the file at ``path``, or None after reporting that it is too large or not readable."""
     try:
         with path.open("rb") as file:
             data = file.read(_FEW_BYTES)
@@ -109,7 +109,7 @@ def read(path: Path, name: str, diagnostics: Diagnostics) -> bytes | None:
 
 
 def _severities(root: Node | None) -> Iterator[Span]:
-    """Yield the spans of severities. One of them is ``off``, which YAML 1.1 reads as a boolean."""
+    """Yield the spans of severities, because YAML 1.1 reads the severity ``off`` as a boolean."""
     lint = root.get("lint") if isinstance(root, Mapping) else None
     severity = lint.get("severity") if isinstance(lint, Mapping) else None
     for entry in severity.entries if isinstance(severity, Mapping) else ():
@@ -131,7 +131,7 @@ def _parse(
 
 
 def _misnamed(source: SourceText, root: Node | None) -> SyntaxProblem | None:
-    """Return the problem of a file that parsed and seems to be meant as a spec, but is not a map."""
+    """Return the problem of a file that could be parsed and is probably meant as a spec, but is not a map."""
     if isinstance(root, Scalar):
         return detect_foreign_content(source) if "toolc" in source.text else None
     items = root.items if isinstance(root, Sequence) else ()
@@ -143,7 +143,7 @@ def _misnamed(source: SourceText, root: Node | None) -> SyntaxProblem | None:
 
 
 def _is_foreign(root: Node | None, problems: Diagnostics) -> bool:
-    """Return whether a file parsed, but is neither a spec nor a document."""
+    """Return whether a file could be parsed, but is neither a spec nor a document."""
     if root is None:
         return not problems.has_errors
     if not isinstance(root, Mapping):
@@ -152,7 +152,7 @@ def _is_foreign(root: Node | None, problems: Diagnostics) -> bool:
 
 
 def _wide_encoding(data: bytes) -> str:
-    """Return the encoding of a text in UTF-16 without byte order mark, in ASCII; else an empty string."""
+    """Return the encoding of an ASCII text in UTF-16 without a byte order mark, or an empty string for other texts."""
     for odd, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
         if len(data) > 1 and not data[odd::2].strip(b"\0") and b"\0" not in data[1 - odd :: 2]:
             return encoding

@@ -1,6 +1,6 @@
-"""Reads a map of a document key by key and collects all findings.
+"""Read a map of a document key by key, and collect all findings.
 
-A wrong value is reported at its position and read as None (or as the default), so that reading continues and finds
+A wrong value is reported at its position and read as None or as the default, so that reading continues and finds
 further problems. ``Findings.errors`` is the number of errors.
 """
 
@@ -35,7 +35,7 @@ P = ParamSpec("P")
 _MAX_UNKNOWN: Final = 1000
 """The maximum number of unknown keys of one map that are reported one by one. Finding suggestions is slow."""
 
-_MAX_COMPARED: Final = 100  # each key is compared with all others; a larger map is not a typo
+_MAX_COMPARED: Final = 100  # each key is compared with all others, and a larger map is not a typo
 
 
 _TAG: Final = lazy_re(r"(?:^|[\s,\[{])(![^\s,\[\]{}]*)[ \t]+(?:&\S+[ \t]+)?$")
@@ -44,9 +44,9 @@ _MARKS_OF_TEXT: Final = ("'", '"', "|", ">")
 
 @dataclass(slots=True)
 class Findings:
-    """Collects the findings about one spec. ``errors`` counts those that are errors.
+    """Collects the findings about one spec. ``errors`` is the number of errors among them.
 
-    Values can come from the project file: the text at a span is read from the file that the span names.
+    Values can come from the project file, so the text at a span is read from the file that the span names.
     """
 
     source: SourceText
@@ -55,7 +55,7 @@ class Findings:
     _muted: list[Span] = field(default_factory=list)
 
     def add(self, code: Code, message: str, span: Span, hint: str = "", fix: Fix | None = None) -> None:
-        """Add one finding, unless it is within a span that ``mute`` was called for."""
+        """Add one finding, unless it is within a span that was muted."""
         self.errors += code.severity is Severity.ERROR
         # The spans do not contain each other, so the last one that starts before this span ends last.
         index = bisect_right(self._muted, (span.path, span.start), key=lambda each: (each.path, each.start))
@@ -63,7 +63,7 @@ class Findings:
             self.diagnostics.add(code, message, span, hint, fix)
 
     def mute(self, span: Span) -> None:
-        """Report nothing more within ``span``, because the problem there was already reported."""
+        """Stop reporting within ``span``, because the problem there was already reported."""
         index = bisect_right(self._muted, (span.path, span.start), key=lambda each: (each.path, each.start))
         if index and self._muted[index - 1].covers(span):
             return
@@ -80,7 +80,7 @@ class Findings:
         return self.diagnostics.source(span.path) or SourceText(span.path, "")
 
     def text_at(self, span: Span) -> str:
-        """Return the first line of the text at ``span``, as it is written in the file."""
+        """Return the first line of the text at ``span``, as written in the file."""
         line = self.source_of(span).line(span.start.line)
         end = span.end.column - 1 if span.end.line == span.start.line else len(line)
         return line[span.start.column - 1 : end]
@@ -95,7 +95,7 @@ class Findings:
         return fix(f"write '{near}'", rename(self.source, span, name, near)) if near else None
 
     def rename_key_fix(self, entry: MappingEntry, node: Mapping, known: Collection[str]) -> Fix | None:
-        """Return ``rename_fix`` for a key of ``node``, unless another key is that name already or is similar to it."""
+        """Like ``rename_fix``, for a key of ``node``. None if another key already has that name or a similar one."""
         if len(node.entries) > _MAX_COMPARED:
             return None
         others = (other.key for other in node.entries if other is not entry)
@@ -111,13 +111,13 @@ class Findings:
 
 
 Parse: TypeAlias = Callable[[Node, str, Findings], T | None]
-"""Reads one node. The string is its name for messages. Returns None, with a finding, if the value is wrong."""
+"""Reads one node. The string is its name for messages. If the value is wrong, reports a finding and returns None."""
 
 
 class Reader:
-    """Reads one map. ``close`` reports the keys that were not read."""
+    """Reads one map. At the end, ``close`` reports the keys that were not read."""
 
-    # A tool has about seventy keys, most of them absent: reading an absent key must be fast.
+    # A tool has about seventy keys, and most of them are absent, so reading an absent key must be fast.
 
     __slots__ = ("_by_key", "_known", "findings", "node", "what")
 
@@ -153,7 +153,7 @@ class Reader:
         return default if value is None else value
 
     def required(self, key: str, parse: Parse[T]) -> T | None:
-        """Return the value of ``key``, or None if it is invalid or absent. An absent key is a finding."""
+        """Return the value of ``key``, or None if it is invalid or absent. An absent key is reported."""
         if key not in self._by_key:
             self._known.add(key)
             if key == "backend" and replaced_keys(self.node, self.what):  # ``close`` reports the key
@@ -164,7 +164,7 @@ class Reader:
         return self.optional(key, parse)
 
     def one_of(self, *keys: str) -> str | None:
-        """Return which of ``keys`` is present; None, and a finding, unless exactly one of them is."""
+        """Return the one of ``keys`` that is present. If none or several are, report a finding and return None."""
         self._known.update(keys)
         named = [entry for entry in self.node.entries if entry.key in keys]
         if len(named) == 1:
@@ -221,7 +221,7 @@ def unsupported(feature: str, span: Span, findings: Findings) -> None:
 
 
 def first_line(span: Span) -> Span:
-    """Return ``span`` if it is on one line, else its first character: the position for a missing part."""
+    """Return the position for a missing part: ``span`` if it is on one line, otherwise its first character."""
     if span.end.line == span.start.line:
         return span
     return Span(span.path, span.start, Position(span.start.line, span.start.column + 1))
@@ -254,7 +254,10 @@ def mismatch(
 
 
 def string(node: Node, what: str, findings: Findings) -> str | None:
-    """Return the value of a string; None, and a finding, for other nodes. For a number it suggests quotes."""
+    """Return the value of a string. For any other node, report a finding and return None.
+
+    For a number, the finding suggests quotes.
+    """
     if isinstance(node, Scalar) and isinstance(node.value, str):
         return node.value
     if isinstance(node, Scalar) and node.text is not None:
@@ -271,7 +274,7 @@ def string(node: Node, what: str, findings: Findings) -> str | None:
 
 
 def quoting_hint(node: Node, findings: Findings) -> str:
-    """Return how to write a number or boolean of the file as text, or an empty string for other nodes."""
+    """Return a hint for writing a number or boolean of the file as text, or an empty string for other nodes."""
     if not isinstance(node, Scalar) or node.value is None or isinstance(node.value, str):
         return ""
     written = findings.text_at(node.span)
@@ -290,7 +293,7 @@ def _tag(node: Scalar, findings: Findings) -> str:
 
 
 def text(node: Node, what: str, findings: Findings) -> str | None:
-    """Return a string that is not empty and has no NUL character; None, and a finding, for other nodes."""
+    """Return a string that is not empty and has no NUL character. For other nodes, report a finding and return None."""
     value = string(node, what, findings)
     if value is not None and (not value.strip() or "\0" in value):
         wrong = "contain a NUL character" if "\0" in value else "be empty"
@@ -300,7 +303,7 @@ def text(node: Node, what: str, findings: Findings) -> str | None:
 
 
 def boolean(node: Node, what: str, findings: Findings) -> bool | None:
-    """Return the value of a boolean; None, and a finding, for other nodes."""
+    """Return the value of a boolean. For any other node, report a finding and return None."""
     if isinstance(node, Scalar) and isinstance(node.value, bool):
         return node.value
     mismatch(node, what, "true or false", findings)
@@ -337,7 +340,7 @@ def choice(options: tuple[T, ...]) -> Parse[T]:
 
 
 def mapping(node: Node, what: str, findings: Findings) -> Mapping | None:
-    """Return ``node`` if it is a map; None, and a finding, if it is not."""
+    """Return ``node`` if it is a map. For any other node, report a finding and return None."""
     if isinstance(node, Mapping):
         return node
     mismatch(node, what, "a map", findings)
@@ -345,7 +348,7 @@ def mapping(node: Node, what: str, findings: Findings) -> Mapping | None:
 
 
 def sequence(node: Node, what: str, findings: Findings) -> Sequence | None:
-    """Return ``node`` if it is a list; None, and a finding, if it is not."""
+    """Return ``node`` if it is a list. For any other node, report a finding and return None."""
     if isinstance(node, Sequence):
         return node
     mismatch(node, what, "a list", findings)
@@ -368,10 +371,10 @@ def list_of(parse: Parse[T]) -> Parse[tuple[T, ...]]:
 def map_parser(
     name: str = "",
 ) -> Callable[[Callable[Concatenate[Reader, P], T]], Callable[Concatenate[Node, str, Findings, P], T | None]]:
-    """Return a decorator that turns a function of a ``Reader`` into a parser of a map, see ``Parse``.
+    """Return a decorator that turns a function of a ``Reader`` into a parser of a map. See ``Parse``.
 
-    The parser reports another kind of node, and the keys that the function did not read. ``name`` is the name of the
-    map in findings; if it is empty, the name that the parser receives is used.
+    The parser reports any other kind of node, and the keys that the function did not read. ``name`` is the name of the
+    map in findings. If it is empty, the name that the parser receives is used.
     """
 
     def decorate(

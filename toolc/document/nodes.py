@@ -22,13 +22,13 @@ parsing, so a node keeps the marks and creates the span on request.
 """
 
 _PROPERTIES: Final = lazy_re(r"(?:[&!]\S*[ \t]+)+")
-"""The anchor and tag of a scalar, which libyaml includes in its position. No other YAML syntax starts like this."""
+"""Matches the anchor and tag of a scalar, which libyaml includes in its position. No other YAML syntax starts so."""
 
 MAX_INTEGER: Final = 2**53 - 1
 """The largest integer that every JSON reader represents exactly (RFC 7493 section 2.2)."""
 
 
-# A file has about a hundred of the next four, and creating a frozen dataclass takes three times as long.
+# A file has about a hundred of the next four. Creating frozen dataclasses would take three times as long.
 class Scalar(NamedTuple):
     """A string, number, boolean or null, with its position.
 
@@ -86,7 +86,7 @@ class Mapping:
 
     @classmethod
     def of(cls, entries: Iterable[MappingEntry], place: NodePosition) -> Mapping:
-        """Return the map of these entries, which must have different keys."""
+        """Return the map of these entries. Their keys must differ."""
         return cls({entry.key: entry for entry in entries}, place)
 
     @property
@@ -108,7 +108,7 @@ Node: TypeAlias = Scalar | Sequence | Mapping
 
 
 NodePosition: TypeAlias = Span | Marks | Mapping
-"""The position of a node: a span, the marks of libyaml, or the map that it was created from."""
+"""The position of a node: a span, the marks of libyaml, or the map from which it was created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +157,14 @@ def value_span(place: NodePosition) -> Span:
 
 
 def strings(node: Node | None, skipped_keys: Collection[str] = ()) -> list[tuple[Scalar, str]]:
-    """Return every string below ``node`` in the order of the file, except below the keys ``skipped_keys``."""
+    """Return every string below ``node`` in the order of the file, except below ``skipped_keys``."""
     scalars: list[tuple[Scalar, str]] = []
     _collect(node, skipped_keys, scalars)
     return scalars
 
 
 def child(node: Node, step: str | int) -> Node | None:
-    """Return the value of a key, or the item at an index; None if there is none."""
+    """Return the value of a key or the item at an index, or None if there is none."""
     if isinstance(node, Mapping) and isinstance(step, str):
         return node.get(step)
     if isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
@@ -173,7 +173,7 @@ def child(node: Node, step: str | int) -> Node | None:
 
 
 def steps_to_decode(node: Node) -> int:
-    """Return the steps of a file (``diagnostics.spend``) that decoding a tree takes: one per node and 8 characters."""
+    """Return the steps (``diagnostics.spend``) that decoding a tree takes: one per node, and one per 8 characters."""
     if isinstance(node, Mapping):
         return 1 + sum(steps_to_decode(entry.value) for entry in node.entries)
     if isinstance(node, Sequence):
@@ -183,7 +183,7 @@ def steps_to_decode(node: Node) -> int:
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedValue:
-    """The reason why a spec cannot contain a value, and what to write instead."""
+    """The reason why a spec cannot contain a value, and a hint."""
 
     code: Code
     message: str

@@ -1,4 +1,4 @@
-"""Recognizes text of another program or format in a spec: Git conflicts, Markdown fences, templates, a wrong suffix."""
+"""Recognize text of another program or format in a spec: Git conflicts, Markdown fences, templates, a wrong suffix."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from toolc.model.source import SourceText, Span
 from toolc.model.text import lazy_re
 
 MAX_DEPTH: Final = 100
-"""The maximum nesting depth of lists and maps in a document. Schemas in use have far fewer levels.
+"""The maximum nesting depth of lists and maps in a document. Real schemas have far fewer levels.
 
-Recursive functions of the compiler need several frames for each.
+Recursive functions of the compiler need several frames per level.
 """
 
-# Text of several lines may contain the same characters: in YAML it is indented, in TOML it need not be.
+# Text of several lines may contain the same characters. In YAML it is indented, but in TOML it need not be.
 _CONFLICT: Final = lazy_re(r"(?m)^<{7}(?=[ \r\n])")
 _FENCE: Final = lazy_re(r"\A\s*(?:```|~~~)[a-z]*")
 _TEMPLATE: Final = lazy_re(r"(?m)^(?:\{\{-|\{%|\{\{[ ]*(?:if|end|range|with|include|define)\b)")
@@ -30,7 +30,7 @@ _SINGLE: Final = lazy_re(r"\\u[0-9a-fA-F]{4}|\\U?[0-9a-fA-F]{0,8}")
 
 
 class TooDeepError(Exception):
-    """Lists and maps are nested deeper than ``MAX_DEPTH``; ``offset`` is the position in characters."""
+    """Raised if lists and maps are nested deeper than ``MAX_DEPTH``. ``offset`` is the position in characters."""
 
     def __init__(self, offset: int = 0) -> None:
         super().__init__(f"lists and maps nested deeper than {MAX_DEPTH} levels")
@@ -39,7 +39,7 @@ class TooDeepError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SyntaxProblem:
-    """What is wrong with the syntax of a file: a finding before it is reported."""
+    """A problem with the syntax of a file, which becomes a finding."""
 
     code: Code
     message: str
@@ -53,7 +53,7 @@ class SyntaxProblem:
 
 
 def odd_space(source: SourceText, offset: int) -> str:
-    """Return the message for a character at ``offset`` that only looks like a space; empty for any other."""
+    """Return the message for a character at ``offset`` that only looks like a space, or an empty string."""
     character = source.text[offset : offset + 1]
     if character.isascii() or not character.isspace():
         return ""
@@ -63,7 +63,7 @@ def odd_space(source: SourceText, offset: int) -> str:
 def detect_foreign_content(source: SourceText) -> SyntaxProblem | None:
     """Return the problem if ``source`` contains text that is not part of a spec, or None.
 
-    Call it only for a file that is not valid: valid text may contain the same characters.
+    Call it only for a file that is not valid, because valid text may contain the same characters.
     """
     is_toml = source.path.lower().endswith(".toml")
     expected, other, suffix = ("TOML", "YAML", ".yaml") if is_toml else ("YAML", "TOML", ".toml")

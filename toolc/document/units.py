@@ -1,4 +1,4 @@
-"""Parses durations (``500ms 30s 10m``) and sizes (``64KiB 128MiB 1GiB``)."""
+"""Parse durations (``500ms 30s 10m``) and sizes (``64KiB 128MiB 1GiB``)."""
 
 from __future__ import annotations
 
@@ -44,12 +44,18 @@ _SIZE: Final = _Kind(
 
 
 def duration(node: Node, what: str, findings: Findings) -> int | None:
-    """Return the milliseconds of a duration such as ``30s``, greater than 0; None, and a finding, for other nodes."""
+    """Return a duration greater than 0, such as ``30s``, in milliseconds.
+
+    For any other node, report a finding and return None.
+    """
     return _quantity(node, what, findings, _DURATION)
 
 
 def size(node: Node, what: str, findings: Findings) -> int | None:
-    """Return the bytes of a size such as ``64KiB``, greater than 0; None, and a finding, for other nodes."""
+    """Return a size greater than 0, such as ``64KiB``, in bytes.
+
+    For any other node, report a finding and return None.
+    """
     return _quantity(node, what, findings, _SIZE)
 
 
@@ -75,7 +81,7 @@ def _quantity(node: Node, what: str, findings: Findings, kind: _Kind) -> int | N
 
 
 def _correction(written: str, kind: _Kind) -> str:
-    """Return what ``written`` means, with a unit, or an empty string if that is not clear."""
+    """Return the meaning of ``written`` with a unit, or an empty string if it is not clear."""
     if kind is _DURATION and (clock := _CLOCK.fullmatch(written)):
         return f"{int(clock[1]) * 60 + int(clock[2])}s"
     match = _LOOSE_QUANTITY.fullmatch(written)

@@ -1,4 +1,4 @@
-"""Replacement of a file: readers find all of its old or all of its new content."""
+"""Atomic replacement of a file. Readers find either all of its old content or all of its new content."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import BinaryIO
 
 @contextmanager
 def replace_file(path: Path, *, draft: Path | None = None, mode: int = 0o666) -> Iterator[BinaryIO]:
-    """Open a new file that replaces ``path`` atomically at the end of the block; an exception removes it.
+    """Open a new file that replaces ``path`` atomically at the end of the block. An exception removes the new file.
 
-    ``draft`` is the path of the new file until then, on the same file system; by default next to ``path``. ``mode`` is
-    reduced by the umask. Raises ``OSError``.
+    ``draft`` is the path of the new file until then, on the same file system. The default is next to ``path``. ``mode``
+    is reduced by the umask. Raises ``OSError``.
     """
     draft = draft or path.with_name(f".{path.name[:100]}.{os.urandom(8).hex()}")  # importing tempfile is slow
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, mode)

@@ -12,8 +12,8 @@ from typing import Final, Literal, TypeAlias
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.tool import ToolSpec
 
-NO_APPROVER: Final = "the spec has 'commit: ask', and there was no one to ask"
-"""The reason why changes were not committed when there was no user or function to ask."""
+NO_APPROVER: Final = "the spec has 'commit: ask', and no user or function could be asked"
+"""The reason why changes were not committed if there was no user or function to ask."""
 
 Action: TypeAlias = Literal["added", "changed", "deleted"]
 Kind: TypeAlias = Literal["file", "directory", "symlink", "special"]
@@ -30,8 +30,8 @@ Details go to logs, where a build with thousands of files would hide everything 
 class ToolCall:
     """A call as received: the name of a tool, unvalidated arguments, and the caller's id.
 
-    An executor generates an id if ``call_id`` is empty. Models sometimes write arguments that are not an object, or
-    not even JSON. ``arguments`` is their text then, and the call fails.
+    If ``call_id`` is empty, an executor generates an id. Models sometimes write arguments that are not an object, or
+    not even JSON. ``arguments`` is then their text, and the call fails.
     """
 
     name: str
@@ -50,7 +50,7 @@ class BoundCall:
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """Allow a call. ``arguments``, if given, replace the call's arguments and are validated again."""
+    """Allow a call. If set, ``arguments`` replace the call's arguments and are validated again."""
 
     arguments: JsonObject | None = None
 
@@ -65,7 +65,7 @@ class Deny:
 Confirm: TypeAlias = Callable[[BoundCall], Allow | Deny]
 """Decides about one call, on the thread of that call. A result other than ``Allow`` or ``Deny`` refuses the call.
 
-An exception from it ends the call and reaches the caller.
+An exception from the function ends the call and reaches the caller.
 """
 
 
@@ -73,9 +73,9 @@ An exception from it ends the call and reaches the caller.
 class FileChange:
     """A path that a call added, changed or deleted.
 
-    ``path`` is relative to the workspace; bytes that are not UTF-8 are represented by surrogates. ``mode`` has the
-    permission bits. ``mode``, ``size_bytes`` and ``digest`` describe the new file. ``refused`` is the reason why
-    the change may not reach the real files, and is empty if it may.
+    ``path`` is relative to the workspace. Surrogates represent bytes that are not UTF-8. ``mode`` has the permission
+    bits. ``mode``, ``size_bytes`` and ``digest`` describe the new file. ``refused`` is the reason why the change may
+    not reach the real files, and is empty if it may.
     """
 
     path: str
@@ -115,13 +115,13 @@ class Proposal:
 
 
 ApproveChanges: TypeAlias = Callable[[Proposal], bool]
-"""Returns whether to commit changes, for specs with ``commit: ask``. An exception from it ends the call."""
+"""Returns whether to commit changes, for specs with ``commit: ask``. An exception from the function ends the call."""
 
 
 def changes_to_json(changes: tuple[FileChange, ...], conflicts: tuple[str, ...] = ()) -> JsonObject:
     """Return ``details.changes``: the first ``MAX_LISTED_CHANGES`` changes, grouped by action, and the total number.
 
-    ``conflicts`` are the paths that another process has changed too.
+    ``conflicts`` are the paths that another process has changed as well.
     """
     listed: JsonObject = {
         action: [change.to_json() for change in changes[:MAX_LISTED_CHANGES] if change.action == action]

@@ -1,4 +1,4 @@
-"""Which tools a tool calls: the steps of a composite, the tools of an agent. No tool is run to find out."""
+"""The tools that a tool calls: the steps of a composite, or the tools of an agent. No tool runs to find them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Protocol
@@ -8,7 +8,7 @@ from toolc.model.spec.tool import ToolSpec
 MAX_DEPTH: Final = 8
 """The maximum depth of nested calls. A tool that does not call others has depth 1.
 
-Composites in use have two or three levels. While the innermost call runs, each level keeps a thread waiting.
+Real composites have two or three levels. While the innermost call runs, each level keeps a thread waiting.
 """
 
 NO_TOOLS: Final[Mapping[str, ToolSpec]] = {}
@@ -72,7 +72,7 @@ def find_cycle(tool: ToolSpec, tools: ToolLookup) -> tuple[str, ...]:
 
 
 def call_depths(tools: Iterable[ToolSpec]) -> dict[str, int]:
-    """Return the depth of nested calls of each tool, by name, without tools whose calls are recursive."""
+    """Return the depth of nested calls of each tool by name. Tools with recursive calls are left out."""
     by_name = {tool.name: tool for tool in tools}
     lookup = tools_by_name(by_name.values())
     calls = {name: {each.name for each in _calls_of(tool, lookup)} for name, tool in by_name.items()}
@@ -110,7 +110,7 @@ def _calls_of(tool: ToolSpec, tools: ToolLookup) -> Iterator[ToolSpec]:
 
 
 def find_cycles(graph: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
-    """Return for each node in a cycle of a graph the nodes of that cycle (Tarjan's algorithm, iterative)."""
+    """Return the nodes of the cycle for each node of a graph that is in one (Tarjan's algorithm, iterative)."""
     order, low, stack, on_stack = dict[str, int](), dict[str, int](), list[str](), set[str]()
     cycles: dict[str, frozenset[str]] = {}
     for start in sorted(graph):

@@ -158,4 +158,4 @@ POLICY_LIFETIME: Final = _error("TC909", "policy-lifetime")
 ALL: Final[tuple[Code, ...]] = tuple(value for value in dict(globals()).values() if isinstance(value, Code))
 
 RETIRED: Final = frozenset({"TC209"})
-"""Numbers of checks that no longer exist. They are not used again. TC209 was about similar descriptions."""
+"""Numbers of checks that no longer exist. They are never reused. TC209 was about similar descriptions."""

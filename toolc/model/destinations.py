@@ -1,8 +1,8 @@
-"""Parses host names and destinations into the canonical form that the network broker compares.
+"""Parse host names and destinations into the canonical form that the network broker compares.
 
 The canonical form is lower case, without a dot at the end, in ASCII (``xn--…`` for other letters), with IP
-addresses as in RFC 5952. Text that two programs could interpret differently is rejected: user names, ``%``, NUL,
-``127.1``, ``0x7f.0.0.1``.
+addresses as in RFC 5952. Text that two programs could interpret differently is rejected, such as user names, ``%``,
+NUL, ``127.1`` and ``0x7f.0.0.1``.
 """
 
 import ipaddress
@@ -21,11 +21,12 @@ METADATA_ADDRESSES: Final = frozenset(
         "fd00:ec2::23", "fd00:ec2::254", "fd20:ce::254", "fe80::a9fe:a9fe",
     }
 )  # fmt: skip
-"""The metadata services of Alibaba, Azure's agent (a public address), AWS and others, ECS, EKS and Oracle; over IPv6 of
-AWS and Google."""
+"""The metadata services of Alibaba, Azure's agent (a public address), AWS and others, ECS, EKS and Oracle, and those of
+AWS and Google over IPv6.
+"""
 
 _MAX_TEXT: Final = 255
-"""More characters than any host has. Longer text is not parsed, because that could be slow."""
+"""The maximum number of characters to parse. No host is longer, and parsing longer text could be slow."""
 
 _LABEL: Final = lazy_re(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER: Final = lazy_re(r"[0-9]+|0x[0-9a-f]*")
@@ -35,7 +36,7 @@ _PORTS: Final = {"https": 443, "http": 80, "ssh": 22, "postgres": 5432, "postgre
 
 
 class HostError(ValueError):
-    """The text is not a valid host. ``hint`` describes what to write instead."""
+    """Raised for a text that is not a valid host. ``hint`` says what to write instead."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -51,7 +52,7 @@ def canonical_host(text: str) -> str:
     if len(text) > _MAX_TEXT:
         raise HostError(f"{text[:80]!r} is not a host name", "write e.g. api.example.com")
     if not text.isascii():
-        raise HostError(f"{text[:80]!r} is not in ASCII, where letters can look alike", _ascii_hint(text))
+        raise HostError(f"{text[:80]!r} is not in ASCII, and letters outside ASCII can look alike", _ascii_hint(text))
     host = text.lower().removesuffix(".")
     labels = host.split(".")
     if _NUMBER.fullmatch(labels[-1]):
@@ -76,7 +77,7 @@ def parse_destination(text: str) -> Destination:
     if not 0 < port < 65536:
         raise HostError(f"{port} is not a port", "a port is a number from 1 to 65535")
     if host.lower() == "public":
-        raise HostError(f"'public' is only possible with port 443, not {port}", f"write {PUBLIC}, or name the hosts")
+        raise HostError(f"'public' needs port 443, not {port}", f"write {PUBLIC}, or name the hosts")
     if not host.startswith("*"):
         return Destination(kind="exact", host=canonical_host(host), port=port)
     return Destination(kind="wildcard", host=_wildcard(host), port=port)
@@ -102,24 +103,24 @@ def is_loopback(host: str) -> bool:
 
 
 def format_destination(each: Destination) -> str:
-    """Return a destination as it is written in a spec."""
+    """Return a destination as written in a spec."""
     wildcard = "*." if each.kind == "wildcard" else ""
     text = PUBLIC if each.kind == "public" else f"{wildcard}{format_host(each.host)}:{each.port}"
     return f'{{to: "{text}", any_host: true}}' if each.any_host else text
 
 
 def format_host(host: str) -> str:
-    """Return a canonical host as it is written before a port: IPv6 in brackets."""
+    """Return a canonical host as written before a port, with brackets around IPv6."""
     return f"[{host}]" if ":" in host else host
 
 
 def _wildcard(host: str) -> str:
     rest = host.removeprefix("*.")
     if rest == host or "*" in rest:
-        raise HostError(f"{host[:80]!r} is not a wildcard", "a '*' must be the whole first part: *.example.com")
+        raise HostError(f"{host[:80]!r} is not a wildcard", "a '*' must be the whole first part, as in *.example.com")
     name = canonical_host(rest)
     if "." not in name or _NUMBER.fullmatch(name.rpartition(".")[2]):
-        raise HostError(f"{host[:80]!r} would allow too much", "a wildcard has at least two parts: *.example.com")
+        raise HostError(f"{host[:80]!r} would allow too much", "a wildcard has at least two parts, as in *.example.com")
     return name
 
 
@@ -140,14 +141,14 @@ def _ipv6(text: str) -> str:
     if address.scope_id is not None:
         raise HostError(f"{shown!r} names a network interface", "leave out '%' and the text after it")
     if address.ipv4_mapped is not None:
-        raise HostError(f"{shown!r} is an IPv4 address in the form of IPv6", f"write {address.ipv4_mapped}")
+        raise HostError(f"{shown!r} is an IPv4 address in IPv6 form", f"write {address.ipv4_mapped}")
     return str(address)
 
 
 def _ascii_hint(text: str) -> str:
     try:
         written = text.lower().encode("idna")
-        # The encoded name may belong to someone else if it does not decode to the same text: IDNA 2003 encodes
+        # If the encoded name does not decode to the same text, it may belong to someone else. IDNA 2003 encodes
         # faß.example as fass.example.
         if written.decode("idna") == text.lower():
             return f"write {written.decode('ascii')}"
@@ -167,7 +168,7 @@ def _port_hint(text: str) -> str:
     if text in {"*", "**", "any", "all", "public", "internet"} or text.startswith("0.0.0."):
         return "name each host, as in api.example.com:443; public:443 allows every public address"
     if text.count(":") > 1 and not text.startswith("["):
-        return "write an IPv6 address in brackets: [2001:db8::1]:443"
+        return "write an IPv6 address in brackets, as in [2001:db8::1]:443"
     if ":" not in text and text:
         return f"write {text[:80]}:443, or another port"
     return "write host:port, such as api.example.com:443"

@@ -14,14 +14,14 @@ from toolc.model.source import SourceText, Span
 MAX_SAME_CODE: Final = 1_000
 """The maximum number of findings with the same code per file. One additional finding represents all others.
 
-A file of a megabyte can have 200,000, which need hundreds of times its size in memory.
+A file of one megabyte can have 200,000 findings, which need hundreds of times its size in memory.
 """
 
 
 MAX_STEPS: Final = 50_000
 """The steps that each file may use, in addition to one per four characters, for work that grows faster than the file.
 
-A step takes about 10 microseconds: the comparison of two names, the evaluation of one keyword of a schema.
+A step takes about 10 microseconds. Examples are the comparison of two names and the evaluation of a schema keyword.
 """
 
 
@@ -29,7 +29,7 @@ MAX_COUNTED: Final = 500
 """The maximum number of subjects whose steps are counted once. Caches have about twice as many entries."""
 
 CHARACTERS_PER_STEP: Final = 4
-"""One step for this many characters keeps large correct files within the limit."""
+"""The number of characters for which a file gets one more step, so that large correct files stay within the limit."""
 
 
 class Severity(StrEnum):
@@ -43,8 +43,8 @@ class Severity(StrEnum):
 class Code:
     """The stable identity of a kind of finding.
 
-    ``number`` is like ``TC101`` and is never reused. ``slug`` is a short name, like ``unknown-key``. A code that is not
-    ``enabled`` is reported only if the user selects it. ``name`` is the title of a code whose number has no page.
+    ``number``, such as ``TC101``, is never reused. ``slug`` is a short name, such as ``unknown-key``. If ``enabled`` is
+    false, the code is reported only if the user selects it. ``name`` is the title of a code whose number has no page.
     """
 
     number: str
@@ -78,8 +78,8 @@ class Fix:
 class Diagnostic:
     """One finding: what is wrong (``message``), where (``span``), and what to do (``hint``).
 
-    ``fix`` is set where toolc can make the correction. ``times`` is the number of findings that this one
-    represents, including itself. Neither is compared when findings are checked for equality.
+    ``fix`` is set if toolc can make the correction. ``times`` is the number of findings that this one represents,
+    including itself. Neither of them counts when findings are compared for equality.
     """
 
     code: Code
@@ -99,7 +99,7 @@ class Diagnostic:
 class Diagnostics:
     """Collects findings, and the source texts from which a reporter prints lines.
 
-    The number of findings that are kept per file is limited, see ``MAX_SAME_CODE``.
+    The number of findings per file is limited. See ``MAX_SAME_CODE``.
     """
 
     _found: dict[Diagnostic, None] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class Diagnostics:
         self.append(Diagnostic(code, message, span, hint, fix))
 
     def append(self, finding: Diagnostic) -> None:
-        """Add a finding, as ``add`` does."""
+        """Add an existing finding. Like ``add``, this limits its span and drops duplicates."""
         source = self._sources.get(finding.span.path)
         span = source.fit(finding.span) if source else finding.span
         self._keep(finding if span == finding.span else replace(finding, span=span))
@@ -130,7 +130,7 @@ class Diagnostics:
             self._others[about] = first, times + finding.times
 
     def add_source(self, source: SourceText) -> None:
-        """Keep the text of a file, so that a reporter can print the line of a finding."""
+        """Store the text of a file, so that a reporter can print the line of a finding."""
         self._sources[source.path] = source
 
     def extend(self, other: Diagnostics) -> None:
@@ -140,7 +140,7 @@ class Diagnostics:
             self._keep(each)
 
     def source(self, path: str) -> SourceText | None:
-        """Return the text of the file at ``path`` as findings name it, or None if it was not read."""
+        """Return the text of the file that findings call ``path``, or None if it was not read."""
         return self._sources.get(path)
 
     def sorted(self) -> tuple[Diagnostic, ...]:
@@ -163,7 +163,7 @@ class Diagnostics:
 
     @property
     def total(self) -> int:
-        """The number of findings, including those that are not kept."""
+        """The number of findings, including those beyond the limit."""
         return sum(finding.times for finding in self._all())
 
     def _all(self) -> list[Diagnostic]:
@@ -178,7 +178,7 @@ def _order(finding: Diagnostic) -> tuple[str, int, int, str, str]:
 
 @dataclass(slots=True)
 class StepBudget:
-    """The steps that are ``left`` for one file, and the work that is ``unfinished`` because they were not enough."""
+    """The steps that are ``left`` for one file, and the work that is ``unfinished`` because there were too few."""
 
     left: int
     unfinished: dict[str, None] = field(default_factory=dict)
@@ -206,7 +206,7 @@ def step_budget(characters: int = 0) -> Iterator[StepBudget]:
 def spend(steps: int, work: str) -> bool:
     """Return whether ``steps`` more steps are allowed, and count them. If not, ``work`` is unfinished.
 
-    After the first refusal no steps are left, so that all further work that grows faster than the file ends too.
+    After the first refusal, no steps are left, so that all other work that grows faster than the file also ends.
     """
     budget = _budget.get()
     if budget is None:
@@ -219,7 +219,7 @@ def spend(steps: int, work: str) -> bool:
 
 
 def spend_once(subject: str, steps: int, work: str) -> bool:
-    """Do the same as ``spend``, but count the steps for each ``subject`` once, because its result is cached."""
+    """Like ``spend``, but count the steps for each ``subject`` only once, because its result is cached."""
     budget = _budget.get()
     if budget is None or subject in budget.counted:
         return True
@@ -230,6 +230,6 @@ def spend_once(subject: str, steps: int, work: str) -> bool:
 
 
 def steps_left(at_most: int) -> int:
-    """Return how many steps are left, but not more than ``at_most``."""
+    """Return the number of steps left, but at most ``at_most``."""
     budget = _budget.get()
     return at_most if budget is None else min(budget.left, at_most)

@@ -7,7 +7,7 @@
     │   └── MissingExtraError  2  a feature whose optional packages are not installed
     ├── SpecError              2  specs with errors; has the findings
     ├── RegistryError          2  a registry that cannot be read or trusted
-    └── InfrastructureError    3  the sandbox failed; never a failure of the tool itself
+    └── InfrastructureError    3  the sandbox failed, not the tool itself
         ├── BatchError         3  some calls of a batch could not be made; has the results of the others
         ├── NoEngineError      3  no engine on this host can run the call
         ├── NoPythonError      3  an image does not have a python3 that starts
@@ -24,24 +24,24 @@ from toolc.model.diagnostics import Diagnostic
 
 _SHORTAGES: Final = {
     errno.EMFILE: (
-        "too many open files in this process; close some, make fewer calls at the same time, or raise the limit "
+        "too many open files in this process; close some, run fewer calls at the same time, or raise the limit "
         "(ulimit -n)"
     ),
     errno.ENFILE: (
-        "too many open files on this machine; end a program that has many, or raise the limit (sysctl fs.file-max)"
+        "too many open files on this machine; end a program with many of them, or raise the limit (sysctl fs.file-max)"
     ),
 }
-"""The errors that mean that no file descriptor is free. They are not about the file that could not be opened."""
+"""The errors for which no file descriptor is free. They say nothing about the file that could not be opened."""
 
 
 class ToolcError(Exception):
-    """Base class of all errors that toolc raises on purpose. ``str(error)`` can be shown to a user."""
+    """The base class of all errors that toolc raises on purpose. ``str(error)`` can be shown to a user."""
 
     exit_code: ClassVar[int] = 2
 
 
 class UsageError(ToolcError):
-    """The caller requested something that is not possible: a missing folder, an unknown tool or engine."""
+    """The caller requested something that is not possible, such as a missing folder or an unknown tool or engine."""
 
 
 class MissingExtraError(UsageError):
@@ -66,7 +66,7 @@ class RegistryError(ToolcError):
 
 
 class InfrastructureError(ToolcError):
-    """The sandbox failed. This is always raised, never returned: it must not look like the output of a tool."""
+    """The sandbox failed. This is always raised and never returned, because it must not look like a tool's output."""
 
     exit_code = 3
 
@@ -84,9 +84,9 @@ class SandboxDiedError(InfrastructureError):
 
 
 def raise_shortage(error: BaseException) -> None:
-    """Raise ``InfrastructureError`` if a file could not be opened because too many are open.
+    """Raise ``InfrastructureError`` if a file could not be opened because too many files are open.
 
-    Call it where another error of opening a file has a meaning, such as a missing feature or a damaged file.
+    Call it where any other error would have a meaning, such as a missing feature or a damaged file.
     """
     for number, message in _SHORTAGES.items():
         is_import = isinstance(error, ImportError) and os.strerror(number) in str(error)

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from toolc.model.result import ConnectionAttempt, Content, Text, ToolFailure, ToolResult
 
 Stream: TypeAlias = Literal["stdout", "stderr", "content"]
-"""The source of a piece of output. ``content`` is what a Python tool yields."""
+"""The source of a piece of output. ``content`` comes from the values that a Python tool yields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +15,7 @@ class CallEvent:
     """The fields that all events have: the name of the tool and the id of the call.
 
     ``parent_call_id`` is the id of the call that made this one, for example as a step of a composite. It is None
-    for calls made by a caller of toolc.
+    for a call that the embedding program made.
     """
 
     name: str
@@ -25,7 +25,7 @@ class CallEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStart(CallEvent):
-    """A call may run: its arguments are valid, it was not denied, and its sandbox is being started."""
+    """A call starts. Its arguments are valid, it was not denied, and its sandbox is being started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +34,8 @@ class ToolUpdate(CallEvent):
 
     If ``stream`` is set, ``text`` is the next piece of that stream in UTF-8, never cut within a character, or
     ``blocks`` has images and other content that is not text. Each stream is limited to the tool's output limit. If
-    ``stream`` is None, the tool reported progress: ``percent`` (0 to 100, None if unknown), ``message``, and
-    optionally ``blocks`` to show so far.
+    ``stream`` is None, the tool reported progress as ``percent`` (0 to 100, or None if unknown), ``message``, and
+    optionally ``blocks`` with content to show until then.
     """
 
     percent: float | None = None
@@ -52,14 +52,14 @@ class ToolUpdate(CallEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolConnect(CallEvent):
-    """A call tried to open a connection, which was made, refused, failed or closed."""
+    """A connection of a call was opened, refused or closed, or failed."""
 
     attempt: ConnectionAttempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRetry(CallEvent):
-    """An attempt failed and another one follows after ``wait_ms``. Output reported so far is to be discarded.
+    """An attempt failed, and another one follows after ``wait_ms``. Discard the output reported so far.
 
     ``attempt`` is the number of the attempt that failed, counted from 1.
     """
@@ -97,4 +97,6 @@ BatchEvent: TypeAlias = Event | BatchEnd
 """An item of ``Executor.stream_batch``: an event of one of the calls, or, last, the end of the batch."""
 
 Listener: TypeAlias = Callable[[Event], None]
-"""Receives events in order, on a thread of the call. An exception from it ends the call and reaches the caller."""
+"""Receives events in order, on a thread of the call. An exception from the function ends the call and reaches the
+caller.
+"""

@@ -1,7 +1,7 @@
 """The request and response handling of one call of an HTTP tool, as data without secret values.
 
-Text in a request is already escaped for its place. A ``Slot`` marks the place of a secret. The host fills it when
-it sends the request. A slot is an object, so no text in an argument can imitate one.
+Text in a request is already escaped for its place. A ``Slot`` marks the place of a secret, which the host fills when
+it sends the request. Because a slot is an object, no text in an argument can imitate one.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from toolc.model.spec.code_backends import File
 from toolc.model.spec.http_backend import HttpErrorRule, HttpRetry, Method, Pagination
 
 Escaping: TypeAlias = Literal["plain", "query", "form", "json"]
-"""How the value of a secret is escaped. ``plain`` does not escape; line ends are refused when a header is sent."""
+"""How the value of a secret is escaped. ``plain`` does not escape, and a header with line ends is refused when sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ RequestBody: TypeAlias = PlainBody | MultipartForm
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRequest:
-    """A request for a bearer token with client credentials (RFC 6749, 4.4): ``form`` is posted to ``url``."""
+    """A request for a bearer token with client credentials (RFC 6749, 4.4). It posts ``form`` to ``url``."""
 
     url: str
     form: tuple[NamedValue, ...]
@@ -106,11 +106,11 @@ class ResponseHandling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpCall:
-    """One call of an HTTP tool: the request that the host builds, and how the guest reads the response.
+    """One call of an HTTP tool, with the request that the host builds, and how the guest reads the response.
 
-    ``url`` is complete and may have a query, to which ``query`` is added. ``needs_token`` is whether the guest must
-    request an access token first. ``files`` are the libraries that the guest needs to read responses. ``cut_mark``
-    is what the guest inserts where it truncates a text that may contain a secret.
+    ``url`` is complete and may have a query, to which ``query`` is added. ``needs_token`` says whether the guest must
+    request an access token first. ``files`` are the libraries that the guest needs to read responses. ``cut_mark`` is
+    the text that the guest inserts where it truncates a text that may contain a secret.
     """
 
     tag: ClassVar[str] = "http"

@@ -23,14 +23,14 @@ SCHEMAS: Final = frozenset(
         "unevaluatedItems", "unevaluatedProperties",
     }
 )  # fmt: skip
-"""The keywords of JSON Schema that contain subschemas: as a map, as a list, or as a single one."""
+"""The keywords of JSON Schema that contain a map of subschemas, a list of subschemas, or a single subschema."""
 
 _HOLD_SCHEMAS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS
 
 _INDEX: Final = lazy_re(r"0|[1-9][0-9]{0,8}")
 
 MAX_DIGITS: Final = 4300
-"""The maximum number of digits of an integer: Python's own default (CVE-2020-10735)."""
+"""The maximum number of digits of an integer, which is Python's own default (CVE-2020-10735)."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Schema:
         return frozenset(name for name in names if isinstance(name, str))
 
     def may_be_absent(self, name: str) -> bool:
-        """Return whether a validated call can lack ``name``: it is not required and does not have a default."""
+        """Return whether a validated call can lack ``name``, because it is not required and has no default."""
         return name not in self.required and "default" not in self.properties.get(name, {})
 
 
@@ -97,7 +97,7 @@ def map_subschemas(schema: JsonObject, change: Callable[[JsonValue], JsonValue])
 
 
 def pointer_tokens(pointer: str) -> list[str]:
-    """Return the reference tokens of a JSON Pointer, unescaped (RFC 6901, 3). Empty for the empty pointer."""
+    """Return the unescaped reference tokens of a JSON Pointer (RFC 6901, 3). The empty pointer has none."""
     return [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
 
 
@@ -112,7 +112,7 @@ def child_pointer(pointer: str, *keys: str | int) -> str:
 
 
 def target_of(root: JsonObject, reference: str) -> JsonValue:
-    """Return the schema that a reference in ``root`` leads to; None if it is remote, missing, or not a schema."""
+    """Return the schema to which a reference in ``root`` leads, or None if it is remote, missing, or not a schema."""
     if not reference.startswith("#"):
         return None
     fragment = unquote(reference[1:])
@@ -123,7 +123,7 @@ def target_of(root: JsonObject, reference: str) -> JsonValue:
 
 
 def anchors(schema: JsonObject) -> tuple[JsonValue, JsonValue]:
-    """Return the names of ``schema`` for references such as ``#name``; None where it has none."""
+    """Return the two anchors of ``schema`` for references such as ``#name``. Each is None if it is missing."""
     return schema.get("$anchor"), schema.get("$dynamicAnchor")
 
 
@@ -151,19 +151,19 @@ def values_within(value: JsonValue, route: _Route = ()) -> Iterator[tuple[_Route
 
 
 def list_under(schema: JsonObject, keyword: str) -> list[JsonValue]:
-    """Return the list under a keyword; empty if there is none."""
+    """Return the list under a keyword, or an empty list if there is none."""
     value = schema.get(keyword)
     return value if isinstance(value, list) else []
 
 
 def map_under(schema: JsonObject, keyword: str) -> JsonObject:
-    """Return the mapping under a keyword; empty if there is none."""
+    """Return the mapping under a keyword, or an empty mapping if there is none."""
     value = schema.get(keyword)
     return value if isinstance(value, dict) else {}
 
 
 def types_of(schema: JsonObject) -> list[str]:
-    """Return the types that the keyword ``type`` lists; empty without it."""
+    """Return the types that the keyword ``type`` lists. Without the keyword, there are none."""
     declared = schema.get("type")
     return [each for each in (declared if isinstance(declared, list) else [declared]) if isinstance(each, str)]
 

@@ -1,7 +1,7 @@
-"""``toolc.lock``: the digests of the reviewed tools. Merging a change of this file approves the tools in it.
+"""``toolc.lock``: the digests of the reviewed tools. Merging a change to this file approves the tools in it.
 
-The file has one line about the base image, and one per tool, sorted by name, so that changes conflict in Git only if
-they concern the same tool::
+The file has one line about the base image and one line per tool, sorted by name. Changes therefore conflict in Git only
+if they concern the same tool::
 
     # toolc.lock 1: what was reviewed; written by "toolc lock"
     base=any
@@ -26,7 +26,7 @@ from toolc.model.text import lazy_re, render_size
 HEADER: Final = '# toolc.lock 1: what was reviewed; written by "toolc lock"'
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""The maximum size of a lock file: in a pull request it may be a link to a device without an end."""
+"""The maximum size of a lock file. In a pull request, the file may be a link to an endless device."""
 
 ANY: Final = "any"
 """The value of ``base`` in a lock file that does not restrict the base image."""
@@ -40,24 +40,24 @@ _PACKAGE: Final = lazy_re(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.!+_-]+@sha256
 _PATTERNS: Final = {"image": _IMAGE, "package": _PACKAGE}
 _CONFLICT: Final = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 
-_APPROVE: Final = "review what changed (toolc diff), run toolc lock, and have the new lock file reviewed"
+_APPROVE: Final = "review the changes (toolc diff), run toolc lock, and have the new lock file reviewed"
 
 Pin = Callable[[RegisteredTool], tuple[str | None, tuple[str, ...]]]
-"""Returns a tool's image as in ``LockedTool``, and its packages. Raises ``InfrastructureError``."""
+"""Returns the image and the packages of a tool, as in ``LockedTool``. Raises ``InfrastructureError``."""
 
 
 class LockError(ToolcError):
-    """A damaged lock file, or a tool that it does not approve. The message has what changed and what to do."""
+    """A damaged lock file, or a tool that it does not approve. The message says what changed and what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockedTool:
-    """What was approved for one tool.
+    """The approved digests, image and packages of one tool.
 
     ``image`` identifies the image that the spec names, and is None if the spec does not name one. It is
     ``manifest:sha256:...`` (the digest in its registry), ``config:sha256:...`` for an image that is not in a
-    registry, or a bare digest, which is the id in the engine that was used to write the lock. ``packages`` are all
-    packages that its requirements resolve to, each as ``name==version@sha256:...``.
+    registry, or a bare digest, which is the id in the engine that wrote the lock. ``packages`` are all packages to
+    which its requirements resolve, each as ``name==version@sha256:...``.
     """
 
     name: str
@@ -80,10 +80,10 @@ class LockedTool:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """The contents of a lock file. ``path`` is used in messages.
+    """The contents of a lock file. ``path`` is its name in messages.
 
-    ``base`` is the tree of the base image in which tools without an image may run, or ``ANY``, which older files mean
-    by not having such a line.
+    ``base`` is the tree of the base image in which tools without an image may run, or ``ANY``. Older files without this
+    line mean ``ANY``.
     """
 
     path: str
@@ -102,7 +102,7 @@ class Lock:
         first = _FIRST.fullmatch(lines[0]) if lines else None
         if first is None:
             raise LockError(
-                f"{path}:1: this is not a lock file: it does not start with '# toolc.lock 1'; run: toolc lock"
+                f"{path}:1: this is not a lock file, because it lacks the first line '# toolc.lock 1'; run: toolc lock"
             )
         if first[1] != "1":
             raise LockError(
@@ -141,12 +141,12 @@ class Lock:
         return cls.parse(text, str(path))
 
     def text(self) -> str:
-        """Return the contents of the file, which are the same bytes for the same tools."""
+        """Return the contents of the file. The same tools always produce the same bytes."""
         lines = [self.tools[name].line() for name in sorted(self.tools)]
         return "".join(f"{line}\n" for line in [HEADER, f"{_BASE}{self.base}", *lines])
 
     def check(self, tool: RegisteredTool) -> LockedTool:
-        """Return what was approved for ``tool``. Raises ``LockError`` if it is not approved or has changed."""
+        """Return the approved entry of ``tool``. Raises ``LockError`` if it is not approved or has changed."""
         name = tool.spec.name
         locked = self.tools.get(name)
         if locked is None:
@@ -160,7 +160,7 @@ class Lock:
             if approved != actual:
                 raise LockError(
                     f"the tool {name} is not the one that {self.path} approves: its {kind} has the digest {actual}, "
-                    f"the approved one is {approved}; {_APPROVE}"
+                    f"and the approved digest is {approved}; {_APPROVE}"
                 )
         return locked
 
@@ -209,7 +209,7 @@ def _tool(line: str, where: str) -> LockedTool:
 def changed_tools(lock: Lock, tools: Iterable[RegisteredTool]) -> Iterator[str]:
     """Yield one line for each difference between ``tools`` and the lock. ``tools`` must be all tools of the project.
 
-    Whether an image or a package has changed is checked during a call, because it needs an engine.
+    Images and packages are compared during a call, because that needs an engine.
     """
     listed = [*tools]
     for tool in listed:
@@ -229,7 +229,7 @@ def changed_tools(lock: Lock, tools: Iterable[RegisteredTool]) -> Iterator[str]:
 
 
 def lock_tools(tools: Iterable[RegisteredTool], pin: Pin, path: str, base: str = ANY) -> Lock:
-    """Return the lock that approves ``tools`` as they are now, in this base image."""
+    """Return the lock that approves the current versions of ``tools``, in this base image."""
     locked: dict[str, LockedTool] = {}
     for tool in tools:
         image, packages = pin(tool)

@@ -15,33 +15,34 @@ PROVIDER_NAMES: Final = (
 )  # fmt: skip
 """All providers, in the order of the documentation.
 
-Append new ones: the position is the number of the provider's rule in a review, ``PRV01`` for the first.
+Append new providers at the end, because the position is the number of the provider's review rule (``PRV01`` for the
+first).
 """
 
 ENGINES: Final = ("docker", "oci")
-"""All engines, best first. Each is a module of this name with a function ``engine()``."""
+"""All engines, the best first. Each is a module of this name with a function ``engine()``."""
 
 AUTO: Final = "auto"
 """Selects the first engine that can run the call."""
 
 LOCK_NAME: Final = "toolc.lock"
-"""The name of the file with the digests of the reviewed tools."""
+"""The name of the lock file, which has the digests of the reviewed tools."""
 
 IMAGE_NAME: Final = lazy_re(r"[a-z0-9][A-Za-z0-9._:/@-]*")
-"""The name of an image, with an optional tag or digest."""
+"""Matches the name of an image, with an optional tag or digest."""
 
 TOOL_NAME: Final = lazy_re(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""The name of a tool that every provider accepts."""
+"""Matches the name of a tool that every provider accepts."""
 
 IDENTIFIER: Final = lazy_re(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-"""The name of a parameter, a variable or a step: an identifier in templates and in Python."""
+"""Matches the name of a parameter, a variable or a step, which is an identifier in templates and in Python."""
 
 
 SIMILAR_NAMES: Final = "the search for similar names"
-"""The work of ``close_match``, for the finding that no steps are left."""
+"""The name of the work of ``close_match``, for the finding that no steps are left."""
 
 MAX_COMPARED: Final = 200
-"""The length of a name above which it is not compared with others: comparing takes the product of both lengths."""
+"""The maximum length of a name that is compared with others. Comparing takes the product of both lengths."""
 
 
 def engine_names() -> tuple[str, ...]:
@@ -50,7 +51,7 @@ def engine_names() -> tuple[str, ...]:
 
 
 def names_similar_to(name: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Return the known names that ``name`` is the first word of, such as ``openai``, or else the most similar one."""
+    """Return the known names whose first word is ``name``, such as ``openai``, or else the most similar one."""
     names = [*known]
     starting = tuple(each for each in names if each.startswith(f"{name}_"))
     close = close_match(name, names)
@@ -60,8 +61,8 @@ def names_similar_to(name: str, known: Iterable[str]) -> tuple[str, ...]:
 def close_match(name: str, known: Collection[str], cutoff: float = 0.6) -> str:
     """Return the known name most similar to ``name``, or an empty string if none reaches the ``cutoff`` (0 to 1).
 
-    The default of ``cutoff`` is that of difflib. Very long names are not compared. Each comparison is a step of the
-    file's budget (``diagnostics.spend``); the result is empty if no steps are left.
+    The default of ``cutoff`` is the same as in difflib. Very long names are not compared. Each comparison is a step of
+    the file's budget (``diagnostics.spend``). If no steps are left, the result is empty.
     """
     import difflib  # lazy: +1 ms; only misspelled names need it
 
@@ -74,6 +75,6 @@ def close_match(name: str, known: Collection[str], cutoff: float = 0.6) -> str:
 
 
 def valid_name(name: str, rule: re.Pattern[str]) -> str:
-    """Return ``name`` with ``_`` in place of what ``rule`` does not allow, or an empty string if that is not enough."""
+    """Return ``name`` with ``_`` for characters that ``rule`` forbids, or an empty string if it is still not valid."""
     changed = re.sub(r"[^A-Za-z0-9_]+", "_", name[:100]).strip("_")
     return changed if rule.fullmatch(changed) else ""

@@ -1,4 +1,4 @@
-"""What a tool may do: its own permissions and those of the tools that it calls, each with the step that adds it.
+"""The permissions of a tool and of the tools that it calls, each with the step that adds it.
 
 Permissions are computed from specs only, so a review needs no engine and runs no code.
 """
@@ -31,10 +31,10 @@ from toolc.model.text import render_size
 T = TypeVar("T")
 
 OWN: Final = ""
-"""The entry of ``Grant.by`` for what a tool has itself, not because of a step."""
+"""The entry of ``Grant.by`` for a permission that the tool itself has, not one of its steps."""
 
 User: TypeAlias = Literal["any", "nonroot"]
-"""The user that a call runs as. ``any`` may be user 0 of the sandbox."""
+"""The user as which a call runs. ``any`` may be user 0 of the sandbox."""
 
 
 _DURATIONS: Final = ((60_000, "m"), (1000, "s"), (1, "ms"))
@@ -45,7 +45,7 @@ _DURATIONS: Final = ((60_000, "m"), (1000, "s"), (1, "ms"))
 class Limit:
     """The maximum that one call may use. ``name`` is a field of ``toolc.model.spec.sandbox.Limits``, with its unit.
 
-    ``amount`` is infinite if the spec sets no limit, which is displayed only where it was changed.
+    If the spec sets no limit, ``amount`` is infinite, which is displayed only if it was changed.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Grant(Generic[T]):
-    """One permission of a tool. ``by`` are the ids of the steps that add it, and ``OWN`` for the tool itself.
+    """One permission of a tool. ``by`` has the ids of the steps that add it, and ``OWN`` for the tool itself.
 
     The steps of an agent are the names of its tools. A step whose tool calls others also adds their permissions.
     """
@@ -65,11 +65,11 @@ class Grant(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permissions:
-    """All permissions of one call of a tool, each part sorted.
+    """All permissions of one call of a tool. Each part is sorted.
 
-    ``tools`` are the tools that it may call, ``missing`` the names among them that do not exist. ``images`` has None
-    for the base image of the release. A tool without a workspace has no entry in ``workspaces``. ``limits`` has the
-    highest value of each limit, but the tool's own timeout, which includes all calls that it makes.
+    ``tools`` are the tools that it may call, and ``missing`` are the names among them that do not exist. ``images`` has
+    None for the base image of the release. A tool without a workspace has no entry in ``workspaces``. ``limits`` has
+    the highest value of each limit, except that the timeout is the tool's own, which includes all calls that it makes.
     """
 
     tools: tuple[Grant[str], ...] = ()
@@ -96,18 +96,18 @@ class Permissions:
         }
 
     def displayed(self, part: str) -> tuple[Grant[object], ...]:
-        """Return a part without limits that the spec does not set."""
+        """Return a part without the limits that the spec does not set."""
         granted: tuple[Grant[object], ...] = getattr(self, part)
         return tuple(each for each in granted if not (isinstance(each.value, Limit) and each.value.amount == math.inf))
 
 
 def permissions_of(tool: ToolSpec, tools: ToolLookup) -> Permissions:
-    """Return what a call of ``tool`` may do; ``tools`` contains the tools that it calls. Recursive calls count once."""
+    """Return the permissions of a call of ``tool``, counting recursive calls once. ``tools`` has the called tools."""
     return _Collector(tools, {}).of(tool)
 
 
 def format_permissions(value: object) -> str:
-    """Return a granted value as readable text, as it is written in a spec."""
+    """Return a granted value as readable text, as written in a spec."""
     match value:
         case None:
             return "the base image"
@@ -194,7 +194,7 @@ def _steps(tool: ToolSpec) -> Iterator[tuple[str, str]]:
 def _own(tool: ToolSpec) -> Permissions:
     """Return the permissions of a tool without those of the tools that it calls.
 
-    A composite has none. An agent runs no code of its tool, so it has no sandbox.
+    A composite has no permissions of its own. An agent runs no code of its tool, so it has no sandbox.
     """
     sandbox, backend = tool.sandbox, tool.backend
     if isinstance(backend, CompositeBackend):

@@ -1,4 +1,4 @@
-"""The plan of one call: everything that an engine needs to run it, independent of the engine."""
+"""The plan of one call, with everything that any engine needs to run it."""
 
 import ipaddress
 from collections.abc import Iterator, Sequence
@@ -15,10 +15,10 @@ LOCALHOST: Final = "localhost"
 """The only name that is not looked up. It always means the machine on which toolc runs (RFC 6761, 6.3)."""
 
 PROXY_PORT: Final = 3128
-"""The port of the sandbox's proxy. It is the usual one of HTTP proxies, so servers in a sandbox rarely use it."""
+"""The port of the sandbox's proxy. It is the usual port of HTTP proxies, so servers in a sandbox rarely use it."""
 
 NO_LIMIT: Final = 1 << 62
-"""The growth limit of a workspace without a limit: more bytes than any workspace can contain."""
+"""The growth limit, in bytes, of a workspace without a limit. No workspace can contain that much."""
 
 LimitName: TypeAlias = Literal["timeout", "memory", "cpus", "pids", "output", "tmp", "files", "file_size", "workspace"]
 """The name of a limit in a spec."""
@@ -29,7 +29,7 @@ LIMITS: Final[tuple[LimitName, ...]] = get_args(LimitName)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortForward:
-    """A listener. Connections to this address are forwarded to ``host``, at the same port."""
+    """A listener. Connections to its address are forwarded to the same port of ``host``."""
 
     address: str
     port: int
@@ -57,7 +57,7 @@ def loopback_proxy(allow: Sequence[Destination]) -> LoopbackProxy:
     literals = {host for host, _ in exact if host != LOCALHOST and is_loopback(host)}
     free = _addresses(literals)
     names = {host: next(free) for host in dict.fromkeys(host for host, _ in exact if _is_name(host))}
-    # An address that is listed explicitly has priority; its listener also serves localhost.
+    # An address that is listed explicitly has priority, and its listener also serves localhost.
     listened = {("127.0.0.1", port): LOCALHOST for host, port in exact if host == LOCALHOST}
     listened |= {(names.get(host, host), port): host for host, port in exact if host in names or host in literals}
     above = [f".{each.host}" for each in allow if each.kind == "wildcard"]
@@ -67,7 +67,7 @@ def loopback_proxy(allow: Sequence[Destination]) -> LoopbackProxy:
     ]
     is_public = any(each.kind == "public" for each in allow)
     return LoopbackProxy(
-        # Also with the dot of the root: hosts(5) compares names literally.
+        # The name with the dot of the root is needed as well, because hosts(5) compares names literally.
         hosts=tuple((address, each) for name, address in names.items() for each in (name, f"{name}.")),
         forwards=tuple(
             PortForward(address=address, port=port, host=host) for (address, port), host in sorted(listened.items())
@@ -80,8 +80,8 @@ def loopback_proxy(allow: Sequence[Destination]) -> LoopbackProxy:
 def proxy_environment(loopback: LoopbackProxy) -> tuple[EnvVar, ...]:
     """Return the environment variables that make programs use the proxy, in upper and lower case.
 
-    There is no standard: curl reads ``http_proxy`` in lower case only, many programs read both. Node supports them
-    since 22.21, if ``NODE_USE_ENV_PROXY`` is set. The result is empty if there is no proxy.
+    There is no standard for these variables. curl reads ``http_proxy`` only in lower case, and many programs read both.
+    Node supports the variables since 22.21, if ``NODE_USE_ENV_PROXY`` is set. Without a proxy, the result is empty.
     """
     if loopback.proxy is None:
         return ()
@@ -96,9 +96,9 @@ class Mount:
     """The workspace: a validated, absolute folder of the host that is mounted at ``/workspace``.
 
     ``owner`` and ``group`` are the uid and gid of the folder on the host. ``device`` and ``inode`` identify it (both 0
-    if not checked). In the mode ``overlay`` the folder is the read-only layer below what the call writes. ``scratch``
-    is the private folder for this view of the call: the engine creates ``upper`` and ``work`` for an overlay, or a
-    copy, in it. ``pinned`` is a path that refers to this folder, even if it is replaced, while this process runs.
+    if not checked). In the mode ``overlay``, the folder is the read-only layer below the files that the call writes.
+    ``scratch`` is a private folder for the call's view. In it, the engine creates ``upper`` and ``work`` for an
+    overlay, or a copy. While this process runs, the path ``pinned`` refers to this folder even if it is replaced.
     ``changed_ns`` is the modification time of the folder when it was validated.
 
     Without a ``source``, the sandbox is prepared for a folder that is mounted later. Only its mode, owner and group
@@ -122,13 +122,13 @@ class Mount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """The properties that are fixed when a sandbox is created. Calls may share a sandbox only if they are equal.
+    """The properties that are fixed when a sandbox is created. Calls may share a sandbox only if these are equal.
 
     ``accept_unenforced`` names the limits that, by the user's own configuration, need not be enforced. ``loopback``
-    has the addresses that programs in the sandbox can connect to. Without an ``image`` or ``build``, the sandbox has
-    the base image: the user's ``base_image``, or toolc's own. With ``host_programs``, which only the user can choose,
-    it has the host's programs instead, on engines that can offer them. With ``has_fork_server``, process 1 makes an
-    isolated process for each of several calls.
+    has the addresses to which programs in the sandbox can connect. Without an ``image`` or ``build``, the sandbox has
+    the base image, which is the user's ``base_image`` or toolc's own. With ``host_programs``, which only the user can
+    choose, it has the host's programs instead, on engines that support this. With ``has_fork_server``, process 1
+    creates an isolated process for each of several calls.
     """
 
     image: str | None = None
@@ -154,7 +154,7 @@ class Profile:
 class Exec:
     """Run a program. ``files``, such as a script, are first written below ``/tool``.
 
-    With ``progress``, lines like ``::progress 40 text`` on stderr report progress and are not output.
+    With ``progress``, lines such as ``::progress 40 text`` on stderr report progress and are not output.
     """
 
     tag: ClassVar[str] = "exec"
@@ -176,9 +176,9 @@ class PythonCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginCall:
-    """Pass a call to the process ``argv``, which serves many calls, if it declares what was reviewed.
+    """Pass a call to the process ``argv``, which serves many calls, if its declaration is the reviewed one.
 
-    ``tool`` is the name of the tool in that process. ``description`` and ``parameters`` are the reviewed ones.
+    ``tool`` is the name of the tool in that process. ``description`` and ``parameters`` are those that were reviewed.
     """
 
     tag: ClassVar[str] = "plugin"
@@ -206,7 +206,7 @@ Invocation: TypeAlias = Exec | PythonCall | HttpCall | PluginCall | Programs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretFile:
-    """A secret that the tool reads from a file. ``path`` is below ``/tool`` and readable by the tool only."""
+    """A secret that the tool reads from a file. ``path`` is below ``/tool``, and only the tool can read it."""
 
     path: str
     text: str = field(repr=False)
@@ -214,12 +214,12 @@ class SecretFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """One call: the sandbox that it needs and what to run in it.
+    """One call, with the sandbox that it needs and the program or function to run in it.
 
-    ``env`` is the complete environment of the tool. ``stdin`` is empty if the tool does not read any. ``allow`` is
-    what the call may connect to. ``keep_bytes`` is how much of each output stream to return for later reading, if
-    that is more than the output limit. ``growth_bytes`` is by how much the call may grow its workspace before it is
-    stopped.
+    ``env`` is the complete environment of the tool. ``stdin`` is empty if the tool does not read any. ``allow`` has the
+    destinations to which the call may connect. ``keep_bytes`` is the number of bytes of each output stream to return
+    for later reading, if it is more than the output limit. The call is stopped if its workspace grows by more than
+    ``growth_bytes``.
     """
 
     profile: Profile

@@ -1,9 +1,9 @@
 """The contents of ``registry.json``, which contains everything that a call needs, and its JSON form.
 
-The compiler writes a registry and the runtime reads it; they share nothing else. The JSON form follows the types of
-``toolc.model.spec.tool`` field by field, with three exceptions: a value of a tagged union is written ``{tag:
-{...}}``, a template is a string, a list of its parts, or ``{"public": ..., "reason": ...}``, and a field with the
-metadata ``stored_if_set`` is written only if it differs from its default, so that it changes no existing digest.
+The compiler writes a registry and the runtime reads it. They share nothing else. The JSON form follows the types of
+``toolc.model.spec.tool`` field by field, with three exceptions. A value of a tagged union is written as ``{tag:
+{...}}``. A template is a string, a list of its parts, or ``{"public": ..., "reason": ...}``. A field with the metadata
+``stored_if_set`` is written only if it differs from its default, so that it changes no existing digest.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _LATE: Final[Mapping[str, object]] = {
 class RegisteredTool:
     """A tool in a registry, with the digests that were reviewed.
 
-    ``effect_digest`` is empty for a tool that the host's program defines, which cannot be reviewed. ``stored`` are
-    the bytes of its entry in the file, if it was compiled from a spec to be written to a registry.
+    ``effect_digest`` is empty for a tool that the embedding program defines, which cannot be reviewed. If the tool was
+    compiled from a spec to be written to a registry, ``stored`` has the bytes of its entry in the file.
     """
 
     spec: ToolSpec
@@ -49,7 +49,7 @@ class RegisteredTool:
 
     @property
     def is_host_defined(self) -> bool:
-        """Whether the embedding program defined the tool, so that it is not in any file and was not reviewed."""
+        """Whether the embedding program defined the tool, so that it is in no file and was not reviewed."""
         return not self.effect_digest
 
     def to_json(self) -> JsonObject:
@@ -62,7 +62,7 @@ class RegisteredTool:
 class RegistryFile:
     """The contents of a registry file: tools sorted by name, and the names and aliases in each toolset.
 
-    A file without toolsets does not have the key ``toolsets``, so files from before toolsets existed stay the same.
+    A file without toolsets has no key ``toolsets``, so that files from before toolsets existed stay the same.
     """
 
     tools: tuple[RegisteredTool, ...]
@@ -177,9 +177,9 @@ def _encode_fields(value: object, shape: _Shape) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """How the values of a dataclass are stored. The fields in ``composed`` must be encoded, others are copied.
+    """How the values of a dataclass are stored. The fields in ``composed`` must be encoded, and the others are copied.
 
-    ``stored_if_set`` are the defaults of the fields that are omitted if they have that value.
+    ``stored_if_set`` has the defaults of the fields that are omitted if they have their default.
     """
 
     names: tuple[str, ...]

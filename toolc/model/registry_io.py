@@ -1,8 +1,8 @@
-"""Reads and writes registry files in canonical JSON (RFC 8785), and computes the two digests of a tool.
+"""Read and write registry files in canonical JSON (RFC 8785), and compute the two digests of a tool.
 
 All bytes that are stored or hashed are written here. Both digests are over the canonical bytes of ``{"toolc": 1,
-"surface" | "effect": {...}}`` and do not depend on toolc's version. For a tool that calls others, the object for
-the effect also has a key ``calls`` with the digests of all tools that it may call, directly or indirectly.
+"surface" | "effect": {...}}`` and do not depend on toolc's version. If a tool calls other tools, the object for the
+effect also has a key ``calls`` with the digests of all tools that it may call, directly or indirectly.
 """
 
 import hashlib
@@ -36,16 +36,16 @@ _EXACT: Final = 1 << 53
 _PLAIN: Final = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), check_circular=False
 )
-"""Ten times as fast as ``rfc8785``, with the same output except for unusual keys and numbers."""
+"""An encoder that is ten times as fast as ``rfc8785``. The output is the same except for unusual keys and numbers."""
 
 _PERHAPS_ODD: Final = lazy_re(r"[0-9](?:\.0|e|[0-9]{15})")
-"""A number that RFC 8785 may write differently (``1.0``, ``1e16``, 16 digits), or text that looks like one."""
+"""Matches a number that RFC 8785 may write differently (``1.0``, ``1e16``, 16 digits), or text like such a number."""
 
 _SURFACE: Final = sorted(SURFACE)
 _EFFECT: Final = sorted(EFFECT)
 
 MAX_REGISTRY_BYTES: Final = 256 * MIB
-"""The maximum size of a registry file, in bytes. This is 16,000 tools as large as the built-in ones.
+"""The maximum size of a registry file, in bytes. 16,000 tools as large as the built-in tools fit.
 
 A registry is held in memory.
 """
@@ -69,7 +69,7 @@ def canonical(value: JsonValue) -> bytes:
         try:
             return text.encode()
         except UnicodeEncodeError:
-            pass  # Half of a surrogate pair: rfc8785 raises the error below.
+            pass  # This is half of a surrogate pair, for which rfc8785 raises the error below.
     return rfc8785.dumps(value)
 
 
@@ -113,15 +113,15 @@ def _number(digits: str) -> int | float:
 
 
 def digests(tool: ToolSpec, tools: ToolLookup = NO_TOOLS) -> Digests:
-    """Return the digests of what a model sees of a tool (surface) and of what a call of it does (effect).
+    """Return the digests of the parts of a tool that a model sees (surface) and that decide what a call does (effect).
 
-    ``tools`` contains the tools that it calls, because its effect includes theirs. A missing one is recorded as null.
+    ``tools`` contains the tools that it calls, because its effect includes theirs. A missing tool is recorded as null.
     """
     return _digests(_fields(tool), _calls(tool, tools))
 
 
 def surfaces_digest(surfaces: Mapping[str, str]) -> str:
-    """Return the digest of what models and clients see of all tools; ``surfaces`` has their surface digests by name."""
+    """Return the digest of all that models and clients see. ``surfaces`` has the tools' surface digests by name."""
     value = canonical({"surfaces": {name: surfaces[name] for name in sorted(surfaces)}, "toolc": FORMAT})
     return "sha256:" + hashlib.sha256(value).hexdigest()
 
@@ -165,7 +165,7 @@ def _fields(tool: ToolSpec) -> dict[str, bytes]:
 def _calls(tool: ToolSpec, tools: ToolLookup) -> bytes:
     """Return the key ``calls`` with the digests of all tools that ``tool`` may call, or empty bytes.
 
-    The digests of each called tool do not include what it calls in turn: those tools are in the same object.
+    The digests of a called tool do not include the tools that it calls in turn, because those are in the same object.
     """
     if not called_tools(tool):
         return b""
@@ -197,8 +197,8 @@ def read_registry(path: Path) -> RegistryFile:
             raise UsageError(f"the registry {str(path)!r} is not a file; create one with: toolc build")
         if path.stat().st_size > MAX_REGISTRY_BYTES:
             raise UsageError(
-                f"the registry {str(path)!r} is larger than {render_size(MAX_REGISTRY_BYTES)}, "
-                "the maximum; build its tools into several registries"
+                f"the registry {str(path)!r} is larger than the maximum of {render_size(MAX_REGISTRY_BYTES)}; "
+                "build its tools into several registries"
             )
         data = path.read_bytes()
     except FileNotFoundError:
@@ -234,5 +234,5 @@ def _check_digests(path: Path, tool: RegisteredTool, others: ToolLookup) -> None
         if recorded != actual:
             raise RegistryError(
                 f"{path}: tool {tool.spec.name!r} does not match its {kind} digest: recorded {recorded}, "
-                f"found {actual}; the file was changed after it was built: build it again, and review it"
+                f"found {actual}; the file was changed after it was built, so build it again and review it"
             )

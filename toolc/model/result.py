@@ -17,10 +17,10 @@ Ending: TypeAlias = Literal[
     "exited", "signaled", "timed_out", "out_of_memory", "workspace_limit", "cancelled", "not_started", "answered",
     "refused", "broken",
 ]  # fmt: skip
-"""How a call ended. ``not_started``: the tool's program could not be found or run.
+"""How a call ended. ``not_started`` means that the tool's program could not be found or run.
 
-For a process that serves many calls: ``answered``; ``refused``, because it is not the one that was reviewed;
-``broken``, because it violated the protocol.
+A process that serves many calls ends a call with ``answered``, with ``refused`` if it is not the one that was reviewed,
+or with ``broken`` if it violated the protocol.
 """
 
 MAX_LISTED_FAILURES: Final = 10
@@ -29,10 +29,11 @@ MAX_LISTED_FAILURES: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionAttempt:
-    """A host and a port that a call tried to connect to.
+    """A host and a port to which a call tried to connect.
 
-    ``entry`` is the entry of the allow-list that allows it, ``remedy`` the entry that would allow it; both are as
-    written in a spec, or empty. ``address`` is empty if no address was tried. ``bytes_in`` counts what the server sent.
+    ``entry`` is the entry of the allow-list that allows it, and ``remedy`` the entry that would allow it. Both are as
+    written in a spec, or empty. ``address`` is empty if no address was tried. ``bytes_in`` is the number of bytes that
+    the server sent.
     """
 
     host: str
@@ -66,7 +67,7 @@ class ConnectionAttempt:
 class Capture:
     """An output stream with a size limit: its start, its end, and its total size.
 
-    ``tail`` is empty if everything fits into ``head``. ``total_bytes`` includes what was cut out.
+    ``tail`` is empty if everything fits into ``head``. ``total_bytes`` includes the bytes that were cut out.
     """
 
     head: bytes = b""
@@ -84,13 +85,13 @@ class Capture:
         return self.cut_bytes > 0
 
     def data(self) -> bytes:
-        """Return the bytes that were kept, without a note about what was cut."""
+        """Return the bytes that were kept, without a note about the bytes that were cut."""
         return self.head + self.tail
 
     def text(self, more: str = "") -> str:
-        """Return the bytes that were kept, as text. If bytes were cut, a line at that place says how many.
+        """Return the bytes that were kept, as text. If bytes were cut, a line in their place says how many.
 
-        Bytes that are not UTF-8 are replaced. ``more`` is added to that line and says how to get the rest.
+        Bytes that are not UTF-8 are replaced. ``more`` is added to that line to say how to get the rest.
         """
         if not self.truncated:
             return self.data().decode("utf-8", "replace")
@@ -116,14 +117,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What happened in a sandbox, not yet interpreted.
+    """The outcome that an engine observed in a sandbox, before any interpretation.
 
-    ``status`` is the exit status if the ending is ``exited``, the number of the signal if it is ``signaled``.
-    ``reply`` is the reply of a Python call: JSON from the guest, not yet trusted. ``reason`` explains ``not_started``
-    and ``broken``; for ``workspace_limit`` it is the limit. ``attempts`` are the attempted connections;
-    ``unlisted_attempts`` is the number of further ones. ``about`` describes the progress of an HTTP call, for
-    ``details.http``. ``processes_ended``: no process of the call is left that could still change something; None if
-    the guest did not report it.
+    ``status`` is the exit status if the ending is ``exited``, or the number of the signal if it is ``signaled``.
+    ``reply`` is the reply of a Python call, as JSON from the guest that is not yet trusted. ``reason`` explains
+    ``not_started`` and ``broken``, and is the limit for ``workspace_limit``. ``attempts`` are the attempted
+    connections, and ``unlisted_attempts`` is the number of further ones. ``about`` describes the progress of an HTTP
+    call, for ``details.http``. ``processes_ended`` is true if no process of the call is left that could still change
+    something, and None if the guest did not report it.
     """
 
     ending: Ending
@@ -176,7 +177,7 @@ Content: TypeAlias = Text | Image | Audio | Resource
 
 @dataclass(frozen=True, slots=True)
 class ToolFailure:
-    """Why a tool failed: a kind for programs and a message that a model can act on."""
+    """The reason why a tool failed, with a kind for programs and a message on which a model can act."""
 
     kind: ErrorKind
     message: str
@@ -184,9 +185,9 @@ class ToolFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """The result that a caller receives. ``content`` is for the model; ``details`` are not shown to it.
+    """The result that a caller receives. ``content`` is for the model, which does not see ``details``.
 
-    ``structured`` is the tool's data in a tuple of length one, or None if there is no data; ``(None,)`` is null.
+    ``structured`` is the tool's data in a tuple of length one, or None if there is no data. ``(None,)`` is null.
     ``data`` is the same without the tuple.
     """
 
@@ -197,11 +198,11 @@ class ToolResult:
 
     @classmethod
     def success(cls, data: JsonValue, *, message: str | None = None, details: JsonObject | None = None) -> ToolResult:
-        """Return a result with data. A string becomes text content, any other value is structured data.
+        """Return a result with data. A string becomes text content, and any other value is structured data.
 
-        ``message`` is what the model reads instead of the JSON of the data. The model does not see ``details``. A value
-        that is not JSON, such as a date, is converted when the call ends, or makes it fail with an error of kind
-        ``serialization`` that names its place.
+        The model reads ``message`` instead of the JSON of the data, and does not see ``details``. A value that is not
+        JSON, such as a date, is converted when the call ends. If that is not possible, the call fails with an error of
+        kind ``serialization`` that names the place of the value.
         """
         words = _words(data) if message is None else message
         structured = None if isinstance(data, str) and message is None else (data,)
@@ -209,7 +210,7 @@ class ToolResult:
 
     @classmethod
     def failure(cls, message: str, *, kind: ErrorKind = "execution", details: JsonObject | None = None) -> ToolResult:
-        """Return a failed result with a message that a model can act on. Raises ``UsageError`` for an unknown kind."""
+        """Return a failed result with a message on which a model can act. Raises ``UsageError`` for an unknown kind."""
         if kind not in get_args(ErrorKind):
             raise UsageError(f"{kind!r} is not a kind of error; use one of: {', '.join(get_args(ErrorKind))}")
         return cls(content=(Text(message),), error=ToolFailure(kind, message), details=details or {})
@@ -226,7 +227,7 @@ class ToolResult:
 
     @property
     def data(self) -> JsonValue:
-        """The tool's data, or None if there is none. ``structured`` distinguishes that from null."""
+        """The tool's data, or None if there is none. ``structured`` distinguishes missing data from null."""
         return self.structured[0] if self.structured else None
 
 

@@ -1,4 +1,4 @@
-"""The source of text: positions, spans, and the lines that are printed for a finding."""
+"""Source texts, with positions, spans, and the lines that are printed for a finding."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ class Position(NamedTuple):
 
 
 class Span(NamedTuple):
-    """The text from ``start`` up to ``end``, exclusive. ``path`` is as the user named it, with ``/`` as separator."""
+    """The text from ``start`` up to ``end``, exclusive. ``path`` is as the user wrote it, with ``/`` as separator."""
 
     path: str
     start: Position
@@ -41,7 +41,7 @@ class Span(NamedTuple):
 
 
 def start_of_file(path: str) -> Span:
-    """Return the span of the first character of a file, for what is not written in it."""
+    """Return the span of the first character of a file, for a finding about something that the file lacks."""
     return Span(path, Position(1, 1), Position(1, 2))
 
 
@@ -58,11 +58,11 @@ class SourceText:
     text: str
 
     def __reduce__(self) -> tuple[type["SourceText"], tuple[str, str]]:
-        return SourceText, (self.path, self.text)  # without what is derived from the text
+        return SourceText, (self.path, self.text)  # pickle without the fields that are derived from the text
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
-        """The text split at line feeds (and carriage returns before them), at no other characters."""
+        """The text, split only at line feeds and carriage returns before them."""
         lines = self.text.split("\n")
         return tuple([line.removesuffix("\r") for line in lines] if "\r" in self.text else lines)
 
@@ -92,7 +92,7 @@ class SourceText:
     def locate(self, span: Span, text: str, occurrence: int = 0) -> Span:
         """Return the span of ``text`` within ``span``. ``occurrence`` selects one of several matches, counted from 0.
 
-        Return ``span`` if the text is not written there literally (because of an escape, or a line end inside).
+        If the text is not written there literally, for example because of an escape or a line end, return ``span``.
         """
         if span.path != self.path or not text:
             return span
@@ -149,5 +149,5 @@ class SourceText:
         return (0, *(end + 1 for end in ends))
 
     def whole_file(self) -> Span:
-        """Return the span for a finding about the whole file: its first character."""
+        """Return the span for a finding about the whole file, which is its first character."""
         return start_of_file(self.path)

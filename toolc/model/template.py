@@ -1,7 +1,7 @@
 """Templates in the fields of backends: text with placeholders, parsed at build time and rendered for each call.
 
-The compiler parses the text (with Jinja2) into parts. A placeholder can only have names, keys and the filters
-listed here, so rendering needs no template engine and cannot run code.
+The compiler parses the text into parts with Jinja2. A placeholder can have only names, keys and the filters listed
+here, so rendering needs no template engine and cannot run code.
 """
 
 import json
@@ -43,8 +43,8 @@ class Placeholder:
 class Template:
     """Text (``str``) and placeholders in order. A template without parts is the empty string.
 
-    ``public`` is the reason why a credential may be written literally: ``{public: VALUE, reason: ...}``. The value
-    is then the only part. It is None for every other template.
+    ``public`` is the reason in ``{public: VALUE, reason: ...}`` why a credential may be a literal, or None for every
+    other template. If it is set, the value is the only part.
     """
 
     parts: tuple[str | Placeholder, ...]
@@ -70,7 +70,7 @@ class Template:
         return None
 
     def render(self, arguments: Mapping[str, JsonValue]) -> str:
-        """Return the text for these arguments: strings unchanged, any other value as compact JSON.
+        """Return the text for these arguments, with strings unchanged and any other value as compact JSON.
 
         Raises ``TemplateError`` if an argument lacks a key or a filter rejects the value.
         """
@@ -80,7 +80,7 @@ class Template:
 
 
 class TemplateError(ValueError):
-    """A placeholder cannot be filled with these arguments. The message names it."""
+    """Raised if a placeholder cannot be filled with these arguments. The message names the placeholder."""
 
 
 def evaluate(placeholder: Placeholder, arguments: Mapping[str, JsonValue]) -> JsonValue:
@@ -99,7 +99,7 @@ def evaluate(placeholder: Placeholder, arguments: Mapping[str, JsonValue]) -> Js
 
 
 def as_text(value: JsonValue) -> str:
-    """Return a value as text: a string unchanged, any other value as compact JSON."""
+    """Return a string unchanged, and any other value as compact JSON."""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -159,7 +159,7 @@ JsonTemplate: TypeAlias = Template | JsonConstant | JsonList | JsonMap
 
 
 def render_json(template: JsonTemplate, arguments: Mapping[str, JsonValue]) -> JsonValue:
-    """Return the JSON for ``arguments``, without keys whose template uses an absent one. Raises ``TemplateError``."""
+    """Return the JSON for ``arguments``. Keys with absent arguments are left out. Raises ``TemplateError``."""
     match template:
         case Template():
             sole = template.sole_placeholder

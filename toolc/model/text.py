@@ -10,24 +10,24 @@ _UNITS: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
 
 
 def render_size(size_bytes: float) -> str:
-    """Return a size as a spec writes it, in the largest unit in which it is a whole number: ``512MiB``."""
+    """Return a size in the form of a spec, such as ``512MiB``, in the largest unit in which it is a whole number."""
     size, unit = next(each for each in _UNITS if size_bytes % each[0] == 0)
     return f"{size_bytes // size:.0f}{unit}"
 
 
 def shorten(text: str, length: int) -> str:
-    """Return at most ``length`` characters of a text; the last one is ``…`` if it is longer."""
+    """Return at most ``length`` characters of a text. If the text is longer, the last one is ``…``."""
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def join_first(texts: Sequence[str], max_count: int) -> str:
-    """Return at most ``max_count`` texts as one: ``a, b and 3 more``."""
+    """Return a text with at most ``max_count`` of the texts, such as ``a, b and 3 more``."""
     more = f" and {len(texts) - max_count} more" if len(texts) > max_count else ""
     return ", ".join(texts[:max_count]) + more
 
 
 def count_noun(number: object, noun: str, plural: str = "") -> str:
-    """Return a number with its noun: ``1 tool``, ``2 tools``. ``plural`` is for nouns that take more than an ``s``."""
+    """Return a number with its noun, such as ``2 tools``. ``plural`` is for nouns that take more than an ``s``."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 

@@ -1,31 +1,32 @@
 """Model providers: their tool declarations, calls and results.
 
-Start reading in ``provider``. One module per provider: the passes that lower a schema for it, and its messages.
-``json_schema`` lowers JSON Schema. A new provider is a module here, in ``_PROVIDERS`` and ``model.names``.
+Start reading in ``provider``. Each provider has a module with the passes that lower a schema for it, and its messages.
+``json_schema`` lowers JSON Schema. To add a provider, add a module here, and its name to ``_PROVIDERS`` and to
+``model.names``.
 
 - ``anthropic``: Anthropic Messages.
 - ``provider``: ``Provider``, and what the definitions of several providers share. Public: ``CallMessage``,
   ``Lowering``, ``requests_strict``.
 - ``bedrock``: Amazon Bedrock Converse: ``toolSpec``, ``toolUse``, ``toolResult``.
-- ``calls``: reads the calls in a response, also those that are broken or were cut off. Public: ``members``,
+- ``calls``: reads the calls in a response, even if they are malformed or were cut off. Public: ``members``,
   ``parse_arguments``.
 - ``cohere``: Cohere Chat, version 2 of the API.
 - ``content``: the content of results as text, Base64 and descriptions. Public: ``blocks``, ``describe_block``,
   ``to_base64``.
 - ``gemini``: Google Gemini: declarations, calls, results.
-- ``gemini_stream``: joins the chunks of a Gemini stream, also arguments that arrive in parts.
+- ``gemini_stream``: joins the chunks of a Gemini stream, including arguments that arrive in parts.
   Public: ``join_gemini``.
 - ``provider_limits``: limits that providers change without notice, from a data file. Public: ``Exceeded``, ``Limit``,
   ``exceeded_limits``, ``limits_of``, ``size_of``.
 - ``mcp``: the Model Context Protocol: ``Tool``, ``CallToolResult``. Public: ``call_result``.
 - ``mistral``: Mistral Chat Completions.
-- ``ollama``: Ollama Chat; a model server for this machine.
-- ``openapi``: OpenAPI 3.1: an operation per tool; not a ``Provider``, as it has no calls and no messages. Public:
-  ``document``, ``operation``, ``DOCUMENT``, ``SHARED_SCHEMAS``.
+- ``ollama``: Ollama Chat, the API of a local model server.
+- ``openapi``: OpenAPI 3.1, with an operation per tool. It is not a ``Provider``, because it has no calls or messages.
+  Public: ``document``, ``operation``, ``DOCUMENT``, ``SHARED_SCHEMAS``.
 - ``openai``: Chat Completions and Responses.
-- ``response_streams``: joins the chunks of a stream to the response that an API returns without streaming. Public:
+- ``response_streams``: joins the chunks of a stream into the response that an API returns without streaming. Public:
   ``join_chunks``, ``STREAMING``.
-- ``token_estimate``: about how many tokens a definition has. Public: ``definition_tokens``, ``ESTIMATED_FOR``.
+- ``token_estimate``: estimates the tokens of a definition. Public: ``definition_tokens``, ``ESTIMATED_FOR``.
 
 May import: ``data``, ``model`` and ``validation``.
 """
@@ -49,11 +50,11 @@ _PROVIDERS: Final = {
     "cohere": "toolc.providers.cohere:COHERE",
     "ollama": "toolc.providers.ollama:OLLAMA",
 }
-"""The module and the variable of each provider, by name. A module is imported when its provider is first used."""
+"""The module and the variable of each provider, by name. The module is imported when the provider is first used."""
 
 
 @cache
 def load_provider(name: str) -> Provider:
-    """Return a provider by its name, and import its module if needed. Raises ``KeyError`` for an unknown name."""
+    """Return the provider with this name. Raises ``KeyError`` for an unknown name."""
     provider: Provider = resolve_name(_PROVIDERS[name])
     return provider

@@ -18,7 +18,7 @@ from toolc.providers.provider import CallMessage, Lowering, Provider, lower_each
 from toolc.providers.provider_limits import StrictTools
 
 _CUT_OFF: Final = (None, "max_tokens", "model_context_window_exceeded")
-"""Why a response ended in the middle. It is null after a stream that ended early."""
+"""The stop reasons of a response that is cut off. The reason is null if a stream ended early."""
 
 _REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "oneOf"})
 
@@ -33,7 +33,7 @@ STRICT: Final = Target(
         passes.split_types, passes.describe_folded, passes.name_references,
     ),
 )  # fmt: skip
-"""The subset of strict mode. ``anthropic.transform_schema``, the SDK's helper for schemas, leaves the result alone."""
+"""The subset of strict mode. ``anthropic.transform_schema``, the SDK's schema helper, leaves such schemas unchanged."""
 
 
 def _lower(tools: Sequence[ToolSpec]) -> Lowering:

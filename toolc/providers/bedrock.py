@@ -22,18 +22,18 @@ from toolc.providers.provider import CallMessage, Lowering, Provider, lower_each
 from toolc.providers.provider_limits import StrictTools
 
 _REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "oneOf"})
-"""Keywords that Claude, the most used models of Bedrock, reject at the root."""
+"""The keywords that the Claude models, the most used on Bedrock, reject at the root."""
 
 STRICT: Final = replace(ANTHROPIC_STRICT, name="Bedrock's strict mode")
-"""The subset of strict mode, which is that of Claude."""
+"""The subset of strict mode, which is the same as Claude's."""
 
 _CUT_OFF: Final = (None, "max_tokens", "model_context_window_exceeded", "malformed_tool_use")
-"""Why a response ended in the middle. It is null after a stream that ended early."""
+"""The stop reasons of a response that is cut off. The reason is null if a stream ended early."""
 
 MAX_FILE_NAME: Final = 100
-"""The maximum length of the file name in the name of a document, which has at most 200 characters.
+"""The maximum number of characters of the file name in the name of a document.
 
-The rest is for the id of the call.
+The name of a document has at most 200 characters. The others are for the id of the call.
 """
 
 _NOT_IN_DOCUMENT_NAMES: Final = lazy_re(r"[^A-Za-z0-9()\[\]-]+")
@@ -72,15 +72,15 @@ def _calls(response: JsonObject) -> tuple[ToolCall, ...]:
 def _messages(results: Sequence[CallMessage]) -> list[JsonValue]:
     """Return one message of role ``user`` with all results. The API requires it directly after the calls.
 
-    An image within a result is documented for Claude and Nova. Many other models refuse it, but some of them
-    also refuse anything else in the same message, and two messages of the same role.
+    Amazon documents images in results for Claude and Nova. Many other models refuse them, but some of these models also
+    refuse other content in the same message and two messages of the same role. Images therefore stay in their results.
     """
     content: list[JsonValue] = [{"toolResult": _tool_result(each)} for each in results]
     return [{"role": "user", "content": content}] if content else []
 
 
 def _tool_result(message: CallMessage) -> JsonObject:
-    """Return a result. Data that is an object is sent as JSON, unless the content has another text."""
+    """Return a result. If the data is an object, it is sent as JSON, unless the content has a different text."""
     result, call_id = message.result, message.call.call_id
     shown = blocks(result)
     content: list[JsonValue] = [_block(block, f"{call_id} {number}") for number, block in enumerate(shown, 1)]
@@ -91,7 +91,7 @@ def _tool_result(message: CallMessage) -> JsonObject:
 
 
 def _block(block: Content, suffix: str) -> JsonObject:
-    """Return a block of a result. Documents of a conversation need different names, which end with ``suffix``."""
+    """Return a block of a result. A document's name ends with ``suffix``, so that it is unique in a conversation."""
     if is_image(block):
         return {"image": {"format": IMAGE_FORMATS[block.mime_type], "source": _source(block)}}
     if is_pdf(block):

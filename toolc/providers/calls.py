@@ -1,6 +1,6 @@
-"""Read the calls in a provider's response, also those that are broken or were cut off.
+"""Read the calls in a provider's response, even if they are malformed or were cut off.
 
-The arguments of such a call are a text, and the call reports what is wrong with them.
+The arguments of such a call are kept as text, and running the call reports what is wrong with them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue
 
 INVALID_JSON = "INVALID_JSON"
-"""The key of arguments that are not valid JSON, where an API accepts only objects. Anthropic documents it."""
+"""The key for arguments that are not valid JSON, in APIs that accept only objects. Anthropic documents it."""
 
 UNNAMED: Final = "toolc_call_"
-"""The prefix of ids for calls without an id from the model. These ids are not sent to the model."""
+"""The prefix of the ids of calls to which the model gave no id. These ids are not sent to the model."""
 
 
 def choice_calls(response: JsonObject) -> tuple[ToolCall, ...]:
@@ -28,9 +28,9 @@ def choice_calls(response: JsonObject) -> tuple[ToolCall, ...]:
 
 
 def function_calls(tool_calls: Sequence[JsonObject], *, cut_off: bool = False) -> tuple[ToolCall, ...]:
-    """Return the calls in the ``tool_calls`` of Chat Completions; one without an id has an empty ``call_id``.
+    """Return the calls in the ``tool_calls`` of Chat Completions. A call without an id has an empty ``call_id``.
 
-    ``cut_off``: the response ended before the last call was complete, or after it.
+    With ``cut_off``, the response ended early, so the last call may be incomplete.
     """
     functions = [(each, each.get("function")) for each in tool_calls]
     return tuple(
@@ -45,7 +45,7 @@ def function_calls(tool_calls: Sequence[JsonObject], *, cut_off: bool = False) -
 
 
 def numbered(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-    """Return calls with an id for each that has none: its number in the response."""
+    """Return the calls. The id of a call without an id is its number in the response."""
     return tuple(
         call if call.call_id else replace(call, call_id=f"{UNNAMED}{index}") for index, call in enumerate(calls)
     )
@@ -54,7 +54,7 @@ def numbered(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
 def parse_arguments(text: JsonValue, *, cut_off: bool = False) -> JsonValue:
     """Parse a provider's JSON text. If it is invalid, return the text, so that the call can report it.
 
-    An empty text means no arguments, unless the call was ``cut_off`` at the limit of a response.
+    An empty text means that there are no arguments, unless the call was ``cut_off`` at the limit of a response.
     """
     if not isinstance(text, str) or (cut_off and not text):
         return text
@@ -68,8 +68,8 @@ def parse_arguments(text: JsonValue, *, cut_off: bool = False) -> JsonValue:
 def object_arguments(value: JsonValue, *, cut_off: bool = False) -> JsonValue:
     """Return the arguments of a call that a provider sends as an object.
 
-    Arguments that are not JSON are their text. Those of a call that was ``cut_off`` at the limit of a response may be
-    a part of what the model wrote, so they are the text of an incomplete object, and the call reports that.
+    Arguments that are not JSON are returned as text. If the call was ``cut_off`` at the limit of a response, the object
+    may lack a part of what the model wrote. It is returned as the text of an incomplete object, which the call reports.
     """
     if isinstance(value, dict) and value.keys() == {INVALID_JSON}:
         return value[INVALID_JSON]
@@ -77,7 +77,7 @@ def object_arguments(value: JsonValue, *, cut_off: bool = False) -> JsonValue:
 
 
 def members(value: JsonValue, *path: str | int) -> list[JsonObject]:
-    """Return the objects in the list at ``path`` of a provider's response; empty if there is no such list."""
+    """Return the objects in the list at ``path`` of a provider's response. Without such a list, there are none."""
     for step in path:
         if isinstance(value, list) and isinstance(step, int):
             value = value[step] if step < len(value) else None

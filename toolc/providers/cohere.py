@@ -28,7 +28,7 @@ STRICT: Final = Target(
 """The subset of ``strict_tools``, an option of the request that applies to all of its tools."""
 
 _CUT_OFF: Final = (None, "MAX_TOKENS", "ERROR", "TIMEOUT")
-"""Why a response ended in the middle. It is null after a stream that ended early."""
+"""The finish reasons of a response that is cut off. The reason is null if a stream ended early."""
 
 
 def _lower(tools: Sequence[ToolSpec]) -> Lowering:
@@ -52,7 +52,7 @@ def _lower(tools: Sequence[ToolSpec]) -> Lowering:
 
 
 def _request_options(tools: Sequence[ToolSpec]) -> JsonObject:
-    """Return ``strict_tools`` if every tool is strict: the option applies to all tools of a request."""
+    """Return ``strict_tools`` if every tool is strict, because the option applies to all tools of a request."""
     strict = _strict_parameters(tools, {tool.name: LossLog(tool.name) for tool in tools})
     return {"strict_tools": True} if tools and None not in strict.values() else {}
 
@@ -69,13 +69,13 @@ def _messages(results: Sequence[CallMessage]) -> list[JsonValue]:
 
 
 def _strict_parameters(tools: Sequence[ToolSpec], logs: Mapping[str, LossLog]) -> dict[str, JsonObject | None]:
-    """Return the parameters of each tool for strict mode, by its name; None if it is not strict."""
+    """Return the parameters of each tool for strict mode, by the tool's name. They are None for a tool without it."""
     accept = StrictTools("cohere").add
     return {tool.name: lower_strict(tool, "cohere", STRICT, logs[tool.name], accept) for tool in tools}
 
 
 def _document(message: CallMessage) -> JsonObject:
-    """Return data that is an object as it is, and other results under ``output`` or ``error``."""
+    """Return the data of a result if it is an object. Otherwise return the result under ``output`` or ``error``."""
     result = message.result
     text = "\n".join(map(describe_block, blocks(result)))
     data = shown_data(result, text)

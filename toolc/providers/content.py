@@ -1,6 +1,6 @@
-"""Convert the content of results to what providers accept: texts, images and documents.
+"""Convert the content of results to the texts, images and documents that providers accept.
 
-A content block that a provider cannot show to its model is replaced by a line of text that describes it.
+If a provider cannot show a content block to its model, a line of text describes the block instead.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from toolc.model.template import as_text
 from toolc.providers.calls import parse_arguments
 
 PDF = "application/pdf"
-"""The type of the documents that models read directly."""
+"""The media type of documents that models can read."""
 
 IMAGE_FORMATS: Final = {"image/gif": "gif", "image/jpeg": "jpeg", "image/png": "png", "image/webp": "webp"}
-"""The types of the images that models read, with the names of their formats."""
+"""The media types of images that models can read, with the names of the formats."""
 
 _TEXT_TYPES = ("application/json", "application/xml", "application/yaml")
 
 
 def blocks(result: ToolResult) -> tuple[Content, ...]:
-    """Return the content, text files as text, without empty texts, which some providers reject.
+    """Return the content of a result. Text files become texts. Empty texts, which some providers reject, are left out.
 
-    If there is no content, the structured data becomes a text, or the message of an error.
+    If nothing remains, the content is a text with the structured data or the message of the error.
     """
     if not result.content and result.structured is not None:
         return (Text(as_text(result.structured[0])),)
@@ -44,12 +44,12 @@ def _file_as_text(block: Content) -> Content:
 
 
 def with_error_kind(result: ToolResult, text: str) -> str:
-    """Return ``text``, prefixed with the kind of error for an error result: for providers without an error flag."""
+    """Return ``text``, prefixed with the kind of an error. This is for providers without an error flag."""
     return f"ERROR ({result.error.kind}): {text}" if result.error else text
 
 
 def describe_block(block: Content, note: str = "it cannot be shown here") -> str:
-    """Return a text unchanged, or a description of another block and ``note``."""
+    """Return a text unchanged. For another block, return its description with ``note``."""
     if isinstance(block, Text):
         return block.text
     if isinstance(block, Resource):
@@ -60,12 +60,12 @@ def describe_block(block: Content, note: str = "it cannot be shown here") -> str
 
 
 def shown_data(result: ToolResult, text: str) -> JsonValue:
-    """Return the data of a result if ``text``, the text of its content, is the JSON of the data; otherwise the text."""
+    """Return the data of a result if ``text``, the text of its content, is its JSON. Otherwise return the text."""
     return result.data if result.structured and parse_arguments(text) == result.data else text
 
 
 def is_image(block: Content) -> TypeGuard[Image]:
-    """Return whether a block is an image of a type that models read."""
+    """Return whether a block is an image of a type that models can read."""
     return isinstance(block, Image) and block.mime_type in IMAGE_FORMATS
 
 
@@ -80,7 +80,7 @@ def origin(call: ToolCall) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return a text with at most ``limit`` characters: its beginning and its end, and between them what is missing."""
+    """Return a text with at most ``limit`` characters. A note in the middle says how many characters were cut."""
     if len(text) <= limit:
         return text
     note = f"\n[{len(text) - limit} or more characters cut: the provider accepts at most {limit}]\n"

@@ -1,7 +1,7 @@
 """Google Gemini: one ``{"functionDeclarations": [...]}`` for all tools.
 
-The shape is ``google.genai.types.Tool``, with ``parametersJsonSchema`` limited to the subset of JSON Schema that
-Gemini documents (``TARGET``); a result is a ``google.genai.types.FunctionResponse``.
+The shape is ``google.genai.types.Tool``. Its ``parametersJsonSchema`` is limited to the subset of JSON Schema that
+Gemini documents (``TARGET``). A result is a ``google.genai.types.FunctionResponse``.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ TARGET: Final = Target(
 )  # fmt: skip
 """The subset that Gemini documents for ``parametersJsonSchema``.
 
-The API rejects a request with an unknown keyword. A type must be single, ``enum`` lists texts and numbers, a reference
-leads to ``$defs`` and has no other keywords next to it, and it is recursive only below an optional property.
+The API rejects a request with an unknown keyword. A schema must have a single type, and ``enum`` lists texts and
+numbers. A reference leads to ``$defs``, has no other keywords next to it, and is recursive only below an optional
+property.
 """
 
 
@@ -43,14 +44,14 @@ def _lower(tools: Sequence[ToolSpec]) -> Lowering:
 
 
 def _request_options(tools: Sequence[ToolSpec]) -> JsonObject:
-    """Return the mode ``VALIDATED`` if every tool is strict: calls then match the schemas."""
+    """Return the mode ``VALIDATED``, in which calls match the schemas, if every tool is strict."""
     if not tools or not all(requests_strict(tool, "gemini") for tool in tools):
         return {}
     return {"toolConfig": {"functionCallingConfig": {"mode": "VALIDATED"}}}
 
 
 def _calls(response: JsonObject) -> tuple[ToolCall, ...]:
-    """Return the function calls of a ``GenerateContentResponse``'s first candidate, or of a ``Content``."""
+    """Return the function calls in the first candidate of a ``GenerateContentResponse``, or in a ``Content``."""
     parts = members(response, "parts") or members(response, "candidates", 0, "content", "parts")
     function_calls = (part.get("functionCall", part.get("function_call")) for part in parts)
     return numbered([_call(each) for each in function_calls if isinstance(each, dict)])
@@ -68,7 +69,7 @@ def _messages(results: Sequence[CallMessage]) -> list[JsonValue]:
 
 
 def _declaration(tool: ToolSpec, losses: LossLog) -> JsonObject:
-    """Return the declaration of a tool, which has no schema without parameters."""
+    """Return the declaration of a tool. If the tool has no parameters, it has no schema."""
     losses.add_unsupported(tool, "label", "annotations", "examples")
     declaration: JsonObject = {"name": tool.name, "description": description_without_result(tool)}
     schema = lower_schema(tool.parameters.value, TARGET, losses)
@@ -81,7 +82,7 @@ def _declaration(tool: ToolSpec, losses: LossLog) -> JsonObject:
 
 
 def _response_schema(schema: Schema, losses: LossLog) -> JsonObject:
-    """Return the schema of a response: data with this schema as ``output``, which an error does not have."""
+    """Return the schema of a response, which has the data as ``output``, except after an error."""
     properties: JsonObject = {"output": rebase(schema.value, "#/properties/output")}
     log = LossLog(losses.tool)
     lowered = lower_schema({"type": "object", "properties": properties}, TARGET, log)
@@ -101,7 +102,7 @@ def _call(call: JsonObject) -> ToolCall:
 
 
 def _response(message: CallMessage) -> JsonObject:
-    """Return a result under ``output`` or ``error``, the keys that have a meaning in the API."""
+    """Return a result under ``output`` or ``error``, the keys that the API defines."""
     result = message.result
     content = blocks(result)
     text = "\n".join(

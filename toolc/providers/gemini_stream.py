@@ -1,7 +1,7 @@
-"""Join the chunks of a streamed Gemini response, also calls whose arguments arrive in parts.
+"""Join the chunks of a streamed Gemini response, including calls whose arguments arrive in parts.
 
-Vertex AI sends arguments in parts if ``streamFunctionCallArguments`` is on: each part has a JSON Path (RFC 9535) that
-consists of names and indexes, such as ``$.guests[0].name``, and a value or a piece of a text.
+If ``streamFunctionCallArguments`` is on, Vertex AI sends arguments in parts. Each part has a JSON Path (RFC 9535) of
+names and indexes, such as ``$.guests[0].name``, and a value or a piece of a text.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _VALUES: Final = ("stringValue", "numberValue", "boolValue", "nullValue")
 
 
 def join_gemini(chunks: Iterable[JsonObject]) -> JsonObject:
-    """Join chunks to one ``GenerateContentResponse``. Only the first candidate is read.
+    """Join chunks into one ``GenerateContentResponse``. Only the first candidate is read.
 
-    Texts are joined unless one of them has a signature, which belongs to its part.
+    A part with a signature is not joined with other texts, because the signature belongs to that part.
     """
     parts: list[JsonObject] = []
     candidate: JsonObject = {}
@@ -78,7 +78,7 @@ def _unescaped(name: str | None) -> str:
 
 
 def _with_value(old: JsonValue, steps: list[str | int], value: JsonValue) -> JsonValue:
-    """Return ``old`` with the value at ``steps``. A piece of a text is appended to the text that is there."""
+    """Return ``old`` with the value at ``steps``. A piece of a text is appended to the existing text."""
     if not steps:
         return old + value if isinstance(old, str) and isinstance(value, str) else value
     step, rest = steps[0], steps[1:]

@@ -1,7 +1,7 @@
 """The Model Context Protocol: ``Tool`` for tools, ``CallToolResult`` for results.
 
-Both are valid in the revisions 2025-11-25 and 2026-07-28: an ``outputSchema`` always describes an object, which the
-older one requires, and a result has the ``resultType`` of the newer one, which the older one ignores.
+Both are valid in the revisions 2025-11-25 and 2026-07-28. An ``outputSchema`` always describes an object, as the older
+revision requires. A result has the ``resultType`` of the newer revision, which the older one ignores.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def _messages(results: Sequence[CallMessage]) -> list[JsonValue]:
 def call_result(result: ToolResult, schema: Schema | None = None) -> JsonObject:
     """Return a ``CallToolResult`` without ``details``, which are not for the model.
 
-    Data is ``structuredContent``, wrapped as ``{"result": data}`` if it is not an object, or if the tool's result
-    schema, ``schema``, also allows other data. An error of a tool with such a schema has none, as clients compare it
-    with the schema. Without content, data also becomes a text block, which MCP recommends for clients that do not
-    read ``structuredContent``.
+    The data becomes the ``structuredContent``. It is wrapped as ``{"result": data}`` if it is not an object, or if
+    ``schema``, the tool's result schema, allows other data than objects. For a tool with a result schema, an error has
+    no ``structuredContent``, because clients validate it against the schema. If there is no content, the data becomes
+    a text block in addition, as MCP recommends for clients that do not read ``structuredContent``.
     """
     content: list[JsonValue] = [_block(block) for block in result.content]
     if result.structured is not None and not content:
@@ -105,13 +105,13 @@ def _tool(tool: ToolSpec, losses: LossLog) -> JsonObject:
 
 
 def hints(tool: ToolSpec) -> JsonObject:
-    """Return the hints in the spec, by their names in MCP, whose defaults for the others are the cautious values."""
+    """Return the hints in the spec by their names in MCP. MCP's defaults for the others are the cautious values."""
     declared = {hint: getattr(tool.annotations, name) for name, hint in _HINTS.items()}
     return {hint: value for hint, value in declared.items() if value is not None}
 
 
 def _with_object_properties(schema: JsonObject) -> JsonObject:
-    """Return the schema with boolean schemas of properties written as objects, as 2025-11-25 requires."""
+    """Return the schema with boolean schemas of properties converted to objects, as revision 2025-11-25 requires."""
     properties = schema.get("properties")
     if not isinstance(properties, dict):
         return schema

@@ -26,7 +26,7 @@ STRICT: Final = Target(
         passes.describe_folded, passes.name_references,
     ),
 )  # fmt: skip
-"""The subset of strict mode. Mistral does not document it: this is the smallest that another provider has."""
+"""The subset of strict mode. Mistral does not document it, so this is the smallest subset of another provider."""
 
 
 def _messages(results: Sequence[CallMessage]) -> list[JsonValue]:

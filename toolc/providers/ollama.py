@@ -24,7 +24,7 @@ TARGET: Final = Target(
         passes.describe_folded,
     ),
 )  # fmt: skip
-"""The keywords that the server passes on to models; it ignores all others."""
+"""The keywords that the server passes on to models. It ignores all others."""
 
 _SENT: Final = frozenset({"$defs", "items", "properties", "required", "type"})
 _SENT_OF_PROPERTY: Final = frozenset({"description", "enum", "items", "type"})
@@ -37,7 +37,7 @@ def _calls(response: JsonObject) -> tuple[ToolCall, ...]:
 
 
 def _messages(results: Sequence[CallMessage]) -> list[JsonValue]:
-    """Return a ``tool`` message for each call, in the order of the calls, which is how Ollama matches them."""
+    """Return a ``tool`` message for each call. Ollama matches messages with calls by their order."""
     return [_message(each) for each in results]
 
 
@@ -49,7 +49,7 @@ def _tool(tool: ToolSpec, losses: LossLog) -> JsonObject:
     definition = function_tool(tool, parameters)
     note = parameters.pop("description", None)
     if isinstance(note, str) and isinstance(function := definition["function"], dict):
-        function["description"] = f"{function['description']} {note}"  # models do not see that of the schema
+        function["description"] = f"{function['description']} {note}"  # models do not see the description of the schema
     return definition
 
 
@@ -65,7 +65,7 @@ def _add_losses_of_sdk(parameters: JsonObject, source: JsonObject, losses: LossL
 
 
 def _place(source: JsonValue, *keys: str) -> str:
-    """Return the JSON Pointer of a keyword in the spec, or of the schema from which a pass has made it."""
+    """Return the JSON Pointer in the spec of a keyword, or of the schema from which a pass created it."""
     pointer = ROOT
     for key in keys:
         if not isinstance(source, dict) or key not in source:

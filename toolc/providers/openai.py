@@ -52,11 +52,11 @@ STRICT: Final = Target(
         passes.close_objects, passes.fold_keywords, passes.require_all, passes.describe_folded, passes.name_references,
     ),
 )  # fmt: skip
-"""The subset of strict mode, which requires every property: an optional one becomes "a value or null"."""
+"""The subset of strict mode, which requires every property. An optional property becomes "a value or null"."""
 
 
 def _function(tool: ToolSpec, provider: str, losses: LossLog) -> tuple[JsonObject, bool]:
-    """Return name, description and parameters of a tool, and whether the parameters are for strict mode."""
+    """Return the name, description and parameters of a tool, and whether the parameters are for strict mode."""
     losses.add_unsupported(tool, "label", "annotations", "examples")
     strict = lower_strict(tool, provider, STRICT, losses, StrictTools(provider).add)
     parameters = strict or with_items(lower_plain(tool, REJECTED_AT_ROOT, losses), "/parameters", losses)
@@ -69,7 +69,7 @@ def _function(tool: ToolSpec, provider: str, losses: LossLog) -> tuple[JsonObjec
 
 
 def _request_options(provider: str, tools: Sequence[ToolSpec]) -> JsonObject:
-    """Return ``parallel_tool_calls``: false with strict tools, which some models guarantee for single calls only."""
+    """Return ``parallel_tool_calls``. It is false with strict tools, because some models are strict only without it."""
     return {"parallel_tool_calls": not any(requests_strict(tool, provider) for tool in tools)} if tools else {}
 
 
@@ -84,7 +84,7 @@ def _chat_tool(tool: ToolSpec, losses: LossLog) -> JsonObject:
 def _chat_messages(results: Sequence[CallMessage]) -> list[JsonValue]:
     """Return a ``tool`` message for each call, then one ``user`` message with all images and files.
 
-    A ``tool`` message can contain only text, and all of them must directly follow the calls.
+    A ``tool`` message can contain only text, and all ``tool`` messages must directly follow the calls.
     """
     messages: list[JsonValue] = [
         {"role": "tool", "tool_call_id": each.call.call_id, "content": _text(each)} for each in results
@@ -94,12 +94,12 @@ def _chat_messages(results: Sequence[CallMessage]) -> list[JsonValue]:
 
 
 def _shortened(text: str) -> str:
-    """Return a text that is not longer than both APIs accept."""
+    """Return the text, shortened to the length that both APIs accept."""
     return shorten(text, limits_of("openai_responses")["result_text"].value)
 
 
 def _text(message: CallMessage) -> str:
-    """Return the texts, with a line that describes each other block."""
+    """Return the texts, and a line that describes each block of another kind."""
     content = blocks(message.result)
     lines = [describe_block(each, "see below") if _part(each) else describe_block(each) for each in content]
     return _shortened(with_error_kind(message.result, "\n".join(lines)))
@@ -112,7 +112,7 @@ def _media(message: CallMessage) -> list[JsonValue]:
 
 
 def _part(block: Content) -> JsonObject | None:
-    """Return a block as a part of a ``user`` message; None if it cannot be one."""
+    """Return a block as a part of a ``user`` message, or None if it cannot be one."""
     if is_image(block):
         return {"type": "image_url", "image_url": {"url": data_url(block)}}
     if isinstance(block, Audio) and block.mime_type in _AUDIO_FORMATS:
@@ -133,7 +133,7 @@ CHAT: Final = Provider(
 
 
 def _responses_tool(tool: ToolSpec, losses: LossLog) -> JsonObject:
-    """Declare a tool, always with ``strict``: without it, the Responses API tries strict mode first."""
+    """Declare a tool, always with ``strict``. Without this key, the Responses API tries strict mode first."""
     function, is_strict = _function(tool, "openai_responses", losses)
     if tool.result_schema and model_reads_data(tool):
         function["output_schema"] = with_items(tool.result_schema.value, "/result/schema", losses)

@@ -1,4 +1,4 @@
-"""OpenAPI 3.1: one operation ``POST /tools/NAME`` per tool, with the schemas of its request, its result and its errors.
+"""OpenAPI 3.1: an operation ``POST /tools/NAME`` per tool, with the schemas of its request, result and errors.
 
 The request is the object of arguments. A response is a result as ``toolc.result_to_json`` returns it.
 """
@@ -62,7 +62,7 @@ SHARED_SCHEMAS: Final[JsonObject] = {
         "type": "object",
     },
 }
-"""The component schemas that all operations share; their names are between ``arguments.NAME`` and ``result.NAME``."""
+"""The component schemas that all operations share. They are sorted between ``arguments.NAME`` and ``result.NAME``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Operation:
 
 
 def operation(tool: ToolSpec) -> Operation:
-    """Return the operation of a tool. No keyword of its schemas is lost: OpenAPI 3.1 has those of 2020-12."""
+    """Return the operation of a tool. No keyword of its schemas is lost, because OpenAPI 3.1 has all of 2020-12."""
     arguments, result = f"{_SCHEMAS}arguments.{tool.name}", f"{_SCHEMAS}result.{tool.name}"
     return Operation(
         rebase(tool.parameters.value, arguments), _result(tool, result), {"post": _post(tool, arguments, result)}

@@ -1,4 +1,4 @@
-"""The provider interface, and what the definitions of several providers share."""
+"""The provider interface, and functions that the definitions of several providers share."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class CallMessage:
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """The declarations of tools for a provider, one ``definition`` per tool, and the losses.
+    """The definitions of tools for a provider, one per tool, and the losses.
 
-    ``inside`` is the key of the single object that contains all definitions; empty if they are listed directly.
+    If a single object contains all definitions, ``inside`` is their key in it. Otherwise it is empty.
     """
 
     definitions: list[JsonValue]
@@ -42,14 +42,14 @@ class Lowering:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A model provider, or MCP: functions that convert tools, calls and results to and from its format.
+    """A model provider or MCP, as functions that convert tools, calls and results to and from its format.
 
-    - ``name``: for ``definitions(...)``, and the name of its file under ``providers/``.
-    - ``lower``: declares the tools in this order.
+    - ``name``: its name for ``definitions(...)``, and the name of its file under ``providers/``.
+    - ``lower``: declares the tools, in the same order.
     - ``calls``: returns the calls in a response, in its order. Arguments that are not a JSON object are kept unchanged.
-    - ``messages``: returns what to append to the conversation, which already has the response with the calls.
-    - ``request_options``: returns the arguments of a request with these tools that do not belong to a single tool.
-    - ``limits_strict``: the number of strict tools per request is limited, so declarations depend on each other.
+    - ``messages``: returns the messages to append to the conversation after the response with the calls.
+    - ``request_options``: returns the arguments of a request that apply to all of its tools.
+    - ``limits_strict``: whether the provider limits strict tools per request, so that definitions depend on each other.
     """
 
     name: str
@@ -68,9 +68,10 @@ def requests_strict(tool: ToolSpec, provider: str) -> bool:
 def lower_strict(
     tool: ToolSpec, provider: str, target: Target, losses: LossLog, accept: Callable[[JsonObject], None]
 ) -> JsonObject | None:
-    """Return a tool's parameters for a strict mode; None if it is not requested or not possible, which is a loss.
+    """Return a tool's parameters for a strict mode, or None if the mode is not requested or not possible.
 
-    ``accept`` raises ``NotStrictError`` for lowered parameters that exceed a limit.
+    A requested mode that is not possible is recorded as a loss. ``accept`` raises ``NotStrictError`` for lowered
+    parameters that exceed a limit.
     """
     if not requests_strict(tool, provider):
         return None
@@ -88,13 +89,13 @@ def lower_strict(
 def lower_each(
     tools: Sequence[ToolSpec], declare: Callable[[ToolSpec, LossLog], JsonObject], *, inside: str = ""
 ) -> Lowering:
-    """Return the lowering with the result of ``declare`` for each tool."""
+    """Return the lowering whose definitions are the results of ``declare`` for each tool."""
     losses: list[Loss] = []
     definitions: list[JsonValue] = [declare(tool, LossLog(tool.name, losses)) for tool in tools]
     return Lowering(definitions, tuple(losses), inside)
 
 
 def function_tool(tool: ToolSpec, parameters: JsonObject) -> JsonObject:
-    """Return a definition in the format of Chat Completions, which several providers have adopted."""
+    """Return a definition in the format of Chat Completions, which several providers use."""
     function: JsonObject = {"name": tool.name, "description": description(tool), "parameters": parameters}
     return {"type": "function", "function": function}

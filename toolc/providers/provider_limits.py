@@ -1,4 +1,4 @@
-"""The limits of providers, from ``toolc/data/provider_limits.toml``, and which of them definitions exceed."""
+"""The limits of providers, from ``toolc/data/provider_limits.toml``, and checks of definitions against them."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ NAMES: Final = {
 """What each limit counts."""
 
 MANY_VALUES: Final = 250
-"""From OpenAI's limit for the characters of such an ``enum``, see ``provider_limits.toml``."""
+"""If an ``enum`` has more values than this, OpenAI limits its characters. See ``provider_limits.toml``."""
 
 _OF_REQUEST: Final = ("strict_tools", "strict_optional", "strict_choices", "strict_fields")
-"""The limits that count all strict tools of a request together."""
+"""The limits for all strict tools of a request together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """A limit of providers: the largest accepted ``value``, ``what`` it counts, and when and where it was seen."""
+    """A provider's limit: the largest accepted ``value``, ``what`` it counts, and its date and source."""
 
     name: str
     providers: tuple[str, ...]
@@ -54,7 +54,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Exceeded:
-    """A limit, and the larger number that was counted. ``tool`` is the tool's name if the limit is for one tool."""
+    """A limit and the count that exceeds it. If the limit is for a single tool, ``tool`` is the name of that tool."""
 
     limit: Limit
     count: int
@@ -84,7 +84,7 @@ def limits_of(provider: str) -> dict[str, Limit]:
 def exceeded_limits(provider: str, names: Sequence[str], size: int = 0) -> Iterator[Exceeded]:
     """Yield the limits of a request that the tools with these names exceed.
 
-    ``size`` is that of their definitions in bytes, if known.
+    ``size`` is the size of their definitions in bytes, if known.
     """
     limits = limits_of(provider)
     if (limit := limits.get("tools")) and len(names) > limit.value:
@@ -98,7 +98,7 @@ def exceeded_limits(provider: str, names: Sequence[str], size: int = 0) -> Itera
 
 
 def size_of(provider: str, definitions: JsonValue) -> int:
-    """Return the size of definitions in bytes, as JSON; 0 if the provider has no limit of the size."""
+    """Return the size in bytes of the definitions as JSON, or 0 if the provider does not limit it."""
     return len(canonical(definitions)) if "size" in limits_of(provider) else 0
 
 
@@ -110,7 +110,7 @@ class StrictTools:
         self._totals = dict.fromkeys(_OF_REQUEST, 0)
 
     def add(self, schema: JsonObject) -> None:
-        """Count a tool by its lowered parameters. Beyond a limit, raise ``NotStrictError`` and do not count it."""
+        """Count a tool by its lowered parameters. If it exceeds a limit, raise ``NotStrictError`` instead."""
         counts = _Counts()
         counts.add(schema, 0)
         totals = {name: total + getattr(counts, name) for name, total in self._totals.items()}

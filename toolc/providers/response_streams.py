@@ -1,10 +1,10 @@
-"""Join the chunks of a streamed response to the response that the API returns without streaming.
+"""Join the chunks of a streamed response into the response that the API returns without streaming.
 
-Start reading in ``join_chunks``. Each wire format has one function here or in ``gemini_stream``. They keep what is sent
-back in the conversation (texts, reasoning with its signatures, calls), and ignore chunks that they do not know.
+Start reading in ``join_chunks``. Each wire format has one function here or in ``gemini_stream``. These functions keep
+what the conversation sends back (texts, reasoning with its signatures, calls) and ignore unknown chunks.
 
-A stream may end early. The response then has no reason why it ended, and arguments of its last call that are not JSON
-are kept as they are.
+If a stream ends early, the response has no stop reason, and the arguments of its last call are kept unchanged even if
+they are not JSON.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def join_chunks(provider: str, chunks: Iterable[JsonObject]) -> JsonObject:
 
 
 def _join_chat(chunks: Iterable[JsonObject]) -> JsonObject:
-    """Join the chunks of Chat Completions, of OpenAI and of Mistral. Only the first choice is read."""
+    """Join the chunks of Chat Completions, from OpenAI or Mistral. Only the first choice is read."""
     message: JsonObject = {"role": "assistant", "content": None}
     calls = _FunctionCalls()
     reason: JsonValue = None
@@ -45,7 +45,7 @@ def _join_chat(chunks: Iterable[JsonObject]) -> JsonObject:
 
 
 def _joined(old: JsonValue, new: JsonValue) -> JsonValue:
-    """Join two parts of a value: texts and lists. Of other values, the last one that is not null counts."""
+    """Join two parts of a text or a list. For any other type, return the last value that is not null."""
     if new is None:
         return old
     if isinstance(old, str) and isinstance(new, str):
@@ -56,7 +56,7 @@ def _joined(old: JsonValue, new: JsonValue) -> JsonValue:
 
 
 def _chunks(content: JsonValue) -> list[JsonValue]:
-    """Return the content of a message of Mistral, which is a text or a list of chunks, as a list."""
+    """Return the content of a Mistral message, a text or a list of chunks, as a list."""
     if isinstance(content, list):
         return content
     return [{"type": "text", "text": content}] if content else []
@@ -65,8 +65,9 @@ def _chunks(content: JsonValue) -> list[JsonValue]:
 class _FunctionCalls:
     """The ``tool_calls`` of Chat Completions, from their parts.
 
-    OpenAI sends an index with each part, and the id and the name of a call only with its first part. Other servers send
-    complete calls, all with the same index or without one, repeat id and name with each part, or leave them empty.
+    OpenAI sends an index with each part, but the id and the name of a call only with its first part. Other servers send
+    complete calls, all with the same index or without one. Some repeat the id and the name with each part, or leave
+    them empty.
     """
 
     def __init__(self) -> None:
@@ -104,7 +105,7 @@ class _FunctionCalls:
 
 
 def _is_object(arguments: JsonValue) -> bool:
-    """Return whether arguments are complete: an object, or the JSON of one."""
+    """Return whether the arguments are complete, that is, an object or the JSON of one."""
     if isinstance(arguments, str):
         return arguments.endswith("}") and isinstance(parse_arguments(arguments), dict)
     return isinstance(arguments, dict)
@@ -186,7 +187,7 @@ def _add_delta(block: JsonObject, delta: JsonObject) -> None:
 
 
 def _input(text: str) -> JsonObject:
-    """Return the input of a call. The API accepts only objects, so Anthropic documents this form of invalid JSON."""
+    """Return the input of a call. The API accepts only objects, so invalid JSON has the form Anthropic documents."""
     value = parse_arguments(text)
     return value if isinstance(value, dict) else {INVALID_JSON: text}
 
@@ -218,7 +219,7 @@ def _join_bedrock(chunks: Iterable[JsonObject]) -> JsonObject:
 
 
 def _with_reasoning(block: JsonObject, delta: JsonObject) -> JsonObject:
-    """Add a delta to reasoning. Its text and signature are in an object of their own in a message."""
+    """Add a delta to a reasoning block. In a message, its text and signature are in a separate object."""
     if "redactedContent" in delta:
         return block | delta
     known = _object(block.get("reasoningText"))
@@ -229,7 +230,7 @@ _RESPONSE_ENDS: Final = ("response.completed", "response.failed", "response.inco
 
 
 def _join_responses(chunks: Iterable[JsonObject]) -> JsonObject:
-    """Join the events of OpenAI Responses. The last event has the response; without it, the items are joined."""
+    """Join the events of OpenAI Responses. The last event has the response. If it is missing, join the items."""
     response: JsonObject = {"status": "incomplete"}
     items: dict[int | None, JsonObject] = {}
     begun: set[int | None] = set()
@@ -254,7 +255,7 @@ def _join_responses(chunks: Iterable[JsonObject]) -> JsonObject:
 
 
 def _without_parsed(item: JsonObject) -> JsonObject:
-    """Return an item without what the helper of OpenAI's SDK adds, and the API rejects."""
+    """Return an item without the fields that the helper of OpenAI's SDK adds, because the API rejects them."""
     item = {key: value for key, value in item.items() if key not in {"parsed", "parsed_arguments"}}
     if content := members(item, "content"):
         item["content"] = [_without_parsed(part) for part in content]
@@ -262,7 +263,7 @@ def _without_parsed(item: JsonObject) -> JsonObject:
 
 
 def _index(part: JsonObject, key: str = "index") -> int | None:
-    """Return the place of a part in the response, or None without one."""
+    """Return the position of a part in the response, or None if it has none."""
     value = part.get(key)
     return value if isinstance(value, int) else None
 
@@ -281,4 +282,4 @@ STREAMING: Final[dict[str, Callable[[Iterable[JsonObject]], JsonObject]]] = {
     "cohere": _join_cohere,
     "ollama": _join_ollama,
 }
-"""How to join the chunks of each provider. MCP has no streamed responses."""
+"""The function that joins the chunks of each provider. MCP has no streamed responses."""

@@ -2,12 +2,12 @@
 
 Messages about arguments of calls are in ``toolc.runtime.argument_binding``.
 
-- ``coercion``: corrects what models write: nulls for absent values, 2.0 for 2. Public: ``allows_null``,
+- ``coercion``: corrects arguments that models write: null for an absent value, 2.0 for 2. Public: ``allows_null``,
   ``with_integers``, ``without_nulls``.
 - ``character_sets``: characters as ranges of code points. Public: ``Ranges``.
-- ``ecma_advice``: what to write instead of the syntax of other languages.
-- ``ecma_pattern``: patterns of ECMA-262 as patterns of Python. Public: ``Remark``, ``Translation``, ``translate``.
-- ``ecma_tree``: the tree of a pattern of ECMA-262. Public: ``Node``, ``PatternError``,
+- ``ecma_advice``: suggests ECMA-262 syntax to replace the syntax of other languages.
+- ``ecma_pattern``: translates ECMA-262 patterns to Python patterns. Public: ``Remark``, ``Translation``, ``translate``.
+- ``ecma_tree``: the tree of an ECMA-262 pattern. Public: ``Node``, ``PatternError``,
   ``UnsupportedPatternError``.
 - ``formats``: the formats that ``format`` asserts. Public: ``EXAMPLES``, ``KNOWN_FORMATS``, ``describe_format``,
   ``matches_format``.
@@ -15,8 +15,8 @@ Messages about arguments of calls are in ``toolc.runtime.argument_binding``.
   ``is_idn_email``, ``is_idn_hostname``, ``is_ipv4``, ``is_ipv6``, ``is_iri``, ``is_iri_reference``, ``is_uri``,
   ``is_uri_reference``, ``is_uri_template``.
 - ``numbers``: exact arithmetic for ``multipleOf``. Public: ``is_multiple``, ``to_fraction``.
-- ``pattern_speed``: how long a regular expression can take; matching in bounded time. Public: ``TooSlowError``,
-  ``compile_python``, ``is_slow``.
+- ``pattern_speed``: estimates how long a regular expression can take, and matches in bounded time. Public:
+  ``TooSlowError``, ``compile_python``, ``is_slow``.
 - ``plain_schema``: fast answers for simple schemas and values. Public: ``is_plain_schema``, ``plainly_satisfies``.
 - ``regex_automaton``: regular expressions as automata. Public: ``MAX_STATES``, ``Automaton``, ``Matcher``,
   ``TooManyStatesError``, ``automaton``, ``parse``.

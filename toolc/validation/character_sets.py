@@ -1,6 +1,6 @@
-"""Sets of Unicode characters as sorted ranges of code points: the classes that ECMA-262 patterns can name.
+"""Sets of Unicode characters as sorted ranges of code points, for the classes that ECMA-262 patterns can name.
 
-Unicode properties come from the standard library, so their members are those of its version of Unicode.
+Unicode properties come from the standard library, so the members depend on its version of Unicode.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Final, TypeAlias, TypeVar
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
-"""The first and last code point of each range. The ranges are sorted and neither overlap nor touch."""
+"""The first and last code point of each range. The ranges are sorted, and they neither overlap nor touch."""
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ SPACE: Final[Ranges] = (
     (0x09, 0x0D), (0x20, 0x20), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029), (0x202F, 0x202F),
     (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF),
 )  # fmt: skip
-"""What ``\\s`` means: WhiteSpace and LineTerminator of ECMA-262, chapter 12."""
+"""The characters of ``\\s``: WhiteSpace and LineTerminator in ECMA-262, chapter 12."""
 
 _CATEGORIES: Final = {
     name: value
@@ -59,7 +59,7 @@ _TESTS: Final[dict[str, Callable[[str], bool]]] = {
     "Uppercase": str.isupper,
     "XID_Continue": lambda character: f"a{character}".isidentifier(),
 }
-"""Binary properties that methods of ``str`` test, for one character."""
+"""Binary properties of a character that a method of ``str`` can test."""
 
 _ALIASES: Final = {
     "AHex": "ASCII_Hex_Digit", "space": "White_Space", "Lower": "Lowercase", "Upper": "Uppercase",
@@ -87,7 +87,7 @@ def complement(ranges: Ranges) -> Ranges:
 
 @cache
 def property_members(name: str, value: str) -> Ranges | None:
-    r"""Return the characters of ``\p{name=value}``, or of ``\p{name}`` if ``value`` is empty; None if not known."""
+    r"""Return the characters of ``\p{name=value}``, or of ``\p{name}`` for an empty ``value``. None if unknown."""
     if value:
         return _category(value) if name in {"General_Category", "gc"} and value in _CATEGORIES else None
     if name in _CATEGORIES:
@@ -130,7 +130,7 @@ def _category(name: str) -> Ranges:
 
 
 def _sorted_by(kind: Callable[[str], T]) -> dict[T, Ranges]:
-    """Return the characters for each result of ``kind``, which is called with each character."""
+    """Call ``kind`` with each character, and return the characters for each of its results."""
     found: dict[T, list[tuple[int, int]]] = {}
     at = 0
     for value, equal in groupby(map(kind, map(chr, range(LAST + 1)))):

@@ -1,4 +1,4 @@
-"""Converts arguments of models before or after validation: removes nulls for absent values, and turns 2.0 into 2.
+"""Convert arguments from models before or after validation: remove nulls for absent values, and turn 2.0 into 2.
 
 OpenAI's strict mode requires every property in every call, so an optional property becomes "a value or null" there
 (``toolc.providers.openai.STRICT``). A null that the tool's own schema allows is a value and is kept.
@@ -15,21 +15,21 @@ from toolc.validation.validate import SchemaValidator, ValidationBudget
 
 
 def without_nulls(schema: JsonObject, arguments: JsonObject) -> JsonObject:
-    """Return a copy of ``arguments`` without optional properties that are null but must not be."""
+    """Return a copy of ``arguments`` without the optional properties that are null although the schema forbids it."""
     converted = _NullRemoval(SchemaValidator(schema), ValidationBudget.of(arguments)).convert(schema, arguments)
     assert isinstance(converted, dict)
     return converted
 
 
 def allows_null(validator: SchemaValidator, schema: JsonValue) -> bool:
-    """Return whether null is valid for ``schema``, a subschema of the schema of ``validator``."""
+    """Return whether null is valid for ``schema``, which is part of the schema of ``validator``."""
     return _NullRemoval(validator, ValidationBudget.of(None)).allows(schema, None)
 
 
 def with_integers(schema: JsonObject, arguments: JsonObject) -> JsonObject:
     """Return a copy of valid ``arguments`` with ``2`` instead of ``2.0`` where ``schema`` requires an integer.
 
-    The value is kept if the schema also allows other numbers. Raises ``UnresolvableError``.
+    If the schema also allows other numbers, the value is kept. Raises ``UnresolvableError``.
     """
     converted = _IntegerConversion(SchemaValidator(schema), ValidationBudget.of(arguments)).convert(schema, arguments)
     assert isinstance(converted, dict)
@@ -38,7 +38,7 @@ def with_integers(schema: JsonObject, arguments: JsonObject) -> JsonObject:
 
 @dataclass(slots=True)
 class _Conversion:
-    """Converts a value along a schema. ``budget`` limits all validation for one call; when spent, the rest is kept."""
+    """Converts a value by its schema. ``budget`` limits the validation of a call. Once it is spent, values are kept."""
 
     validator: SchemaValidator
     budget: ValidationBudget
@@ -52,7 +52,7 @@ class _Conversion:
         raise NotImplementedError
 
     def choose(self, choices: list[JsonObject], value: JsonValue) -> JsonValue:
-        """Return ``value`` converted by one of ``choices``, if one of them is meant."""
+        """Return ``value`` converted by the one of ``choices`` that applies, if there is one."""
         raise NotImplementedError
 
     def convert(self, schema: JsonValue, value: JsonValue) -> JsonValue:
@@ -136,7 +136,7 @@ class _IntegerConversion(_Conversion):
                 return value
 
     def choose(self, choices: list[JsonObject], value: JsonValue) -> JsonValue:
-        """Return ``value`` as converted by those of ``choices`` that allow it, if their results are equal."""
+        """Return ``value`` converted by the ``choices`` that allow it, if all their results are equal."""
         converted = [self.convert(each, value) for each in choices if self.allows(each, value)]
         return converted[0] if converted and len(set(map(repr, converted))) == 1 else value
 

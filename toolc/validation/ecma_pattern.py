@@ -1,8 +1,8 @@
-r"""Reads regular expressions of ECMA-262 with the ``u`` flag, the language of patterns in JSON Schema.
+r"""Read regular expressions of ECMA-262 with the ``u`` flag, the language of patterns in JSON Schema.
 
 Python's ``re`` reads them differently: its ``$`` also matches before a final line feed, its ``\d`` matches digits of
-all scripts, and it has no ``\p{L}``. ``translate`` returns the pattern of Python with the same meaning. With the
-``u`` flag, ``\-`` and a lone ``]`` are errors. Other engines agree on what they mean, so they are read and remarked.
+all scripts, and it has no ``\p{L}``. ``translate`` returns the Python pattern with the same meaning. With the ``u``
+flag, ``\-`` and a lone ``]`` are errors. Other engines agree on their meaning, so they are accepted with a remark.
 
 Syntax: https://tc39.es/ecma262/#sec-patterns
 """
@@ -60,7 +60,7 @@ Analyzing a pattern can take quadratic time.
 """
 
 MAX_DEPTH: Final = 50
-"""The maximum depth of groups in a pattern. The parser of Python needs several frames per group."""
+"""The maximum depth of groups in a pattern. Python's parser needs several stack frames per group."""
 
 _SYNTAX: Final = frozenset("^$\\.*+?()[]{}|/")
 _CONTROLS: Final = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
@@ -90,10 +90,10 @@ _OTHER_GROUP: Final = lazy_re(r"(?s)\(\?(?:-?[a-zA-Z]+(?:-[a-z]+)?[:)]|P?[<>=!'(
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A part of a pattern that ECMA-262 does not allow but whose meaning is clear.
+    """A part of a pattern that ECMA-262 does not allow, but whose meaning is clear.
 
-    ``text`` means the same in ECMA-262 and replaces the characters from ``start`` to ``end``. ``is_common`` is
-    whether most engines, and ECMA-262 without the ``u`` flag, read the part in this way too.
+    ``text`` means the same in ECMA-262, and can replace the characters from ``start`` to ``end``. ``is_common`` is True
+    if the part has this meaning in most engines and in ECMA-262 without the ``u`` flag.
     """
 
     start: int
@@ -104,7 +104,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A pattern of Python with the meaning of an ECMA-262 pattern, and what is not written as ECMA-262 requires."""
+    """A Python pattern with the meaning of an ECMA-262 pattern, and a remark for each part that is not ECMA-262."""
 
     python: str
     remarks: tuple[Remark, ...]
@@ -122,7 +122,7 @@ def translate(pattern: str) -> Translation:
 
 
 def size_in_python(pattern: str) -> int:
-    """Return how many characters of a pattern of Python ``translate`` writes, also if it fails for a large one."""
+    """Return the number of characters that ``translate`` writes, even if it fails because the result is too large."""
     found = _translated(pattern)
     if isinstance(found, PatternError):
         return MAX_WRITTEN if str(found) == TOO_LARGE else 0
@@ -164,7 +164,7 @@ class _PatternReader:
             if isinstance(each.group, str) and each.group not in self.names:
                 raise PatternError(f"there is no group '{each.group}'", each.start, each.end)
             if isinstance(each.group, int) and each.group > self.groups:
-                hint = "write \\x and two hexadecimal digits for a character by its number"
+                hint = "write the character as \\xHH, with two hexadecimal digits"
                 raise PatternError(f"there is no group {each.group}", each.start, each.end, hint)
         return root
 
@@ -215,7 +215,7 @@ class _PatternReader:
             case "{" if found := _QUANTIFIER.match(self.pattern, self.at):
                 raise self._error(f"nothing to repeat before '{found[0]:.20}'", len(found[0]), "write \\{")
             case "]" if self.empty_class >= 0:
-                message = "unmatched ']': the class ended at the ']' after its '['"
+                message = "unmatched ']', because the ']' right after the '[' ended the class"
                 raise self._error(message, 1, f"write \\] for the first ']', at position {self.empty_class}")
             case "{" | "}" | "]":
                 self._remark(1, f"\\{character}", is_common=True)
@@ -225,7 +225,7 @@ class _PatternReader:
         return Set(complement(LINE_ENDS) if character == "." else _one(ord(character)))
 
     def _repeated(self, part: Node, start: int) -> Node:
-        """Return ``part`` with the quantifier that follows it, if there is one."""
+        """Return ``part``, with the quantifier that follows it if there is one."""
         found = _QUANTIFIER.match(self.pattern, self.at)
         if not found:
             return part
@@ -245,7 +245,7 @@ class _PatternReader:
             hint = "put the repeated part in a group, as in (?:a*)*"
             if again[0] == "+" and not mark:
                 hint = (
-                    f"ECMA-262 has no possessive quantifiers: write '{self.pattern[start : self.at]:.40}' without the +"
+                    f"ECMA-262 has no possessive quantifiers; write '{self.pattern[start : self.at]:.40}' without the +"
                 )
             raise self._error(f"'{again[0]:.20}' follows another quantifier", len(again[0]), hint)
         return Repeat(part, least, most, mark)
@@ -295,7 +295,7 @@ class _PatternReader:
         return self._error(f"'{found[0]}' does not start a group in ECMA-262", len(found[0]), hint)
 
     def _python_part(self, found: re.Match[str]) -> Node:
-        """Read a reference or a comment that is written as in Python."""
+        """Read a reference or a comment in Python's syntax."""
         name, end = found["name"], found.end()
         self._remark(len(found[0]), f"\\k<{name}>" if name else "", is_common=False)
         if name:
@@ -332,7 +332,7 @@ class _PatternReader:
         return Set(self._character_escape(is_class=False))
 
     def _character_escape(self, *, is_class: bool) -> Ranges:
-        """Read an escape sequence for one character or several, in a character class or outside."""
+        """Read an escape sequence for one or several characters, inside or outside a character class."""
         after = self.pattern[self.at + 1 : self.at + 2]
         if after in _CLASSES:
             return self._characters(_CLASSES[after], 2)

@@ -1,6 +1,6 @@
-"""The tree of an ECMA-262 pattern, and how it is written as a pattern of Python.
+"""The tree of an ECMA-262 pattern, and its conversion to a Python pattern.
 
-Every part is written in a form that means the same in both languages: character classes are lists of ranges, ``$`` is
+The Python pattern uses only forms with the same meaning. Character classes become lists of ranges, ``$`` becomes
 ``\\Z``, and groups without a back-reference do not capture.
 """
 
@@ -16,25 +16,25 @@ from toolc.validation.character_sets import Ranges, written
 
 MAX_VARIANTS: Final = 64
 MAX_VARIABLE: Final = 255
-"""The maximum number of variants of a lookbehind, and of characters in one of variable length.
+"""The maximum number of variants of a lookbehind, and of characters in a lookbehind of variable length.
 
-Python's lookbehinds match texts of one length only, so each variant becomes a separate assertion.
+A lookbehind in Python can match only one length, so each variant becomes a separate assertion.
 """
 
 MAX_WRITTEN: Final = 500_000
-"""The maximum length of a pattern in Python.
+"""The maximum number of characters of a Python pattern.
 
-Classes become lists of ranges, so this is fifty times the longest pattern.
+Classes become lists of ranges, so this is fifty times the maximum for an ECMA-262 pattern.
 """
 
 TOO_LARGE: Final = "the pattern is too large"
 
 _MAX_COUNT: Final = 2**32 - 2
-"""The maximum count of a quantifier in Python. No text is as long."""
+"""The maximum count of a quantifier in Python. No text is that long."""
 
 
 class PatternError(ValueError):
-    """A pattern is invalid: why, which characters (from 0), and what to write instead."""
+    """Raised for an invalid pattern. It has the reason, the range of characters (from 0), and a hint."""
 
     def __init__(self, message: str, start: int, end: int, hint: str = "") -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ class PatternError(ValueError):
 
 
 class UnsupportedPatternError(PatternError):
-    """A pattern is valid but has no equivalent in Python, or exceeds a limit."""
+    """Raised for a valid pattern that has no equivalent in Python or exceeds a limit."""
 
 
 # Nodes are compared by identity. ``low`` and ``high`` are the lengths of the texts that a node can match.
@@ -61,7 +61,7 @@ class Set:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assertion:
-    """An assertion without content, as it is written in Python."""
+    """An assertion without content, in Python's syntax."""
 
     text: str
     low: float = 0
@@ -110,7 +110,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeat:
-    """A part that is repeated at least ``least`` and at most ``most`` times; ``mark`` is ``?`` for a lazy one."""
+    """A part that is repeated from ``least`` to ``most`` times. ``mark`` is ``?`` for a lazy repetition."""
 
     body: Node
     least: int
@@ -126,7 +126,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lookaround:
-    """A lookahead or lookbehind, as it is opened in Python, at ``start`` to ``end`` of the pattern."""
+    """A lookahead or lookbehind from ``start`` to ``end`` of the pattern, with its opening in Python's syntax."""
 
     opening: str
     body: Node
@@ -148,7 +148,7 @@ class Lookaround:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference:
-    """A back-reference to a group, at ``start`` to ``end`` of the pattern."""
+    """A back-reference to a group, from ``start`` to ``end`` of the pattern."""
 
     group: int | str
     start: int
@@ -166,7 +166,7 @@ _Path: TypeAlias = tuple[tuple[Node, int], ...]
 
 
 def write(root: Node, names: dict[str, int]) -> str:
-    """Return the tree as a pattern of Python. Raises ``UnsupportedPatternError`` if a part of it has no equivalent."""
+    """Return the tree as a Python pattern. Raises ``UnsupportedPatternError`` if a part of it has no equivalent."""
     paths = list(_paths(root, ()))
     groups = {node.number: path for node, path in paths if isinstance(node, Group)}
     targets: dict[int, int] = {}
@@ -196,9 +196,10 @@ def _paths(node: Node, path: _Path) -> Iterator[tuple[Node, _Path]]:
 
 
 def _can_be_set(node: Reference, path: _Path, group: _Path) -> bool:
-    """Return whether a group can have matched when it is referred to. If not, the reference matches the empty text.
+    """Return whether a group can have a match when a reference reads it. If not, the reference matches the empty text.
 
-    In ECMA-262 each repetition of a loop forgets what its groups matched in the one before; Python keeps it.
+    In ECMA-262, each repetition of a loop discards the matches of its groups from the previous repetition. Python keeps
+    them.
     """
     shared = next((n for n, (one, two) in enumerate(zip(path, group, strict=False)) if one != two), len(group))
     if shared == len(group) or isinstance(path[shared][0], Choice) or group[shared][1] > path[shared][1]:
@@ -219,7 +220,7 @@ def _can_be_set(node: Reference, path: _Path, group: _Path) -> bool:
 
 @dataclass(slots=True)
 class _Writer:
-    """Writes nodes. ``numbers`` are the new numbers of groups; ``targets`` are the groups of references, or 0."""
+    """Writes nodes. ``numbers`` has the new numbers of groups, and ``targets`` the groups of references, or 0."""
 
     numbers: dict[int, int]
     targets: dict[int, int]
@@ -274,7 +275,7 @@ class _Writer:
 
 
 def _with_short_start(node: Node) -> Node:
-    """Return the body of a lookbehind without repetitions at its start, where they make no difference."""
+    """Return the body of a lookbehind without the repetitions at its start, because they make no difference there."""
     match node:
         case Sequence() if node.parts:
             return Sequence((_with_short_start(node.parts[0]), *node.parts[1:]))
@@ -293,7 +294,7 @@ def _few_variants(node: Node) -> list[Node]:
 
 
 def _variants(node: Node) -> Iterator[Node]:
-    """Yield nodes of one length each that match the same texts together."""
+    """Yield nodes that each match a single length and together match the same texts."""
     if node.low == node.high:
         yield node
         return

@@ -1,8 +1,8 @@
 """The formats of strings that ``format`` asserts (JSON Schema 2020-12 Validation, 7.3), with an example of each.
 
-All formats of JSON Schema are asserted, in every place where a value is validated. The formats of OpenAPI that add
-nothing that ``type`` and other keywords do not say are known annotations. Any other format is an annotation too, and
-a finding (TC312), as its values are not checked.
+All formats of JSON Schema are asserted wherever a value is validated. The formats of OpenAPI that add nothing to
+``type`` and other keywords are known annotations. Any other format is an annotation and a finding (TC312), because its
+values are not checked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from toolc.validation.schema_patterns import is_regular_expression
 
 
 class _Format(NamedTuple):
-    """A format: its ``name`` for users, an ``example``, and a test of a text."""
+    """A format, with its ``name`` for users, an ``example``, and a function that tests a text."""
 
     name: str
     example: str
@@ -33,7 +33,7 @@ _DURATION: Final = (
     "P(?=[0-9T])(?:[0-9]++W|(?:[0-9]++Y)?(?:[0-9]++M)?(?:[0-9]++D)?"
     "(?:T(?=[0-9])(?:[0-9]++H)?(?:[0-9]++M)?(?:[0-9]++S)?)?)"
 )
-"""RFC 3339, appendix A, and as in ISO 8601 a unit between two others may be absent: ``PT1H5S``."""
+"""RFC 3339, appendix A. As in ISO 8601, a unit between two others may be absent (``PT1H5S``)."""
 
 _POINTER: Final = "(?:/(?:[^~]|~[01])*+)?"
 """RFC 6901, 3."""
@@ -64,13 +64,13 @@ def _is_date_time(text: str) -> bool:
 
 
 def _exists(match: re.Match[str]) -> bool:
-    """Return whether there is such a day (RFC 3339, 5.7). The year 0000 exists and is a leap year."""
+    """Return whether the day exists (RFC 3339, 5.7). The year 0000 exists and is a leap year."""
     year, month, day = (int(match[name]) for name in ("year", "month", "day"))
     return 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]
 
 
 def _is_second(match: re.Match[str]) -> bool:
-    """Return whether there can be such a second: 60 is only used as the last second of a day in UTC."""
+    """Return whether the second can exist. The second 60 occurs only at the end of a day in UTC."""
     if match["second"] != "60":
         return True
     minutes = int(match["hour"]) * 60 + int(match["minute"])
@@ -81,7 +81,7 @@ def _is_second(match: re.Match[str]) -> bool:
 
 
 def _matcher(pattern: str) -> Callable[[str], bool]:
-    """Return a test of whether a pattern matches all of a text."""
+    """Return a function that tests whether a pattern matches a whole text."""
     return lambda text: re.fullmatch(pattern, text) is not None
 
 
@@ -109,7 +109,7 @@ _FORMATS: Final[Mapping[str, _Format]] = {
 """The asserted formats."""
 
 EXAMPLES: Final[Mapping[str, str]] = {name: each.example for name, each in _FORMATS.items()}
-"""An example of a text of each asserted format."""
+"""An example for each asserted format."""
 
 KNOWN_FORMATS: Final = frozenset(_FORMATS) | {
     "base64url", "binary", "byte", "char", "commonmark", "decimal", "decimal128", "double", "double-int", "float",
@@ -121,7 +121,7 @@ KNOWN_FORMATS: Final = frozenset(_FORMATS) | {
 
 
 def matches_format(text: str, name: str) -> bool:
-    """Return whether ``text`` has the format ``name``. True for a format that is not asserted.
+    """Return whether ``text`` has the format ``name``. Return True for a format that is not asserted.
 
     The time is linear in the length of ``text``.
     """

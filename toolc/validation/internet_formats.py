@@ -1,7 +1,7 @@
 """Syntax of names and addresses of the Internet: host names, e-mail addresses, IP addresses, URIs and IRIs.
 
-Every test is linear in the length of the text: no pattern can match one text in two ways, and possessive
-quantifiers (``*+``) never go back.
+Every test takes linear time in the length of the text, because no pattern can match a text in two ways, and possessive
+quantifiers (``*+``) do not backtrack.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 MAX_HOST: Final = 253
-"""The maximum length of a host name: 255 octets on the wire (RFC 1035, 2.3.4) without two length octets."""
+"""The maximum length of a host name: 255 octets on the wire (RFC 1035, 2.3.4) minus two length octets."""
 
 _LABEL: Final = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _DOMAIN: Final = rf"{_LABEL}(?:\.{_LABEL})*+"
@@ -21,7 +21,7 @@ _UCSCHAR: Final = (
     + "".join(f"{chr(plane << 16)}-{chr((plane << 16) + 0xFFFD)}" for plane in range(1, 14))
     + "\U000e1000-\U000efffd"
 )
-"""RFC 3987, 2.2 ``ucschar``, without the characters for the direction of text, which 4.1 forbids."""
+"""RFC 3987, 2.2 ``ucschar``, without the characters that set the direction of text, which 4.1 forbids."""
 
 _PRIVATE: Final = "\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd"
 _UNRESERVED: Final = r"A-Za-z0-9\-._~"
@@ -41,7 +41,7 @@ def is_hostname(text: str) -> bool:
 
 
 def is_idn_hostname(text: str) -> bool:
-    """Return whether ``text`` is an internationalized host name (RFC 5890, 2.3.2.3); the dots are those of RFC 3490."""
+    """Return whether ``text`` is an internationalized host name (RFC 5890, 2.3.2.3), with the dots of RFC 3490."""
     if len(text) > MAX_HOST:
         return False
     labels = re.split("[.\u3002\uff0e\uff61]", text)
@@ -72,7 +72,7 @@ def is_ipv4(text: str) -> bool:
 
 
 def is_ipv6(text: str) -> bool:
-    """Return whether ``text`` is an IPv6 address (RFC 4291, 2.2), without a zone or the length of a prefix."""
+    """Return whether ``text`` is an IPv6 address (RFC 4291, 2.2), without a zone or prefix length."""
     try:
         return ipaddress.IPv6Address(text).scope_id is None
     except ValueError:
@@ -109,7 +109,7 @@ def is_uri_template(text: str) -> bool:
 
 
 def _is_identifier(text: str, others: str, others_in_query: str, *, needs_scheme: bool) -> bool:
-    """Return whether ``text`` is a URI, with ``others`` as further characters, as the ranges of a character class.
+    """Return whether ``text`` is a URI. ``others`` are further characters to allow, as ranges of a character class.
 
     This is the grammar of RFC 3986, appendix A. An IPv6 address is tested separately.
     """
@@ -120,7 +120,7 @@ def _is_identifier(text: str, others: str, others_in_query: str, *, needs_scheme
     authority = f"(?:(?:{user})*+@)?(?:{literal}|(?:{name})*+)(?::[0-9]*+)?"
     path = f"(?://{authority}(?:/(?:{segment})*+)?|(?!//)(?:{segment})*+)"
     scheme = r"[A-Za-z][A-Za-z0-9+.\-]*+:"
-    # The first segment of a relative reference has no colon, as it would be read as a scheme.
+    # The first segment of a relative reference has no colon, because it would be read as a scheme.
     start = scheme if needs_scheme else f"(?:{scheme}|(?![^/?#:]*+:))"
     query = f"(?:[{_UNRESERVED}{_SUB_DELIMS}:@/?{others}{others_in_query}]|{_PERCENT})*+"
     fragment = f"(?:[{_UNRESERVED}{_SUB_DELIMS}:@/?{others}]|{_PERCENT})*+"
@@ -129,7 +129,7 @@ def _is_identifier(text: str, others: str, others_in_query: str, *, needs_scheme
 
 
 def _is_local_part(text: str, others: str) -> bool:
-    """Return whether ``text`` can be before the ``@``: atoms with dots, or a quoted string (RFC 5321, 4.1.2)."""
+    """Return whether ``text`` can precede the ``@``, as atoms with dots or a quoted string (RFC 5321, 4.1.2)."""
     dots = rf"[{_ATOM}{others}]++(?:\.[{_ATOM}{others}]++)*+"
     quoted = rf'"(?:[{_QUOTED}{others}]|\\[ -~])*+"'
     return re.fullmatch(f"{dots}|{quoted}", text) is not None

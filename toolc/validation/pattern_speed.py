@@ -1,9 +1,9 @@
-"""Estimates how long a pattern can take to match (TC309), and matches patterns in bounded time.
+"""Estimate how long a pattern can take to match (TC309), and match patterns in bounded time.
 
-A spec under review must not be able to block a build. ``re`` backtracks. If a loop of the pattern can match one
+A spec under review must not be able to block a build, and ``re`` backtracks. If a loop of the pattern can match one
 text in two ways, as in ``^(a+)+$``, the time is exponential in the length of the text (Weideman et al., 2016). For
-other patterns it is polynomial, which is fast for short texts. Long texts are matched with an automaton of the
-pattern instead, in linear time.
+other patterns, the time is polynomial, which is fast for short texts. Long texts are matched in linear time, with an
+automaton of the pattern.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from toolc.validation.regex_automaton import MANY, Automaton, TooManyStatesError
 Speed: TypeAlias = Literal["fine", "slow", "unknown"]
 
 MAX_STEPS: Final = 3_000_000
-"""The maximum number of steps to match a text, or to analyze a pattern. This is about a second.
+"""The maximum number of steps to match a text or to analyze a pattern. They take about a second.
 
-What takes longer is reported, never skipped.
+If a match or an analysis needs more, it is reported, never skipped.
 """
 
 FEW_STEPS: Final = 20_000
 FEW_WAYS: Final = 500
-"""Up to this many steps in total, or ways per position, ``re`` is used, which is faster than the automaton."""
+"""The maximum number of steps in total, or ways per position, for ``re``, which is faster than the automaton."""
 
 _STEPS_OF_RE: Final = 500
 _STEPS_OF_AUTOMATON: Final = 20
-"""How many steps of ``re`` and of the automaton take as long as a validator needs for one schema keyword."""
+"""The numbers of steps of ``re`` and of the automaton that take as long as a validator needs for one keyword."""
 
 _UNREADABLE: Final = (re.error, RecursionError, OverflowError, TooManyStatesError)
 
 
 class TooSlowError(Exception):
-    """A text cannot be matched with a pattern within the limits."""
+    """Raised if a text cannot be matched with a pattern within the limits."""
 
 
 @dataclass(slots=True)
 class Analysis:
-    """How long a pattern can take, and the steps to find that out, of less than a microsecond each."""
+    """How long a pattern can take, and the steps spent to find out. Each step takes less than a microsecond."""
 
     speed: Speed
     steps: int = 0
@@ -50,7 +50,7 @@ class Analysis:
 
 @lru_cache(maxsize=1024)
 def compile_python(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern of Python without Python's warnings, which do not concern the author of a spec.
+    """Compile a Python pattern. Python's warnings are suppressed, because they do not concern the author of a spec.
 
     Raises ``re.error``.
     """
@@ -60,12 +60,12 @@ def compile_python(pattern: str) -> re.Pattern[str]:
 
 
 def is_slow(pattern: str) -> bool:
-    """Return whether a backtracking matcher can take exponential time. False if the pattern cannot be analyzed."""
+    """Return whether a backtracking matcher can take exponential time, or False if the pattern cannot be analyzed."""
     return speed(pattern) == "slow"
 
 
 def speed(pattern: str, *, many: int = MANY) -> Speed:
-    """Return ``slow`` for an exponential pattern. ``{m,n}`` is treated as a loop if n is at least ``many``."""
+    """Return ``slow`` for an exponential pattern. If n is at least ``many``, ``{m,n}`` is treated as a loop."""
     return analysis(pattern, many=many).speed
 
 
@@ -119,7 +119,7 @@ def ways_to_match(pattern: str, length: int) -> int:
 
 
 def _trees(tree: Any) -> Iterator[Any]:
-    """Yield the tree of a pattern and those of its look-around assertions, which are matched separately."""
+    """Yield the tree of a pattern, and the trees of its look-around assertions, which are matched separately."""
     yield tree
     for name, value in tree:
         if str(name) in {"ASSERT", "ASSERT_NOT"}:
@@ -149,7 +149,7 @@ def _inside(name: str, value: Any) -> list[Any]:
 
 
 def _has_nested(tree: Any) -> bool:
-    """Return whether something that can vary is repeated. Only such patterns can be exponential."""
+    """Return whether a part that can vary is repeated. Only such patterns can be exponential."""
     for name, value in tree:
         repeats = str(name) in {"MAX_REPEAT", "MIN_REPEAT"} and int(value[1]) > 1
         if (repeats and varies(value[2])) or any(_has_nested(inner) for inner in _inside(str(name), value)):
@@ -160,7 +160,7 @@ def _has_nested(tree: Any) -> bool:
 def _ways(tree: Any, length: int, *, is_loop: bool) -> int:
     """Return an upper bound of the ways to match a text of ``length``, for a pattern that is not exponential.
 
-    ``is_loop`` is whether the pattern would still not be exponential if its short repetitions were loops.
+    ``is_loop`` says whether the pattern would remain so even if its short repetitions were loops.
     """
     ways = 1
     for item, value in tree:
@@ -195,7 +195,7 @@ def _is_ambiguous(states: Automaton, counted: Analysis) -> bool:
 
 
 def _reachable(followers: list[list[int]]) -> list[int]:
-    """Return for each state, as a bit mask, the states that can be reached from it in one or more steps."""
+    """Return for each state the states that can be reached from it in one or more steps, as a bit mask."""
     reachable = [0] * len(followers)
     for start in range(len(followers)):
         waiting = list(followers[start])

@@ -1,7 +1,7 @@
 """Fast checks for simple JSON Schemas: whether a schema is valid, and whether a value is valid for it.
 
-``jsonschema`` needs milliseconds to validate a schema or a value. Almost all are valid in ways that are simple to
-check. For all others both functions return False, and the caller uses ``jsonschema``, which also reports the errors.
+``jsonschema`` needs milliseconds to validate a schema or a value. Almost all of them are valid in ways that are simple
+to check. For all others, both functions return False. The caller then uses ``jsonschema``, which reports the errors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "array": (list,), "boolean": (bool,), "integer": (int,), "null": (NoneType,), "number": (int, float),
     "object": (dict,), "string": (str,),
 }  # fmt: skip
-"""The exact types of the values of each type. An integer is only an ``int``, not a float without a fraction."""
+"""The exact Python types for each JSON type. An integer is only an ``int``, not a float without a fraction."""
 
 _ANNOTATIONS: Final = frozenset(
     {"title", "description", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly", "$defs"}
@@ -33,7 +33,7 @@ _BOUNDS: Final[Mapping[str, tuple[type, Callable[[int, int], bool]]]] = {
     "minLength": (str, ge), "maxLength": (str, le), "minItems": (list, ge), "maxItems": (list, le),
     "minimum": (int, ge), "maximum": (int, le),
 }  # fmt: skip
-"""For each keyword, the type of the values whose size or number is compared with the keyword's value, and how."""
+"""For each keyword that limits a size or number, the type of the values, and the comparison with the limit."""
 
 
 def is_plain_schema(value: JsonValue) -> bool:
@@ -76,7 +76,7 @@ def plainly_satisfies(value: JsonValue, schema: JsonObject) -> bool:
 
 
 def _satisfies_keyword(value: JsonValue, key: str, expected: JsonValue) -> bool:
-    """Return whether ``value`` certainly satisfies one keyword that does not apply to its parts."""
+    """Return whether ``value`` certainly satisfies a keyword that applies to the value and not to its parts."""
     if key == "type":
         return isinstance(expected, str) and type(value) in _TYPES.get(expected, ())
     if key in _BOUNDS:
@@ -135,4 +135,4 @@ _KEYWORD_TESTS: Final[dict[str, Callable[[JsonValue], bool]]] = {
     "type": lambda value: isinstance(value, str) and value in _TYPES,
     "required": _are_names,
 }
-"""For each keyword, a test of its value that is only true if the value is certainly valid."""
+"""For each keyword, a test of its value. The test is true only if the value is certainly valid."""

@@ -1,7 +1,7 @@
-"""Converts a regular expression to a Glushkov automaton: one state for each character that it can consume.
+"""Convert a regular expression to a Glushkov automaton, with one state for each character that it can consume.
 
-The automaton is used to decide, without running the pattern, whether a backtracking matcher can take exponential
-time for some text, and to match a text in linear time.
+The automaton decides, without running the pattern, whether a backtracking matcher can take exponential time for some
+text. It can also match a text in linear time.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ The analysis visits pairs of states, so its time grows with the square.
 """
 
 MANY: Final = 10
-"""With this many repetitions or more, ``{m,n}`` is treated as unbounded, because the pattern is as slow."""
+"""From this number of repetitions, ``{m,n}`` is treated as unbounded, because the pattern is just as slow."""
 
 _SAMPLES: Final = tuple("aZ5_ \n\t-.é٣ж中\u2003☃\x00")
-"""At least one character of every category that a pattern can name."""
+"""Sample characters, with at least one of every category that a pattern can name."""
 
-# The parser of the standard library. It is private, but since 3.11 the only way to get the tree of a pattern.
+# This is the standard library's parser. It is private, but since 3.11 it is the only way to get a pattern's tree.
 _parser: Final[Any] = import_module("re._parser")
 
 _CATEGORIES: Final[dict[str, Callable[[str], bool]]] = {
@@ -40,7 +40,7 @@ _CATEGORIES: Final[dict[str, Callable[[str], bool]]] = {
 
 
 _MANY_PARTS: Final = 16
-"""A character class with more parts is searched by bisection. With fewer, testing them one after another is faster."""
+"""The number of parts above which a character class is searched by bisection. For fewer, a linear search is faster."""
 
 _POINTS: Final = frozenset({"LITERAL", "RANGE"})
 
@@ -49,18 +49,18 @@ _ClassPart: TypeAlias = tuple[str, Any]
 
 
 class TooManyStatesError(Exception):
-    """The pattern is too large to analyze."""
+    """Raised for a pattern that is too large to analyze."""
 
 
 @dataclass(slots=True)
 class Automaton:
     """The states of a pattern and the transitions between them.
 
-    ``exact`` is False if the automaton accepts more than the pattern (back-references, anchors inside,
-    look-around). ``starts`` and ``ends`` are whether the pattern is anchored, and ``allows_line_end`` is whether a
-    line feed may follow its end. For any two different character classes of the pattern, ``marks`` has a character
-    that is in only one of them. ``repeats_empty`` is True if a loop can match the empty string in several ways,
-    which its states do not show.
+    ``exact`` is False if the automaton accepts more than the pattern, which happens for back-references, inner anchors
+    and look-around. ``starts`` and ``ends`` say whether the pattern is anchored, and ``allows_line_end`` whether a line
+    feed may follow its end. For any two different character classes of the pattern, ``marks`` has a character that is
+    in only one of them. ``repeats_empty`` is True if a loop can match the empty string in several ways, which the
+    states do not show.
     """
 
     accepts: list[Callable[[str], bool]] = field(default_factory=list)
@@ -95,7 +95,7 @@ class Automaton:
 
 
 class Matcher:
-    """Reads a text one character after the other.
+    """Reads a text one character at a time.
 
     A state is the set of the automaton's states that were reached, as a bit mask, and whether the pattern matched.
     """
@@ -133,7 +133,7 @@ class Matcher:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A part of the pattern: its first and last states, and whether it can be empty."""
+    """A part of the pattern, with its first and last states and whether it can be empty."""
 
     first: frozenset[int] = frozenset()
     last: frozenset[int] = frozenset()
@@ -149,7 +149,7 @@ def parse(pattern: str) -> Any:
 
 
 def automaton(tree: Any, *, many: int = MANY) -> Automaton:
-    """Return the automaton; ``{m,n}`` is unbounded if n is at least ``many``. Raises ``TooManyStatesError``."""
+    """Return the automaton. If n is at least ``many``, ``{m,n}`` is unbounded. Raises ``TooManyStatesError``."""
     return _AutomatonBuilder(tree.state.flags, many).build(list(tree))
 
 

@@ -1,7 +1,7 @@
-"""Matches the patterns of schemas with the meaning of ECMA-262 and in bounded time.
+"""Match the patterns of schemas with the meaning of ECMA-262 and in bounded time.
 
-This is the only place where a pattern of a schema is compared with a text: for arguments, defaults, examples and the
-witnesses of a review. It has the keywords with patterns for ``jsonschema``, which would search with ``re`` instead.
+Every match of a schema's pattern with a text happens here: for arguments, defaults, examples and the witnesses of a
+review. The module also replaces the functions with which ``jsonschema`` would match patterns with ``re``.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from toolc.validation.ecma_tree import PatternError, UnsupportedPatternError
 MAX_KEY_LENGTH: Final = 200
 """The maximum length of a key that is compared with ``patternProperties``.
 
-Keys are compared with every pattern, and none in use is longer.
+The limit bounds the time, because each key is compared with every pattern. Real keys are shorter.
 """
 
 _CHARACTERS_PER_STEP: Final = 16
 _ANALYZED_PER_STEP: Final = 20
-"""How many characters are matched, and how many of a pattern are analyzed, in the time of one step of the budget."""
+"""The numbers of characters that can be matched, and of a pattern's characters analyzed, in one step of the budget."""
 
 KEYWORDS_FOR_KEYS: Final = ("patternProperties", "additionalProperties", "unevaluatedProperties")
 
@@ -41,7 +41,7 @@ def matches(pattern: str, text: str, *, spend: Callable[[int], None] = lambda _:
 
 
 def pattern_problem(pattern: str) -> str:
-    """Return why ``pattern`` is not a pattern of ECMA-262 that can be matched; an empty string if it is one."""
+    """Return why ``pattern`` is not an ECMA-262 pattern that can be matched, or an empty string if it is one."""
     try:
         translate(pattern)
     except PatternError as error:
@@ -50,7 +50,7 @@ def pattern_problem(pattern: str) -> str:
 
 
 def is_regular_expression(text: str) -> bool:
-    """Return whether ``text`` is a pattern of ECMA-262, with or without the ``u`` flag, for ``format: regex``."""
+    """Return whether ``text`` is an ECMA-262 pattern, with or without the ``u`` flag, for ``format: regex``."""
     try:
         return all(remark.is_common for remark in translate(text).remarks)
     except UnsupportedPatternError:
@@ -60,14 +60,14 @@ def is_regular_expression(text: str) -> bool:
 
 
 def is_slow_pattern(pattern: str) -> bool:
-    """Return whether a backtracking matcher can take exponential time. False if the pattern cannot be analyzed."""
+    """Return whether a backtracking matcher can take exponential time, or False if the pattern cannot be analyzed."""
     return not pattern_problem(pattern) and pattern_speed.is_slow(translate(pattern).python)
 
 
 def steps_to_check(pattern: str) -> int:
     """Return the steps, of about 10 microseconds each, to translate, analyze and compile a pattern.
 
-    Thirty characters with large classes or loops can take a second. For other patterns the steps are very few.
+    A pattern of thirty characters with large classes or loops can take a second. Other patterns need very few steps.
     """
     size = size_in_python(pattern)
     analyzed = 0 if pattern_problem(pattern) else pattern_speed.analysis(translate(pattern).python).steps
@@ -80,12 +80,12 @@ def is_slow_for_keys(pattern: str) -> bool:
 
 
 def ways_to_match_key(pattern: str) -> int:
-    """Return an upper bound of the ways to match the longest key from one position; 0 for an invalid pattern."""
+    """Return an upper bound of the ways to match the longest key from one position, or 0 for an invalid pattern."""
     return 0 if pattern_problem(pattern) else pattern_speed.ways_to_match(translate(pattern).python, MAX_KEY_LENGTH)
 
 
 def matches_key(pattern: str, key: str) -> bool:
-    """Return whether ``pattern`` matches somewhere in ``key``. False for an invalid pattern."""
+    """Return whether ``pattern`` matches somewhere in ``key``, or False for an invalid pattern."""
     return not pattern_problem(pattern) and re.search(translate(pattern).python, key) is not None
 
 
@@ -93,7 +93,7 @@ def matches_key(pattern: str, key: str) -> bool:
 def keywords_for_keys() -> dict[str, Callable[..., Any]]:
     """Return the functions of ``jsonschema`` for the keywords that compare keys with patterns, using ``matches_key``.
 
-    They search with ``re``, and only a part of ``unevaluatedProperties`` could be replaced by a public function.
+    The original functions search with ``re``. A public function could replace only a part of ``unevaluatedProperties``.
     """
     utils = import_module("jsonschema._utils")
     names = {"re": SimpleNamespace(search=matches_key), "find_additional_properties": additional_names}
@@ -104,7 +104,7 @@ def keywords_for_keys() -> dict[str, Callable[..., Any]]:
 
 
 def additional_names(instance: JsonObject, schema: JsonObject) -> Iterator[str]:
-    """Yield the keys of ``instance`` that are not declared by ``properties`` or ``patternProperties`` of ``schema``."""
+    """Yield the keys of ``instance`` that neither ``properties`` nor ``patternProperties`` of ``schema`` declares."""
     declared, patterns = map_under(schema, "properties"), map_under(schema, "patternProperties")
     for key in instance:
         if key not in declared and not any(matches_key(pattern, key) for pattern in patterns):
@@ -112,7 +112,7 @@ def additional_names(instance: JsonObject, schema: JsonObject) -> Iterator[str]:
 
 
 def _with_globals(function: FunctionType, names: dict[str, Any]) -> FunctionType:
-    """Return a copy of ``function`` that finds ``names``, and itself, instead of the global names of its module."""
+    """Return a copy of ``function`` that uses ``names``, and itself, instead of the globals of its module."""
     scope = {**function.__globals__, **names}
     copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
     scope[function.__name__] = copy

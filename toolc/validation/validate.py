@@ -1,8 +1,8 @@
-"""Validates a value against a JSON Schema with ``jsonschema`` in bounded time, by counting steps.
+"""Validate a value against a JSON Schema with ``jsonschema``, in bounded time.
 
-Without a limit, ``jsonschema`` can take a billion steps: for thirty schemas that each refer to the next one twice,
-for a pattern that backtracks, or for items that must be unique. Steps are counted instead of time, so that the
-result is the same on every machine.
+Without a limit, ``jsonschema`` can take a billion steps for thirty schemas that each refer to the next one twice, for a
+pattern that backtracks, or for items that must be unique. The limit counts steps instead of time, so that the result is
+the same on every machine.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ STEPS_PER_CHARACTER: Final = 10
 MAX_VALIDATION_STEPS: Final = 1_000_000
 """The maximum number of steps per value. A step is the evaluation of one schema keyword, about 10 microseconds.
 
-Small values get ``MIN_STEPS``, about half a second, and larger ones ``STEPS_PER_CHARACTER`` more. The maximum is ten
-seconds.
+Every value gets ``MIN_STEPS``, which take about half a second, and ``STEPS_PER_CHARACTER`` for its size. The maximum
+takes about ten seconds.
 """
 
 MAX_ERRORS: Final = 100
 """The maximum number of errors reported for one value.
 
-Neither a person nor a model corrects more at once, and finding all of a large value takes long.
+Neither a person nor a model corrects more at once, and finding all errors of a large value takes long.
 """
 
 _Keyword = Callable[[Any, Any, Any, Any], Any]
 
 
 class BudgetExceededError(Exception):
-    """A validation budget was exceeded."""
+    """Raised if a validation exceeds its budget."""
 
 
 @dataclass(slots=True)
 class ValidationBudget:
-    """The steps that are left to validate one value, the sizes of its parts, and the references being followed."""
+    """The remaining steps to validate one value, the sizes of its parts, and the references being followed."""
 
     left: int
     _sizes: dict[int, int]
@@ -66,7 +66,7 @@ class ValidationBudget:
 
     @classmethod
     def of(cls, value: JsonValue) -> ValidationBudget:
-        """Return the budget for ``value``, which must exist as long as the budget."""
+        """Return the budget for ``value``. The caller must keep ``value`` alive as long as the budget."""
         sizes: dict[int, int] = {}
         return cls(min(MIN_STEPS + STEPS_PER_CHARACTER * _measure(value, sizes), MAX_VALIDATION_STEPS), sizes)
 
@@ -84,21 +84,23 @@ class ValidationBudget:
 
 
 class UnresolvableError(Exception):
-    """A schema has a reference that is not within the schema, or that is recursive without end."""
+    """Raised for a schema with a reference that leads out of the schema, or that is endlessly recursive."""
 
 
 class TooDeepError(UnresolvableError):
-    """The value and the references of its schema are nested too deeply together."""
+    """Raised if the value and the references of its schema are together nested too deeply."""
 
     def __init__(self) -> None:
-        super().__init__("nested too deeply to be checked: each level of the value adds the references of its schema")
+        super().__init__(
+            "nested too deeply to be checked, because each level of the value adds its schema's references"
+        )
 
 
 @dataclass(frozen=True)
 class SchemaValidator:
     """Validates values against the schema ``root``, or against subschemas of it.
 
-    What depends on the schema alone is computed for the first value. Remote references are never fetched.
+    The first validation computes everything that depends on the schema alone. Remote references are never fetched.
     """
 
     root: JsonObject
@@ -159,7 +161,7 @@ class SchemaValidator:
 def validation_errors(
     root: JsonObject, value: JsonValue, *, at: JsonObject | None = None, budget: ValidationBudget | None = None
 ) -> list[ValidationError]:
-    """Return the errors of one value, see ``SchemaValidator.errors``."""
+    """Return the errors of one value. See ``SchemaValidator.errors``."""
     return SchemaValidator(root).errors(value, at=at, budget=budget)
 
 
@@ -192,11 +194,11 @@ def is_valid_schema(value: JsonObject) -> bool:
 
 
 def schema_problem(value: JsonObject) -> str:
-    """Return why values cannot be validated against ``value``; an empty string if they can.
+    """Return why values cannot be validated against ``value``, or an empty string if they can.
 
-    It is not a JSON Schema 2020-12, or a pattern in it is not a pattern of ECMA-262.
+    The reason is that ``value`` is not a JSON Schema 2020-12, or has a pattern that is not ECMA-262.
     """
-    # Not check_schema() of the library: it compiles patterns as Python's, with Python's warnings.
+    # The library's check_schema() would compile patterns as Python patterns, with Python's warnings.
     if not is_plain_schema(value) and (error := next(metaschema_errors(value), None)):
         return str(error.message)
     for schema in subschemas(value):
@@ -250,7 +252,7 @@ def _validator_class() -> Any:
 
 
 def _counted(keyword: str, check: _Keyword) -> _Keyword:
-    """Return ``check`` with its cost subtracted from the budget first."""
+    """Return a function that subtracts the cost of ``check`` from the budget, and then calls ``check``."""
     repeats = keyword in {"allOf", "anyOf", "oneOf", "dependentSchemas"}
     reads_keys = keyword in KEYWORDS_FOR_KEYS
 
@@ -317,7 +319,7 @@ def _check_unique(_validator: Any, expected: bool, instance: Any, _schema: Any) 
 
 
 def _comparable(value: JsonValue) -> object:
-    """Return a hashable object that is equal for equal JSON values only."""
+    """Return a hashable object. Two objects are equal only if their JSON values are equal."""
     match value:
         case bool():
             return ("boolean", value)
@@ -339,7 +341,7 @@ def _problems_of_key_patterns(schema: JsonValue) -> Iterator[str]:
 
 
 def _without_dialect(schema: Any) -> Any:
-    """Return a schema whose subschemas do not have the keyword ``$schema``."""
+    """Return the schema without the keyword ``$schema`` in its subschemas."""
     if isinstance(schema, list):
         return [_without_dialect(each) for each in schema]
     if not isinstance(schema, dict):

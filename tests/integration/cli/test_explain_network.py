@@ -64,7 +64,7 @@ def test_connections_are_printed_with_their_lines(engine: str, port: int, tmp_pa
     assert done.stdout == "done\n"
     expected = [line for line in done.stderr.splitlines() if line.startswith("toolc: ")]
     failed = f"127.0.0.1:{port}: 127.0.0.1, port {port}: connection refused"
-    add = "to allow it add {0} to sandbox.network.allow (fetch.yaml:18:5)"
+    add = "to allow it, add {0} to sandbox.network.allow (fetch.yaml:18:5)"
     name, address = "other.example.com:80", f"127.0.0.2:{port}"
     assert expected[-3:] == [
         f"toolc: failed {failed}; allowed by 127.0.0.1:{port} (fetch.yaml:20:9)",
@@ -120,7 +120,7 @@ def test_connections_of_a_registry_have_no_lines(engine: str, port: int, tmp_pat
     subprocess.run(build, cwd=tmp_path, check=True, capture_output=True)
     done = run(tmp_path, engine, "--registry", "build/registry.json", target="fetch")
     assert f"; allowed by 127.0.0.1:{port}\n" in done.stderr
-    assert "; to allow it add other.example.com:80 to sandbox.network.allow\n" in done.stderr
+    assert "; to allow it, add other.example.com:80 to sandbox.network.allow\n" in done.stderr
 
 
 @pytest.mark.parametrize("engine", engines()[-1:])

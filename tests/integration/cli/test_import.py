@@ -90,7 +90,7 @@ def test_existing_spec_is_not_replaced(folder: Path) -> None:
     for out in ((), ("--out", "stats.yaml")):
         result = toolc(folder, "import", "plugin", *out, "--", "python3", "tool.py")
         assert result.returncode == 2
-        message = "toolc: stats.yaml exists; write to another file with --out, or replace it with --force\n"
+        message = "toolc: stats.yaml already exists; choose another file with --out, or replace it with --force\n"
         assert result.stderr == message
     assert (folder / "stats.yaml").read_text(encoding="utf-8") == "mine"
     assert toolc(folder, "import", "plugin", "--force", "--", "python3", "tool.py").returncode == 0
@@ -124,7 +124,7 @@ def test_files_must_be_next_to_the_spec(folder: Path) -> None:
     result = toolc(folder, "import", "plugin", "--out", "specs/stats.yaml", "--", "python3", "./tool.py")
     assert result.returncode == 2
     assert result.stderr == (
-        "toolc: tool.py is not in specs, the folder of the spec, and files of a tool must be next to its spec; "
+        "toolc: tool.py is not in specs, the folder of the spec, and the files of a tool must be next to its spec; "
         "use --out tool.yaml, and write the command relative to that folder\n"
     )
 
@@ -133,7 +133,7 @@ def test_files_must_be_next_to_the_spec(folder: Path) -> None:
     ("options", "message"),
     [
         (["--file", "*.txt"], "no file matches '*.txt' in the current folder"),
-        (["--env", "A"], "'A' is not a variable; write it like NAME=VALUE"),
+        (["--env", "A"], "'A' is not a variable; write it as NAME=VALUE"),
         (["--env", "A-B=1"], "'A-B' cannot be the name of a variable"),
     ],
 )

@@ -33,7 +33,7 @@ def test_init_prints_the_files_and_the_next_command(tmp_path: Path, capsys: pyte
     assert done == f"created {', '.join(paths)} in {tmp_path}/t"
     assert tried == f"try: cd {tmp_path}/t && toolc run specs/hello.yaml --arg name=Ada"
     assert why == (
-        "review.accept_from in toolc.yaml lets a pull request accept its own changes: configure the code host to "
+        "review.accept_from in toolc.yaml lets a pull request accept its own changes; configure the code host to "
         "require a review by the owners in CODEOWNERS, and replace @OWNER there"
     )
     assert {str(path.relative_to(tmp_path / "t")) for path in tmp_path.rglob("*") if path.is_file()} == set(paths)
@@ -105,8 +105,8 @@ def test_a_tool_is_added_to_an_empty_folder(
     assert capsys.readouterr().out.splitlines() == [
         "created specs/postgres.py, specs/postgres.yaml, toolc.yaml in .",
         "then set the variables under vars in toolc.yaml",
-        "write the secret into a file that only you can read (chmod 600), as a line 'PGPASSWORD: VALUE'",
-        "then try, the last commands with a server:",
+        "write the secret to a file that only you can read (chmod 600), as the line 'PGPASSWORD: VALUE'",
+        "then try these commands; the last ones need a server:",
         "  toolc check specs/postgres.yaml",
         "  toolc test specs/postgres.yaml --secrets FILE",
         "  toolc run specs/postgres.yaml#postgres_query --arg 'query=SELECT version()' --secrets FILE",
@@ -254,7 +254,7 @@ def test_ci_files_below_the_top_of_a_repository_must_be_copied(
     printed = (
         f"then, in {tmp_path}, where CI reads its files:\n"
         f"  cp -rn tools/{name} tools/.pre-commit-config.yaml .\n"
-        f"  {change}; in .pre-commit-config.yaml, replace specs by tools/specs\n"
+        f"  {change}; in .pre-commit-config.yaml, replace specs with tools/specs\n"
         "  before the first review: toolc lock tools/specs\n"
     )
     assert printed in capsys.readouterr().out

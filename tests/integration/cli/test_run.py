@@ -181,13 +181,13 @@ def test_a_tool_of_a_registry_is_run(capfdbinary: pytest.CaptureFixture[bytes]) 
                           "(or hello, picture, read, slow, talk)\n")),
         (["tools.yaml#helo"], "there is no tool 'helo'; did you mean 'hello'?\n"),
         (["hello"], ("there is no file or folder 'hello'; write the path of its spec, such as specs/hello.yaml; "
-                     "for a tool of a registry add: --registry build/registry.json; "
+                     "for a tool in a registry, add --registry build/registry.json; "
                      "for a built-in tool: --builtin all\n")),
         (["hello", "--registry", "nope.json"], "there is no registry 'nope.json'; create it with: toolc build\n"),
         (["tools.yaml#hello", "--arg", "name"], "--arg 'name' is not an assignment; write --arg NAME=VALUE\n"),
         (["tools.yaml#hello", "--timeout", "1:30"], (
             "Invalid value for '--timeout': '1:30' is not a duration; "
-            "write it like 500ms, 30s or 10m; see: toolc run --help\n")),
+            "write it as 500ms, 30s or 10m; see: toolc run --help\n")),
         (["tools.yaml#hello", "--arg", "nam=1", "--arg", "times=0.5"],
          ("wrong arguments for hello:\n"
          "- nam: no such parameter; did you mean 'name'?\n"

@@ -80,7 +80,7 @@ def test_a_redirect_to_a_host_that_is_not_allowed_is_refused(ask: Ask) -> None:
         ("https:evil", "'https:evil' is not an http or https URL"),
         (
             "http://[::ffff:127.0.0.1]/",
-            "the host of the URL is invalid: '[::ffff:127.0.0.1]' is an IPv4 address in the form of IPv6",
+            "the host of the URL is invalid: '[::ffff:127.0.0.1]' is an IPv4 address in IPv6 form",
         ),
     ],
 )

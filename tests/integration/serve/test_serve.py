@@ -155,7 +155,7 @@ def test_empty_input_is_a_normal_end(specs: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        pytest.param("unused", "", "set it with: --workspace DIR\n", id="no workspace", marks=pytest.mark.slow),
+        pytest.param("unused", "", "set one with: --workspace DIR\n", id="no workspace", marks=pytest.mark.slow),
         pytest.param(
             "specs/bad.yaml", "toolc: 1\n", "specs/bad.yaml:1:1: error", id="error in a spec", marks=pytest.mark.slow
         ),

@@ -46,7 +46,7 @@ def test_json_comes_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
         ('{"a": NaN}', "--args is not JSON: NaN is not a JSON number"),
         ('{"a": 1, "a": 2}', "--args is not JSON: the key 'a' appears twice"),
         ("[" * 100_000, "--args is nested too deeply"),
-        ("@/dev/zero", "--args @/dev/zero is larger than 16MiB; pass large data as a workspace file"),
+        ("@/dev/zero", "--args @/dev/zero is larger than 16MiB; pass large data in a workspace file"),
         (f'{{"{"k" * 100}": 1, "{"k" * 100}": 2}}', f"--args is not JSON: the key '{'k' * 79}…' appears twice"),
         ("@/nope/a.json", "--args @/nope/a.json cannot be read: No such file or directory"),
     ],

@@ -92,7 +92,7 @@ def test_group_without_a_command_prints_help(group: Sequence[str], commands: Seq
         (["image", "lst"], "toolc: there is no command 'lst'; did you mean 'list'?\n"),
         (["import", "zzz"], "toolc: there is no command 'zzz'; see: toolc import --help\n"),
         (["check"], "toolc: Missing argument 'PATHS...'; see: toolc check --help\n"),
-        (["build"], "toolc: PATHS are missing; name specs or folders of specs, or use --builtin TOOLSET\n"),
+        (["build"], "toolc: PATHS are missing; pass specs or folders of specs, or use --builtin TOOLSET\n"),
         *(
             (
                 [command, "specs", ""],
@@ -139,9 +139,7 @@ def test_bug_is_one_line_with_the_traceback_file(
         raise ZeroDivisionError("oh\nno")
     assert exit_code(raised.value) == 3
     (file,) = tmp_path.iterdir()
-    assert (
-        capsys.readouterr().err == f"toolc: this is a bug in toolc: no; please report it with the contents of {file}\n"
-    )
+    assert capsys.readouterr().err == f"toolc: this is a bug in toolc: no; please report it and attach {file}\n"
     assert "ZeroDivisionError: oh\nno" in file.read_text(encoding="utf-8")
 
 

@@ -30,7 +30,7 @@ def errors(folder: Path, text: str) -> list[tuple[str, str]]:
         ("type: number?", "write type: number, and optional: true"),
         ("type: 'Optional[int]'", "write type: integer, and optional: true"),
         ("type: 'str | None'", "write type: [string, 'null']"),
-        ("type: any", "remove 'type': a schema without it accepts any value"),
+        ("type: any", "remove 'type', because a schema without it accepts any value"),
         ("type: datetime", "write type: string, and format: date-time"),
         ("type: enum", "write type: string, and list the values under enum"),
         ("type: string, desc: Name", "write description"), ("type: string, help: Name", "write description"),
@@ -39,7 +39,7 @@ def errors(folder: Path, text: str) -> list[tuple[str, str]]:
         ("type: object, properties: {a: {}}, required: a", "write required: [a]"),
         (
             "type: string, description: A name, for example Ada",
-            "put the whole text before it in quotes if the ',' is part of that text",
+            "if the ',' before it is part of a text, put the whole text in quotes",
         ),
     ],
 )  # fmt: skip
@@ -234,7 +234,7 @@ def test_one_mistake_is_one_finding(tmp_path: Path, text: str, number: str, hint
         ('[echo, "{{ who }}", "&&", date]', "write script: ..., which a shell runs"),
         ('[echo, "{{ who }}", "|", wc]', "write script: ..., which a shell runs"),
         ('[echo, "{% if who %}a{% endif %}", "{{ who }}"]', WHEN),
-        ('[echo, "{{ who | default(1) }}"]', "give the parameter a default: write default: VALUE next to its type"),
+        ('[echo, "{{ who | default(1) }}"]', "give the parameter a default, with default: VALUE next to its type"),
     ],
 )  # fmt: skip
 def test_argv_is_not_read_by_a_shell_or_by_jinja(tmp_path: Path, argv: str, hint: str) -> None:
@@ -274,7 +274,7 @@ REQUEST = "backend: {http: {method: POST, url: 'https://a.example.com/x'"
         ("backend: {shell: {entrypoint: [a], cmd: [b]}}\n",
          "write argv: [...] for one program, or script: ... for shell code"),
         (f"{SHELL}sandbox: {{secrets: {{TOKEN: {{env: MY_TOKEN}}}}}}\n",
-         "write {hosts: [api.example.com]}: the user who runs the tool sets the value of the secret"),
+         "write {hosts: [api.example.com]}, and let the user who runs the tool set the value of the secret"),
         (f"secrets: {{T: {{hosts: [a.example.com]}}}}\n{REQUEST}, auth: {{bearer: '{{{{ secrets.T }}}}'}}}}}}\n",
          "in a tool, 'secrets' belongs under sandbox"),
         (f"parameters:\n  - {{name: city, type: string}}\n{SHELL}",
@@ -292,7 +292,7 @@ REQUEST = "backend: {http: {method: POST, url: 'https://a.example.com/x'"
         ("parameters: {a: {}}\nbackend: {http: {method: GET, url: 'https://a.example.com/x?q={{ a }}'}}\n",
          'use query: {q: "{{ a }}"}, which encodes the value'),
         (f"{REQUEST}, headers: {{A: '{{{{ lookup(\"env\", \"KEY\") }}}}'}}}}}}\n",
-         "for a secret write {{ secrets.KEY }}, and declare it under sandbox.secrets"),
+         "for a secret, write {{ secrets.KEY }} and declare it under sandbox.secrets"),
         ("parameters: {a: {type: boolean}}\nbackend: {shell: {argv: [ls, \"{{ '-a' if a else '' }}\"]}}\n",
          'write {when: a, argv: [...]} in argv, or a script that tests "$ARG_a"'),
         ("parameters: {a: {}}\nbackend: {shell: {argv: [echo, '{% for x in a %}{{ x }}{% endfor %}']}}\n",
@@ -371,4 +371,4 @@ def test_code_with_a_value_and_input_is_one_error(tmp_path: Path) -> None:
     parameters = "parameters: {x: {type: string, description: A name}}\n"
     script = 'backend:\n  shell:\n    script: |\n      ls | xargs -I % sh -c "$ARG_x %"\n'
     ((_, hint),) = errors(tmp_path, HEAD + parameters + script)
-    assert 'in which "$ARG_x" is the value; for input, pass it as an argument: sh -c' in hint
+    assert 'reads the value as "$ARG_x"; for input, pass it as an argument, as in sh -c' in hint

@@ -39,13 +39,13 @@ the tool: steps -> write backend: {composite: {strategy: sequential, steps: [...
 'backend': kind type -> the kind is a key: write e.g. shell: {argv: [...]}
 backend.shell: args cmd code command commands entrypoint exec run sh
     -> write argv: [...] for one program, or script: ... for shell code
-the tool: type -> remove it: every spec declares a tool
+the tool: type -> remove it, because every spec declares a tool
 'auth': kind scheme type -> the kind is a key: write bearer: "{{ secrets.TOKEN }}"
 'auth': access_token token -> write bearer: "{{ secrets.TOKEN }}"
 'auth': login pass password user username -> write basic: {username: USER, password: "{{ secrets.PASSWORD }}"}
 'auth': apikey header in key name value -> write api_key: {header: X-API-Key, value: "{{ secrets.API_KEY }}"}
 secrets.TOKEN: env from from_env key source value
-    -> write {hosts: [api.example.com]}: the user who runs the tool sets the value of the secret
+    -> write {hosts: [api.example.com]}, and let the user who runs the tool set the value of the secret
 backend.python: argv body command inline script source -> write code: ... with a function, or file: NAME.py
 backend.python: filename module path -> write file: NAME.py
 backend.python: entry_point entrypoint handler -> write file: NAME.py, and function: NAME

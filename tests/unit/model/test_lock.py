@@ -118,7 +118,7 @@ def test_another_tool_of_a_plugin_is_not_a_renamed_tool(tmp_path: Path) -> None:
     )
     lock = lock_tools(tools(tmp_path, plugin), lambda _: (B, ()), "toolc.lock")
     lines = [*changed_tools(lock, tools(tmp_path, plugin.replace("name: two", "name: zwei")))]
-    assert lines[0].startswith("toolc.lock does not approve the tool zwei; review what changed")
+    assert lines[0].startswith("toolc.lock does not approve the tool zwei; review the changes")
 
 
 def test_a_changed_description_is_not_approved(tmp_path: Path) -> None:

@@ -1,26 +1,26 @@
-"""The commands: one module per command, named after it. Each defines one click command or group.
+"""The commands. Each has a module of the same name, which defines a click command or group.
 
-``toolc.cli.main`` imports a module when its command runs, so that ``toolc --version`` starts quickly; for the same
-reason the commands import most packages inside their functions. A new command is a module here, and its name in
-``toolc.cli.main``. Options that several commands have are in ``toolc.cli.common``. Start reading in ``run``.
+``toolc.cli.main`` imports a module when its command runs, so that ``toolc --version`` starts quickly. For the same
+reason, commands import most packages inside their functions. To add a command, add a module here and its name to
+``toolc.cli.main``. Options that several commands share are in ``toolc.cli.common``. Start reading in ``run``.
 
 - ``build``: ``toolc build``: write the registry, provider files and typed clients; ``--losses``.
 - ``check``: ``toolc check``: report findings; ``--fix``, ``--select``, ``--ignore``.
 - ``diff``: ``toolc diff``: review the changes between two states; ``--fail-on``, accepted changes.
 - ``doctor``: ``toolc doctor``: engines, advisories and ``--probe``.
 - ``explain``: ``toolc explain``: print the page of a code, and compile its examples.
-- ``gc``: ``toolc gc``: remove what dead processes left on this host.
+- ``gc``: ``toolc gc``: remove the leftovers of killed processes from this host.
 - ``image``: ``toolc image``: build, list, export and prune images.
 - ``import_``: ``toolc import``: write specs for the tools of a plugin.
 - ``init``: ``toolc init``: write a first folder of specs, and files for CI.
 - ``list``: ``toolc list``: list tools.
 - ``lock``: ``toolc lock``: write or check the lock file.
-- ``run``: ``toolc run``: one call with prompts, live output, ``--json`` and ``--events``.
+- ``run``: ``toolc run``: run one call with prompts, live output, ``--json`` and ``--events``.
 - ``schedule``: ``toolc schedule``: show or run the entries of a schedule that are due.
 - ``schema``: ``toolc schema``: print the JSON Schema for editors.
-- ``serve``: ``toolc serve``: an MCP server or a plugin over stdio.
-- ``shell``: ``toolc shell``: a shell, or one command, in the sandbox of a tool.
-- ``show``: ``toolc show``: one tool, its permissions, ``--effective`` values.
+- ``serve``: ``toolc serve``: serve MCP or a plugin host over stdio.
+- ``shell``: ``toolc shell``: open a shell, or run one command, in the sandbox of a tool.
+- ``show``: ``toolc show``: show one tool, its permissions and its ``--effective`` values.
 - ``test``: ``toolc test``: run the tests in specs; ``--update``, progress, exit codes.
 
 May import: every package.

@@ -79,12 +79,12 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
 ) -> None:
     """Compile spec files and folders, or the tools of --builtin, into a registry and every provider's definitions.
 
-    If there are errors, nothing is written and the output folder does not change.
+    If there are errors, the output folder does not change.
     """
     from toolc.compiler.cache.answers import Inputs  # start-up time
     from toolc.compiler.cache.cached_build import store_build, unchanged_build
 
-    # A format for programs is alone on stdout; text for users then goes to stderr.
+    # With a format for programs, stdout has nothing else, and text for users goes to stderr.
     findings, output_stream = (sys.stderr, sys.stdout) if format_name == "text" else (sys.stdout, sys.stderr)
     refuse_both(paths, builtin)
     client_files = _parse_clients(clients)
@@ -143,7 +143,7 @@ def _parse_clients(values: Sequence[str]) -> list[ClientFile]:
 
 
 def _write_clients(clients: Sequence[ClientFile], out: str) -> None:
-    """Write typed clients for the registry in the folder ``out``, which a build has just written or found unchanged."""
+    """Write typed clients for the registry that this build wrote to ``out``, or found there unchanged."""
     if not clients:
         return
     from toolc.client.typed.generate import write_clients  # start-up time

@@ -1,4 +1,4 @@
-"""``toolc check``: report errors and warnings in specs; with ``--fix``, fix them."""
+"""``toolc check``: report errors and warnings in specs, and fix them with ``--fix``."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ select_option = click.option(
     "--select",
     multiple=True,
     metavar="CODES",
-    help="Report only these warnings, including those that are off: TC204, or TC2 for every code with this prefix.",
+    help="Report only these warnings, even if they are off: TC204, or TC2 for every code with this prefix.",
 )
-"""``--select``: may be repeated, and takes several codes separated by commas."""
+"""``--select``. May be repeated, and takes several codes separated by commas."""
 
 ignore_option = click.option(
     "--ignore", multiple=True, metavar="CODES", help="Do not report these warnings. Errors are always reported."
 )
-"""``--ignore``: takes the same values as ``--select``."""
+"""``--ignore``. Takes the same values as ``--select``."""
 
 
 def lint_settings(select: tuple[str, ...], ignore: tuple[str, ...], policy: Policy | None = None) -> Settings:
@@ -71,7 +71,7 @@ def _codes(option: str, values: tuple[str, ...], *, turns_off: bool) -> tuple[st
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @click.option("--fix", is_flag=True, help="Apply fixes that do not change the meaning of a spec.")
-@click.option("--unsafe-fixes", is_flag=True, help="Like --fix, with fixes that change the meaning; review the diff.")
+@click.option("--unsafe-fixes", is_flag=True, help="Apply fixes that change the meaning, too. Review the diff.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change, without writing it.")
 @base_option
 @policy_option
@@ -94,8 +94,8 @@ def command(  # noqa: PLR0913  one parameter per option
 ) -> None:
     """Report errors and warnings in spec files and folders.
 
-    Specs are only read, never run: this is safe for pull requests from untrusted authors. With --base, the settings of
-    a pull request cannot hide its findings.
+    The command reads specs and never runs them, so it is safe for pull requests from untrusted authors. With --base,
+    the settings of a pull request cannot hide its findings.
     """
     places, settings = [Path(path) for path in paths], lint_settings(select, ignore, central_policy(policy_file))
     if base is not None and (diff or fix or unsafe_fixes):
@@ -117,7 +117,7 @@ def command(  # noqa: PLR0913  one parameter per option
 
 
 def _check(places: Sequence[Path], settings: Settings, base: str | None) -> Answer:
-    """Return the findings. The settings of ``base`` apply too, without the cache."""
+    """Return the findings. With ``base``, its settings apply in addition, and the cache is not used."""
     from toolc.compiler.cache.answers import Answer, check_specs  # start-up time
 
     if base is None:
@@ -141,7 +141,7 @@ def _note_any_base() -> None:
 
 
 def _fix(places: list[Path], settings: Settings, *, unsafe: bool) -> int:
-    """Fix the files, print changes that may alter the meaning, and return the number of fixed findings."""
+    """Fix the files, print the changes that may alter the meaning, and return the number of fixed findings."""
     from toolc.compiler.fixes.apply import apply_fixes  # start-up time
 
     fixed = 0

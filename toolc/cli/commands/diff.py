@@ -35,7 +35,7 @@ FORMATS: Final = ("text", "markdown", "json", "sarif", "github")
 )
 @format_options(FORMATS, "Output format.")
 @click.option("--summary", "only_summary", is_flag=True, help="Print a summary of about ten lines.")
-@click.option("--fail-on", metavar="GRADES", help="Exit with status 1 for these changes, as in breaking,risk:high.")
+@click.option("--fail-on", metavar="GRADES", help="Exit with status 1 for these changes, such as breaking,risk:high.")
 @click.option("--accepted", metavar="FILE", help="The file of accepted changes.  [default: toolc.accepted.yaml]")
 @policy_option
 @gc_paused()
@@ -53,10 +53,10 @@ def command(  # noqa: PLR0913  one parameter per option
     """Compare two states of the specs: BASE, and HEAD or the working tree.
 
     A state is a commit (main, v1.2, HEAD~1), a folder of specs, or a registry.json. If a name is both a commit and a
-    folder, write ./specs for the folder. Commits are read from Git without a checkout.
+    folder, write the folder as ./specs. Commits are read from Git without a checkout.
 
-    The accepted changes and settings of BASE apply, unless review.accept_from in its project file lets those of HEAD
-    apply.
+    The accepted changes and the settings come from BASE, unless review.accept_from in the project file of BASE allows
+    those of HEAD.
     """
     from toolc.review.accepted import fails, parse_fail_on
     from toolc.review.compare import compare  # start-up time
@@ -102,7 +102,7 @@ def command(  # noqa: PLR0913  one parameter per option
 
 
 def _refuse_broken(old: State, new: State, format_name: str) -> None:
-    """Report errors in the base; exit if the head has errors."""
+    """Report errors in the base, and exit if the head has errors."""
     unread = [each for each in old.diagnostics.sorted() if each.is_error and not each.code.number.startswith("TC9")]
     if unread:
         note(f"{old.label} has {count_noun(len(unread), 'error')} in its specs; tools that cannot be read count as new")
@@ -122,7 +122,7 @@ def _refuse_disallowed(new: State, policy: Policy, format_name: str) -> None:
 
 
 def _print_errors(diagnostics: Diagnostics, format_name: str) -> None:
-    """Print errors in the specs instead of the report: in a format for programs like ``toolc check``."""
+    """Print errors in the specs instead of the report. Formats for programs are those of ``toolc check``."""
     if format_name in ("text", "markdown"):
         print_findings(diagnostics, sys.stderr)
     else:
@@ -132,7 +132,7 @@ def _print_errors(diagnostics: Diagnostics, format_name: str) -> None:
 def _without_accepted(
     difference: Difference, accepted: str | None, files: ReviewedFiles, source: SettingsSource
 ) -> Difference:
-    """Return the difference without accepted changes. The base decides about files of the repository under review."""
+    """Return the difference without accepted changes. For files in the reviewed repository, the base decides."""
     import datetime  # start-up time
 
     from toolc.compiler.project.files import ACCEPTED
@@ -162,7 +162,7 @@ def _without_accepted(
 
 
 def _report(difference: Difference, format_name: str, *, only_summary: bool) -> str:
-    """Return the report; only the modules of its format are imported."""
+    """Return the report. Import only the modules that its format needs."""
     if only_summary:
         from toolc.review.summary import summary
 

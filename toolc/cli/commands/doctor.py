@@ -26,7 +26,7 @@ CANNOT_RUN: Final = 3
 
 
 @click.command("doctor")
-@click.option("--probe", is_flag=True, help="Run calls that try to escape, exceed limits and leave traces.")
+@click.option("--probe", is_flag=True, help="Run calls that try to escape the sandbox, exceed limits and leave traces.")
 @click.option("--engine", type=click.Choice(ENGINES), help="Report only this engine.  [default: all]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(probe: bool, engine: str | None, as_json: bool) -> None:
@@ -37,7 +37,7 @@ def command(probe: bool, engine: str | None, as_json: bool) -> None:
     """
     from toolc.cli.inputs import user_configuration  # start-up time
 
-    # The report lists protections that calls lack: do not also print them as warnings.
+    # The report lists the protections that calls lack, so do not print them as warnings too.
     diagnosis = diagnose((engine,) if engine else ENGINES, user_configuration(warn=False), probe=probe)
     if as_json:
         from toolc.doctor.diagnosis import to_json  # start-up time
@@ -52,7 +52,7 @@ def command(probe: bool, engine: str | None, as_json: bool) -> None:
 
 
 def diagnose(names: tuple[str, ...], configuration: Configuration, *, probe: bool) -> Diagnosis:
-    """Query each engine and run a call with each kind of isolation; with ``probe``, run the probes too."""
+    """Query each engine and run a call with each kind of isolation. With ``probe``, run the probes in addition."""
     from toolc.doctor.diagnosis import Diagnosis  # start-up time
     from toolc.doctor.host_report import report_engines, report_host
     from toolc.doctor.probes import load_probes

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 _TITLE: Final = """\
 # Checks
 
-The codes that `toolc check`, `toolc build` (TC) and `toolc diff` (CON, RSK, SUR, PRV) report. An error prevents the
-specs from being compiled. `toolc explain TC401` prints one of these pages. This file is generated from
-`toolc/data/rules` by `make golden`.
+The codes that `toolc check`, `toolc build` (TC) and `toolc diff` (CON, RSK, SUR, PRV) report. Specs with errors do not
+compile. `toolc explain TC401` prints one of these pages. `make golden` generates this file from `toolc/data/rules`.
 
 ```text
 {overview}```
@@ -65,7 +64,7 @@ def _find_page(number: str) -> RulePage:
 
 
 def _overview() -> str:
-    """Return one line for each code: the number, the severity, whether it is on by default, and the name."""
+    """Return one line for each code, with its number, its severity, whether it is on by default, and its name."""
     from toolc.data.rule_pages import rule_pages
 
     lines = [
@@ -77,7 +76,7 @@ def _overview() -> str:
 
 
 def render_page(page: RulePage) -> str:
-    """Return a page in Markdown, for a check with the findings of its bad example."""
+    """Return a page in Markdown. The page of a check has the findings of its bad example."""
     codes = [f"- {code.name} ({_status(page, code)})" for code in page.codes]
     parts = [
         f"## {page.number}: {page.title}",
@@ -115,8 +114,8 @@ def _render_examples(page: RulePage) -> list[str]:
 def compile_example(page: RulePage, text: str) -> Compilation:
     """Compile ``text``, one of the examples of ``page``, in a temporary folder.
 
-    The folder is the current one during the compilation, so that findings contain only the name of the file.
-    Findings with the number of the page are included even if they are off by default.
+    The compilation runs in that folder, so that findings contain only the name of the file. Findings with the number
+    of the page are included even if they are off by default.
     """
     from toolc.compiler.pipeline.compile import compile_specs  # start-up time
     from toolc.compiler.project.settings import Settings
@@ -124,7 +123,7 @@ def compile_example(page: RulePage, text: str) -> Compilation:
     from toolc.model.diagnostics import Severity
 
     with tempfile.TemporaryDirectory(prefix="toolc-example-") as folder, contextlib.chdir(folder):
-        # The root of a repository: no project file of an outer folder applies.
+        # This makes it the root of a repository, so that no project file of an outer folder applies.
         Path(".git").mkdir()
         for name, content in {**page.extra_files, EXAMPLE: text}.items():
             path = Path(name)

@@ -1,4 +1,4 @@
-"""``toolc gc``: remove what calls left on this host, if the process that made it has exited."""
+"""``toolc gc``: remove the leftovers of calls from this host, if the process that made them has exited."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ COULD_NOT = 3
 def command(dry_run: bool, as_json: bool) -> None:
     """Remove what killed processes left on this host: containers, volumes, control groups and folders.
 
-    Normally there is nothing to do: each call removes what it made, and if its process is killed, a helper process
-    or the next call does. Use this command after a power failure. Anything that belongs to a running process, or to
-    a process that is not visible from here, is kept; the output gives the reason.
+    Normally there is nothing to remove. Each call cleans up after itself, and if its process is killed, a helper
+    process or the next call does it. Use this command after a power failure. Anything that belongs to a running
+    process, or to a process that is not visible from here, is kept, and the output gives the reason.
     """
     from toolc.runtime.execution.leftovers import survey  # start-up time
 
@@ -47,7 +47,7 @@ def command(dry_run: bool, as_json: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What happened to a leftover. ``reason`` says why it is kept, and is empty if it is removed."""
+    """The outcome for a leftover. ``reason`` says why it is kept, and is empty if it is removed."""
 
     leftover: Leftover
     removed: bool = False

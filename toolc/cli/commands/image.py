@@ -23,11 +23,11 @@ def command() -> None:
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--from", "base", metavar="IMAGE", help="The base image, instead of the default.")
 def build(names: tuple[str, ...], base: str | None) -> None:
-    """Build or update the images with these NAMEs; without a NAME, "base", the default image of tools.
+    """Build or update the images with these NAMEs. The default is "base", the image of tools that name none.
 
-    "base" is built from the Debian image of a public registry or, if none is reachable or Docker does not respond, from
-    a minimal Debian that mmdebstrap creates on this host. Other images are built from "base", with Docker. Images that
-    are up to date are not built again.
+    "base" is built from the Debian image of a public registry. If no registry is reachable or Docker does not respond,
+    mmdebstrap creates a minimal Debian on this host instead. Other images are built from "base" with Docker. Images
+    that are up to date are not built again.
     """
     from toolc.sandbox.docker.base_image import build_base
     from toolc.sandbox.docker.image_builder import build_image, recipe
@@ -45,7 +45,7 @@ def build(names: tuple[str, ...], base: str | None) -> None:
 
 @command.command("list", short_help="List the images on this host.")
 def list_() -> None:
-    """List the images on this host: tag, size, and the base image or the folder with the unpacked image."""
+    """List the images on this host: the tag, the size, and the base image or the folder of the unpacked image."""
     from toolc.sandbox.docker.image_builder import list_images
     from toolc.sandbox.images.stored import stored_images
 
@@ -69,8 +69,8 @@ def list_() -> None:
 def prune(dry_run: bool) -> None:
     """Remove unpacked images without a name, base images of other releases of toolc, and unused packages.
 
-    Packages are removed if no call has used them for a month.
-    Images that a running call uses are kept. The images of a container daemon are not removed.
+    Packages are unused if no call has needed them for a month. Images that a running call uses are kept. Images in a
+    container daemon are not removed.
     """
     from toolc.sandbox.images.stored import remove_image, stored_images
     from toolc.sandbox.python.packages import installed_packages, remove_packages
@@ -101,8 +101,8 @@ def prune(dry_run: bool) -> None:
 def export(name: str, output: Path | None) -> None:
     """Write the image NAME to the archive FILE, for "toolc image import" on another host.
 
-    NAME is one of toolc's own images or any other in the container daemon. Without --output, the image is unpacked on
-    this host, so that tools can run in it when no container daemon is running.
+    NAME is one of toolc's own images or any other image in the container daemon. Without --output, the image is
+    unpacked on this host, so that tools can use it when no container daemon is running.
     """
     from toolc.sandbox.oci.images import export_image, save_image
 
@@ -113,15 +113,15 @@ def export(name: str, output: Path | None) -> None:
     click.echo(f"{image.name}  {image.digest}  {image.root}")
 
 
-@command.command("import", short_help="Take an image from an archive.")
+@command.command("import", short_help="Import an image from an archive.")
 @click.argument("archive", metavar="FILE", type=click.Path(path_type=Path))
 @click.argument("name", default="base")
 def import_(archive: Path, name: str) -> None:
-    """Let NAME refer to the image in FILE from now on; by default "base", the image of tools that name none.
+    """Import the image in FILE as NAME. The default is "base", the image of tools that name none.
 
     FILE is an archive from "toolc image export" or "docker save", or an OCI image layout (tar file or folder). Its
-    content is verified against its digests. A base image is then used by all engines, and printed with the tree that
-    "toolc lock --base" pins; other images are for tools that run without a container daemon.
+    content is verified against its digests. All engines use an imported base image, and the command prints the tree
+    that "toolc lock --base" pins. Other images are for tools that run without a container daemon.
     """
     from toolc.config.user_config import load_configuration
     from toolc.sandbox.oci.images import import_image

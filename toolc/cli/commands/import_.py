@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SCHEMA: Final = ".toolc-schema.json"
 
 _QUERY_NAME: Final = "plugin.yaml"
-"""The name, in findings, of the spec that is used to query a plugin."""
+"""The name of the spec that queries a plugin, for findings."""
 
 
 @click.group("import", cls=CommandGroup)
@@ -37,12 +37,12 @@ def command() -> None:
 @click.option("--out", metavar="FILE", help="The spec file to write.  [default: NAME.yaml]")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @click.option(
-    "--file", "patterns", multiple=True, metavar="PATTERN", help="Files next to the spec that the plugin needs."
+    "--file", "patterns", multiple=True, metavar="PATTERN", help="Files that the plugin needs, next to the spec."
 )
 @click.option("--image", metavar="NAME", help="The image of the plugin.")
 @click.option("--build", metavar="DIR", help="A folder with the Dockerfile of the image.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="An environment variable.")
-@click.option("--timeout", callback=duration, metavar="TIME", help="The time limit for the description.")
+@click.option("--timeout", callback=duration, metavar="TIME", help="The time limit for the plugin to describe itself.")
 @engine_option
 def plugin(  # noqa: PLR0913  one parameter per option
     words: tuple[str, ...],
@@ -58,8 +58,8 @@ def plugin(  # noqa: PLR0913  one parameter per option
 ) -> None:
     """Write the spec of a plugin: a program that describes itself in JSON and serves calls line by line.
 
-    The command runs in a sandbox without network access, never on this host. Files that it names are searched next
-    to the spec and become part of the tool.
+    The plugin's command runs in a sandbox without network access, never on this host. Files that the command names
+    are looked up next to the spec and become part of the tool.
     """
     from toolc.importers.plugin_spec import plugin_spec, provisional_spec, valid_names  # start-up time
 
@@ -80,11 +80,11 @@ def plugin(  # noqa: PLR0913  one parameter per option
 
 def _require_absent(place: Path, *, force: bool) -> None:
     if not force and (place.exists() or place.is_symlink()):
-        raise UsageError(f"{place} exists; write to another file with --out, or replace it with --force")
+        raise UsageError(f"{place} already exists; choose another file with --out, or replace it with --force")
 
 
 def _files(folder: Path, words: tuple[str, ...], patterns: tuple[str, ...]) -> list[str]:
-    """Return the files of the plugin: those next to the spec that its command names, and ``patterns``."""
+    """Return the files of the plugin: ``patterns``, and the files next to the spec that its command names."""
     from toolc.compiler.project.files import SpecFolder  # start-up time
 
     spec_folder = SpecFolder(folder, "")
@@ -95,7 +95,7 @@ def _files(folder: Path, words: tuple[str, ...], patterns: tuple[str, ...]) -> l
             files[path] = None
         elif not path.startswith("/") and Path(path).is_file():
             raise UsageError(
-                f"{path} is not in {folder}, the folder of the spec, and files of a tool must be next to its spec; "
+                f"{path} is not in {folder}, the folder of the spec, and the files of a tool must be next to its spec; "
                 f"use --out {Path(path).with_suffix('.yaml')}, and write the command relative to that folder"
             )
     return [*files]
@@ -104,12 +104,12 @@ def _files(folder: Path, words: tuple[str, ...], patterns: tuple[str, ...]) -> l
 def _variable(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign:
-        raise UsageError(f"{text!r} is not a variable; write it like NAME=VALUE")
+        raise UsageError(f"{text!r} is not a variable; write it as NAME=VALUE")
     return name, value
 
 
 def _compiled(text: str, folder: Path) -> ToolSpec:
-    """Return the tool of a spec that is not written yet; print its errors and exit if there are any."""
+    """Return the tool of a spec that is not written yet. If it has errors, print them and exit."""
     from toolc.compiler.decode.tool import decode  # start-up time
     from toolc.compiler.project.files import SpecFolder
     from toolc.document.loader import load_data
@@ -144,7 +144,7 @@ def _ask(tool: ToolSpec, timeout: float | None, engine: str | None) -> Offer:
 
 
 def _modeline(folder: Path) -> str:
-    """Return the line with the schema for editors: that of a folder above, or where ``toolc init`` puts it."""
+    """Return the line that names the schema for editors, in a folder above or where ``toolc init`` would put it."""
     here = folder.resolve()
     schema = next((each / SCHEMA for each in (here, *here.parents) if (each / SCHEMA).is_file()), None)
     path = os.path.relpath(schema, here) if schema else f"../{SCHEMA}"
@@ -159,7 +159,7 @@ def _write(place: Path, text: str) -> None:
 
 
 def _check(place: Path) -> None:
-    """Compile the written spec and print its name and findings. Errors come from the description of the plugin."""
+    """Compile the written spec, and print its path and findings. Errors come from the description of the plugin."""
     from toolc.compiler.pipeline.compile import compile_specs  # start-up time
 
     compilation = compile_specs([place])

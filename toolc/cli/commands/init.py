@@ -78,21 +78,21 @@ def files() -> dict[str, str]:
 @click.option(
     "--tool",
     type=click.Choice(TOOLS),
-    help="Add a tool for your own server to DIR (default: the current folder), instead of the examples.",
+    help="Instead of the examples, add a tool for your own server to DIR (default: the current folder).",
 )
-@click.option("--ci", "host", type=click.Choice(["github", "gitlab"]), help="Add the configuration for CI.")
+@click.option("--ci", "host", type=click.Choice(["github", "gitlab"]), help="Add configuration files for this CI.")
 @click.option(
     "--owner",
     "owners",
     multiple=True,
     metavar="NAME",
-    help="An owner of the settings, for CODEOWNERS: @USER, @ORGANIZATION/TEAM. May be repeated.",
+    help="An owner of the settings in CODEOWNERS, such as @USER or @ORGANIZATION/TEAM. May be repeated.",
 )
 def command(directory: str | None, tool: str | None, host: str | None, owners: tuple[str, ...]) -> None:
     """Create a small folder of specs that builds and runs, or add a tool to a folder. Existing files are not changed.
 
     The project file lets a pull request accept its own changes. This is safe only if the files that control reviews
-    have owners. Their lines are written to CODEOWNERS, or printed if that file exists or belongs outside DIR.
+    have owners. Lines for these files are written to CODEOWNERS, or printed if that file exists or belongs outside DIR.
     """
     if tool is not None:
         if host or owners:
@@ -136,9 +136,9 @@ def _add_tool(directory: str, name: str) -> None:
     elif missing := missing_variables(template, project):
         print(f"under vars in {project}, add and set:", *(line.rstrip() for line in missing), sep="\n")
     for secret in template.secrets:
-        print(f"write the secret into a file that only you can read (chmod 600), as a line '{secret}: VALUE'")
+        print(f"write the secret to a file that only you can read (chmod 600), as the line '{secret}: VALUE'")
     secrets = " --secrets FILE" if template.secrets else ""
-    print("then try, the last commands with a server:")
+    print("then try these commands; the last ones need a server:")
     if directory != ".":
         print(f"  cd {shlex.quote(directory)}")
     print(f"  toolc check specs/{name}.yaml")
@@ -148,7 +148,7 @@ def _add_tool(directory: str, name: str) -> None:
 
 
 def _create(directory: str, texts: Mapping[str, str]) -> None:
-    """Write files by their paths, all or none of them, and print them."""
+    """Write all the files, or none of them if one already exists, and print their paths."""
     folder = Path(directory)
     there = [path for path in texts if (folder / path).exists() or (folder / path).is_symlink()]
     if there:
@@ -171,7 +171,7 @@ def _create(directory: str, texts: Mapping[str, str]) -> None:
 
 
 def _explain_ci(host: str, top: Path, inside: str) -> None:
-    """Print what to change in the files for CI of the folder ``inside`` of a repository."""
+    """Print what to change in the files for CI if the new folder is ``inside`` of a repository."""
     files = {
         "github": (".github", f"in the workflow, pass 'specs: {inside}/specs' to the action"),
         "gitlab": (".gitlab-ci.yml", f"in .gitlab-ci.yml, set SPECS to {inside}/specs"),
@@ -180,18 +180,18 @@ def _explain_ci(host: str, top: Path, inside: str) -> None:
     print(f"then, in {top}, where CI reads its files:")
     # Existing files are not changed.
     print(f"  cp -rn {shlex.quote(f'{inside}/{name}')} {shlex.quote(f'{inside}/.pre-commit-config.yaml')} .")
-    print(f"  {change}; in .pre-commit-config.yaml, replace specs by {inside}/specs")
+    print(f"  {change}; in .pre-commit-config.yaml, replace specs with {inside}/specs")
     print(f"  before the first review: toolc lock {shlex.quote(f'{inside}/specs')}")
 
 
 def _explain(rules: CodeOwners, *, has_owner: bool) -> None:
     """Print which lines ``CODEOWNERS`` lacks, why they are needed, and what the user must still do."""
     if rules.missing:
-        # A relative path is that of a file in the new folder, which exists.
+        # A relative path means that the file exists in the new folder.
         is_new = Path(rules.path).is_absolute() and not Path(rules.path).exists()
         what = f"create {rules.path} with:" if is_new else f"at the end of {rules.path}, add:"
         print(what, *(f"  {line}" for line in rules.missing), sep="\n")
     print(
-        "review.accept_from in toolc.yaml lets a pull request accept its own changes: configure the code host to "
+        "review.accept_from in toolc.yaml lets a pull request accept its own changes; configure the code host to "
         f"require a review by the owners in {rules.path}" + ("" if has_owner else ", and replace @OWNER there")
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from toolc.client.registry import Registry
 
 _WIDTH: Final = 100
-"""The maximum number of characters of a description. With a name before it, the line still fits a wide terminal."""
+"""The maximum number of characters of a description. With a name before it, the line fits a wide terminal."""
 
 
 @click.command("list")
@@ -34,14 +34,15 @@ _WIDTH: Final = 100
 def command(target: str | None, builtin: str | None, as_json: bool, tokens: bool, provider: str | None) -> None:
     """List the tools of TARGET (a spec file, a folder of specs, or a registry.json), or of --builtin.
 
-    The columns are name, label and description; with --tokens, the estimated tokens and the name, the largest first.
+    The columns are name, label and description. With --tokens, they are the estimated tokens and the name, with the
+    largest first.
     """
     registry = open_tools(target, builtin)
     if tokens:
         _print_tokens(registry, provider, as_json=as_json)
         return
     if provider is not None:
-        raise click.UsageError("--as selects the definitions that --tokens counts; add --tokens")
+        raise click.UsageError("--as selects the definitions that --tokens counts; add --tokens, or remove --as")
     tools = tuple(registry)
     if as_json:
         rows = [{"name": tool.name, "label": tool.label, "description": tool.description} for tool in tools]

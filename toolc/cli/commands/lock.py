@@ -48,8 +48,8 @@ PIN: Final = ""
     is_flag=False,
     flag_value=PIN,
     metavar="[REF]",
-    help="Approve only the base image of this host for tools without an image. With --check: a commit or folder whose "
-    "policy, lint settings and exclusions also apply.",
+    help="Approve only the base image of this host for tools without an image. With --check, a commit or folder whose "
+    "policy, lint settings and exclusions apply as well.",
 )
 @engine_option
 def command(
@@ -64,11 +64,12 @@ def command(
 ) -> None:
     """Write toolc.lock with one line per tool of the specs at PATHS (default: the current folder) or of --builtin.
 
-    Reviewing and merging a change of this file approves its tools; with --locked, run, test and serve call no others.
-    The file has the digests of images and packages. To find them, an engine is needed, but not for --check. With
-    --base, it also has the digest of the base image, for tools that name no image; without --base, it says base=any.
+    To approve the tools, review and merge the change to this file. With --locked, the commands run, test and serve call
+    only approved tools. The file has the digests of images and packages. An engine is needed to find them, except with
+    --check. With --base, the file includes the digest of the base image for tools that name no image. Without --base,
+    it says base=any.
 
-    Prints what changed since the lock file was written, with the fields if Git has the approved version.
+    Prints what changed since the lock file was written, with the changed fields if Git has the approved version.
     """
     from toolc.model.lock_file import ANY, Lock, lock_tools  # start-up time
     from toolc.review.locked import with_known_pins
@@ -81,7 +82,7 @@ def command(
     if builtin is not None:
         refuse_both(paths, builtin)
         if check and base:
-            raise click.UsageError("--base with a commit or folder is for specs and cannot be used with --builtin")
+            raise click.UsageError("--base with a commit or folder applies to specs and cannot be used with --builtin")
         places, tools = [packaged_path("specs")], compiled_builtin(builtin).registry().tools
     else:
         chosen = paths or (".",)
@@ -107,19 +108,19 @@ def command(
         if new.allows_any_base and not old.allows_any_base:
             note("the base image is no longer pinned; to pin it again: toolc lock --base")
     _write(path, new.text())
-    note(f"{path} approves {count_noun(len(tools), 'tool')}: have the change reviewed")
+    note(f"{path} approves {count_noun(len(tools), 'tool')}; have the change reviewed")
 
 
 def _pinned_paths(base: str | None, paths: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
-    """Return ``--base`` and the paths without ``--check``, where a word after ``--base`` is the first of the paths.
+    """Return ``--base`` and the paths for a command without ``--check``.
 
-    Raises ``UsageError`` if it is not a path.
+    Without ``--check``, a word after ``--base`` is the first of the paths. Raises ``UsageError`` if it is not a path.
     """
     if not base:
         return base, paths
     if not Path(base).exists():
         raise click.UsageError(
-            f"--base {base} is for --check; to approve only the base image of this host: toolc lock PATHS --base"
+            f"--base {base} needs --check; to approve only the base image of this host: toolc lock PATHS --base"
         )
     return PIN, (base, *paths)
 
@@ -133,7 +134,7 @@ def _print_changes(
     *,
     with_diff: bool = False,
 ) -> int:
-    """Print what changed, after what ``toolc diff`` prints for it if ``with_diff``; return the number of changes."""
+    """Print the changes and return their number. With ``with_diff``, print the report of ``toolc diff`` first."""
     from toolc.review.locked import History, as_json, as_text, lock_changes  # start-up time
 
     with History(Path(lock.path), paths) as history:
@@ -145,7 +146,7 @@ def _print_changes(
 
 
 def _readable(path: Path) -> Lock | None:
-    """Return the lock file that is replaced; None if there is none, or it is damaged."""
+    """Return the existing lock file, or None if it is missing or damaged."""
     from toolc.model.lock_file import Lock, LockError  # start-up time
 
     try:
@@ -191,7 +192,7 @@ def _pin(find: Callable[[Profile], ContentDigests]) -> Pin:
 
 
 def _base_tree(find: Callable[[Profile], ContentDigests]) -> str:
-    """Return the tree of this host's base image. Raises ``UsageError`` if the user's configuration uses none."""
+    """Return the tree of this host's base image. Raises ``UsageError`` if the configuration uses no base image."""
     from toolc.model.errors import UsageError
     from toolc.model.plan import Profile  # start-up time: few lock files restrict the base image
 

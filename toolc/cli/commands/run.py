@@ -1,4 +1,4 @@
-"""``toolc run``: run one call; its content goes to stdout, everything else to stderr."""
+"""``toolc run``: run one call. Its content goes to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ TOOL_FAILED: Final = 1
 
 @click.command("run")
 @click.argument("target", metavar="TARGET")
-@click.option("--registry", metavar="FILE", help="Interpret TARGET as the name of a tool in this registry.")
+@click.option("--registry", metavar="FILE", help="Take TARGET as the name of a tool in this registry.")
 @builtin_option
-@click.option("--args", metavar="JSON|@FILE|-", help="The arguments: a JSON object, a file with one, or - for stdin.")
+@click.option("--args", metavar="JSON|@FILE|-", help="The arguments: a JSON object, @FILE with one, or - for stdin.")
 @click.option(
-    "--arg", "pairs", multiple=True, metavar="NAME=VALUE", help="One argument; JSON unless its type is string."
+    "--arg", "pairs", multiple=True, metavar="NAME=VALUE", help="One argument, as JSON unless its type is string."
 )
 @click.option("--workspace", metavar="DIR", default=".", help="The workspace.  [default: the current folder]")
 @click.option("--timeout", callback=duration, metavar="10s", help="Lower the timeout of the spec. It cannot be raised.")
@@ -101,7 +101,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
 def _arguments(
     tool: ToolSpec, given: str | None, pairs: tuple[str, ...], *, as_json: bool, as_events: bool
 ) -> JsonObject:
-    """Return the arguments of the call. Raises ``UsageError``; for a program, print it as the result first."""
+    """Return the arguments of the call. Raises ``UsageError``, after printing it as the result for a program."""
     from toolc.model.events import ToolEnd
     from toolc.model.result import failure
 
@@ -117,7 +117,7 @@ def _arguments(
 
 
 def _live_outputs(tool: ToolSpec) -> dict[Stream, LiveDisplay]:
-    """Return the streams to show during the call: the start of the result and, on a terminal, everything."""
+    """Return the streams to show during the call: the start of the result or, on a terminal, everything."""
     limit = tool.sandbox.limits.output_bytes // 2
     outputs: dict[Stream, LiveDisplay] = {}
     if tool.retry:
@@ -147,7 +147,7 @@ def _print_json(result: ToolResult) -> None:
 
 
 def _print_text(result: ToolResult, live: Live, *, changes_were_listed: bool) -> None:
-    """Print the result of a call without the output that was shown while it ran, or why it did not run."""
+    """Print why the call did not run, or its result without the output that was shown while it ran."""
     if not _ran(result):
         note(result.text)
         return

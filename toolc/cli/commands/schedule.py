@@ -1,6 +1,6 @@
 """``toolc schedule``: show or run the entries of a schedule that are due.
 
-The schedule is a file in the workspace that tools wrote, so it is read in a sandbox.
+Tools write the schedule, which is a file in the workspace. It is therefore read in a sandbox.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ FAILED: Final = 1
 """The exit code if a run failed."""
 
 _MAX_MESSAGE: Final = 200
-"""The maximum number of characters of a result in the line of an entry. ``--json`` has all of it."""
+"""The maximum number of characters of a result in the line of an entry. ``--json`` prints the whole result."""
 
 _STORE: Final = "schedule.sqlite"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueEntry:
-    """An entry whose time has come; ``missed`` later runs of it have passed as well."""
+    """An entry that is due. ``missed`` is the number of its later runs that are due as well."""
 
     id: int
     what: str
@@ -50,7 +50,7 @@ class DueEntry:
     arguments: JsonObject
 
     def to_json(self) -> JsonObject:
-        """Return the entry as a program reads it."""
+        """Return the entry as an object for ``--json``."""
         names: JsonObject = {"id": self.id, "what": self.what, "due": self.due, "missed": self.missed}
         return names | {"tool": self.tool, "arguments": self.arguments}
 
@@ -62,7 +62,7 @@ class DueEntry:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """Whether the run of an entry succeeded, and its result in one line; ``result`` is that of a tool."""
+    """Whether the run of an entry succeeded, and its result on one line. ``result`` is the result of a tool."""
 
     is_success: bool
     message: str
@@ -76,7 +76,7 @@ Run: TypeAlias = "Callable[[DueEntry], RunOutcome]"
 def command() -> None:
     """Show or run the entries of a schedule that are due.
 
-    The built-in tool schedule_create keeps the schedule in the file schedule.sqlite of the workspace.
+    The built-in tool schedule_create stores the schedule in the file schedule.sqlite of the workspace.
     """
 
 
@@ -94,7 +94,7 @@ _limit = click.option(
 @_limit
 @click.option("--json", "as_json", is_flag=True, help="Print a list of entries as JSON.")
 def due(workspace: str, engine: str | None, limit: int, as_json: bool) -> None:
-    """Print the entries that are due, without changing the schedule: id, time in UTC, and what is to be done."""
+    """Print the ID, the time in UTC and the task of each entry that is due, without changing the schedule."""
     _note_missing(workspace)
     with _runner("schedule_due", workspace, engine) as executor:
         entries = _entries(executor, "schedule_due", {"limit": limit})
@@ -108,7 +108,9 @@ def due(workspace: str, engine: str | None, limit: int, as_json: bool) -> None:
 @command.command("run", short_help="Run the entries that are due, each once.")
 @click.argument("target", metavar="[TARGET]", required=False)
 @builtin_option
-@click.option("--exec", "program", metavar="CMD", help="Run this command (no shell) for each entry, its JSON on stdin.")
+@click.option(
+    "--exec", "program", metavar="CMD", help="Run this command, without a shell, for each entry (JSON on stdin)."
+)
 @_workspace
 @call_options
 @click.option("--deny", "denied", multiple=True, metavar="NAME", help="Do not call this tool. May be repeated.")
@@ -128,9 +130,9 @@ def run(  # noqa: PLR0913, PLR0917  one parameter per option
 ) -> None:
     """Take the due entries from the schedule and run each: with --exec, or by calling its tool in TARGET or --builtin.
 
-    An entry is taken before it runs, so two runners never run it twice, and if this process is killed, it does not run
-    again. Missed runs of an entry are one run. Entries without a tool are only printed. Start this command every minute
-    with cron or a systemd timer.
+    An entry is taken before it runs. Two runners therefore never run it twice, and if this process is killed, it does
+    not run again. If several runs of an entry were missed, it runs once. An entry without a tool is only printed. Start
+    this command every minute with cron or a systemd timer.
     """
     from toolc.client.executor import Executor  # start-up time
     from toolc.model.call import Allow
@@ -151,13 +153,13 @@ def run(  # noqa: PLR0913, PLR0917  one parameter per option
 
 
 def _note_missing(workspace: str) -> None:
-    """Report a workspace without a schedule, which may be the wrong folder."""
+    """Report a workspace without a schedule, because it may be the wrong folder."""
     if Path(workspace).is_dir() and not Path(workspace, _STORE).exists():
         note(f"there is no {_STORE} in {workspace}")
 
 
 def _run_all(run_entry: Run, workspace: str, engine: str | None, limit: int, *, as_json: bool) -> None:
-    """Take each due entry, run it, and print its outcome immediately. Exits with ``FAILED`` if a run failed."""
+    """Take each due entry, run it, and print its outcome at once. Exits with ``FAILED`` if a run failed."""
     has_failed = False
     _note_missing(workspace)
     for entry in _taken(workspace, engine, limit):
@@ -174,8 +176,8 @@ def _run_all(run_entry: Run, workspace: str, engine: str | None, limit: int, *, 
 
 
 def _taken(workspace: str, engine: str | None, limit: int) -> Iterator[DueEntry]:
-    """Take the due entries one by one, so that a runner that is killed loses only the entry that it runs."""
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")  # entries that become due during the runs are for the next
+    """Take the due entries one by one, so that a killed runner loses only the entry that it was running."""
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")  # entries that become due during the runs have to wait
     with _runner("schedule_take", workspace, engine) as executor:
         for _ in range(limit):
             entries = _entries(executor, "schedule_take", {"limit": 1, "now": now})
@@ -185,7 +187,7 @@ def _taken(workspace: str, engine: str | None, limit: int) -> Iterator[DueEntry]
 
 
 def _entries(executor: Executor, name: str, arguments: JsonObject) -> tuple[DueEntry, ...]:
-    """Call one of the tools that read the schedule. Raises ``UsageError`` with the message of the tool."""
+    """Call one of the tools that read the schedule. If it fails, raises ``UsageError`` with its message."""
     result = executor.run(name, arguments)
     if result.error is not None:
         raise UsageError(result.error.message)
@@ -196,7 +198,7 @@ def _entries(executor: Executor, name: str, arguments: JsonObject) -> tuple[DueE
 
 
 def _entry(value: JsonValue) -> DueEntry:
-    """Return an entry of the tool's result, which its schema describes."""
+    """Return an entry of a result that matches the tool's result schema."""
     assert isinstance(value, dict)
     tool, arguments = value["tool"], value["arguments"]
     return DueEntry(
@@ -237,7 +239,7 @@ def _program(text: str) -> Run:
 
 
 def _call(executor: Executor, entry: DueEntry) -> RunOutcome:
-    """Call the tool of an entry. A failure of toolc concerns this entry only."""
+    """Call the tool of an entry. If toolc cannot run it, only this entry fails."""
     from toolc.client.serialization import result_to_json  # start-up time
 
     if entry.tool is None:

@@ -10,9 +10,9 @@ import click
 def command(project: bool) -> None:
     """Print the JSON Schema (2020-12) of spec files.
 
-    Write it to a file in your repository, and refer to it in the first line of a spec. In YAML, for editors that use
-    yaml-language-server: "# yaml-language-server: $schema=../.toolc-schema.json". In TOML, for taplo: "#:schema
-    ../.toolc-schema.json".
+    Write it to a file in your repository, and refer to it in the first line of a spec. In YAML, for editors with
+    yaml-language-server, the line is "# yaml-language-server: $schema=../.toolc-schema.json". In TOML, for taplo, it is
+    "#:schema ../.toolc-schema.json".
     """
     from toolc.compiler.editor_schema import as_text, project_schema, spec_schema  # start-up time
 

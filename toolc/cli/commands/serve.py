@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Serve only the tools of this toolset. May be repeated.",
 )
-@click.option("--workspace", metavar="DIR", help="The workspace folder of calls. There is no default.")
+@click.option("--workspace", metavar="DIR", help="The workspace of the calls. There is no default.")
 @call_options
 def command(
     target: str | None,
@@ -51,8 +51,8 @@ def command(
 ) -> None:
     """Serve tools to an MCP client over stdin and stdout.
 
-    TARGET is a spec file, a folder of specs, or a registry.json; --builtin serves built-in tools instead. The command
-    exits at the end of its input.
+    TARGET is a spec file, a folder of specs, or a registry.json. To serve built-in tools instead, use --builtin. The
+    command exits at the end of its input.
     """
     serve = _as_plugin if plugins else _mcp()
     from toolc.client.executor import Executor  # start-up time
@@ -103,7 +103,7 @@ def check_workspace(registry: Registry, workspace: Path | None) -> None:
     if needing:
         raise UsageError(
             f"{', '.join(needing)}: these tools need a workspace, and toolc serve has no default; "
-            "set it with: --workspace DIR"
+            "set one with: --workspace DIR"
         )
 
 

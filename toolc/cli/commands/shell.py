@@ -14,13 +14,13 @@ from toolc.cli.inputs import find_registry
 from toolc.cli.output.prompts import Prompts, confirmation
 
 SHELL: Final = ("/bin/sh", "-c", "if command -v bash >/dev/null 2>&1; then exec bash --norc; else exec /bin/sh; fi")
-"""Runs the best shell of the image; without bash's start files, whose prompt is "I have no name!" for many users."""
+"""Runs bash if the image has it, without the start files, whose prompt says "I have no name!" for many users."""
 
 
 @click.command("shell", context_settings={"ignore_unknown_options": True})
 @click.argument("target", metavar="TARGET")
 @click.argument("words", metavar="[COMMAND]...", nargs=-1, type=click.UNPROCESSED)
-@click.option("--registry", metavar="FILE", help="Interpret TARGET as the name of a tool in this registry.")
+@click.option("--registry", metavar="FILE", help="Take TARGET as the name of a tool in this registry.")
 @builtin_option
 @click.option("--workspace", metavar="DIR", default=".", help="The workspace.  [default: the current folder]")
 @call_options
@@ -37,8 +37,8 @@ def command(
     """Open a shell, or run COMMAND, in the sandbox of a tool.
 
     TARGET is a spec file (SPEC#NAME if it has several tools) or, with --registry or --builtin, the name of a tool. The
-    sandbox is the one of the tool's calls: image, user, workspace, network, secrets and limits, except the timeout.
-    The files of the tool are in /tool. Write options before TARGET. Exits with the exit code of the shell.
+    sandbox has the image, user, workspace, network, secrets and limits of the tool's calls, but no timeout. The files
+    of the tool are in /tool. Write options before TARGET. The exit code is that of the shell.
     """
     from toolc.cli.terminal import attach  # start-up time
     from toolc.client.executor import Executor
@@ -50,7 +50,7 @@ def command(
     with executor, executor.sandbox(tool.name) as sandbox:
         if sys.stdin.isatty() and not words:
             user, name = sandbox.details["user"], sandbox.details["engine"]
-            note(f"a shell in the sandbox of {tool.name} (engine {name}, user {user}); exit ends the sandbox")
+            note(f"a shell in the sandbox of {tool.name} (engine {name}, user {user}); to remove the sandbox: exit")
         environment = {"PS1": f"{tool.name} $ ", "TERM": os.environ.get("TERM", "dumb")}
         end = attach(sandbox, words or SHELL, environment)
     if end.reason:

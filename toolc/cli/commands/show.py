@@ -13,7 +13,7 @@ from toolc.model.names import PROVIDER_NAMES
 @click.command("show")
 @click.argument("target", metavar="TARGET")
 @click.argument("paths", nargs=-1, metavar="[PATHS...]")
-@click.option("--registry", metavar="FILE", help="Interpret TARGET as the name of a tool in this registry.")
+@click.option("--registry", metavar="FILE", help="Take TARGET as the name of a tool in this registry.")
 @builtin_option
 @click.option("--effective", is_flag=True, help="Show the origin of each value, including defaults.")
 @click.option("--json", "as_json", is_flag=True, help="Print the registry entry of the tool as JSON.")
@@ -29,17 +29,16 @@ def command(
     as_json: bool,
     provider: str | None,
 ) -> None:
-    """Show a tool and the permissions of a call, with the steps that need them if the tool calls others.
+    """Show a tool and the permissions of a call. If the tool calls others, show which steps need each permission.
 
     TARGET is a spec file (SPEC#NAME if it has several tools) or, with --registry or --builtin, the name of a tool.
-    With --effective or --as, it is a spec file, or the name of a tool in the specs at PATHS (default: the current
-    folder).
+    With --effective or --as, TARGET can be the name of a tool in the specs at PATHS (default: the current folder).
     """
     if provider is not None:
         from toolc.cli.output.tool_text import definition_text, find_in_set  # start-up time
 
         if effective or as_json:
-            raise click.ClickException("--as prints a definition; remove --effective and --json")
+            raise click.ClickException("--as cannot be combined with --effective or --json; remove one of them")
         print(definition_text(*find_in_set(target, paths, registry, builtin), provider), end="")
         return
     if effective and registry is None and builtin is None:
@@ -50,8 +49,8 @@ def command(
         return
     if paths or effective:
         raise click.ClickException(
-            "--effective reads specs and cannot be used with --registry or --builtin; PATHS need --effective or --as; "
-            "run: toolc show NAME --effective [PATHS...]"
+            "--effective reads specs and cannot be used with --registry or --builtin, and PATHS need --effective or "
+            "--as; run: toolc show NAME --effective [PATHS...]"
         )
     from toolc.cli.inputs import find_registry
     from toolc.model.call_graph import tools_by_name

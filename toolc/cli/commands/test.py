@@ -1,4 +1,4 @@
-"""``toolc test``: run the tests in specs, each call in a new sandbox and workspace."""
+"""``toolc test``: run the tests in specs. Each call has a new sandbox and workspace."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 @click.command("test")
 @click.argument("targets", nargs=-1, metavar="TARGETS...")
 @builtin_option
-@click.option("--tool", "names", multiple=True, metavar="PATTERN", help="Test only tools with these names: word_*.")
+@click.option("--tool", "names", multiple=True, metavar="PATTERN", help="Test only tools with matching names: word_*.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Test only tools with this tag.")
 @click.option(
     "-j",
     "--jobs",
-    type=click.IntRange(1, 64),  # each test is a sandbox, and more slow each other down
+    type=click.IntRange(1, 64),  # each test has a sandbox, and more of them would slow each other down
     metavar="N",
-    help="Number of parallel tests.  [default: one per processor]",
+    help="The number of parallel tests.  [default: one per processor]",
 )
-@format_options(("text", "json", "junit"), "Output format. Formats other than text are the only output on stdout.")
+@format_options(("text", "json", "junit"), "The format of results. With any format but text, stdout has nothing else.")
 @click.option("--update", is_flag=True, help="Write the results of failed tests into the specs.")
 @call_options
 def command(  # noqa: PLR0913, PLR0917  one parameter per option
@@ -47,10 +47,10 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     update: bool,
     options: CallOptions,
 ) -> None:
-    """Run the tests in specs or of the tools of --builtin, each call in a new sandbox and workspace.
+    """Run the tests of TARGETS or of the tools of --builtin. Each call has a new sandbox and workspace.
 
-    TARGETS are spec files, folders of specs, or a registry.json; SPEC#NAME selects one tool. Tests receive only the
-    secrets of --secrets.
+    TARGETS are spec files, folders of specs, or a registry.json. SPEC#NAME selects one tool. Tests receive no secrets
+    except those of --secrets.
     """
     from toolc.testing.cases import CaseFilter, find_cases  # start-up time
 
@@ -62,7 +62,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     compile_for_tests = partial(compile_or_exit, to=sys.stderr, code=FINDINGS)
     cases = find_cases(targets, CaseFilter(names=names, tags=tags), compile_for_tests)
     if update and not all(case.located for case in cases.cases):
-        raise UsageError("--update changes specs and cannot change a registry; pass the specs it was built from")
+        raise UsageError("--update changes specs and cannot change a registry; pass the specs from which it was built")
     tested = _run(cases, _maker(options), jobs or os.cpu_count() or 1, format_name)
     _report(tested, cases, format_name)
     if update:
@@ -87,7 +87,7 @@ def _maker(options: CallOptions) -> ExecutorFactory:
 
 
 def _run(cases: CaseSet, make: ExecutorFactory, jobs: int, format_name: str) -> list[Tested]:
-    """Run the tests and print each result in order; on a terminal, show how many there are."""
+    """Run the tests and print each result in order. On a terminal, show how many tests have run."""
     from toolc.cli.output.live import Progress
     from toolc.testing.reports import as_line  # start-up time
     from toolc.testing.runner import run_cases
@@ -125,7 +125,7 @@ def _report(tested: Sequence[Tested], cases: CaseSet, format_name: str) -> None:
 
 
 def _exit_with_worst(tested: Sequence[Tested]) -> None:
-    """Exit with the status of the worst result: no sandbox, a test that could not run, a failure; or return."""
+    """If a test did not pass, exit with the status of the worst result: no sandbox, not run, or failed."""
     errors = [each.error for each in tested if each.error is not None]
     if any(isinstance(error, InfrastructureError) for error in errors):
         raise click.exceptions.Exit(InfrastructureError.exit_code)

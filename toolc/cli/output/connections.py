@@ -27,7 +27,7 @@ UNSEEN: Final = "names without an entry do not resolve in the sandbox, so only p
 def explain(result: ToolResult, tool: ToolSpec, target: str | None) -> None:
     """Print the outcome of each connection on stderr.
 
-    ``target`` is a spec, whose lines are named, or a registry; None for a tool of ``--registry`` or ``--builtin``.
+    ``target`` is a spec, whose lines are printed, or a registry, or None for a tool of ``--registry`` or ``--builtin``.
     """
     source = split_target(target)[0] if target is not None else None
     spec = _Lines(source, tool.name) if source is not None and source.suffix != ".json" else None
@@ -53,13 +53,13 @@ def _line(attempt: JsonObject, spec: _Lines | None) -> str:
     if not attempt["allowed"]:
         remedy = attempt["would_allow"]
         where = f" ({spec.allow_list})" if spec else ""
-        hint = f"; to allow it add {remedy} to sandbox.network.allow{where}" if remedy else ""
+        hint = f"; to allow it, add {remedy} to sandbox.network.allow{where}" if remedy else ""
         return f"refused {there}: {attempt['reason']}{hint}"
     allowed = f"allowed by {spec.entry(attempt['entry']) if spec else attempt['entry']}"
     if attempt["reason"] and not attempt["bytes_in"]:
         return f"failed {there}: {attempt['reason']}; {allowed}"
     moved = f"{attempt['bytes_out']} bytes sent, {attempt['bytes_in']} received, {attempt['duration_ms']} ms"
-    # Some servers reset every finished connection: that is not a failure.
+    # Some servers reset every finished connection, which is not a failure.
     end = f"; at the end {attempt['reason']}" if attempt["reason"] else ""
     return f"connected to {there}, {allowed}; {moved}{end}"
 

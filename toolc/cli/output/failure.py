@@ -19,7 +19,7 @@ from toolc.model.names import close_match
 USAGE: Final = 2
 BUG: Final = 3
 INTERRUPTED: Final = 130
-"""As in a shell, 128 and the number of SIGINT."""
+"""As in a shell, 128 plus the number of SIGINT."""
 
 BROKEN_PIPE: Final = 141
 """The exit code for a closed output pipe, as if SIGPIPE had ended the process."""
@@ -28,7 +28,7 @@ _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def exit_code(error: BaseException) -> int:
-    """Print the error on stderr, if there is anything to print, and return its exit code."""
+    """Print the error on stderr, if it has a message, and return its exit code."""
     match error:
         case click.exceptions.Exit():
             return error.exit_code
@@ -57,7 +57,7 @@ def exit_code(error: BaseException) -> int:
 
 
 def unknown_command(name: str, known: Sequence[str], path: str) -> str:
-    """Return the message for a command that does not exist, with a similar one if there is one."""
+    """Return the message for a command that does not exist, with a suggestion if a name is similar."""
     close = close_match(name, known)
     return f"there is no command {name!r}; " + (f"did you mean {close!r}?" if close else f"see: {path} --help")
 
@@ -76,7 +76,7 @@ def _bug(error: BaseException) -> int:
             "w", encoding="utf-8", errors="replace", prefix="toolc-bug-", suffix=".txt", delete=False
         ) as file:
             traceback.print_exception(error, file=file)
-        _say(f"this is a bug in toolc: {summary}; please report it with the contents of {file.name}")
+        _say(f"this is a bug in toolc: {summary}; please report it and attach {file.name}")
         return BUG
     _say(f"this is a bug in toolc: {summary}; please report it")
     return BUG
@@ -89,7 +89,7 @@ def _say(message: str) -> None:
 
 
 def _abandon_stdout() -> None:
-    """Redirect stdout to the null device, so that the interpreter's flush at exit does not fail."""
+    """Redirect stdout to the null device, so that the interpreter can flush it at exit."""
     with contextlib.suppress(OSError, ValueError):
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, sys.stdout.fileno())

@@ -12,11 +12,11 @@ from toolc.model.events import Event, Stream, ToolRetry, ToolStart, ToolUpdate
 from toolc.reporters.text import escape_for_terminal
 
 BAR: Final = 24
-"""A bar's width, in columns. It leaves room for a message in 80 columns."""
+"""The width of the progress bar in columns. It leaves room for a message on a line of 80 columns."""
 
 
 class LiveDisplay:
-    """Write the start of one stream while it arrives. ``written`` is the text written so far.
+    """Write the start of one stream as it arrives. ``written`` is the text written so far.
 
     A result that is too long is truncated in the middle, so only its first ``limit`` bytes are certain.
     """
@@ -44,14 +44,14 @@ class LiveDisplay:
 
 
 def write(text: str, to: TextIO) -> None:
-    """Write a tool's text to stdout or stderr and flush; on a terminal, escape what could move the cursor."""
+    """Write a tool's text to stdout or stderr and flush it. On a terminal, escape characters that move the cursor."""
     text = escape_for_terminal(text) if to.isatty() else text
     to.buffer.write(text.encode("utf-8", "replace"))
     to.buffer.flush()
 
 
 class Progress:
-    """Show progress on stderr: on a terminal one line that is redrawn, elsewhere one line per report."""
+    """Show progress on stderr. On a terminal, one line is redrawn. Elsewhere, each report is a new line."""
 
     def __init__(self) -> None:
         self._redraws = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -59,7 +59,7 @@ class Progress:
         self._drawn = False
 
     def report(self, percent: float | None, message: str) -> None:
-        """Accept a report: print it as a line now, or redraw the line at the next ``draw``."""
+        """Accept a report. Print it as a line now, or show it at the next ``draw``."""
         words = escape_for_terminal(" ".join(message.splitlines()).replace("\t", " "))
         if not self._redraws:
             number = "" if percent is None else f"{percent:3.0f}% "
@@ -70,14 +70,14 @@ class Progress:
         self._line = bar + words
 
     def draw(self) -> None:
-        """Draw the last report over the one before."""
+        """Draw the latest report over the previous one."""
         if self._line:
             # Set before writing: Ctrl-C may arrive as soon as the line is visible.
             self._drawn = True
             self._write(f"\r\x1b[K{_fitting(self._line, _columns() - 1)}")
 
     def clear(self) -> None:
-        """Remove the line, so that other output can be written there."""
+        """Remove the line to make room for other output."""
         if self._drawn:
             self._write("\r\x1b[K")
             self._drawn = False

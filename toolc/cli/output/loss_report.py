@@ -1,4 +1,4 @@
-"""What providers cannot represent of the tools in a build, and whether they accept all of them, as text."""
+"""Report what providers cannot represent in a build, and whether they accept all of its tools."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ListedLoss(NamedTuple):
-    """A line of the report, and whether a change of the spec can avoid the loss."""
+    """A line of the report, and whether a change to the spec can avoid the loss."""
 
     line: str
     is_counted: bool
@@ -32,9 +32,9 @@ class ListedLoss(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildReport:
-    """What is reported about the providers of a build that was written.
+    """The options of the report about the providers of a build.
 
-    With ``providers``, only these matter, and it is an error if one does not accept all tools in one request.
+    With ``providers``, the report covers only these, and it fails if one does not accept all tools in one request.
     """
 
     providers: tuple[str, ...]
@@ -42,11 +42,11 @@ class BuildReport:
     fails_on_loss: bool
 
     def of_new_build(self, out: str, names: Sequence[str], toolsets: Mapping[str, Sequence[str]], to: TextIO) -> None:
-        """Report about a build of the tools ``names`` in the folder ``out``. Raise ``Exit`` for a failure."""
+        """Report on a new build of the tools ``names`` in the folder ``out``. Raises ``Exit`` for a failure."""
         self._report(_limit_problems(out, self.providers or PROVIDER_NAMES, names, toolsets), out, to)
 
     def of_unchanged_build(self, out: str, to: TextIO) -> None:
-        """Report as ``of_new_build``; without ``providers``, the limits were reported when it was written."""
+        """Like ``of_new_build``. Without ``providers``, skip the limits, which were reported when it was written."""
         problems: Sequence[str] = ()
         if self.providers:
             registry = read_registry(Path(out, REGISTRY_NAME))
@@ -68,7 +68,7 @@ class BuildReport:
 def _limit_problems(
     out: str, providers: Sequence[str], names: Sequence[str], toolsets: Mapping[str, Sequence[str]]
 ) -> list[str]:
-    """Return why a provider does not accept all tools of the build ``out`` in one request."""
+    """Return one message per provider that does not accept all tools of the build ``out`` in one request."""
 
     @cache
     def tools() -> list[ToolSpec]:
@@ -79,7 +79,7 @@ def _limit_problems(
 
 
 def _size(out: str, provider: str) -> int:
-    """Return the size in bytes of the definitions in the build ``out``."""
+    """Return the size in bytes of a provider's definitions in the build ``out``."""
     return Path(out, "providers", f"{provider}.json").stat().st_size
 
 

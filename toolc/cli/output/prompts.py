@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from toolc.model.result import ToolResult
 
 MAX_SHOWN: Final = 20
-"""How many changes are shown; the rest are counted. More would not fit on a screen together with the question."""
+"""The maximum number of changes shown. The rest are counted, so that the changes and the question fit a screen."""
 
 _SIGNS: Final[dict[Action, str]] = {"added": "+", "changed": "~", "deleted": "-"}
 
@@ -43,7 +43,7 @@ class Prompts:
         return sys.stdin.isatty() and sys.stderr.isatty()
 
     def ask(self, lines: Sequence[str], question: str) -> bool:
-        """Show some lines and ask; the default answer is no. Other output waits for the answer."""
+        """Show some lines and ask. The default answer is no. Other output waits for the answer."""
         with self._turn:
             with self._screen:
                 self._make_room()
@@ -56,7 +56,7 @@ class Prompts:
                 self._resume()
 
     def delaying(self, listener: Listener) -> Listener:
-        """Return ``listener`` wrapped so that events during a question are delayed until it is answered."""
+        """Wrap ``listener`` so that events during a question are delayed until it is answered."""
 
         def listen(event: Event) -> None:
             with self._screen:
@@ -76,7 +76,7 @@ class Prompts:
 
 
 def confirmation(prompts: Prompts, *, yes: bool) -> Confirm | None:
-    """Return the confirmation callback; None if no user can be asked. ``yes`` confirms in advance."""
+    """Return the confirmation callback, or None if no user can be asked. ``yes`` confirms in advance."""
 
     def ask(call: BoundCall) -> Allow | Deny:
         shown = json.dumps(call.arguments, indent=2, ensure_ascii=False)
@@ -92,13 +92,13 @@ class CommitPrompt:
     """Asks whether to commit the workspace changes of one call."""
 
     def __init__(self, prompts: Prompts, *, yes: bool) -> None:
-        """Create the prompt; with ``yes`` the answer is yes without asking."""
+        """Create the prompt. With ``yes``, the answer is yes without asking."""
         self._prompts = prompts
         self._yes = yes
         self.was_asked = False
 
     def callback(self) -> ApproveChanges | None:
-        """Return the callback that decides; None if no user can be asked."""
+        """Return the callback that decides, or None if no user can be asked."""
         if self._yes:
             return lambda _: True
         return self._ask if self._prompts.is_available else None
@@ -117,7 +117,7 @@ class CommitPrompt:
 
 
 def print_changes(result: ToolResult, *, listed: bool) -> None:
-    """Print on stderr what the call changed, unless already ``listed``, and whether it was committed."""
+    """Print the call's changes on stderr, unless already ``listed``, and whether they were committed."""
     changes = result.details.get("changes")
     if not isinstance(changes, dict):
         return
@@ -132,7 +132,7 @@ def print_changes(result: ToolResult, *, listed: bool) -> None:
     elif result.is_error:
         note(f"discarded {_count(total)}; the workspace is unchanged")
         if changes.get("reason") == NO_APPROVER:
-            note("run the command on a terminal to be asked, or add --yes to allow the changes")
+            note("run the command on a terminal to confirm, or add --yes to allow the changes")
     else:
         note(escape_for_terminal(f"the workspace is unchanged: {changes.get('reason')}"))
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def print_content(result: ToolResult, shown: str, noted: str) -> None:
-    """Print the content without what is on the screen already: ``shown`` on stdout and ``noted`` on stderr."""
+    """Print the content without what is already on the screen: ``shown`` on stdout and ``noted`` on stderr."""
     terminal = sys.stdout.isatty()
     for block in _joined(result.content) if shown else result.content:
         if isinstance(block, Text):
@@ -40,19 +40,19 @@ def _joined(content: tuple[Content, ...]) -> tuple[Content, ...]:
 
 
 def _remaining_text(text: str, shown: str) -> str:
-    """Return the part of a result's text that was not printed yet, given what is ``shown``."""
+    """Return the part of a result's text that has not been printed yet. ``shown`` is the text on the screen."""
     if text.startswith(shown):
         return text.removeprefix(shown)
     gap = "" if shown.endswith("\n") else "\n"
     message, _, stdout = text.partition(STDOUT_SO_FAR)
-    # The text of a stopped call begins with the reason; the output already on the screen follows.
+    # The text of a stopped call starts with the reason, followed by the output that is already on the screen.
     if stdout.startswith(shown.rstrip()):
         return f"{gap}{message}{stdout.removeprefix(shown.rstrip())}"
     return f"{gap}{text}"
 
 
 def _without_stderr(text: str, noted: str) -> str:
-    """Return ``text`` without the repeated stderr of a failure that is already on the screen."""
+    """Return the text of a failure without its stderr, if ``noted`` shows that it is already on the screen."""
     stderr = noted.rstrip()
     if not stderr:
         return text
@@ -61,7 +61,7 @@ def _without_stderr(text: str, noted: str) -> str:
 
 
 def print_details(result: ToolResult, noted: str) -> None:
-    """Print the tool's output, its failure and the engine on stderr, except for ``noted``, which is already printed."""
+    """Print the tool's output, its failure and the engine on stderr, without ``noted``, which was printed before."""
     for stream, known in (("stdout", ""), ("stderr", noted)):
         output = result.details.get(stream)
         if isinstance(output, str) and output and not (output == known and output.endswith("\n")):
@@ -81,7 +81,7 @@ def print_details(result: ToolResult, noted: str) -> None:
 
 
 def print_timing(result: ToolResult, load_ms: float) -> None:
-    """Print the durations: ``load`` is the time to read the spec or registry, the rest is the call."""
+    """Print the durations. ``load`` is the time to read the spec or registry, and the other phases are of the call."""
     measured = result.details.get("timing_ms")
     rows = [("load", load_ms)]
     if isinstance(measured, dict):

@@ -1,4 +1,4 @@
-"""Print a tool for ``toolc show``: its description, parameters and permissions, its values, or its definition."""
+"""Print a tool for ``toolc show``: its description, parameters and permissions, its values or its definition."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def _by(granted: Grant[object]) -> str:
 def find_located(target: str, paths: tuple[str, ...]) -> tuple[LocatedTool, Compilation]:
     """Return the tool ``target`` of a spec file, or of the specs at ``paths`` (default: the current folder).
 
-    The compilation has all tools of these specs. Errors in other files than that of a tool that is named do not
-    matter: a folder such as the root of a repository may contain specs of tests.
+    The compilation has all tools of these specs. If ``target`` names a tool, errors in other files do not matter,
+    because a folder such as the root of a repository may contain specs of tests.
     """
     source, name = split_target(target)
     if not paths and source.exists():
@@ -107,7 +107,10 @@ def find_located(target: str, paths: tuple[str, ...]) -> tuple[LocatedTool, Comp
 
 
 def _named(name: str, compilation: Compilation, paths: tuple[str, ...]) -> LocatedTool:
-    """Return the tool with this name or alias. Raises ``UsageError`` unless it is one; exits if its file has errors."""
+    """Return the tool with this name or alias. Raises ``UsageError`` for none or several.
+
+    Exits if its file has errors.
+    """
     named = [tool for tool in compilation.located if name in {tool.spec.name, *tool.spec.aliases}]
     where = ", ".join(map(str, map(Path, paths)))
     if len(named) > 1:
@@ -134,7 +137,7 @@ def _is_of_project(finding: Diagnostic) -> bool:
 
 
 def effective_text(tool: LocatedTool) -> str:
-    """Return one line per value: key, value and origin, in columns."""
+    """Return one line per value, with its key, value and origin in columns."""
     rows = [(each.key, _short(each), each.origin) for each in effective(tool)]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = (f"{key:<{widths[0]}}  {value:<{widths[1]}}  {origin}" for key, value, origin in rows)
@@ -150,9 +153,9 @@ def as_json(tool: LocatedTool) -> str:
 def find_in_set(
     target: str, paths: tuple[str, ...], registry: str | None, builtin: str | None
 ) -> tuple[tuple[ToolSpec, ...], str]:
-    """Return the tools that are declared together with the tool that ``target`` names, and its name.
+    """Return all tools that are declared together with the one that ``target`` names, and its name.
 
-    ``target`` is a spec, or the name of a tool of a registry, a toolset, or the specs at ``paths``. Raises
+    ``target`` is a spec, or the name of a tool in a registry, a toolset, or the specs at ``paths``. Raises
     ``UsageError`` if it names no tool or several.
     """
     tools = named_registry(registry, builtin)
@@ -160,14 +163,14 @@ def find_in_set(
         located, compilation = find_located(target, paths)
         return compilation.tools, located.spec.name
     if paths:
-        raise UsageError("PATHS are the specs of TARGET; remove them, or --registry and --builtin")
+        raise UsageError("PATHS cannot be used with --registry or --builtin; remove PATHS or the option")
     return tuple(tools), tools.registered(target).spec.name
 
 
 def definition_text(tools: tuple[ToolSpec, ...], name: str, provider: str) -> str:
-    """Return the definition of a tool among ``tools`` as indented JSON; for ``openapi`` a document with this tool.
+    """Return the definition of a tool among ``tools`` as indented JSON. For ``openapi``, it is a document.
 
-    Characters that cannot be seen are escaped.
+    Invisible characters are escaped.
     """
     value: JsonValue
     if provider == "openapi":

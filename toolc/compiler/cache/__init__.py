@@ -2,9 +2,9 @@
 
 Start reading in ``answers``.
 
-- ``answers``: ``check_specs``: the findings of a command, and whether they are still valid. Public: ``Answer``,
-  ``Inputs``.
-- ``cached_build``: builds of an unchanged folder. Public: ``store_build``, ``unchanged_build``.
+- ``answers``: ``check_specs`` returns the findings of a command, from the cache if they are still valid. Public:
+  ``Answer``, ``Inputs``.
+- ``cached_build``: the last build, if its folder is unchanged. Public: ``store_build``, ``unchanged_build``.
 - ``cached_registry``: the registry of unchanged specs. Public: ``registry_of_specs``.
 - ``file``: the cache folder and the format of its files. Public: ``INVALID_CACHE``, ``cache_folder``, ``load``,
   ``save``.

@@ -1,7 +1,7 @@
 """Answers about specs: the findings of a check or a build, with digests of everything that the compiler read for them.
 
-There is one answer per command line, folder and version of toolc. It is valid while all of these are unchanged: the
-specs, the project files and the folders where they were searched for, and the files that tools refer to.
+There is one answer per command line, folder and version of toolc. It is valid while the specs, the project files, the
+folders where toolc looked for project files, and the files to which tools refer are unchanged.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _FORMAT: Final = 8
 """The version of the format. A cache file of another version is not read."""
 
 _PACKAGES: Final = frozenset({"jinja2", "jmespath", "jsonschema", "pyyaml", "referencing", "tomli", "toolc"})
-"""The packages whose version can change the findings."""
+"""The packages whose versions can change the findings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The number of tools that could be read, and every finding. ``more`` is what else the command stored, as JSON."""
+    """The number of readable tools, and every finding. ``more`` is other data of the command, as JSON."""
 
     count: int
     diagnostics: Diagnostics
@@ -45,9 +45,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The specs of one command as they are now, and the file in which its answer is stored.
+    """The current specs of one command, and the file in which its answer is stored.
 
-    ``contents`` are all files that may be specs, by name. Nothing is stored if ``file`` or ``contents`` is None.
+    ``contents`` are all files that may be specs, by name. If ``file`` or ``contents`` is None, nothing is stored.
     """
 
     file: Path | None
@@ -60,7 +60,7 @@ class Inputs:
         return cls(file, _contents(paths) if file else None)
 
     def answer(self) -> Answer | None:
-        """Return the stored answer if it is still valid, else None."""
+        """Return the stored answer, or None if there is none or it is no longer valid."""
         stored = load(self.file) if self.file and self.contents is not None else None
         if stored is None:
             return None
@@ -74,8 +74,8 @@ class Inputs:
     def store(self, compilation: Compilation, more: object = None) -> None:
         """Store the answer of a compilation of ``contents``.
 
-        It is not stored if it depends on other specs, or if a spec contains a literal credential, which could be a word
-        that was looked up as the name of a file. Nor is it stored if a file changed meanwhile.
+        It is not stored if it depends on other specs, or if a file changed meanwhile. It is also not stored if a spec
+        contains a literal credential, because the credential could be a word that was looked up as the name of a file.
         """
         if self.file is None or self.contents is None or compilation.reads_other_specs:
             return
@@ -120,7 +120,7 @@ class Inputs:
 
 
 def check_specs(paths: Sequence[Path], settings: Settings) -> Answer:
-    """Return the findings of ``compile_specs``, or the stored ones. Raises ``UsageError`` as it does."""
+    """Return the stored findings if they are still valid, or those of ``compile_specs``. Raises ``UsageError``."""
     inputs = Inputs.read(["check"], paths, settings)
     if answer := inputs.answer():
         return answer
@@ -136,7 +136,7 @@ def _are_unchanged(projects: Any) -> bool:
 
 
 def _cache_file(command: Sequence[str | None], paths: Sequence[Path], settings: Settings) -> Path | None:
-    """Return the cache file of a command line in one folder with one toolc version, or None if there is none."""
+    """Return the cache file for a command line in a folder with a version of toolc, or None without a cache folder."""
     folder = cache_folder()
     if folder is None:
         return None
@@ -150,7 +150,7 @@ def _cache_file(command: Sequence[str | None], paths: Sequence[Path], settings: 
 
 
 def _versions() -> Iterator[str]:
-    """Yield the identity of the compiler: versions of Python and libraries, and the state of its files."""
+    """Yield the identity of the compiler: the versions of Python and libraries, and the state of its files."""
     yield sys.version
     # importlib.metadata takes as long to import as ten specs take to check. It also searches for folders such as
     # "PyYAML-6.0.2.dist-info" (packaging.python.org, "Recording installed projects").
@@ -199,7 +199,7 @@ def _finding_to_json(finding: Diagnostic) -> dict[str, object]:
 
 
 def _findings(findings: Any, sources: Any) -> Diagnostics:
-    """Return stored findings and the texts of their files, of which reporters show lines.
+    """Return stored findings, with the texts of their files, because reporters show lines of them.
 
     Raises one of ``INVALID_CACHE`` for values in another form.
     """

@@ -1,7 +1,7 @@
-"""Builds that reuse nothing or everything: if the specs and the output folder are unchanged, nothing is written.
+"""The last build, which is reused as a whole: if the specs and the output folder are unchanged, nothing is written.
 
-Like make, toolc compares the metadata of the files in the folder: inode numbers, sizes and times, including the change
-time, which programs cannot set.
+Like make, toolc compares the metadata of the files in the folder: inode numbers, sizes and times. These include the
+change time, which programs cannot set.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UnchangedBuild:
-    """The last build: its folder, the number of its tools and of their losses, and every finding."""
+    """The last build, with its folder, the numbers of its tools and their losses, and every finding."""
 
     out: str
     tools: int
@@ -30,7 +30,7 @@ class UnchangedBuild:
 
 
 def unchanged_build(inputs: Inputs) -> UnchangedBuild | None:
-    """Return the last build if neither the specs nor its folder changed, else None."""
+    """Return the last build, or None if the specs or its folder changed."""
     answer = inputs.answer()
     if answer is None:
         return None

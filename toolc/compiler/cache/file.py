@@ -19,14 +19,14 @@ from toolc.model.atomic_files import replace_file
 _MAX_BYTES: Final = 64 * 1024 * 1024
 
 _MAX_AGE_DAYS: Final = 30
-"""The largest cache file, in bytes, and how long an unused one is kept, in days.
+"""The maximum size of a cache file, in bytes, and the time to keep an unused file, in days.
 
-An answer with a hundred findings of each of a thousand files fits, and a folder that is not checked for a month is
+An answer with a hundred findings for each of a thousand files fits. A folder that is not checked for a month is
 probably gone.
 """
 
 INVALID_CACHE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""The errors that reading a value can raise if toolc did not write it."""
+"""The errors that reading a value can raise if it was not written by toolc."""
 
 
 def cache_folder() -> Path | None:
@@ -41,7 +41,7 @@ def cache_folder() -> Path | None:
 
 
 def load(path: Path) -> Any:
-    """Return what ``save`` wrote; None if the file is missing, damaged or writable for other users."""
+    """Return the value that ``save`` wrote, or None if the file is missing, damaged or writable for other users."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:

@@ -1,4 +1,4 @@
-"""Checks of decoded tools, registered by the modules; the first line of each module names its codes.
+"""Checks of decoded tools. Each module registers its checks, and its first line names their codes.
 
 To add a check, write a function with the decorator ``tool_check`` or ``tool_set_check`` in the module of its
 subject, declare its code in ``toolc.model.codes``, and write its page in ``toolc/data/rules``. Findings that prevent
@@ -24,10 +24,10 @@ decoding are reported in ``toolc.compiler.decode``, not here.
 - ``providers``: what Gemini, strict modes and others reject or lose.
 - ``sandbox_checks``: image tags, root, missing or unneeded workspaces.
 - ``script_arguments``: unknown and absent arguments in scripts. Public: ``assigned_variables``.
-- ``scripts``: no checks: the shell script of a tool, its positions and edits. Public: ``shell_script``.
+- ``scripts``: no checks, but the shell script of a tool, its positions and edits. Public: ``shell_script``.
 - ``secrets``: literal secrets, exposed and undeclared secrets, variables that are not expanded.
 - ``shell_checks``: scripts with one command, arguments that a program reads as options.
-- ``step_types``: no checks: the types of the values that steps receive and return. Public: ``StepArguments``.
+- ``step_types``: no checks, but the types of the values that steps receive and return. Public: ``StepArguments``.
 
 May import: ``compiler.located_tool``, ``project``, ``schema``, ``templates`` and ``text_analysis``; ``providers``,
 ``document``, ``validation`` and ``model``.
@@ -81,15 +81,15 @@ _EXPLAINED: Final = {
     codes.ONE_COMMAND: _MISSPELLED | _RUNS_ARGUMENT,
     codes.UNQUOTED_ARGUMENT: _RUNS_ARGUMENT,
 }
-"""Findings that are omitted if another finding of the same tool explains them.
+"""Findings that are omitted if another finding about the same tool explains them.
 
-A parameter whose placeholder is misspelled is probably not unused, and advice about a command does not apply to one
-that has an error.
+A parameter whose placeholder is misspelled is probably not unused, and advice about a command does not apply to a
+command with an error.
 """
 
 
 def check_all_tools(tools: Sequence[LocatedTool]) -> list[Diagnostic]:
-    """Return every finding of the checks of all tools."""
+    """Return the findings of all checks on all tools."""
     own = [tool for tool in tools if not tool.comes_with_toolc]
     with step_budget() as budget:
         found = [
@@ -99,7 +99,7 @@ def check_all_tools(tools: Sequence[LocatedTool]) -> list[Diagnostic]:
 
 
 def check_each(tools: Sequence[LocatedTool], checks: Sequence[ToolCheck] = TOOL_CHECKS) -> Iterator[Diagnostic]:
-    """Yield every finding of ``checks`` on each tool, without findings that another one explains."""
+    """Yield the findings of ``checks`` on each tool, without those that another finding explains."""
     for tool in tools:
         found = [*_check_tool(tool, checks)]
         present = {each.code for each in found}

@@ -19,7 +19,7 @@ from toolc.model.source import Span
 
 @tool_set_check("TC106")
 def check_call_cycles(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Report each call of an unknown tool and each cycle of calls, which requires all tools."""
+    """Report each call of an unknown tool, and each cycle of calls. This check needs all tools."""
     if not any(map(_may_call, tools)):
         return
     known = {name: tool for tool in tools for name in (tool.spec.name, *tool.spec.aliases)}
@@ -61,7 +61,7 @@ def _targets(tool: LocatedTool, known: AnyMapping[str, LocatedTool]) -> Iterator
 
 def _unknown_tool(name: str, span: Span, known: AnyMapping[str, LocatedTool]) -> Diagnostic:
     together = "name a tool of the compiled specs; if it is in another file, compile the folder"
-    builtin = f"it is a built-in tool: add builtin: [{name}] to toolc.yaml" if name in builtin_names() else ""
+    builtin = f"this is a built-in tool; add builtin: [{name}] to toolc.yaml" if name in builtin_names() else ""
     hint = suggestion(name, known) or builtin or together
     return Diagnostic(codes.DANGLING, f"there is no tool '{name[:80]}'", span, hint)
 
@@ -77,5 +77,5 @@ def check_call_depth(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
         deep = depths.get(tool.spec.name, 0)  # cycles have no depth and are reported by another check
         if deep > MAX_DEPTH:
             message = f"calls are nested {deep} levels deep here; the maximum is {MAX_DEPTH}"
-            hint = "reduce the nesting: call the tools that do the work directly"
+            hint = "call the tools that do the work directly"
             yield Diagnostic(codes.CALL_DEPTH, message, tool.key_span("backend"), hint)

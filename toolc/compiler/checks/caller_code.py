@@ -23,17 +23,17 @@ from toolc.model.template import Placeholder, Template
 _MAX_NESTED: Final = 5
 """The maximum nesting of constant shell code in shell code, such as ``sh -c 'sh -c "..."'``.
 
-Scripts in use have two or three. Each level is read again.
+Real scripts have two or three levels. Each level is parsed again.
 """
 
-_INPUT_HINT: Final = "pass it as an argument: sh -c '... \"$1\" ...' sh {}"
-_LOOP_HINT: Final = "read lines instead: printf '%s\\n' \"$ARG_{}\" | while IFS= read -r line; do ..."
+_INPUT_HINT: Final = "pass it as an argument, as in sh -c '... \"$1\" ...' sh {}"
+_LOOP_HINT: Final = "read lines instead, as in printf '%s\\n' \"$ARG_{}\" | while IFS= read -r line; do ..."
 _DECLARE: Final = "if callers are meant to run code, write runs_caller_code: true"
 
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """One inserted value that runs as code: the code, its parameter, and what inserts it (None if the input does)."""
+    """An inserted value that runs as code, with its parameter and the word that inserts it (None if the input does)."""
 
     code: Code
     parameter: str
@@ -44,7 +44,7 @@ class _Use:
 
 @dataclass(slots=True)
 class _Values:
-    """The variables whose value a caller chooses, and the parameter that each is from."""
+    """The variables whose value a caller chooses, each with the parameter from which the value comes."""
 
     parameters: dict[str, str] = field(default_factory=dict)
 
@@ -69,7 +69,7 @@ class _Values:
         return next((self.parameters[part.name] for part in parts if part.name in self.parameters), None)
 
     def add_variables(self, script: ShellScript) -> None:
-        """Add the variables of a script whose every assignment is from an argument."""
+        """Add the variables of a script that are only ever assigned a value from an argument."""
         assigned: dict[str, str | None] = {}
         for command in script.commands:
             given = [*command.assignments, *((command.variable, word) for word in command.words if command.variable)]
@@ -83,8 +83,8 @@ class _Values:
 def check_caller_code(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each argument that a command runs as code (CWE-78), unless the tool declares ``runs_caller_code``.
 
-    Quotes inside the code do not make it safe. The rule's page lists the forms that are recognized. Harmless values
-    are not reported: numbers, booleans and the values of an enum.
+    Quotes inside the code do not make it safe. The rule's page lists the recognized forms. Numbers, booleans and the
+    values of an enum are harmless and are not reported.
     """
     backend = tool.spec.backend
     if not isinstance(backend, ShellBackend) or backend.runs_caller_code:
@@ -105,7 +105,7 @@ def check_caller_code(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _script_code(script: ShellScript, values: _Values, depth: int = 0) -> Iterator[_Use]:
-    """Yield each value that runs as code, also in constant code within the script."""
+    """Yield each value that runs as code in the script, or in constant code within the script."""
     for _ in range(2):  # a variable may be assigned from another one
         values.add_variables(script)
     used = {values.parameters[each.name] for each in script.expansions if each.name in values.parameters}
@@ -161,7 +161,7 @@ def _arguments(argv: Argv) -> Iterator[tuple[Template, tuple[str | int, ...]]]:
 
 
 def _as_word(template: Template, index: int) -> Word:
-    """Return a template as the word of a command at position ``index``."""
+    """Return a template as the word at position ``index`` of a command."""
     parts = (
         Expansion(f"ARG_{part.name}", index, index, False) if isinstance(part, Placeholder) else part
         for part in template.parts
@@ -181,20 +181,20 @@ def _diagnostic(use: _Use, span: Span, *, in_script: bool) -> Diagnostic:
     message = f"'{form}' runs this text, which contains the value of '{name}', as code"
     hint = f"use 'script' and \"$ARG_{name}\", or name the program itself in 'argv'"
     if in_script:
-        hint = "run the program without code that is built from the value"
+        hint = "run the program without building code from the value"
         if code.variable:
             read = code.variable.format(f"ARG_{name}")
-            hint = f"write constant code in single quotes, in which {read} is the value"
+            hint = f"write constant code in single quotes that reads the value as {read}"
         hint += f"; for input, {_INPUT_HINT}" if use.reads_input else ""
     return Diagnostic(codes.SHELL_TEMPLATE, message, span, f"{hint}; {_DECLARE}")
 
 
 @tool_check("TC416", needs={"backend", "parameters"})
 def check_unquoted_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each ``$ARG_name`` without quotes where the shell splits its value and expands the patterns in it.
+    """Report each unquoted ``$ARG_name`` whose value the shell splits and expands patterns in.
 
-    Not reported: assignments, ``case``, ``[[ ]]``, arithmetic, here-documents, and a value that is the whole name of
-    the command.
+    Assignments, ``case``, ``[[ ]]``, arithmetic, here-documents, and a value that is the whole name of the command are
+    not reported.
     """
     script = shell_script(tool) if text_may_contain(tool, ("ARG_",)) else None
     if script is None or "ARG_" not in script.text:
@@ -203,7 +203,7 @@ def check_unquoted_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _unquoted(tool: LocatedTool, script: ScriptText, read: ShellScript, offset: int) -> Iterator[Diagnostic]:
-    """Yield a finding per unquoted argument of a script that starts at ``offset``, and of constant code in it."""
+    """Yield a finding per unquoted argument of a script that starts at ``offset``, and of the constant code in it."""
     names = {
         word.start for each in read.commands if not each.variable for word in each.words[:1] if len(word.parts) == 1
     }

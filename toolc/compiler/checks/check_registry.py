@@ -18,7 +18,7 @@ CheckTools: TypeAlias = Callable[[Sequence[LocatedTool]], Iterator[Diagnostic]]
 class ToolCheck:
     """A check of a single tool, which reports findings with the number ``number``.
 
-    ``needs`` are the top-level keys that it reads. A tool in which one of them is invalid is not checked.
+    ``needs`` are the top-level keys that the check reads. If one of them is invalid, the tool is not checked.
     """
 
     number: str
@@ -46,7 +46,7 @@ TOOL_SET_CHECKS: Final[list[ToolSetCheck]] = []
 
 
 def tool_check(number: str, *, needs: AbstractSet[str]) -> Callable[[CheckTool], CheckTool]:
-    """Return a decorator that registers a check of a single tool; see ``ToolCheck``."""
+    """Return a decorator that registers a check of a single tool. See ``ToolCheck``."""
 
     def register(check: CheckTool) -> CheckTool:
         TOOL_CHECKS.append(ToolCheck(number, frozenset(needs), check))
@@ -56,7 +56,7 @@ def tool_check(number: str, *, needs: AbstractSet[str]) -> Callable[[CheckTool],
 
 
 def tool_set_check(number: str, *, includes_builtin_tools: bool = True) -> Callable[[CheckTools], CheckTools]:
-    """Return a decorator that registers a check of all tools; see ``ToolSetCheck``."""
+    """Return a decorator that registers a check of all tools. See ``ToolSetCheck``."""
 
     def register(check: CheckTools) -> CheckTools:
         TOOL_SET_CHECKS.append(ToolSetCheck(number, check, includes_builtin_tools))

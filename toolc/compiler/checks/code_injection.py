@@ -1,4 +1,4 @@
-"""Checks of arguments inserted into the text of statements and data: TC407 (SQL and JSON)."""
+"""Check of arguments inserted into statements and data: TC407 (SQL and JSON)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from toolc.model.template import Placeholder, Template
 from toolc.model.text import lazy_re
 
 _WORDS: Final = r"(?:SELECT\s[^;\"]{1,400}?\sFROM|INSERT\s+INTO|UPDATE\s[^;\"]{1,200}?\sSET|DELETE\s+FROM)\s"
-# All upper or all lower case: "Select one from these" is an ordinary sentence.
+# All upper or all lower case, because "Select one from these" is an ordinary sentence.
 _STATEMENT: Final = f"(?:{_WORDS}|{_WORDS.lower()})"
 _SQL: Final = lazy_re(rf"\s*{_STATEMENT}")
 _SCRIPT_SQL: Final = rf"\b{_STATEMENT}[^;\"]{{0,2000}}?\$\{{?ARG_(?P<name>\w+)\}}?"  # for scripts only
@@ -27,7 +27,7 @@ _JSON_START: Final = lazy_re(r'\s*(?:\{\s*"|\[\s*["{\[])')
 _JSON_END: Final = lazy_re(r"[\]}]\s*$")
 
 _NOT_TEMPLATES: Final = frozenset({"script", "code", "interpreter", "instructions"})
-_SQL_HINT: Final = "let the database bind it: e.g. psql -v name=…, and :'name' in the statement"
+_SQL_HINT: Final = "let the database bind the value, e.g. with psql -v name=…, and :'name' in the statement"
 
 
 @tool_check("TC407", needs={"backend", "parameters"})
@@ -35,8 +35,8 @@ def check_text_built_from_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each text of the backend that is SQL or JSON with an inserted value that can change it (CWE-89).
 
     SQL is a statement with a placeholder, anywhere in the backend, or with ``$ARG_name`` in a script. JSON is a
-    text that starts and ends like JSON, with a placeholder that does not use the filter ``json``. Harmless values
-    are not reported: numbers, booleans and the values of an enum.
+    text that starts and ends like JSON, with a placeholder that does not use the filter ``json``. Numbers, booleans and
+    the values of an enum are harmless and are not reported.
     """
     for node, text in strings(tool.node.get("backend"), _NOT_TEMPLATES):
         if "{{" not in text:
@@ -64,7 +64,7 @@ def _unescaped_parameter(template: Template, tool: LocatedTool, *, escaped_by: s
 
 
 def _json_hint(name: str) -> str:
-    return f"write {{{{ {name} | json }}}} without quotes around it: the filter adds them and escapes"
+    return f"write {{{{ {name} | json }}}} without quotes around it, because the filter quotes and escapes the value"
 
 
 def _is_json(template: Template) -> bool:

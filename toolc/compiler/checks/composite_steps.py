@@ -17,12 +17,12 @@ from toolc.model.diagnostics import Diagnostic
 _FIRST_OPERAND: Final = frozenset(
     {"subexpression", "index_expression", "projection", "value_projection", "filter_projection", "flatten", "pipe"}
 )
-"""Only the first operand of these applies to the root; the others apply to its result."""
+"""The operators whose first operand applies to the root, and the other operands to its result."""
 
 
 @tool_check("TC413", needs={"parameters"})
 def check_step_conditions(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each name in a condition that is not a parameter, an earlier step or a part of one."""
+    """Report each name in a condition that is not a parameter, an earlier step, or a part of one of them."""
     backend = tool.spec.backend
     if backend.tag != "composite":
         return
@@ -52,7 +52,7 @@ def _problem(chain: tuple[str, ...], tool: LocatedTool, before: list[str], ids: 
     if name and "" in ids and name not in ids:
         return None  # it may refer to the step whose id could not be read
     if name and name in ids and name not in before:
-        return f"the step '{name}' has no result yet when this one starts", "use an earlier step"
+        return f"the step '{name}' has no result yet when this step starts", "use an earlier step"
     if name and name not in before:
         hint = suggestion(name, before, "the earlier steps are", "there is no earlier step")
         return f"there is no step '{name}'", hint
@@ -68,7 +68,7 @@ def _root_hint(name: str, tool: LocatedTool, ids: list[str]) -> str:
 
 
 def _chains(node: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
-    """Yield the chains of names in an expression that start at the root."""
+    """Yield the chains of names that start at the root of an expression's data."""
     kind = node["type"]
     children = node.get("children")
     parts = [each for each in children if isinstance(each, dict)] if isinstance(children, list) else []

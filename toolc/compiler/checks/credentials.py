@@ -1,6 +1,6 @@
 """Check of credentials: TC605 (literal values in places for credentials).
 
-The check reads the nodes of a tool, not its decoded spec, so that a credential is found in a damaged tool as well.
+The check reads the nodes of a tool, not its decoded spec, so that it finds credentials even in an invalid tool.
 """
 
 from __future__ import annotations
@@ -41,23 +41,24 @@ _HEADER: Final = lazy_re(r"(?s)(?P<name>[A-Za-z][\w-]*):\s*(?P<value>\S.*)")
 _VARIABLE: Final = lazy_re(r"(?P<name>[A-Z][A-Z0-9_]*)=(?P<value>\S+)")
 _USER_OPTIONS: Final = frozenset({"-u", "--user", "--proxy-user"})
 _PROGRAMS: Final = rules.HTTP_CLIENTS | rules.PASSWORD_IN_OPTION | frozenset(rules.PASSWORD_OPTIONS)
-"""Only these programs are remembered, so that the work per word does not grow."""
+"""The programs that matter. Only these are remembered, so that the work per word does not grow."""
 
 _INSTRUCTION: Final = lazy_re(r"(?im)^[ \t]*(?:ENV|ARG)[ \t]+(?P<rest>(?:[^\\\n]|\\(?:.|\n))*)")
 _ASSIGNMENT: Final = lazy_re(r"""(?P<name>\b[A-Za-z_]\w*+)=(?P<value>"[^"\n]*"|'[^'\n]*'|\S*)""")
 _OLD_ASSIGNMENT: Final = lazy_re(r"(?P<name>[A-Za-z_]\w*+)[ \t]+(?P<value>.*\S)")
 """The form ``ENV NAME VALUE`` with one variable."""
 
-_REVOKE: Final = "revoke the value if it was ever shared: it is also in the history"
+_REVOKE: Final = "if the value was ever pushed, revoke it, because it stays in the Git history"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A literal credential: its scalar, the value in it, and what the place is called in messages.
+    """A literal credential, with its scalar, the value in it, and the name of the place for messages.
 
-    ``secret`` is the suggested name of its secret. ``form`` is how the secret is used there: inserted by the broker
-    into a value or as a query field, as a variable of the process, or only by a called tool. ``host`` receives it,
-    and ``key`` is the key with the value. ``number`` is how often the scalar has the same text before the value.
+    ``secret`` is the suggested name of its secret. ``form`` says how the secret is used there. The broker inserts it
+    into a value or as a query field, the process has it as a variable, or only a called tool uses it. ``host`` receives
+    it, and ``key`` is the key with the value. ``number`` is how often the same text occurs in the scalar before the
+    value.
     """
 
     scalar: Scalar
@@ -96,7 +97,7 @@ def check_image_variables(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def image_credentials(dockerfile: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the name of each variable in a Dockerfile that is a literal credential, and where the value is."""
+    """Yield the name of each variable in a Dockerfile that is a literal credential, with the start and end of it."""
     for instruction in _INSTRUCTION.finditer(dockerfile):
         at, end = instruction.span("rest")
         old = None if "=" in instruction["rest"].split(maxsplit=1)[0] else _OLD_ASSIGNMENT.match(dockerfile, at, end)
@@ -128,7 +129,7 @@ def _hint(tool: LocatedTool, place: Place) -> str:
         return f"declare the secret in the spec of the tool that uses it, and remove the value; {_REVOKE}"
     if place.form == "env":
         declared = declaration(tool, name)
-        lines = [f"declare it as a secret, which sets the variable {name}, and remove the value:", f"  {declared}"]
+        lines = [f"declare a secret, which sets the variable {name}, and remove the value:", f"  {declared}"]
     else:
         host = place.host or "api.example.com"
         declared = declaration(tool, name, host)
@@ -152,14 +153,14 @@ def declaration(tool: LocatedTool, name: str, host: str = "") -> str:
 
 
 def _with_reference(place: Place) -> str:
-    """Return the value with a reference to the secret instead of the credential; a scheme before it is kept."""
+    """Return the value with a reference to the secret instead of the credential. A scheme before it is kept."""
     text = str(place.scalar.value)
     whole = text if place.form == "broker" and text.count(place.value) == 1 else place.value
     return whole.replace(place.value, f"{{{{ secrets.{place.secret} }}}}")
 
 
 def literal_credentials(tool: LocatedTool) -> Iterator[Place]:
-    """Yield each place for a credential of ``tool`` that has a literal value."""
+    """Yield each place for a credential in ``tool`` that has a literal value."""
     backend = tool.node.get("backend")
     if isinstance(backend, Mapping):
         http = backend.get("http")
@@ -190,7 +191,7 @@ def _http(http: Mapping) -> Iterator[Place]:
 
 
 def _auth(entry: MappingEntry, what: str, host: str) -> Iterator[Place]:
-    """Yield the literal credentials in ``auth``, also where it does not have the form that a spec requires."""
+    """Yield the literal credentials in ``auth``, even if it does not have the form that a spec requires."""
     key, node = entry.key, entry.value
     if isinstance(node, Mapping):
         if node.entry("public") is None:
@@ -297,7 +298,7 @@ def _script(node: Node | None) -> Iterator[Place]:
 
 
 def _in_word(previous: str, word: str, programs: AbstractSet[str]) -> tuple[str, str]:
-    """Return the name and the value of the credential in a word of a command; both are empty if there is none.
+    """Return the name and the value of the credential in a word of a command. Both are empty if there is none.
 
     ``programs`` are those of ``_PROGRAMS`` that the words before it name.
     """
@@ -321,7 +322,7 @@ def _in_word(previous: str, word: str, programs: AbstractSet[str]) -> tuple[str,
     if any(rules.PASSWORD_OPTIONS.get(program) == previous for program in programs):
         name, value = "password", word
     if word.startswith("-p") and not rules.PASSWORD_IN_OPTION.isdisjoint(programs):
-        # The whole word, so that it is hidden wherever it is repeated.
+        # Use the whole word, so that it is hidden wherever it is repeated.
         is_literal = not word.startswith("-p$") and literal_credential(word[2:], "certain")
         return "SSHPASS" if "sshpass" in programs else "MYSQL_PWD", word if is_literal else ""
     # "--secret NAME" is usually the name of a secret, which is not a credential.
@@ -359,7 +360,7 @@ def _step_arguments(node: Node | None) -> Iterator[Place]:
 
 
 def _defaults(node: Node | None) -> Iterator[Place]:
-    """Yield the default values of parameters that are named like a credential."""
+    """Yield the default values of parameters whose names are those of credentials."""
     if isinstance(node, Mapping) and is_full_schema(node):
         node = node.get("properties")
     for entry in node.entries if isinstance(node, Mapping) else ():
@@ -376,14 +377,14 @@ def _visible(entry: MappingEntry, node: Node | None, what: str) -> Iterator[Plac
 
 
 def host_of(node: Node | None) -> str:
-    """Return the host of a URL as it is written, or an empty string."""
+    """Return the host of a URL as written, or an empty string."""
     value = node.value if isinstance(node, Scalar) else None
     match = re.match(r"https?://(?:[^/?#@]*@)?(?P<host>[A-Za-z0-9.-]+)", value) if isinstance(value, str) else None
     return match["host"].lower().rstrip(".") if match else ""
 
 
 def _service(host: str) -> str:
-    """Return the name of the service at a host, for the name of a secret: ``GITHUB`` for ``api.github.com``."""
+    """Return the name of the service at a host for the name of a secret, such as ``GITHUB`` for ``api.github.com``."""
     labels = host.split(".")
     if len(labels) < 2 or labels[-1].isdigit():
         return ""

@@ -17,9 +17,9 @@ from toolc.model.diagnostics import Diagnostic
 SHORTEST: Final = 12
 LONGEST: Final = 1024
 INFORMATIVE_NAME: Final = 4
-"""A name with this number of words, not counting generic ones, can be sufficient without a description.
+"""A name with this number of words, not counting generic words, can be sufficient without a description.
 
-``SHORTEST`` is two short words, and ``LONGEST`` the limit of OpenAI, in characters.
+``SHORTEST`` is the length of two short words, and ``LONGEST`` is OpenAI's limit, both in characters.
 """
 
 _HINT: Final = "describe what it does, when to use it and when not to; a model selects tools by this text"
@@ -33,7 +33,7 @@ _CONTENT_HINT: Final = (
 def check_description_content(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report a description that adds nothing to the name of the tool, such as "Search for information.".
 
-    Of 200 descriptions of public tools, it reports 4 of the 170 good ones and 22 of the 30 poor ones; a test measures
+    Of 200 descriptions of public tools, it reports 4 of the 170 good ones and 22 of the 30 poor ones. A test measures
     this on ``tests/corpus/descriptions.json``.
     """
     spec = tool.spec
@@ -49,7 +49,7 @@ def check_description_length(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report a description that is missing, too short or too long.
 
     Fewer than 12 characters say little more than the name. OpenAI's API has rejected descriptions of more than 1,024
-    characters; most longer ones work, so that finding is off by default.
+    characters. Most longer descriptions work, so that finding is off by default.
     """
     length = len(tool.spec.description.strip())
     if length == 0 and has_misspelled_key(tool.node, "description"):  # reported as an unknown key
@@ -69,8 +69,8 @@ def check_description_length(tool: LocatedTool) -> Iterator[Diagnostic]:
 def check_parameter_descriptions(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each parameter without a description, or with one that only repeats its name.
 
-    Both are off by default: 45 of 939 parameters in a public catalog lack one, and 569 of 27,263 in a public
-    benchmark of function calls repeat the name.
+    Both findings are off by default, because 45 of 939 parameters in a public catalog lack a description, and 569 of
+    27,263 in a public benchmark of function calls repeat the name.
     """
     for entry, schema in parameters(tool):
         text, written = text_of(schema, "description").strip(), schema.get("description")

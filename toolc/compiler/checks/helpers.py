@@ -84,7 +84,7 @@ def text_of(schema: Mapping, keyword: str) -> str:
 
 
 def is_harmless(name: str, tool: LocatedTool) -> bool:
-    """Return whether no value of a parameter can contain code: it is a number, a boolean, or one of listed values."""
+    """Return whether a parameter's value cannot contain code, because it is a number, a boolean or a listed value."""
     schema = tool.spec.parameters.properties.get(name, {})
     kind = schema.get("type")
     types = kind if isinstance(kind, list) else [kind]
@@ -92,7 +92,7 @@ def is_harmless(name: str, tool: LocatedTool) -> bool:
 
 
 def used_arguments(backend: Backend | HostFunction) -> frozenset[str]:
-    """Return the names of the arguments that a backend uses in templates, ``when`` groups and a script."""
+    """Return the names of the arguments that a backend uses in templates, in ``when`` groups and in a script."""
     used = argument_names(backend)
     if not isinstance(backend, ShellBackend):
         return used

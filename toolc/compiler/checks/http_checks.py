@@ -44,7 +44,7 @@ def _unencrypted_urls(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
 
 @tool_check("TC405", needs={"backend"})
 def check_double_encoding(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each placeholder in a URL's path or query that uses ``urlencode``: toolc already encodes these values."""
+    """Report each placeholder in a URL's path or query that uses ``urlencode``, because toolc encodes these values."""
     backend = tool.spec.backend
     if backend.tag != "http":
         return
@@ -52,7 +52,7 @@ def check_double_encoding(tool: LocatedTool) -> Iterator[Diagnostic]:
         for part in template.parts:
             if isinstance(part, Placeholder) and any(each.name == "urlencode" for each in part.filters):
                 yield Diagnostic(
-                    codes.ENCODED_TWICE, f"'{part.name}' is encoded twice: values in a URL are always encoded",
+                    codes.ENCODED_TWICE, f"'{part.name}' is encoded twice, because values in a URL are always encoded",
                     tool.source.locate(span, "urlencode"), "remove the filter 'urlencode'",
                 )  # fmt: skip
 
@@ -67,7 +67,7 @@ def _encoded_templates(
 
 @tool_check("TC410", needs={"backend"})
 def check_error_mapping(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report an HTTP backend without ``errors``. Off by default: the standard error kinds are often sufficient."""
+    """Report an HTTP backend without ``errors``. Off by default, because the standard error kinds often suffice."""
     backend = tool.spec.backend
     if backend.tag == "http" and not backend.errors:
         yield Diagnostic(

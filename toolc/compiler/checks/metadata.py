@@ -47,7 +47,7 @@ def check_annotations(tool: LocatedTool) -> Iterator[Diagnostic]:
 
     A client asks its user for confirmation before it runs a destructive tool, but not before a read-only one, so a
     wrong annotation is worse than none. The verb is the first word of the name, or else the last (``file_delete``).
-    Only unambiguous verbs count: ``remove_accents`` and ``set_of_words`` destroy nothing.
+    Only unambiguous verbs count, because ``remove_accents`` and ``set_of_words`` destroy nothing.
     """
     annotations = tool.spec.annotations
     verb = _verb(tool.spec.name)
@@ -64,12 +64,12 @@ def check_annotations(tool: LocatedTool) -> Iterator[Diagnostic]:
     if annotations.read_only is None and annotations.destructive is None:
         yield Diagnostic(
             codes.NO_ANNOTATION, "this tool has neither the annotation read_only nor destructive",
-            tool.span("name"), "add annotations: {read_only: true}, or {destructive: true} or false",
+            tool.span("name"), "add annotations: {read_only: true}, or {destructive: true}, or {destructive: false}",
         )  # fmt: skip
 
 
 def _contradiction(tool: LocatedTool, key: str, message: str) -> Diagnostic:
-    hint = "clients use it to decide whether to ask their users: correct it, or rename the tool"
+    hint = "correct it or rename the tool, because clients use it to decide whether to ask their users"
     return Diagnostic(codes.CONTRADICTION, message, tool.span("annotations", key), hint)
 
 
@@ -79,7 +79,7 @@ def _verb(name: str) -> str | None:
 
 
 def _can_change(tool: LocatedTool) -> bool:
-    """Return whether the tool could change anything outside a call. The workspace is checked by TC505."""
+    """Return whether the tool could change anything outside a call. TC505 checks the workspace."""
     computes = isinstance(tool.spec.backend, ShellBackend | PythonBackend)
     return not computes or bool(tool.spec.sandbox.network.allow)
 
@@ -97,17 +97,17 @@ def check_replacement(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 @tool_check("TC801", needs={"examples", "tests"})
 def check_tests(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report a tool without ``tests`` and ``examples``. Off by default: a small tool may need neither."""
+    """Report a tool without ``tests`` and ``examples``. Off by default, because a small tool may need neither."""
     if not tool.spec.tests and not tool.spec.examples:
         yield Diagnostic(
             codes.NO_TEST, "this tool has no test and no example", tool.span("name"),
-            "add 'tests', calls with their expected results; 'toolc test' runs them in the sandbox",
+            "add 'tests' with calls and their expected results; 'toolc test' runs them in the sandbox",
         )  # fmt: skip
 
 
 @tool_check("TC208", needs={"label", "name"})
 def check_label(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report a tool without ``label``. Off by default: only users who confirm calls need it."""
+    """Report a tool without ``label``. Off by default, because only users who confirm calls need it."""
     if tool.spec.label is None:
         message = f"'{tool.spec.name}' has no label"
-        yield Diagnostic(codes.LABEL, message, tool.span("name"), "add label: with a short name for users")
+        yield Diagnostic(codes.LABEL, message, tool.span("name"), "add label with a short name for users")

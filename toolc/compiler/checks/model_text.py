@@ -41,7 +41,7 @@ _ESCAPE: Final = lazy_re("\x1b|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
 _WRITTEN_ESCAPE: Final = lazy_re(r"\\(?:u00|b|f)")
 _ENCODED: Final = character_table(f"{ALPHANUMERIC}+/")
 _BLOB: Final = lazy_re(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{80,}={0,2}")
-"""Encoded data: shorter text, such as a digest in an example, can be read and hides no instructions."""
+"""Matches encoded data. Shorter text, such as a digest in an example, is readable and hides no instructions."""
 
 _PHRASES: Final = r"""
 (?:ignore|disregard|forget|override|bypass) (?:(?:all|any|every|the|your|my|of) ){0,3}
@@ -61,7 +61,7 @@ from now on you (?:are|must|will|should)
 new (?:system )?instructions (?:follow|for the model|for you)
 (?:read|contents? of) (?:the )?(?:file )?~/\.(?:ssh|aws|gnupg|cursor|netrc|kube)
 """
-"""One phrase per line; continuation lines are indented. A space matches any space and punctuation between words."""
+"""One phrase per line. Continuation lines are indented. A space matches any space and punctuation between words."""
 
 _JOINED: Final = _PHRASES.strip().replace("\n    ", "").replace("\n", "|")
 _SUSPICIOUS: Final = rf"\b(?:{_JOINED})\b".replace(" ", r"\W{1,3}")  # compiled if a mark is found: start-up time
@@ -69,7 +69,7 @@ _MARKS: Final = (
     "ignore", "disregard", "forget", "override", "bypass", "user", "tool", "prompt", "instruction", "exfiltrate",
     "now", "~/",
 )  # fmt: skip
-"""Every phrase contains one of these. Searching for them is much faster than matching the pattern."""
+"""Words, one of which occurs in every phrase. Searching for them is much faster than matching the pattern."""
 
 _URL: Final = lazy_re(r"(?i)\b(?:https?|ftp|wss?)://(?:[^\s/@]{1,100}@)?([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\])")
 _EXAMPLE_DOMAINS: Final = frozenset(
@@ -110,7 +110,7 @@ def _invisible_characters(tool: LocatedTool, each: ModelText) -> Iterator[Diagno
 
 
 def _fix(tool: LocatedTool, each: ModelText) -> Fix | None:
-    """Return a fix that deletes all such characters, if the string is written without escapes."""
+    """Return a fix that deletes all invisible characters, if the string is written without escapes."""
     written, start = tool.source.between(each.span), tool.source.offset(each.span.start)
     edits = [
         Edit(tool.source.span(start + match.start(), start + match.end()), "")
@@ -121,7 +121,7 @@ def _fix(tool: LocatedTool, each: ModelText) -> Fix | None:
 
 
 def _is_ordinary(text: str, match: re.Match[str]) -> bool:
-    """Return whether these characters are needed in ordinary text here."""
+    """Return whether ordinary text needs these characters here."""
     before = text[match.start() - 1] if match.start() else " "
     after = text[match.end()] if match.end() < len(text) else " "
     style, joiner = match[0][0], match[0][-1]
@@ -175,7 +175,7 @@ def _may_contain_markup(words: str) -> bool:
 
 
 def first_markup(text: str) -> str:
-    """Return what is not plain text in ``text``, such as ``has a comment``, or an empty string."""
+    """Return a message such as ``has a comment`` if ``text`` is not plain text, or an empty string."""
     markup = _markup_in(text, is_prose=True) if not text.isprintable() or "<" in text or "[" in text else None
     return markup[1] if markup else ""
 
@@ -196,7 +196,7 @@ def _markup_in(text: str, *, is_prose: bool) -> tuple[str, str] | None:
 
 
 def _is_placeholder(text: str, match: re.Match[str]) -> bool:
-    """Return whether a tag is a placeholder, as in ``<system>-<name>``: not closed, and part of a word."""
+    """Return whether a tag is a placeholder, as in ``<system>-<name>``. Such a tag is part of a word and not closed."""
     if not _PLACEHOLDER.fullmatch(match[0]) or f"</{match[0][1:]}".lower() in text.lower():
         return False
     around = text[match.start() - 1 : match.start()] + text[match.end() : match.end() + 1]
@@ -233,7 +233,7 @@ def first_instruction(text: str) -> str:
 def check_instructions(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report the first instruction to the model in each string that it reads.
 
-    The phrases have been used in attacks. Descriptions do not need them: 8 of 755 tools in a public catalogue have one.
+    Attacks have used these phrases. Descriptions do not need them: of 755 tools in a public catalog, 8 have one.
     """
     for each in tool.model_texts if _may_contain_phrase(tool.surface_text) else ():
         match = re.search(_SUSPICIOUS, each.text, re.IGNORECASE) if _may_contain_phrase(each.text) else None
@@ -248,7 +248,10 @@ def check_instructions(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 @tool_check("TC214", needs={"description", "name"})
 def check_urls(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report the first URL in each text, except example hosts (RFC 2606). Off by default: many are documentation."""
+    """Report the first URL in each text, except those of example hosts (RFC 2606).
+
+    Off by default, because many URLs lead to documentation.
+    """
     for each in tool.model_texts:
         if each.role != "prose" or "://" not in each.text:
             continue

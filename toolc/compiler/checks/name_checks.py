@@ -13,7 +13,7 @@ from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import Span
 
 _SHORTEST: Final = 8
-"""Shorter names often differ in one letter intentionally (``cp`` and ``scp``)."""
+"""The minimum length of similar names. Shorter names often differ in one letter on purpose (``cp`` and ``scp``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class _Name:
 
     @property
     def order(self) -> tuple[bool, str, int, int]:
-        """The sort key: names before aliases, then by position."""
+        """The sort key, which puts names before aliases and sorts them by position."""
         start = self.span.start
         return (self.is_alias, self.span.path, start.line, start.column)
 
@@ -33,7 +33,7 @@ class _Name:
 def check_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Report each name or alias that equals, or nearly equals, an earlier one in the order of files and lines.
 
-    Names come before aliases. Case does not count: clients, file systems and models confuse ``Read`` and ``read``.
+    Names come before aliases. Case is ignored, because clients, file systems and models confuse ``Read`` and ``read``.
     """
     yield from _duplicate_names(tools)
     yield from similar_names(tools)
@@ -67,7 +67,7 @@ def _names(tools: Sequence[LocatedTool]) -> Iterator[_Name]:
 
 
 def similar_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Yield a finding for each tool whose name is nearly that of an earlier tool."""
+    """Yield a finding for each tool whose name is similar to the name of an earlier tool."""
     readable = sorted((tool for tool in tools if "name" not in tool.damaged), key=lambda tool: tool.path)
     first: dict[str, LocatedTool] = {}
     for tool in readable:
@@ -89,7 +89,7 @@ def _letters(name: str) -> str:
 
 
 def _keys(name: str) -> list[str]:
-    """Return the letters of a name, and its letters without each one of them: similar names share a key."""
+    """Return the keys of a name: its letters, and its letters without each one of them. Similar names share a key."""
     letters = _letters(name)
     places = range(len(letters)) if len(letters) >= _SHORTEST else ()
     return [letters, *[letters[:index] + letters[index + 1 :] for index in places]]
@@ -104,5 +104,5 @@ def _is_near(name: str, other: str) -> bool:
 
 
 def _digits(name: str) -> str:
-    """Return the digits of a name: ``sha1_sum`` and ``sha256_sum`` differ only in them."""
+    """Return the digits of a name, in which ``sha1_sum`` and ``sha256_sum`` differ."""
     return "".join(character for character in name if character.isdigit())

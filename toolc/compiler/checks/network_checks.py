@@ -43,25 +43,25 @@ def _finding(entry: Destination) -> tuple[str, str] | None:
         message = f"'*.{entry.host}' allows every host below {entry.host}, including future ones"
         return message, "list the hosts that the tool needs"
     if entry.host in METADATA_ADDRESSES or entry.host in _METADATA_NAMES:
-        message = f"{entry.host} returns the credentials of the machine that the tool runs on"
+        message = f"{entry.host} returns the credentials of the machine on which the tool runs"
         return message, "remove it; pass what the tool needs as a parameter or a secret"
     try:
         address = ipaddress.ip_address(entry.host)
     except ValueError:
         return None
     if address.is_loopback:
-        return f"{entry.host} is the machine that toolc runs on, with every service that listens there", "name a host"
+        return f"{entry.host} is the machine on which toolc runs, with every service that listens there", "name a host"
     if address.is_link_local:
         return f"{entry.host} is a link-local address, used for automatic configuration", "name a host"
     whose = "of a private network" if address.is_private else "that may belong to another owner later"
-    return f"{entry.host} is an address {whose}", "name the host: its certificate identifies it"
+    return f"{entry.host} is an address {whose}", "write the host name, which its certificate verifies"
 
 
 @tool_check("TC503", needs={"annotations", "backend", "sandbox"})
 def check_unrestricted_network(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report ``public:443`` in an allow-list, and ``open_world: true`` without any network.
 
-    The second finding is off by default: MCP's default for ``open_world`` is true, so imported tools often declare it.
+    The second finding is off by default. MCP's default for ``open_world`` is true, so imported tools often declare it.
     """
     allow = tool.spec.sandbox.network.allow
     if any(each.kind == "public" for each in allow):

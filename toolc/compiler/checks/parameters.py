@@ -59,7 +59,7 @@ def check_enums_in_prose(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _may_be_open(schema: JsonObject) -> bool:
-    """Return whether the parameter can be an open string. This quick test excludes most parameters."""
+    """Return whether the parameter can be a string with any value. This quick test excludes most parameters."""
     kind = schema.get("type")
     return kind not in _NO_STRINGS and (kind != "string" or not any(key in schema for key in _CLOSED_BY))
 
@@ -72,7 +72,7 @@ def _is_open_string(schema: Mapping) -> bool:
 
 
 def _closed_set(text: str) -> str | None:
-    """Return the list of values in ``text`` as written, or None if there is none or the list is open."""
+    """Return the list of values in ``text`` as written, or None if there is no list or it is not complete."""
     for lead in re.finditer(_LEAD, text, re.IGNORECASE):
         match = re.compile(_LIST).match(text, lead.end())
         if match is None:
@@ -91,7 +91,7 @@ def _closed_set(text: str) -> str | None:
 
 @tool_check("TC406", needs={"backend", "parameters", "result"})
 def check_unused_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each unused parameter. TC411 checks Python functions; plugins and agents receive all parameters."""
+    """Report each unused parameter. TC411 checks Python functions, and plugins and agents receive all parameters."""
     backend = tool.spec.backend
     if isinstance(backend, PythonBackend | PluginBackend) or backend.tag == "agent":
         return

@@ -1,4 +1,4 @@
-"""Check TC414: placeholders written in a form that is not replaced in this place, so that they stay literal."""
+"""Check TC414: placeholders that stay literal, because their form is not replaced in this place."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ _FROM_ENVIRONMENT: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _Spelling:
-    """A spelling of the declared parameter or secret ``name`` at ``start:end`` of a text, and what is around it.
+    """A spelling of the declared parameter or secret ``name`` at ``start:end`` of a text.
 
-    ``kind`` is a group of ``_SPELLINGS``, and ``inside`` the name as it is written. ``keys`` follow the name in braces.
+    ``kind`` is a group of ``_SPELLINGS``, and ``inside`` the name as written. ``keys`` follow the name in braces.
     """
 
     text: LocatedText
@@ -75,24 +75,24 @@ class _Spelling:
         return self.text.text[self.end : self.end + 1]
 
     def literal(self, spelling: str, hint: str = "", replacement: str = "") -> Diagnostic:
-        """Return the finding about it. ``spelling`` is the valid one, if any; the fix writes ``replacement``."""
+        """Return the finding. ``spelling`` is the valid spelling, if there is one. The fix writes ``replacement``."""
         edit = self.text.replace(self.start, self.end, replacement or spelling)
-        message = f"'{self.written[:80]}' is not replaced here: it stays as it is written"
+        message = f"'{self.written[:80]}' is not replaced here and stays unchanged"
         made = fix(f"write {spelling}", edit) if spelling else None
         span = self.text.span(self.start, self.end)
         return Diagnostic(codes.MISSPELLED_PLACEHOLDER, message, span, hint or f"write {spelling}", made)
 
     def in_code(self, hint: str, replacement: str = "") -> Diagnostic:
-        """Return the finding about it in code that is not a shell script."""
+        """Return the finding for a spelling in code that is not a shell script."""
         edit = self.text.replace(self.start, self.end, replacement)
-        message = f"'{self.written[:80]}' stays literal: code is not a template"
+        message = f"'{self.written[:80]}' stays literal, because code is not a template"
         made = fix(f"write {replacement}", edit) if replacement else None
         return Diagnostic(codes.PLACEHOLDER_IN_CODE, message, self.text.span(self.start, self.end), hint, made)
 
 
 @tool_check("TC414", needs={"backend", "parameters", "sandbox"})
 def check_placeholder_spellings(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each placeholder that stays literal, because it is written as in another language or place."""
+    """Report each placeholder that stays literal, because its form belongs to another language or place."""
     backend = tool.spec.backend
     if backend.tag == "http":
         yield from islice(_request(tool), MAX_FINDINGS)
@@ -126,7 +126,7 @@ def _spellings(tool: LocatedTool, text: LocatedText) -> Iterator[_Spelling]:
 
 
 def _script(tool: LocatedTool, script: ScriptText) -> Iterator[Diagnostic]:
-    """Yield the placeholders of a shell script that the shell does not replace by an argument."""
+    """Yield the placeholders of a shell script that the shell does not replace with an argument."""
     spellings = [*_spellings(tool, script)]
     if not spellings:
         return
@@ -157,17 +157,17 @@ def _is_other_syntax(each: _Spelling, unset: AbstractSet[int], used: AbstractSet
 
 
 def _in_script(tool: LocatedTool, each: _Spelling, place: RegionKind) -> Diagnostic:
-    """Return the finding about a placeholder in a script, which the shell reads as ``place``."""
+    """Return the finding for a placeholder in a script, which the shell reads as ``place``."""
     variable = each.name if each.is_secret else f"ARG_{each.name}"
     exposure = next((secret.expose for secret in tool.spec.sandbox.secrets if secret.name == each.name), "")
     if each.is_secret and exposure == "broker":
         return each.literal("", f'a script cannot use this secret; set expose: env and write "${variable}"')
     if each.is_secret and exposure == "file":
-        return each.literal("", f'the secret is in a file: write $(cat "${variable}_FILE")')
+        return each.literal("", f'the secret is in a file; write $(cat "${variable}_FILE")')
     if place == "literal":
         return each.literal("", f"write ${variable}, and the delimiter of the here-document without quotes")
     if each.keys:
-        hint = f"${variable} is the whole value, and JSON if it is an object or list: read the part e.g. with jq"
+        hint = f"${variable} is the whole value, and JSON if it is an object or list; read the part e.g. with jq"
         return each.literal("", hint)
     plain = f"${{{variable}}}" if each.after.isalnum() or each.after in {"_", "["} else f"${variable}"
     if place in {"double", "heredoc"}:
@@ -176,7 +176,7 @@ def _in_script(tool: LocatedTool, each: _Spelling, place: RegionKind) -> Diagnos
 
 
 def _code(tool: LocatedTool, script: ScriptText, command: Script) -> Iterator[Diagnostic]:
-    """Yield the ``{{ name }}`` of a script in another language, where braces may have a meaning."""
+    """Yield each ``{{ name }}`` in a script in another language, where braces may have a meaning."""
     words = [word.rpartition("/")[2] for word in command.interpreter]
     reads = next((form for name, form in _FROM_ENVIRONMENT.items() if any(word.startswith(name) for word in words)), "")
     for each in _in_braces(tool, script):
@@ -192,7 +192,7 @@ def _in_braces(tool: LocatedTool, text: LocatedText) -> Iterator[_Spelling]:
 
 
 def _python(tool: LocatedTool, text: LocatedText) -> Iterator[Diagnostic]:
-    """Yield the ``{{ name }}`` of Python code in which nothing else renders templates or formats text."""
+    """Yield each ``{{ name }}`` in Python code in which nothing else renders templates or formats text."""
     code = text.text
     if "{{" not in code or re.search(r"\b(?:jinja2|Template|mustache|chevron)\b|\.format\(", code):
         return
@@ -204,12 +204,12 @@ def _python(tool: LocatedTool, text: LocatedText) -> Iterator[Diagnostic]:
             continue
         before = code[code.rfind("\n", 0, each.start) + 1 : each.start]
         is_expression = {"'", '"', "#"}.isdisjoint(before) and each.after not in {"'", '"'} and not each.keys
-        hint = f'write {each.name}, the argument of the function; inside text: f"{{{each.name}}}"'
+        hint = f'write {each.name}, the argument of the function, or f"{{{each.name}}}" inside a text'
         yield each.in_code(hint, each.name if is_expression else "")
 
 
 def _formatted_lines(code: str) -> frozenset[int]:
-    """Return the lines of f-strings, in which two braces are a literal one."""
+    """Return the lines of f-strings, in which a double brace is a literal brace."""
     try:
         tree = syntax_tree(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -232,7 +232,7 @@ def _command(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _outside_expressions(tool: LocatedTool, text: LocatedText) -> Iterator[_Spelling]:
-    """Yield the spellings in a template without its expressions: ``{{ '{name}' }}`` is the literal ``{name}``."""
+    """Yield the spellings in a template outside its expressions, because ``{{ '{name}' }}`` is a literal ``{name}``."""
     ranges = expression_ranges(text.text)
     start, end = next(ranges, (len(text.text), len(text.text)))
     for each in _spellings(tool, text):
@@ -257,8 +257,8 @@ def _request(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _is_meant(each: _Spelling, *, in_url: bool, is_used: bool) -> bool:
     """Return whether a spelling in a request is a placeholder, and not text for the service.
 
-    Most spellings are also text for the service: ``/Products/$count`` in OData, ``query($id: ID!)`` in GraphQL, or a
-    template that it fills in. They count only if the parameter is not used in another way.
+    Most spellings can also be text for the service, such as ``/Products/$count`` in OData, ``query($id: ID!)`` in
+    GraphQL, or a template that the service fills in. They count only if the parameter is not used in another way.
     """
     is_whole = each.written == each.text.text
     if each.kind == "dollar":
@@ -273,10 +273,10 @@ def _is_meant(each: _Spelling, *, in_url: bool, is_used: bool) -> bool:
 
 
 def _in_request(each: _Spelling, *, in_url: bool) -> Diagnostic:
-    """Return the finding about a placeholder in a request."""
+    """Return the finding for a placeholder in a request."""
     spelling = f"{{{{ {'secrets.' if each.is_secret else ''}{each.name} }}}}"
     if in_url and each.is_secret:
-        return each.literal("", f"a URL cannot contain a secret: use auth, headers or query with {spelling}")
+        return each.literal("", f"a URL cannot contain a secret; use auth, headers or query with {spelling}")
     query = each.text.text[: each.start].rpartition("?")
     if in_url and query[1]:
         key = query[2].rpartition("&")[2].rstrip("=")

@@ -1,4 +1,4 @@
-"""Checks of what providers accept.
+"""Checks of tools against the limits of providers.
 
 TC701 (Gemini), TC702 (strict modes), TC703 (root keywords), TC705 (losses) and TC708 (headers of MCP).
 """
@@ -19,7 +19,7 @@ from toolc.model.text import lazy_re
 
 MCP_HEADER: Final = "x-mcp-header"
 _TOKEN: Final = lazy_re(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-"""The name of a field in HTTP (RFC 9110, 5.6.2)."""
+"""Matches the name of an HTTP field (RFC 9110, 5.6.2)."""
 
 REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})
 
@@ -38,8 +38,8 @@ UNSUPPORTED_BY_GEMINI: Final = frozenset(
 def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report what a strict mode cannot represent, or represents differently, in a tool that requests it.
 
-    Strict modes close every object. OpenAI's also requires every property: an optional value becomes "a value or
-    null", which models fill in more often. The lowering of the provider decides what cannot be represented at all.
+    Strict modes close every object. OpenAI's also requires every property. An optional value becomes "a value or
+    null", which models fill in more often. The provider's lowering decides what cannot be represented at all.
     """
     names = [each.provider for each in tool.spec.providers if each.strict]
     if not names:
@@ -49,7 +49,7 @@ def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
     losses = {name: load_provider(name).lower([tool.spec]).losses for name in names}
     not_strict = {name: [loss for loss in losses[name] if loss.kind == "not_strict"] for name in names}
     for loss in sorted({loss for each in not_strict.values() for loss in each}, key=lambda loss: loss.message):
-        hint = "change the schema, or remove strict: the definition is not strict either way"
+        hint = "change the schema, or remove strict, which has no effect with this schema"
         yield Diagnostic(codes.STRICT, loss.message, tool.pointer_span(loss.pointer), hint)
     if any(name.startswith("openai") and not not_strict[name] for name in names):
         yield from _optional_parameters(tool)
@@ -67,12 +67,12 @@ def _optional_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
             yield Diagnostic(
                 codes.STRICT, f"'{entry.key}' is optional, and OpenAI's strict mode requires every parameter",
                 entry.key_span, "make it required (remove 'default' or 'optional', or add it to 'required'), "
-                f"or remove strict: '{entry.key}' becomes a value or null",
+                f"or remove strict; with strict, '{entry.key}' becomes a value or null",
             )  # fmt: skip
 
 
 def _first_key(tool: LocatedTool, pointer: str) -> Span:
-    """Return the span of the first key of the schema at ``pointer``, next to which another key can be added."""
+    """Return the span of the first key of the schema at ``pointer``. Another key can be added next to it."""
     node = tool.node_at_pointer(pointer)
     return node.entries[0].key_span if isinstance(node, Mapping) and node.entries else tool.pointer_span(pointer)
 
@@ -96,15 +96,15 @@ def check_choice_at_root(tool: LocatedTool) -> Iterator[Diagnostic]:
 def check_gemini_keywords(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each keyword that restricts values and that Gemini does not accept. Off by default.
 
-    The list is from Gemini's documentation of ``parametersJsonSchema``, as in ``toolc.providers.json_schema.keywords``,
-    which this check must not import; a test compares the two.
+    The list is from Gemini's documentation of ``parametersJsonSchema``, as in ``toolc.providers.json_schema.keywords``.
+    This check must not import that module, so a test compares the two.
     """
     for schema in all_subschemas(tool):
         for entry in schema.entries:
             if entry.key in UNSUPPORTED_BY_GEMINI:
                 yield Diagnostic(
-                    codes.GEMINI_KEYWORD, f"Gemini does not support '{entry.key}': its models get it as text",
-                    entry.key_span, "calls are still validated against it; state the rule in the description too",
+                    codes.GEMINI_KEYWORD, f"Gemini does not support '{entry.key}', so its models get it as text",
+                    entry.key_span, "calls are still validated against it; add the rule to the description",
                 )  # fmt: skip
 
 
@@ -112,15 +112,15 @@ def check_gemini_keywords(tool: LocatedTool) -> Iterator[Diagnostic]:
 def check_lossy_schemas(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each ``oneOf``, and each ``format`` of a value that is not a number. Off by default.
 
-    The check sees only the schema: ``loss.json`` lists everything that a provider's definition cannot represent.
+    The check reads only the schema. ``loss.json`` lists everything that a provider's definition cannot represent.
     """
     for schema in all_subschemas(tool):
         if schema is not tool.node.get("parameters") and (entry := schema.entry("oneOf")):
-            message = "Gemini interprets 'oneOf' as 'anyOf': a value that matches several schemas is valid there"
+            message = "Gemini interprets 'oneOf' as 'anyOf', so a value that matches several schemas is valid"
             hint = "write anyOf if the schemas exclude each other"
             yield Diagnostic(codes.LOSSY, message, entry.key_span, hint)
         if (entry := schema.entry("format")) and not (has_type(schema, "integer") or has_type(schema, "number")):
-            message = "Gemini supports 'format' for numbers only: its models get this one as text"
+            message = "Gemini supports 'format' only for numbers, so its models get this one as text"
             yield Diagnostic(codes.LOSSY, message, entry.key_span, "give an example in the description")
 
 
@@ -128,8 +128,8 @@ def check_lossy_schemas(tool: LocatedTool) -> Iterator[Diagnostic]:
 def check_mcp_headers(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each ``x-mcp-header`` that makes clients of MCP refuse the tool.
 
-    Revision 2026-07-28 of MCP: the name of a header that repeats the argument over HTTP. It must be a token, unique
-    in the tool, and in the schema of a string, integer or boolean that only ``properties`` lead to.
+    In revision 2026-07-28 of MCP, this is the name of a header that repeats the argument over HTTP. It must be a token,
+    unique in the tool, and in the schema of a string, integer or boolean to which only ``properties`` lead.
     """
     if not text_may_contain(tool, (MCP_HEADER,)):
         return
@@ -147,7 +147,7 @@ def check_mcp_headers(tool: LocatedTool) -> Iterator[Diagnostic]:
         elif text_of(schema, "type") not in {"string", "integer", "boolean"}:
             message, hint = "is not for a string, an integer or a boolean", "remove it, or change the type"
         elif name.lower() in names:
-            message, hint = f"repeats the header {name!r}", "use another name; upper and lower case are the same"
+            message, hint = f"repeats the header {name!r}", "use another name; case is ignored"
         else:
             names.add(name.lower())
             continue

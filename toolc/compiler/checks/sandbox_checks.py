@@ -18,20 +18,20 @@ _FILES: Final = frozenset(
         "dir", "directory", "file", "file_name", "file_path", "filename", "filepath", "files", "path", "paths",
     }
 )  # fmt: skip
-"""Without "folder", which also means a mail or bookmark folder."""
+"""Names of files. "folder" is missing, because it can also mean a mail or bookmark folder."""
 
 _OWN_IMAGES: Final = frozenset({"toolc/base", "toolc/node", "toolc/python", "toolc/shell-tools"})
-"""The images that ``toolc image build`` builds; a test compares this with ``sandbox-images``."""
+"""The images that ``toolc image build`` builds. A test compares this with ``sandbox-images``."""
 
 
 @tool_check("TC404", needs={"annotations", "backend", "parameters", "sandbox"})
 def check_missing_workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each parameter with the name of a file in a tool without access to files.
 
-    The sandbox contains only the workspace. Without one, a call with a user's path finds nothing. Tools that get files
-    from elsewhere (their image, packed files, the network, values in the spec) are not reported, nor are other backends
-    than commands and functions. In a tool with ``open_world: true`` the path is external (in a repository, on a
-    cluster); TC503 reports its missing network.
+    Of the user's files, the sandbox contains only the workspace. Without it, a call with a user's path finds nothing.
+    Tools that get files from elsewhere (their image, packed files, the network, values in the spec) are not reported.
+    Neither are backends other than commands and functions. In a tool with ``open_world: true``, the path is external,
+    for example in a repository or on a cluster. TC503 reports its missing network.
     """
     if _FILES.isdisjoint(tool.spec.parameters.properties):
         return
@@ -82,10 +82,10 @@ def check_image_tag(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _own_image(name: str) -> str:
-    """Return which tag to write for the image ``name`` of toolc; empty for other images."""
+    """Return a hint with the tag for the image ``name`` of toolc, or an empty string for other images."""
     if name not in _OWN_IMAGES:
         return ""
-    return f"write {name}:{__version__}, which 'toolc image build {name.removeprefix('toolc/')}' builds"
+    return f"write {name}:{__version__}, and build it with: toolc image build {name.removeprefix('toolc/')}"
 
 
 @tool_check("TC502", needs={"sandbox"})

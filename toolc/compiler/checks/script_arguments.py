@@ -1,4 +1,4 @@
-"""Check TC406 in shell scripts: variables of unknown arguments, and of arguments that may be absent."""
+"""Check TC406 in shell scripts: variables for arguments that are unknown or may be absent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LOADERS: Final = frozenset({".", "eval", "source"})
 
 @tool_check("TC406", needs={"backend", "parameters", "sandbox"})
 def check_unknown_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each ``$ARG_name`` of a shell script for which there is no parameter: it is always empty."""
+    """Report each ``$ARG_name`` in a shell script that has no parameter and is therefore always empty."""
     script = shell_script(tool)
     if script is None or "ARG_" not in script.text:
         return
@@ -52,7 +52,7 @@ def check_unknown_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _absent_arguments(tool: LocatedTool, script: ScriptText) -> Iterator[Diagnostic]:
     """Yield each optional argument that stops the script with ``sh -u`` if it is absent.
 
-    Only arguments before any condition, and whose absence the script handles nowhere, are certain.
+    This is certain only for an argument before any condition whose absence the script handles nowhere.
     """
     backend, parameters = tool.spec.backend, tool.spec.parameters
     assert isinstance(backend, ShellBackend)
@@ -70,13 +70,13 @@ def _absent_arguments(tool: LocatedTool, script: ScriptText) -> Iterator[Diagnos
             continue
         right = f"${{{each.name}:-}}"
         correction = fix(f"write {right}", script.replace(each.start, each.end, right))
-        message = f"the parameter '{name}' may be absent: the script would stop here"
-        hint = f"write {right}, which is empty then, or make it required, or give it a default"
+        message = f"the parameter '{name}' may be absent, and the script would stop here"
+        hint = f"write {right}, which is then empty, or make the parameter required or give it a default"
         yield Diagnostic(codes.ABSENT_PARAMETER, message, script.span(each.start, each.end), hint, correction)
 
 
 def assigned_variables(script: ScriptText) -> frozenset[str]:
-    """Return the variables that a script sets; ``*`` if it may set any."""
+    """Return the variables that a script sets, or ``*`` if it may set any variable."""
     assigned = {name for pair in _ASSIGNED.findall(script.text) for name in pair if name}
     for command in script.script.commands:
         assigned.add(command.variable)

@@ -1,4 +1,4 @@
-"""The shell script of a tool: the text as it is read, positions in the spec file, and edits of the spec file."""
+"""The shell script of a tool, with its text, its positions in the spec file, and edits of that file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from toolc.model.source import SourceText, Span
 from toolc.model.spec.code_backends import Script, ShellBackend
 
 MAX_FINDINGS: Final = 20
-"""The maximum number of findings of one check about one script or text. More usually have the same cause."""
+"""The maximum number of findings of one check in one script or text. Further findings usually have the same cause."""
 
 _SPECIAL: Final = frozenset("{}[],#:&*!|>%@`")
 """Characters that may end or change a plain scalar of YAML."""
@@ -27,9 +27,9 @@ _read_script: Final = lru_cache(maxsize=4)(read_script)
 
 @dataclass(frozen=True, slots=True)
 class LocatedText:
-    """A string of a spec: its ``text``, the file, and the node that holds it (None if it is in another file).
+    """A string of a spec, with its ``text``, the file, and the node that holds it (None if it is in another file).
 
-    ``node_span`` is the position that is used if a part of the text cannot be located.
+    ``node_span`` is the position to report if a part of the text cannot be located.
     """
 
     text: str
@@ -45,9 +45,9 @@ class LocatedText:
         return self.source.locate(self.node_span, written, self.text.count(written, 0, start))
 
     def replace(self, start: int, end: int, text: str) -> Edit | None:
-        """Return the edit that replaces ``start:end`` of the text, written in the quotes of the file.
+        """Return the edit that replaces ``start:end`` of the text, with the quotes that the file uses.
 
-        Return None if the string is written with escapes or variables, so that the right edit is not certain.
+        Return None if the string has escapes or variables, because the right edit is then not certain.
         """
         node = self.node
         if node is None or node.vars:
@@ -65,7 +65,7 @@ class LocatedText:
         return Edit(span, text.replace("'", "''") if quote == "'" else text)
 
     def _replace_plain(self, raw: str, start: int, end: int, text: str, span: Span) -> Edit | None:
-        """Return the edit of a scalar without quotes, which gets quotes if the new text needs them."""
+        """Return the edit of an unquoted scalar. It adds quotes if the new text needs them."""
         if start and _SPECIAL.isdisjoint(set(text).difference(self.text[start:end])):
             return Edit(span, text)
         if raw != self.text:
@@ -86,7 +86,7 @@ class ScriptText(LocatedText):
 
 
 def shell_script(tool: LocatedTool) -> ScriptText | None:
-    """Return the script of a tool, or None if it has none or another language."""
+    """Return the shell script of a tool, or None if it has no script or a script in another language."""
     backend = tool.spec.backend
     if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Script):
         return None

@@ -30,7 +30,7 @@ _LITERAL: Final = r"(?!\{\{|\$|/|\*+$|<|true$|false$|none$)[^\s{}]+"
 _OPTION: Final = rf"--(?:api-?key|access-?token|auth-?token|pass(?:word)?|secret|token)=(?P<value>{_LITERAL})"
 _URL: Final = r"(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@{}]{1,100}:(?P<value>[^\s/@{}$<*]{1,200})@"
 
-_DECLARE: Final = "declare it under sandbox.secrets: the user who runs the tool provides its value"
+_DECLARE: Final = "declare it under sandbox.secrets, so that the user who runs the tool provides its value"
 
 _NAMED_SECRET: Final = lazy_re(r"""\{\{-?\s*secrets(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])[^}]{0,200}\}\}""")
 _CODE: Final = frozenset({"script", "code"})
@@ -40,28 +40,28 @@ _EXPANSION: Final = lazy_re(
     r"\$\{?[A-Z_][A-Z0-9_]+\b(?:[:?+-][^}]{0,200})?\}?|%[A-Z_][A-Z0-9_]+%|\$\{env[:.][^}]{0,200}\}"
 )
 
-_HINT: Final = "revoke it, because it is also in the history; declare it under sandbox.secrets and refer to its name"
+_HINT: Final = "revoke it, because it stays in the Git history; declare it under sandbox.secrets and refer to its name"
 
 
 @tool_check("TC602", needs={"parameters"})
 def check_exposed_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each secret that may become visible to a model, in a process list or in a log.
 
-    A secret is exposed if a placeholder (``{{ secrets.TOKEN }}``) is in text for a model or in a test, where it is
-    not replaced; if it is a parameter; or if it is written literally in the text of a script. The decoder checks the
-    other places and uses the same number, and TC605 reports literals in places for credentials.
+    A secret is exposed if it is a parameter or a literal in the text of a script. It is also exposed if a placeholder
+    (``{{ secrets.TOKEN }}``) is in text for a model or in a test, where it is not replaced. The decoder checks the
+    other places and uses the same number. TC605 reports literals in places for credentials.
     """
     for key in _NOT_REPLACED if text_may_contain(tool, ("secrets",)) else ():
         for node, text in strings(tool.node.get(key)):
             for match in _PLACEHOLDER.finditer(text) if "secrets" in text else ():
                 yield Diagnostic(
-                    codes.MISPLACED_SECRET, f"secrets under '{key}' are not replaced: this text stays unchanged",
+                    codes.MISPLACED_SECRET, f"secrets under '{key}' are not replaced, so this text stays unchanged",
                     tool.source.locate(node.span, match[0]), "refer to secrets only in the backend",
                 )  # fmt: skip
     may_ask = not ASKED.isdisjoint(map(str.lower, tool.spec.parameters.properties))
     for entry, _ in parameters(tool) if may_ask else ():
         if entry.key.lower() in ASKED:
-            message = f"'{entry.key}' asks the model for a secret, which is then in the conversation and in logs"
+            message = f"'{entry.key}' asks the model for a secret, which would appear in the conversation and in logs"
             yield Diagnostic(codes.MISPLACED_SECRET, message, entry.key_span, _DECLARE)
     yield from _literal_values(tool)
 
@@ -78,7 +78,7 @@ def _literal_values(tool: LocatedTool) -> Iterator[Diagnostic]:
 def check_secret_declarations(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each secret that is used but not declared, or declared but not used.
 
-    A secret with ``expose: env`` or ``file`` is always passed to the tool; a secret of the broker is used only
+    A secret with ``expose: env`` or ``file`` is always passed to the tool. A secret of the broker is used only
     where ``{{ secrets.NAME }}`` is written.
     """
     declared = {secret.name: secret for secret in tool.spec.sandbox.secrets}
@@ -111,7 +111,7 @@ def check_secret_declarations(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _fix_declaration(tool: LocatedTool, name: str) -> Fix | None:
-    """Return the fix that declares a secret for the host of the request; None if the right edit is not certain."""
+    """Return the fix that declares a secret for the host of the request, or None if the right edit is not certain."""
     source, host = tool.source, host_of(tool.node_at("backend", "http", "url"))
     if is_toml(source) or tool.defaults or not host:
         return None
@@ -141,7 +141,7 @@ def _references(node: Node | None) -> Iterator[tuple[Scalar, re.Match[str]]]:
 def check_unexpanded_variables(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each reference to an environment variable in ``env`` or in the command of a plugin.
 
-    These values are constants: toolc expands nothing in them, and a build never reads its environment.
+    These values are constants. toolc expands nothing in them, and a build never reads its environment.
     """
     for variable in tool.spec.sandbox.env:
         span = tool.span("sandbox", "env", variable.name)
@@ -152,9 +152,9 @@ def check_unexpanded_variables(tool: LocatedTool) -> Iterator[Diagnostic]:
         else:
             continue
         yield Diagnostic(
-            codes.ENV_EXPANSION, f"'{reference}' is not expanded: a variable under 'env' is a constant",
+            codes.ENV_EXPANSION, f"'{reference}' is not expanded, because a variable under 'env' is a constant",
             tool.source.locate(span, reference),
-            "write the value itself; secrets and values that differ per user belong under sandbox.secrets",
+            "write the value itself; put secrets and values that differ per user under sandbox.secrets",
         )  # fmt: skip
     if isinstance(tool.spec.backend, PluginBackend):
         yield from _variables_in_command(tool, tool.spec.backend.command)
@@ -167,10 +167,10 @@ def _variables_in_command(tool: LocatedTool, command: tuple[str, ...]) -> Iterat
         if match and not re.search(r"\s", word):
             yield Diagnostic(
                 codes.ENV_EXPANSION,
-                f"'{match[0]}' is not expanded: the words of 'command' are constants",
+                f"'{match[0]}' is not expanded, because the words of 'command' are constants",
                 tool.source.locate(tool.span("backend", "plugin", "command", index), match[0]),
-                "let the plugin read a variable of sandbox.env; secrets and values that differ per user "
-                "belong under sandbox.secrets, with expose: env",
+                "let the plugin read a variable of sandbox.env; put secrets and values that differ per user "
+                "under sandbox.secrets, with expose: env",
             )
 
 

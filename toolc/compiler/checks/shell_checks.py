@@ -44,7 +44,7 @@ _END_OF_OPTIONS: Final = Template(("--",))
 def check_single_command(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report a script of one line that contains one command.
 
-    toolc does not analyze the arguments of a script: in ``wc -w "$ARG_path"`` a path that starts with ``-`` is an
+    toolc does not analyze the arguments of a script. In ``wc -w "$ARG_path"``, a path that starts with ``-`` is an
     option of ``wc``, while ``argv`` rejects it. Scripts that need the shell (operators, globs, variables, builtins)
     and commands that are shells are not reported.
     """
@@ -66,7 +66,7 @@ def check_single_command(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _argv_fix(tool: LocatedTool, argv: list[str]) -> Fix | None:
-    """Return a fix that replaces the script by ``argv``, if the backend has no other keys."""
+    """Return a fix that replaces the script with ``argv``, if the backend has no other keys."""
     node = tool.node_at("backend", "shell", "script")
     text = text_at(tool.source, node.span) if isinstance(node, Scalar) and not node.vars else ""
     if not isinstance(node, Scalar) or not text or "#" in text or text[0] == "*":
@@ -101,7 +101,7 @@ def _as_argv(text: str, parameters: Schema) -> list[str] | None:
 
 
 def _words(line: str) -> list[str] | None:
-    """Return the words of a command line if the shell would only split it, else None."""
+    """Return the words of a command line if the shell would only split it. Otherwise return None."""
     words: list[str] = []
     at = 0
     while at < len(line):
@@ -128,9 +128,9 @@ def _quoted(word: str) -> str:
 def check_leading_dash(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each separate argument with a declared value that starts with ``-``.
 
-    A call with such an argument is rejected, unless ``--`` precedes it or ``allow_dash`` names the parameter,
-    because a program could interpret it as an option. Only certain cases are reported: a default, an enum, a
-    constant, or a number that can be negative.
+    A call with such an argument is rejected, because a program could interpret it as an option, unless ``--`` precedes
+    it or ``allow_dash`` names the parameter. Only certain cases are reported: a default, an enum, a constant, or a
+    number that can be negative.
     """
     backend = tool.spec.backend
     if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Argv):
@@ -148,7 +148,7 @@ def check_leading_dash(tool: LocatedTool) -> Iterator[Diagnostic]:
             span = tool.span(*route)
             yield Diagnostic(
                 codes.LEADING_DASH,
-                f"'{placeholder.name}' may be {dashed}, but a call with it is rejected: it looks like an option",
+                f"'{placeholder.name}' may be {dashed}, which looks like an option, so a call with it is rejected",
                 span,
                 f"put '--' before it, or, if the program does not need '--', write allow_dash: [{placeholder.name}]",
                 None if is_fixed else _dash_fix(tool, backend.command, template, span),

@@ -1,6 +1,6 @@
-"""Types of the values in composites: which arguments a step passes, and which its tool accepts.
+"""Types of the values in composites: the arguments that a step passes, and those that its tool accepts.
 
-Only declared types are compared: keys of outputs and placeholders within maps and lists are left to the call, which
+Only declared types are compared. Keys of outputs, and placeholders within maps and lists, are left to the call, which
 validates the arguments of each step.
 """
 
@@ -63,7 +63,7 @@ def _describe(types: frozenset[str]) -> str:
 class StepArguments:
     """The arguments of the step ``index`` of a composite, as far as they could be decoded.
 
-    ``tools`` are the tools that it may call, by name; ``returning`` are the tools whose output type is known.
+    ``tools`` are the tools that it may call, by name. ``returning`` are the tools whose output type is known.
     """
 
     tool: LocatedTool
@@ -117,7 +117,7 @@ class StepArguments:
         """Report a pipeline step unless exactly one parameter, of a matching type, remains for the output."""
         tool = self._step.tool
         if len(missing) > 1:
-            message = f"a pipeline passes on one value, but '{tool}' requires {quote_names(missing)}"
+            message = f"a pipeline passes one value, but '{tool}' requires {quote_names(missing)}"
             hint = "set all but one of them in the step's args"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
         elif (
@@ -167,7 +167,7 @@ class StepArguments:
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(name), hint)
 
     def _types(self, value: Template) -> frozenset[str]:
-        """Return the types of the value of a template, which is text unless it is a placeholder without filters."""
+        """Return the types of a template's value. A template is text unless it is a placeholder without filters."""
         sole = value.sole_placeholder
         if sole is None or sole.filters:
             return _TEXT

@@ -31,22 +31,22 @@ from toolc.model.errors import UsageError
 from toolc.model.source import BOM, Position, SourceText, Span
 
 MAX_ROUNDS: Final = 10
-"""The maximum number of times a file is checked again for findings revealed by a fix.
+"""The maximum number of times a file is checked again for findings that a fix reveals.
 
-Fixes in use reveal one or two further ones.
+Existing fixes reveal one or two further findings.
 """
 
 MAX_READ: Final = 2 * MAX_BYTES
-"""The maximum number of bytes read again to fix one file; the next call continues.
+"""The maximum number of bytes that are read again to fix one file. The next call continues.
 
-So the largest file can be verified, and an edit costs no more than a few checks.
+With this limit, the largest file can be verified, and an edit costs no more than a few checks.
 """
 
 
 MAX_COMPILATIONS: Final = 100
-"""The maximum number of times one file is compiled to verify fixes; the next call continues.
+"""The maximum number of times one file is compiled to verify fixes. The next call continues.
 
-It is reached only if many fixes have other effects than intended and are tried one by one.
+The limit is reached only if many fixes have unintended effects and are tried one by one.
 """
 
 _Found: TypeAlias = tuple[Diagnostic, Fix]
@@ -55,8 +55,8 @@ _Found: TypeAlias = tuple[Diagnostic, Fix]
 def rewrite(path: Path, before: bytes, after: bytes) -> None:
     """Replace the contents ``before`` of the file at ``path`` with ``after``, keeping its mode and links to it.
 
-    The replacement is atomic. Raises ``UsageError``, and leave the file unchanged, if it cannot be written or no
-    longer contains ``before``.
+    The replacement is atomic. If the file cannot be written or no longer contains ``before``, raises ``UsageError`` and
+    leaves the file unchanged.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -80,7 +80,7 @@ def rewrite(path: Path, before: bytes, after: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FixedFile:
-    """A file before and after ``count`` fixes; ``changes`` lists those that may change its meaning, with positions.
+    """A file before and after ``count`` fixes. ``changes`` lists the fixes that may change its meaning, with positions.
 
     ``shown`` is the text before and after the fixes, without credentials.
     """
@@ -144,7 +144,7 @@ def _fix_file(before: bytes, file: SpecFile, projects: Projects, settings: Setti
 
 @dataclass(slots=True)
 class _Fixing:
-    """A file while it is fixed. ``budget`` is how many more bytes may be compiled to verify fixes."""
+    """A file while it is fixed. ``budget`` is the number of bytes that may still be compiled to verify fixes."""
 
     file: SpecFile
     projects: Projects
@@ -156,7 +156,7 @@ class _Fixing:
     changes: list[tuple[Position, str]] = field(default_factory=list)
 
     def apply(self, fixes: Sequence[_Found]) -> None:
-        """Apply those of ``fixes`` that have only the intended effects. They are sorted and do not overlap."""
+        """Apply the ``fixes`` that have only the intended effects. The fixes are sorted and do not overlap."""
         if not fixes or self.budget < 0:
             return
         changed = apply_fix(self.data, self.file.display_path, *(each for _, each in fixes))
@@ -171,14 +171,14 @@ class _Fixing:
                 if not each.safe
             ]
         elif len(fixes) > 1:
-            # Few fixes have other effects, and halving finds them quickly. An edit does not move the text before it.
+            # Few fixes have unintended effects, and halving finds them fast. An edit does not move the text before it.
             middle = len(fixes) // 2
             self.apply(fixes[middle:])
             self.apply(fixes[:middle])
 
 
 def _separate(fixes: Sequence[_Found]) -> list[_Found]:
-    """Return fixes that do not overlap. Of two that do, the one that starts later is kept."""
+    """Return fixes that do not overlap. Of two overlapping fixes, the one that starts later is kept."""
     kept: list[_Found] = []
     for found in reversed(fixes):
         if not kept or _edited_range(found[1])[1] <= _edited_range(kept[-1][1])[0]:
@@ -211,7 +211,7 @@ def _edited_range(fix: Fix) -> tuple[Position, Position]:
 
 
 def apply_fix(data: bytes, path: str, *fixes: Fix) -> bytes:
-    """Return the file after fixes that do not overlap; line endings and all other text stay unchanged."""
+    """Return the file after fixes that do not overlap. Line endings and all other text stay unchanged."""
     text = data.decode("utf-8")
     source = SourceText(path, text.removeprefix(BOM))
     end_of_line = "\r\n" if "\r\n" in text else "\n"
@@ -233,7 +233,7 @@ def _are_good(fixes: Sequence[_Found], before: FileResult, after: FileResult) ->
         return False
     unsafe = sorted(_edited_range(fix) for _, fix in fixes if not fix.safe)
     if before.document is None:
-        # Text that did not parse cannot be compared; its meaning is known once it parses.
+        # Text that could not be parsed has no meaning to compare.
         return len(unsafe) == len(fixes) and (after.document is not None or _errors(after) < _errors(before))
     if after.document is None or _errors(after) > _errors(before):
         return False

@@ -1,4 +1,4 @@
-"""Write the results of tests into their specs (``toolc test --update``); all other text stays unchanged.
+"""Write the results of tests into their specs (``toolc test --update``). All other text stays unchanged.
 
 After the edits of each test, the file is parsed again. If its meaning is not as expected, the edits are undone.
 """
@@ -35,12 +35,12 @@ Route: TypeAlias = tuple[str, ...]
 
 
 class UnwritableError(ValueError):
-    """Raised for a value that the language cannot represent; ``str(error)`` names it."""
+    """Raised for a value that the language cannot represent. ``str(error)`` names the value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectationUpdate:
-    """The new expectations of test ``index`` (from 0) of a tool: ``values`` to set, and routes to remove."""
+    """The new expectations of test ``index`` (from 0) of a tool, as ``values`` to set and routes to remove."""
 
     tool: LocatedTool
     index: int
@@ -50,7 +50,7 @@ class ExpectationUpdate:
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """The updates that were made, and those that were not, with the reason."""
+    """The updates that were made, and the updates that were not made with the reasons."""
 
     applied: tuple[ExpectationUpdate, ...]
     rejected: tuple[tuple[ExpectationUpdate, str], ...]
@@ -87,7 +87,7 @@ def _inline(value: JsonValue, *, toml: bool) -> str:
 
 
 def _pairs(values: Mapping[str, JsonValue], *, toml: bool) -> Iterator[str]:
-    """Yield keys with their values; a key is quoted if a parser could read it as another type."""
+    """Yield keys with their values. A key is quoted if a parser could read it as another type."""
     for key, value in values.items():
         is_plain = _PLAIN_KEY.fullmatch(key) and (toml or key.lower() not in _WORDS)
         yield f"{key if is_plain else _scalar(key)}{' =' if toml else ':'} {_inline(value, toml=toml)}"
@@ -104,7 +104,7 @@ def _yaml_block(text: str, indent: int) -> str | None:
 
 
 def _scalar(value: JsonValue) -> str:
-    """Return a value that is written the same in JSON, YAML and TOML."""
+    """Return the text of a value that is the same in JSON, YAML and TOML."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         text.encode()
@@ -133,7 +133,7 @@ class _File:
             raise UsageError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
 
     def apply(self, update: ExpectationUpdate) -> str:
-        """Make one update; return the reason if it cannot be made, or an empty string."""
+        """Make one update. Return the reason if it cannot be made, or an empty string."""
         try:
             edits = tuple(_edits(update))
         except UnwritableError as error:
@@ -166,7 +166,7 @@ def _dump(value: JsonValue) -> str:
 
 
 def _apply(meaning: JsonObject, update: ExpectationUpdate) -> bool:
-    """Apply an update to the decoded tools; return False if the test does not exist."""
+    """Apply an update to the decoded tools. Return False if the test does not exist."""
     tool = meaning.get(update.tool.spec.name)
     tests = tool.get("tests") if isinstance(tool, dict) else None
     if not isinstance(tests, list) or not isinstance(test := tests[update.index], dict):
@@ -221,7 +221,7 @@ def _replaced(source: SourceText, entry: nodes.MappingEntry, value: JsonValue) -
 
 
 def _format(source: SourceText, value: JsonValue, entry: nodes.MappingEntry) -> str:
-    """Return a value in the language of the file; a text in a block stays a block if possible."""
+    """Return a value in the language of the file. A text in a block stays a block if possible."""
     if is_toml(source):
         is_block = source.between(entry.value.span)[:3] in {'"""', "'''"}
         if not (isinstance(value, str) and is_block):
@@ -237,7 +237,7 @@ def _format(source: SourceText, value: JsonValue, entry: nodes.MappingEntry) -> 
 
 
 def _inserted(tool: LocatedTool, index: int, new: dict[str, JsonValue]) -> Edit:
-    """Return an edit that adds keys to ``expect``, or adds ``expect`` to a test without it."""
+    """Return an edit that adds keys to ``expect``, or adds ``expect`` to a test that lacks it."""
     source = tool.source
     expect = tool.node_at("tests", index, "expect")
     if isinstance(expect, nodes.Mapping) and expect.entries:

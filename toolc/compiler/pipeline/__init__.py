@@ -1,10 +1,10 @@
-"""The whole compiler: files to documents, tools, findings and a registry. Start reading in ``compile``.
+"""The whole compiler, from files to documents, tools, findings and a registry. Start reading in ``compile``.
 
-- ``builtin_tools``: the tools that ship with toolc and their conflicts with names in a project; members of toolsets.
+- ``builtin_tools``: compiles the tools that ship with toolc, finds name conflicts with a project, and checks toolsets.
 - ``compile``: ``compile_specs``: finds files, runs all phases, and collects tools and findings (``Compilation``).
   Public: ``gather``.
-- ``compile_file``: what concerns one file alone: parse, decode, run the checks of single tools (``Piece``). Public:
-  ``FileCompiler``, ``CODES``.
+- ``compile_file``: compiles one file alone: parses it, decodes it, and runs the checks of single tools (``Piece``).
+  Public: ``FileCompiler``, ``CODES``.
 - ``gc_pause``: ``gc_paused``: compiles without garbage collection.
 - ``parallel_build``: compiles specs and renders their tools. Public: ``compile_and_render``.
 - ``processes``: compiles many files in several processes. Public: ``compile_each``, ``compile_many``.

@@ -30,7 +30,7 @@ class BuiltinTools(NamedTuple):
 
 
 def load_builtin_tools(members: Sequence[Member], local: Sequence[LocatedTool]) -> BuiltinTools:
-    """Compile the built-in tools ``members``; ``local`` are the project's. Raises ``UsageError`` if one is missing."""
+    """Compile the built-in tools ``members``. ``local`` are the project's own tools. Raises ``UsageError``."""
     taken = {name for tool in local for name in (tool.spec.name, *tool.spec.aliases)}
     pieces = _pieces(sorted({member.name for member in members}))
     known = {tool.spec.name: tool for piece in pieces for tool in piece.tools}
@@ -71,7 +71,7 @@ def _findings(members: Sequence[Member], existing: Collection[str], clear: Colle
 def check_toolsets(paths: Sequence[Path], projects: Projects, tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Yield a finding for each toolset member that is not a tool.
 
-    If only single files are compiled, nothing is checked: that would require reading all other files.
+    If only single files are compiled, nothing is checked, because that would require reading all other files.
     """
     if not any(path.is_dir() for path in paths):
         return

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from toolc.model.registry import RegistryFile
 
 _TOOL_SET_NUMBERS: Final = frozenset(check.number for check in TOOL_SET_CHECKS)
-"""Findings that need all files: their suppressions are reported as unused only if every file is compiled."""
+"""Findings that need all files. Their suppressions are reported as unused only if every file is compiled."""
 
 Gather: TypeAlias = Callable[[Sequence[SpecFile], FileCompiler], Sequence[Piece]]
 """Compiles each file alone, in one or in several processes."""
@@ -45,12 +45,12 @@ Gather: TypeAlias = Callable[[Sequence[SpecFile], FileCompiler], Sequence[Piece]
 class Compilation:
     """The result of compiling specs: the tools and every finding.
 
-    - ``tools``: the tools, sorted by name. If ``diagnostics`` has errors, only those that could be read.
+    - ``tools``: the tools, sorted by name. If ``diagnostics`` has errors, these are only the tools that could be read.
     - ``paths``: the file of each tool, by tool name, with the path used in findings.
     - ``located``: the tools with their positions.
     - ``projects``: the project files that apply to them.
     - ``folders``: the folders of the specs, with a log of the files that the tools requested.
-    - ``files``: the files that may be specs, as they were named.
+    - ``files``: the files that may be specs, under the names that the caller passed.
     - ``project_folders``: the value of ``Projects.searched``.
     - ``reads_other_specs``: the value of ``Projects.reads_other_specs``.
     """
@@ -71,7 +71,7 @@ class Compilation:
         named = sorted({project.out for project in self.projects if project.out is not None})
         if len(named) > 1:
             raise UsageError(
-                f"the projects of these specs set different output folders: {named[0]}, {named[1]}; use --out"
+                f"the projects of these specs set different output folders, {named[0]} and {named[1]}; use --out"
             )
         return named[0] if named else None
 
@@ -110,7 +110,7 @@ class Compilation:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """The result of compiling one file alone: its document (None if it did not parse) and every finding."""
+    """The result of compiling one file alone: its document (None if it could not be parsed) and every finding."""
 
     document: Document | None
     diagnostics: Diagnostics
@@ -131,8 +131,8 @@ def compile_specs(
 ) -> Compilation:
     """Compile every spec at or under ``paths``. Problems in specs are reported as findings.
 
-    ``settings`` apply after those of the project files; ``baseline`` are settings that these cannot relax. Raises
-    ``UsageError`` if a path does not exist, or if a path contains no specs and is not in ``allow_empty``.
+    ``settings`` apply after the settings of the project files. ``baseline`` has settings that the project files cannot
+    relax. Raises ``UsageError`` if a path does not exist, or if a path contains no specs and is not in ``allow_empty``.
     """
     diagnostics = Diagnostics()
     projects = Projects(diagnostics, baseline)
@@ -188,7 +188,7 @@ def _reported(
     settings: Settings,
     tools: Sequence[LocatedTool] = (),
 ) -> Diagnostics:
-    """Return the findings that are not suppressed by a comment or turned off by settings, without credentials."""
+    """Return the findings that no comment suppresses and no setting turns off, without credentials."""
     baseline = projects.baseline
 
     def layers_of(path: str) -> tuple[Settings, ...]:
@@ -205,7 +205,7 @@ def _reported(
 
 
 def _without_foreign_fix(finding: Diagnostic) -> Diagnostic:
-    """Remove the fix of a finding if it would edit a project file, because other specs depend on that file too."""
+    """Remove the fix of a finding if it would edit a project file, because other specs depend on that file."""
     is_shared = finding.fix is not None and PurePosixPath(finding.span.path).name in PROJECT_FILES
     return replace(finding, fix=None) if is_shared else finding
 
@@ -232,7 +232,7 @@ def _check_not_empty(paths: Sequence[Path], specs: Sequence[str], projects: Proj
             if excluding := _excluding(path, projects):
                 raise UsageError(
                     f"{path}: no specs found, because 'exclude' in {excluding} excludes all files; "
-                    "name a file to compile it anyway, or change 'exclude'"
+                    "pass a file to compile it anyway, or change 'exclude'"
                 )
             raise UsageError(
                 f"{path}: no specs found; a spec is a YAML or TOML file that starts with 'toolc: 1' "

@@ -52,7 +52,7 @@ CODES: Final[Mapping[PolicyKey, Code]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """The result of compiling one file. ``source`` is its text, or None if it did not parse.
+    """The result of compiling one file. ``source`` is its text, or None if it could not be parsed.
 
     ``folder`` logs which files the tools requested from the folder of the spec.
     """
@@ -66,14 +66,14 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class FileCompiler:
-    """Compiles files one at a time, independently of other specs. Checks that are turned off do not run."""
+    """Compiles single files, independently of other specs. Checks that are turned off do not run."""
 
     projects: Projects
     settings: Settings
     _running: dict[int, tuple[ToolCheck, ...]] = field(default_factory=dict)
 
     def compile(self, file: SpecFile, data: bytes | None = None) -> Piece:
-        """Compile a file; ``data`` is its contents if they have already been read."""
+        """Compile a file. ``data`` is its contents if they have already been read."""
         diagnostics = Diagnostics()
         if data is None or len(data) > MAX_BYTES:  # read() reports files that are too large
             data = read(file.path, file.display_path, diagnostics)
@@ -91,7 +91,7 @@ class FileCompiler:
             return document, self.compile_document(file, document, diagnostics)
 
     def parse(self, file: SpecFile, data: bytes | None, diagnostics: Diagnostics) -> Document | None:
-        """Parse ``data`` as the contents of ``file``; return None if that is not a spec or cannot be read."""
+        """Parse ``data`` as the contents of ``file``. Return None if it is not a spec or cannot be read."""
         document = load_data(data, file.path, file.display_path, diagnostics) if data is not None else None
         # A file named by the user must be a spec; a file found in a folder may be something else.
         if document is None or file.folder is None or document.root.entry("toolc") or looks_like_spec(document.root):
@@ -101,7 +101,7 @@ class FileCompiler:
         return None
 
     def compile_document(self, file: SpecFile, document: Document | None, diagnostics: Diagnostics) -> Piece:
-        """Return the piece of a parsed file; ``diagnostics`` contains the findings so far."""
+        """Return the piece of a parsed file. ``diagnostics`` contains the findings so far."""
         folder = folder_of(file)
         if document is None:
             return Piece(file=file, source=None, tools=(), diagnostics=diagnostics, folder=folder)
@@ -116,7 +116,7 @@ class FileCompiler:
     def _decode_and_check(
         self, file: SpecFile, document: Document, folder: SpecFolder, diagnostics: Diagnostics
     ) -> tuple[LocatedTool, ...]:
-        """Return the tools of ``document``; every finding is added to ``diagnostics``."""
+        """Return the tools of ``document``, and add every finding to ``diagnostics``."""
         project = self.projects.of_file(file.path)
         for source in self.projects.sources:
             diagnostics.add_source(source)
@@ -139,7 +139,7 @@ class FileCompiler:
 
 
 def _without_repetitions(diagnostics: Diagnostics, tools: Sequence[LocatedTool]) -> Diagnostics:
-    """Remove ambiguous YAML values that are reported as invalid anyway, and secrets that are known as credentials."""
+    """Remove findings about ambiguous values and secrets that another finding reports, or that are declared public."""
     found = diagnostics.sorted()
     wrong = {each.span for each in found if each.code is codes.BAD_VALUE}
     literal: dict[int, list[Span]] = {}
@@ -167,19 +167,19 @@ def folder_of(file: SpecFile) -> SpecFolder:
 
 @lru_cache(maxsize=64)
 def _folder(path: str, display_path: str) -> tuple[Path, str]:
-    """Cache the ``Path`` of each folder: creating one for each of thousands of files is slow."""
+    """Cache the ``Path`` of each folder, because creating one for each of thousands of files is slow."""
     return Path(path), display_path
 
 
 def check_alone(tools: Sequence[LocatedTool], more: Sequence[Policy]) -> Iterator[Diagnostic]:
-    """Yield policy violations of tools that call no other tools; ``more`` are policies in addition to the project's."""
+    """Yield policy violations of tools that call no other tools. ``more`` are policies besides the project's."""
     for tool in tools:
         if (tool.policies or more) and not called_tools(tool.spec):
             yield from _findings(tool, NO_TOOLS, more)
 
 
 def check_callers(tools: Sequence[LocatedTool], more: Sequence[Policy]) -> Iterator[Diagnostic]:
-    """Yield policy violations of tools that call other tools, including what the called tools may do."""
+    """Yield policy violations of tools that call other tools. The permissions of the called tools count as well."""
     callers = [tool for tool in tools if (tool.policies or more) and called_tools(tool.spec)]
     if callers:
         known = tools_by_name(tool.spec for tool in tools)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Run the block without the garbage collector, whose traversals of all objects would take a third of the time."""
+    """Run the block without garbage collection, which would take a third of the time to traverse all objects."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -17,9 +17,9 @@ from toolc.compiler.project.settings import Settings
 def compile_and_render(
     paths: Sequence[Path], settings: Settings, contents: Mapping[str, bytes]
 ) -> tuple[Compilation, list[RenderedTool]]:
-    """Compile the specs, and return the texts of each tool in a build; none if there are errors.
+    """Compile the specs, and return the texts of each tool in a build. If there are errors, there are no texts.
 
-    ``contents`` are the bytes of files that have been read already. The process that compiled a file also renders its
+    ``contents`` are the bytes of files that have been read already. The process that compiles a file also renders its
     tools, unless their texts depend on other tools. Raises ``UsageError``.
     """
     rendered: dict[str, RenderedTool] = {}
@@ -39,7 +39,7 @@ def compile_and_render(
 
 
 def _render_alone(piece: Piece) -> dict[str, RenderedTool]:
-    """Return the texts of the tools of a file that do not depend on others, by name; none if there are errors."""
+    """Return the texts of the tools of a file that do not depend on other tools, by name. Empty if there are errors."""
     tools = [tool for tool in piece.tools if not depends_on_others(tool.spec)]
     if piece.diagnostics.has_errors:
         return {}

@@ -1,4 +1,4 @@
-"""Compile many files in several processes, in the order and with the results of one process."""
+"""Compile many files in several processes, with the same results and order as in one process."""
 
 from __future__ import annotations
 
@@ -38,31 +38,31 @@ Result = TypeVar("Result")
 _MAX_PROCESSES: Final = 8
 
 FEW: Final = 200
-"""Up to this number of files, starting processes takes longer than they save.
+"""The number of files up to which starting processes takes longer than they save.
 
 A machine with more processors than ``_MAX_PROCESSES`` gains little, because one process combines all results.
 """
 
 CHUNK_SIZES: Final = range(5, 60)
-"""How many files a process takes at a time: many at first, and fewer towards the end, so that all end together.
+"""The number of files in a chunk: many at first, and fewer towards the end, so that all processes end together.
 
-With fewer, sending would take longer than compiling.
+With fewer files, sending them would take longer than compiling them.
 """
 
 _AHEAD: Final = 2
-"""The number of chunks that each process of the pool has in advance: one in work and one waiting.
+"""The number of chunks that each process of the pool has: one in work and one waiting.
 
-With fewer, a process would wait for the next chunk.
+With fewer chunks, a process would have to wait for the next one.
 """
 
 _JOIN_SECONDS: Final = 1.0
-"""How long the threads of an earlier pool may take to end.
+"""How long the threads of an earlier pool may take to end, in seconds.
 
-They have been joined and only the kernel has to remove them, which takes milliseconds.
+They have been joined, so only the kernel has to remove them, which takes milliseconds.
 """
 
 _SWITCH_SECONDS: Final = 0.0005
-"""How long this process may keep the interpreter's lock while it compiles, in seconds.
+"""How long this process may hold the interpreter's lock while it compiles, in seconds.
 
 The threads that feed the pool need the lock several times for each chunk. With Python's default of 5 ms, the pool would
 wait for them most of the time.
@@ -78,7 +78,7 @@ def compile_many(
     allow_empty: frozenset[Path] = frozenset(),
     contents: AnyMapping[str, bytes] | None = None,
 ) -> Compilation:
-    """Return what ``compile_specs`` returns, using several processes if there are many files. Raises ``UsageError``.
+    """Like ``compile_specs``, with several processes if there are many files. Raises ``UsageError``.
 
     ``contents`` are the bytes of the files that have been read already, by name.
     """
@@ -92,7 +92,7 @@ def compile_many(
 def compile_each(
     files: Sequence[SpecFile], compiler: FileCompiler, contents: AnyMapping[str, bytes], use: Callable[[Piece], Result]
 ) -> list[tuple[Piece, Result]]:
-    """Compile each file, and call ``use`` in the process that compiled it. Return what both return.
+    """Compile each file, and call ``use`` in the process that compiled it. Return both results.
 
     ``contents`` is as in ``compile_many``.
     """
@@ -124,7 +124,7 @@ def _not_sent() -> NoReturn:
 
 
 def _with_nodes(piece: Piece, compiler: FileCompiler) -> Piece:
-    """Return a piece whose tools compile their file again if their nodes are used, as those of findings are."""
+    """Return a piece whose tools compile their file again if their nodes are used, for example for findings."""
     again = _CompiledAgain(piece, compiler)
     tools = [replace(tool, read_node=partial(again.node, index)) for index, tool in enumerate(piece.tools)]
     return replace(piece, tools=tuple(tools))
@@ -132,7 +132,7 @@ def _with_nodes(piece: Piece, compiler: FileCompiler) -> Piece:
 
 @dataclass(frozen=True)
 class _CompiledAgain:
-    """A file that another process has compiled."""
+    """A file that another process compiled."""
 
     piece: Piece
     compiler: FileCompiler
@@ -143,12 +143,12 @@ class _CompiledAgain:
         return self.compiler.compile_bytes(self.piece.file, data, Diagnostics())[1].tools
 
     def node(self, index: int) -> Mapping:
-        """Return the map of a tool."""
+        """Return the node with the map of a tool."""
         return self._tools[index].node
 
 
 def parallel_map(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Return ``work`` of each item, in order, using all processors. Results of other processes are pickled.
+    """Return the result of ``work`` for each item, in order, using all processors. Other processes pickle results.
 
     If processes cannot be started, or if one is killed, this process does all the work.
     """
@@ -162,12 +162,13 @@ def parallel_map(work: Callable[[Item], Result], items: Sequence[Item]) -> list[
 
 
 def _in_processes(work: Callable[[range], Result], count: int, others: int) -> list[Result] | None:
-    """Return ``work`` of all chunks of the positions below ``count``, in order.
+    """Return the results of ``work`` for all chunks of the positions below ``count``, in order.
 
     Return None if one of the ``others`` could not be started or was killed.
 
-    The processes are forked: other start methods would import the compiler again, which takes as long as two hundred
-    files, and could not send ``work``. The pool forks all of them before it starts its own threads.
+    The processes are forked, because other start methods could not send ``work``. They would also import the compiler
+    again, which takes as long as compiling two hundred files. The pool forks all of them before it starts its own
+    threads.
     """
     import multiprocessing  # lazy: +20 ms; few files need no processes
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor  # lazy: as above
@@ -192,10 +193,11 @@ def _in_processes(work: Callable[[range], Result], count: int, others: int) -> l
 
 
 def _share(pool: Executor, work: Callable[[range], Result], count: int, others: int) -> list[Result]:
-    """Return ``work`` of each chunk: the pool begins with the first, this process with the last, until they meet.
+    """Return the result of ``work`` for each chunk.
 
-    Cancelling chunks that the pool has not begun would be simpler, but if a process is killed meanwhile, Python 3.11
-    prints an error (python/cpython issue 107219).
+    The pool begins with the first chunk and this process with the last one, until they meet. Cancelling the chunks that
+    the pool has not begun would be simpler. If a process is killed meanwhile, however, Python 3.11 prints an error
+    (python/cpython issue 107219).
     """
     begin, end = 0, count
     own = list[Result]()
@@ -221,7 +223,7 @@ def _processors() -> int:
 
 
 def _has_one_thread() -> bool:
-    """Return whether this process can fork: a lock that another thread holds would never be released in the copy.
+    """Return whether this process can fork. If another thread holds a lock, the copy would never release it.
 
     The threads of an earlier pool may still be about to end, although the pool has joined them.
     """
@@ -240,7 +242,7 @@ def _has_one_thread() -> bool:
 def _start(
     work: Callable[[range], object], signals: set[int | signal.Signals], parent: Callable[[], BaseProcess | None]
 ) -> None:
-    """Prepare a process of the pool: end silently when this or the parent process is ended."""
+    """Prepare a process of the pool to end silently when it or its parent is ended."""
     _work.set(work)
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_DFL)
@@ -249,7 +251,7 @@ def _start(
 
 
 def _end_with(parent: BaseProcess) -> None:
-    """End this process if its parent was killed: the pool would wait for work forever."""
+    """End this process if its parent was killed. Otherwise, it would wait for work forever."""
     parent.join()
     os._exit(1)
 

@@ -1,4 +1,4 @@
-"""Compare the tools of each project with its token budgets: of each tool, of each toolset, and of all together."""
+"""Compare the tools of each project with its token budgets for each tool, each toolset, and all tools together."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from toolc.model.diagnostics import Diagnostic
 from toolc.model.text import count_noun
 
 MAX_NAMED: Final = 5
-"""The number of tools that a message names, the largest first. Shortening them has the most effect."""
+"""The number of tools that a message names. It names the largest, because shortening them has the most effect."""
 
-_HINT: Final = "shorten descriptions, remove parameters, or offer a model fewer tools at a time (toolsets)"
+_HINT: Final = "shorten descriptions, remove parameters, or use toolsets to offer a model fewer tools at a time"
 
 
 def check_token_budgets(projects: Projects, tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:

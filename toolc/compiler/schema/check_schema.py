@@ -1,6 +1,6 @@
 """Check that a tool's parameters are valid JSON Schema 2020-12, and report keywords that do not work as intended.
 
-``jsonschema`` validates the schema; each finding is placed on the node that causes it.
+``jsonschema`` validates the schema. Each finding has the position of the node that causes it.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ _KEYWORDS_TO_CHECK: Final = frozenset({"$schema", "const", "default", "definitio
 _HOLDS_SCHEMAS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS
 
 _STEPS_PER_ERROR: Final = 5
-"""The steps to report one error of a value. Describing an error takes about as long as five keywords."""
+"""The cost in steps of reporting an error of a value. Describing it takes about as long as five keywords."""
 
 _LONGEST: Final = 300
-"""The maximum length of a message, in characters. Values and names in it can be long."""
+"""The maximum number of characters of a message. Values and names in it can be long."""
 
 _TYPE_WORDS: Final = {
     "array": "a list", "boolean": "true or false", "integer": "a whole number", "null": "null", "number": "a number",
@@ -65,7 +65,7 @@ _UNQUOTED: Final = {
     "integer": lazy_re(r"-?(?:0|[1-9][0-9]*)"),
     "number": lazy_re(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"),
 }
-"""Strings that would be a value of another type without quotes."""
+"""Matches strings that would be a value of another type without quotes."""
 
 _OTHER: Final = (
     "$anchor", "$comment", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary", "const",
@@ -78,11 +78,11 @@ _KEYWORDS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS | frozenset(_OTH
 _REPLACEMENTS: Final = {
     "additionalItems": "in 2020-12, the list is 'prefixItems', and 'items' is the schema of further items",
     "dependencies": "in 2020-12, use 'dependentRequired' for names and 'dependentSchemas' for schemas",
-    "nullable": 'write type: [string, "null"] with your own type',
-    "discriminator": "remove it: 'oneOf' chooses by the 'const' that each of its schemas declares for the property",
+    "nullable": 'write type: [string, "null"], with your type instead of string',
+    "discriminator": "remove it, because 'oneOf' chooses by the 'const' for the property in each of its schemas",
     "example": "write examples: [...]",
     "divisibleBy": "write multipleOf",
-    "optional": "remove it: a parameter that is not listed under 'required' is optional",
+    "optional": "remove it, because a parameter that is not listed under 'required' is optional",
     "$recursiveRef": "write {$ref: '#'}",
     **dict.fromkeys(("desc", "doc", "help"), "write description"),
     **dict.fromkeys(("choices", "options", "values"), "write enum: [...]"),
@@ -95,7 +95,7 @@ _FORMAT_ALIASES: Final = {
     "url": "uri", "guid": "uuid", "ip": "ipv4", "ip-address": "ipv4", "host": "hostname", "host-name": "hostname",
     "mail": "email", "e-mail": "email", "regexp": "regex", "pattern": "regex",
 }  # fmt: skip
-"""Names that other tools use for a format of JSON Schema."""
+"""The JSON Schema format for each name that other tools use."""
 
 
 def check_decimals(schema: Mapping, findings: Findings) -> None:
@@ -154,7 +154,7 @@ def _is_unambiguous(schema: JsonObject) -> bool:
 
 
 def describe_error(error: ValidationError) -> str:
-    """Return what is wrong, as the rest of a line that starts with the name of the value."""
+    """Return a message about the error, as the rest of a line that starts with the name of the value."""
     expected, value = error.validator_value, error.instance
     match error.validator:
         case "type":
@@ -171,7 +171,7 @@ def describe_error(error: ValidationError) -> str:
 
 
 def no_such_key(key: str, declared: list[str]) -> str:
-    """Return a message that a closed map does not allow ``key``; ``declared`` are the allowed keys."""
+    """Return a message that a closed map does not allow ``key``. ``declared`` are the allowed keys."""
     return f"'{key[:60]}' is not allowed" + (f"; the keys are {quote_names(declared)}"[:_LONGEST] if declared else "")
 
 
@@ -200,7 +200,7 @@ def check_schema(root: Mapping, findings: Findings) -> Schema | None:
 
 
 def _check_fully(root: Mapping, value: JsonObject, findings: Findings) -> Schema | None:
-    """Return the same as ``check_schema`` for a schema that may have findings."""
+    """Like ``check_schema``, for a schema that may have findings."""
     before = findings.errors
     nodes = [*_walk(root)]
     for each in nodes:
@@ -226,7 +226,7 @@ def _check_fully(root: Mapping, value: JsonObject, findings: Findings) -> Schema
 
 
 def check_instance(node: Node, validator: SchemaValidator, what: str, code: Code, findings: Findings) -> None:
-    """Report where the value of ``node`` does not satisfy the schema of ``validator``; ``what`` names the value."""
+    """Report where the value of ``node`` does not satisfy the schema of ``validator``. ``what`` names the value."""
     value = to_json(node)
     if not plainly_satisfies(value, validator.root):
         _report(node, _errors(validator, value), what, code, findings)
@@ -239,7 +239,7 @@ def _errors(validator: SchemaValidator, value: JsonValue, at: JsonObject | None 
     try:
         errors = validator.errors(value, at=at, budget=budget) if allowed else []
     except UnresolvableError:
-        return [validation_error("this value cannot be validated: references are nested too deeply")]
+        return [validation_error("this value cannot be validated, because references are nested too deeply")]
     spend(1 + allowed - budget.left + _STEPS_PER_ERROR * len(errors), "the validation of defaults, examples and tests")
     return errors
 
@@ -247,7 +247,7 @@ def _errors(validator: SchemaValidator, value: JsonValue, at: JsonObject | None 
 def _report(
     node: Node, errors: list[ValidationError], what: str, code: Code, findings: Findings, *, fallback: str = ""
 ) -> None:
-    """Report ``errors`` of the value of ``node``; ``fallback`` is the hint where no better one is known."""
+    """Report ``errors`` of the value of ``node``. ``fallback`` is the hint for errors without a better one."""
     renamed = _renamed(errors)
     for error in errors:
         if error.validator == "required" and tuple(error.absolute_path) in renamed:
@@ -270,7 +270,7 @@ def _report(
 
 
 def _renamed(errors: list[ValidationError]) -> dict[tuple[str | int, ...], str]:
-    """Return the places where one name is missing and one is unknown, with the missing one: it was misspelled."""
+    """Return each place where one name is missing and one is unknown, with the missing name, which was misspelled."""
     found: dict[tuple[str | int, ...], str] = {}
     closed = {tuple(each.absolute_path) for each in errors if each.validator == "additionalProperties"}
     for error in errors:
@@ -286,7 +286,7 @@ def _renamed(errors: list[ValidationError]) -> dict[tuple[str | int, ...], str]:
 
 
 def _unquoting(error: ValidationError) -> str:
-    """Return what to write instead of a quoted number or boolean."""
+    """Return the hint to remove the quotes of a number or a boolean, or an empty string."""
     pattern = _UNQUOTED.get(error.validator_value) if isinstance(error.validator_value, str) else None
     written = error.instance if isinstance(error.instance, str) else ""
     if not pattern or not pattern.fullmatch(written):
@@ -309,7 +309,7 @@ def _check_keywords(node: Mapping, findings: Findings) -> None:
             message = f"JSON Schema 2020-12 has no keyword '{entry.key:.100}'"
             correction = _keyword_fix(entry, node, findings)
             if isinstance(entry.value, Scalar) and entry.value.value is None and " " in entry.key:
-                hint, correction = "put the whole text before it in quotes if the ',' is part of that text", None
+                hint, correction = "if the ',' before it is part of a text, put the whole text in quotes", None
             findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, correction)
     type_node = node.get("type")
     for each in type_node.items if isinstance(type_node, Sequence) else (type_node,):
@@ -328,7 +328,7 @@ def _check_keywords(node: Mapping, findings: Findings) -> None:
         check_schema_pattern(entry.key, entry.key_span, findings, of_keys=True)
     enum = node.entry("enum")
     if enum and isinstance(enum.value, Sequence) and not enum.value.items:
-        message, hint = "'enum' is empty: no value is valid", "list the allowed values, or remove 'enum'"
+        message, hint = "'enum' is empty, so no value is valid", "list the allowed values, or remove 'enum'"
         findings.add(codes.SCHEMA_TYPE, message, first_line(enum.value.span), hint)
     _check_format(node, findings)
     check_decimals(node, findings)
@@ -336,7 +336,7 @@ def _check_keywords(node: Mapping, findings: Findings) -> None:
 
 
 def _keyword_fix(entry: MappingEntry, node: Mapping, findings: Findings) -> Fix | None:
-    """Return a fix that writes the keyword that ``entry`` probably means."""
+    """Return a fix that writes the keyword that the author of ``entry`` probably meant."""
     meant = re.fullmatch(r"write (\w+)(: \[...\])?", _REPLACEMENTS.get(entry.key, ""))
     if not meant:
         return findings.rename_key_fix(entry, node, _KEYWORDS)
@@ -352,7 +352,7 @@ def _check_format(node: Mapping, findings: Findings) -> None:
     if entry and isinstance(name, str) and name not in KNOWN_FORMATS:
         meant = _FORMAT_ALIASES.get(name.lower(), "")
         hint = f"did you mean '{meant}'?" if meant else suggestion(name, KNOWN_FORMATS)
-        message = f"'{name:.100}' is not a JSON Schema format: values are not checked against it"
+        message = f"'{name:.100}' is not a JSON Schema format, so values are not checked against it"
         hint = hint or "describe the format in the description, or write a pattern, which is checked"
         findings.add(codes.UNKNOWN_FORMAT, message, entry.value.span, hint)
 
@@ -362,7 +362,7 @@ def _says_items(node: Mapping) -> bool:
 
 
 def _values_of_enum(node: Mapping) -> MappingEntry | None:
-    """Return the list next to ``type: enum`` that has another name than ``enum``, or None."""
+    """Return the list next to ``type: enum`` under a key other than ``enum``, or None."""
     kind = node.get("type")
     if not isinstance(kind, Scalar) or str(kind.value).lower() != "enum" or node.entry("enum"):
         return None
@@ -371,7 +371,7 @@ def _values_of_enum(node: Mapping) -> MappingEntry | None:
 
 
 def _report_type(node: Scalar, values: MappingEntry | None, findings: Findings) -> None:
-    """Report that ``node`` is not a type; ``values`` is the list next to ``type: enum``."""
+    """Report that ``node`` is not a type. ``values`` is the list next to ``type: enum``."""
     written, source = str(node.value), findings.source
     meant = similar_type(written)
     hint = type_form(written) or (f"did you mean '{meant}'?" if meant else f"the types are {quote_names(TYPES)}")
@@ -410,7 +410,7 @@ def _check_metaschema(root: Mapping, value: JsonObject, findings: Findings) -> N
 
 
 def _instead_of(keyword: str | int, value: object) -> str:
-    """Return what to write instead of a type's name, or of a boolean that draft 4 and OpenAPI 3.0 allow."""
+    """Return a hint for the name of a type, or for a boolean that draft 4 and OpenAPI 3.0 allow."""
     if isinstance(value, str) and (kind := TYPE_ALIASES.get(value.lower(), value)) in TYPES:
         return f"write {{type: {kind}}}" if isinstance(keyword, int) else f"write {keyword}: {{type: {kind}}}"
     match keyword:
@@ -442,7 +442,7 @@ def _names_types(value: object) -> bool:
 
 
 def _is_invalid_default(node: Mapping, validator: SchemaValidator, findings: Findings) -> bool:
-    """Report a default that its schema does not accept, and return whether it is an invalid null to be ignored."""
+    """Report a default that its schema does not accept. Return whether it is an invalid null, which is ignored."""
     entry, at = node.entry("default"), to_json(node)
     if entry is None or not isinstance(at, dict):
         return False
@@ -460,7 +460,7 @@ def _is_invalid_default(node: Mapping, validator: SchemaValidator, findings: Fin
 
 
 def report_null_default(entry: MappingEntry, correction: Fix | None, findings: Findings) -> None:
-    """Report ``default: null`` where null is not valid. Generators write it for a parameter without a default."""
+    """Report an invalid ``default: null``. Generators write it for a parameter without a default."""
     message = "this schema does not allow null, so 'default: null' is ignored"
     hint = "remove it, or allow null, e.g. type: [string, 'null']"
     if correction:
@@ -469,7 +469,7 @@ def report_null_default(entry: MappingEntry, correction: Fix | None, findings: F
 
 
 def _without_defaults(node: Mapping, schemas: list[Mapping]) -> JsonObject:
-    """Return the value of ``node`` without the defaults of ``schemas``, which are maps within it."""
+    """Return the value of ``node`` without the defaults of ``schemas``, which are maps inside ``node``."""
     ignored = {id(each) for each in schemas}
 
     def copy(part: Node) -> JsonValue:
@@ -496,7 +496,7 @@ def _node_at(node: Node, route: list[str | int]) -> Node:
 
 
 def _extra_key(node: Node, declared: Collection[str], error: ValidationError) -> MappingEntry | None:
-    """Return the first key of ``node`` that is not allowed; the library names it only in its message."""
+    """Return the first key of ``node`` that is not allowed, because the library names it only in its message."""
     entries = node.entries if isinstance(node, Mapping) else ()
     others = (entry for entry in entries if entry.key not in declared)
     return next((entry for entry in others if repr(entry.key) in error.message), None)

@@ -22,7 +22,7 @@ from toolc.validation.validate import libraries
 CURRENT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 PATTERN: Final = r"^https?://json-schema\.org/(draft-06|draft-07|draft/2019-09|draft/2020-12)/schema#?$"
-"""The pattern of valid values of ``$schema``."""
+"""Matches valid values of ``$schema``."""
 
 _SINCE_2020: Final = frozenset({"$dynamicRef", "prefixItems"})
 _SINCE_2019: Final = _SINCE_2020 | {
@@ -38,7 +38,7 @@ _UNKNOWN: Final = {
 """Keywords that restrict values in 2020-12 and do not exist in a draft."""
 
 _REF_ALONE: Final = frozenset({"draft-06", "draft-07"})
-"""Drafts in which keywords next to ``$ref`` are ignored."""
+"""Drafts that ignore keywords next to ``$ref``."""
 
 _ANNOTATIONS: Final = frozenset(
     {
@@ -78,14 +78,14 @@ def check_dialects(schema: Mapping, findings: Findings, draft: str = "2020-12") 
         change = _changed_meaning(entry, schema, draft)
         if change:
             message = f"{change} in {draft}, the dialect that $schema names, but restricts values in 2020-12"
-            hint = f"if it is intended, remove $schema: parameters are {CURRENT}; otherwise remove '{entry.key}'"
+            hint = f"parameters are {CURRENT}; remove $schema if this is intended, or else remove '{entry.key}'"
             findings.add(codes.SCHEMA_TYPE, message, first_line(entry.key_span), hint)
     for inner in inner_mappings(schema):
         check_dialects(inner, findings, draft)
 
 
 def as_current(schema: JsonObject) -> JsonObject:
-    """Convert a schema of a known draft to 2020-12: remove ``$schema`` and move definitions to ``$defs``."""
+    """Convert a schema of a known draft to 2020-12, by removing ``$schema`` and moving definitions to ``$defs``."""
     renames = "definitions" in schema and "$defs" not in schema
     converted = _converted(schema, renames=renames)
     return {"$defs" if renames and key == "definitions" else key: value for key, value in converted.items()}
@@ -105,7 +105,7 @@ def _named_draft(schema: Mapping, findings: Findings) -> str | None:
 
 
 def _changed_meaning(entry: MappingEntry, schema: Mapping, draft: str) -> str:
-    """Return how the meaning of an entry differs between ``draft`` and 2020-12; empty if it does not."""
+    """Return how the meaning of an entry differs between ``draft`` and 2020-12, or an empty string if it does not."""
     if entry.key in _UNKNOWN[draft]:
         return f"'{entry.key}' has no effect"
     if draft in _REF_ALONE and entry.key not in _ANNOTATIONS and schema.entry("$ref"):
@@ -129,7 +129,7 @@ def _converted(schema: JsonObject, *, renames: bool) -> JsonObject:
 
 
 def check_remote(node: Mapping, findings: Findings) -> None:
-    """Report references in one schema that point outside the tool's parameters."""
+    """Report references in a schema that lead outside the tool's parameters."""
     for text, span in _references(node):
         if not text.startswith("#"):
             message = f"'{text[:100]}' points outside this schema; toolc fetches nothing"
@@ -138,7 +138,7 @@ def check_remote(node: Mapping, findings: Findings) -> None:
 
 
 def check_references(nodes: Iterable[Mapping], root: JsonObject, findings: Findings) -> None:
-    """Report references that cannot be resolved or form a cycle; ``nodes`` are the schemas in ``root``."""
+    """Report references that cannot be resolved or form a cycle. ``nodes`` are the schemas in ``root``."""
     references = [(text, span) for node in nodes for text, span in _references(node)]
     if not references:
         return
@@ -153,7 +153,7 @@ def check_references(nodes: Iterable[Mapping], root: JsonObject, findings: Findi
     cycles = find_cycles(targets)
     for name, span in references:
         if name in cycles:
-            message = f"'{name[:100]}' refers to itself: no value can be validated against it"
+            message = f"'{name[:100]}' refers to itself, so no value can be validated against it"
             findings.add(codes.REMOTE_REF, message, span, "remove one of the references")
 
 
@@ -165,7 +165,7 @@ def _references(node: Mapping) -> Iterator[tuple[str, Span]]:
 
 
 def _references_in_place(schema: JsonValue) -> Iterator[str]:
-    """Yield the references that apply to the same value rather than to a part of it."""
+    """Yield the references that apply to the same value, not to a part of it."""
     if not isinstance(schema, dict):
         return
     yield from (name for keyword in _REFERENCES if isinstance(name := schema.get(keyword), str))

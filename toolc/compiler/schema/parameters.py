@@ -20,7 +20,7 @@ from toolc.validation.coercion import allows_null
 from toolc.validation.validate import SchemaValidator
 
 RESERVED: Final = frozenset({"vars", "secrets", "args", "steps", "ctx"})
-"""Names that have another meaning in templates or Python functions."""
+"""Names that have a different meaning in templates or Python functions."""
 
 NO_PARAMETERS: Final = Schema({"type": "object", "properties": {}, "required": [], "additionalProperties": False})
 """The schema of a tool without parameters."""
@@ -33,11 +33,11 @@ WITHOUT_PROPERTIES: Final = frozenset(
 
 _CHOICES: Final = ("allOf", "anyOf", "oneOf")
 _ANYTHING: Final = SchemaValidator({})
-_NAME_RULE: Final = "a parameter's name is 1 to 64 of A-Z a-z 0-9 _ and does not start with a digit"
+_NAME_RULE: Final = "a parameter's name has 1 to 64 of the characters A-Z a-z 0-9 _ and does not start with a digit"
 
 
 def decode_parameters(node: Node, what: str, findings: Findings) -> Schema | None:
-    """Return the schema in ``parameters:``; its root is closed unless it says otherwise."""
+    """Return the schema in ``parameters:``. Its root is closed unless it says otherwise."""
     map_node = mapping(node, what, findings)
     if map_node is None:
         return None
@@ -65,8 +65,8 @@ def decode_parameters(node: Node, what: str, findings: Findings) -> Schema | Non
 def declared_parameters(node: Node | None, findings: Findings) -> Schema | None:
     """Return a partial schema of invalid ``parameters:`` with names, keys and required names, or None.
 
-    It is sufficient to check the templates and the function of the tool, but not to validate values. Without
-    ``required`` in a schema without ``type: object``, all parameters are required, as in the short form.
+    It is sufficient to check the templates and the function of the tool, but not to validate values. If a schema has
+    neither ``required`` nor ``type: object``, all parameters are required, as in the short form.
     """
     if not isinstance(node, Mapping) or _lacks_properties(node):
         return None
@@ -100,7 +100,7 @@ def _is_object(node: Mapping) -> bool:
 def _with_object_type(node: Mapping, findings: Findings) -> Mapping:
     """Return ``node`` with ``type: object`` after reporting that it is a full JSON Schema with another type.
 
-    A text or a list is not the schema of a parameter ``type``, so a map ``properties`` next to it is the keyword.
+    A text or a list cannot be the schema of a parameter ``type``, so a map ``properties`` next to it is the keyword.
     """
     entry = node.entry("type")
     if entry is None or isinstance(entry.value, Mapping) or _is_object(node):
@@ -172,7 +172,7 @@ def _expand(node: Mapping, findings: Findings) -> Mapping:
 
 
 def _schema_hint(entry: MappingEntry) -> str:
-    """Return how to write the schema of a parameter that is only the name of a type, or something else."""
+    """Return a hint for the schema of a parameter that is only the name of a type, or not a schema at all."""
     written = entry.value.value if isinstance(entry.value, Scalar) else None
     name = written if isinstance(written, str) else ""
     return f"write {entry.key}: {{type: {name if name in TYPES else similar_type(name) or 'string'}}}"
@@ -187,7 +187,7 @@ def _split_optional(schema: Mapping, findings: Findings) -> tuple[bool | None, M
 
 
 def _split_null_default(schema: Mapping, written: Mapping, findings: Findings) -> tuple[Mapping, bool]:
-    """Return ``schema`` without an invalid ``default: null``, and whether it had one; ``written`` is the whole map."""
+    """Return ``schema`` without an invalid ``default: null``, and whether it had one. ``written`` is the whole map."""
     default, value = schema.entry("default"), to_json(schema)
     if default is None or to_json(default.value) is not None:
         return schema, False
@@ -216,7 +216,7 @@ def _check_names(root: Mapping, findings: Findings) -> None:
     assert isinstance(properties, Mapping)
     for entry in properties.entries:
         if entry.key in RESERVED:
-            message = f"'{entry.key}' cannot be a parameter's name: it is reserved"
+            message = f"'{entry.key}' cannot be a parameter's name, because it is reserved"
             findings.add(codes.NAME, message, entry.key_span, f"the reserved names are {quote_names(sorted(RESERVED))}")
         elif not IDENTIFIER.fullmatch(entry.key):
             similar = valid_name(entry.key, IDENTIFIER)
@@ -237,7 +237,7 @@ def _check_required(root: Mapping, findings: Findings) -> None:
             hint = suggestion(name, properties.by_key) or "declare it under 'properties'"
             findings.add(codes.REQUIRED_UNKNOWN, f"'{name}' is required but not declared", item.span, hint)
         elif isinstance(schema, Mapping) and (default := schema.entry("default")):
-            message = f"'{name}' is required but has a default: a model always passes it, other calls may omit it"
+            message = f"'{name}' is required but has a default; a model always passes it, and other calls may omit it"
             hint = f"remove the default, or remove '{name}' from 'required'"
             removal = fix("remove the default", remove_entry(findings.source, default))
             findings.add(codes.REQUIRED_DEFAULT, message, first_line(default.key_span), hint, removal)

@@ -1,6 +1,6 @@
 """Check the regular expressions of a spec: syntax and run time.
 
-Patterns of schemas are those of ECMA-262 with the ``u`` flag. ``matches`` of a test is a pattern of Python: it is only
+Patterns in schemas are ECMA-262 with the ``u`` flag. ``matches`` in a test is a Python pattern, because it is only
 compared with the text of a result, on this computer.
 """
 
@@ -20,11 +20,11 @@ from toolc.validation.pattern_speed import compile_python, is_slow
 from toolc.validation.schema_patterns import is_slow_for_keys, is_slow_pattern, steps_to_check
 
 _WORK: Final = "the check of patterns"
-_SLOW_HINT: Final = "no two parts of a loop may match the same text: write ^[a-z]+(-[a-z]+)*$ instead of ^([a-z]+-?)+$"
+_SLOW_HINT: Final = "no two parts of a loop may match the same text; write ^[a-z]+(-[a-z]+)*$ instead of ^([a-z]+-?)+$"
 
 
 def check_python_pattern(pattern: str, what: str, span: Span, findings: Findings) -> None:
-    """Report a pattern of Python that is invalid or can take exponential time, under the name ``what``."""
+    """Report a Python pattern that is invalid or can take exponential time, under the name ``what``."""
     try:
         compile_python(pattern)
     except (re.error, RecursionError, OverflowError) as error:
@@ -72,12 +72,12 @@ def _check(pattern: str, span: Span, findings: Findings, *, of_keys: bool) -> No
 
 
 def _report_slow(what: str, span: Span, findings: Findings) -> None:
-    message = f"{what} can take too long: a loop in it can match the same text in several ways"
+    message = f"{what} can take too long, because a loop in it can match the same text in several ways"
     findings.add(codes.SLOW_PATTERN, message, span, _SLOW_HINT)
 
 
 def _report_remarks(pattern: str, remarks: tuple[Remark, ...], span: Span, findings: Findings) -> None:
-    """Report what is not written as ECMA-262 requires, the most severe first, with a fix for all of it."""
+    """Report the parts that are not ECMA-262, starting with the most severe, with a fix for all of them."""
     worst = min(remarks, key=lambda each: each.is_common)
     part = pattern[worst.start : worst.end]
     place = _place(pattern, worst.start, worst.end, span, findings)
@@ -103,7 +103,7 @@ def _fix(pattern: str, remarks: tuple[Remark, ...], span: Span, findings: Findin
 
 
 def _place(pattern: str, start: int, end: int, span: Span, findings: Findings) -> Span:
-    """Return the span of characters of a pattern, or of all of it if an escape sequence hides where they are."""
+    """Return the span of characters of a pattern, or of the whole pattern if escape sequences hide where they are."""
     source = findings.source_of(span)
     offsets = string_offsets(source, span, pattern)
     if not offsets or not start < end <= len(pattern):

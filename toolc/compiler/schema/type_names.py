@@ -1,4 +1,4 @@
-"""Names of types in other languages, and what to write for them in JSON Schema."""
+"""Names of types in other languages, and their form in JSON Schema."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TYPE_ALIASES: Final = {
     "char": "string", "tuple": "array", "set": "array", "arraylist": "array", "hashmap": "object", "file": "string",
     "path": "string",
 }  # fmt: skip
-"""The names of types in other languages, in lower case."""
+"""The JSON Schema type for each name of a type in other languages, in lower case."""
 
 _FORMATS: Final = {
     "date": "date", "datetime": "date-time", "date-time": "date-time", "timestamp": "date-time", "time": "time",
@@ -27,7 +27,7 @@ _NULLABLE: Final = lazy_re(r"(?i)(\w+) *\| *(?:null|none)|(?:null|none) *\| *(\w
 
 
 def declared_types(schema: JsonObject) -> frozenset[str]:
-    """Return the types that the keyword ``type`` allows; ``number`` includes ``integer``, and all without it."""
+    """Return the types that the keyword ``type`` allows, or all types without it. ``number`` includes ``integer``."""
     named = types_of(schema) if "type" in schema else TYPES
     return frozenset({*named, "integer"} if "number" in named else named)
 
@@ -41,9 +41,9 @@ def similar_type(name: str) -> str:
 
 
 def type_form(name: str) -> str:
-    """Return what to write for a name that means more than a type, such as ``string[]``, or an empty string."""
+    """Return a hint for a name that means more than a type, such as ``string[]``, or an empty string."""
     if name.lower() in {"any", "mixed", "unknown"}:
-        return "remove 'type': a schema without it accepts any value"
+        return "remove 'type', because a schema without it accepts any value"
     if name.lower() == "enum":
         return "write type: string, and list the values under enum"
     if name.lower() in _FORMATS:

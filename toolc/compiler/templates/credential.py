@@ -15,7 +15,7 @@ def read_credential(node: Node, what: str, findings: Findings, scope: Scope) -> 
 
 
 def is_public(node: Node) -> bool:
-    """Return whether a node is written in the form ``{public: VALUE, reason: ...}``."""
+    """Return whether a node has the form ``{public: VALUE, reason: ...}``."""
     return isinstance(node, Mapping) and node.entry("public") is not None
 
 

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _LONGEST: Final = 1000
-"""The maximum length of an expression, in characters.
+"""The maximum number of characters of an expression.
 
-Expressions in use have a tenth of it, and the parser of JMESPath is recursive.
+Real expressions have a tenth of it. A limit is needed because the parser of JMESPath is recursive.
 """
 
-_HINT: Final = "see jmespath.org; a constant is written in backquotes: ok == `false`"
+_HINT: Final = "see jmespath.org; write a constant in backquotes, as in ok == `false`"
 
 
 def read_json_template(node: Node, what: str, findings: Findings, scope: Scope) -> JsonTemplate | None:
-    """Parse any JSON value with templates. Invalid parts are reported and left out."""
+    """Parse a JSON value with templates. Invalid parts are reported and left out."""
     match node:
         case MappingNode():
             return read_json_map(node, what, findings, scope)

@@ -1,7 +1,7 @@
 """Parse templates of backend fields into ``toolc.model.template.Template`` with Jinja2's parser.
 
-Only ``{{ }}`` has a meaning. Jinja2 parses the expressions only: it would interpret ``{%`` and ``{#``, which
-kubectl, git and bash use, and would change line endings in the text between expressions.
+Only ``{{ }}`` has a meaning, so Jinja2 parses only the expressions. In the text between them, it would interpret ``{%``
+and ``{#``, which kubectl, git and bash use, and change line endings.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _PLACEHOLDER: Final = lazy_re(
 )
 _NAME: Final = lazy_re(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*")
 _WORDS: Final = frozenset({"true", "false", "none", "True", "False", "None", "not"})
-"""Words that match ``_NAME`` but are not names in Jinja2."""
+"""Words that match ``_NAME`` but are reserved words in Jinja2."""
 
 _FOREIGN: Final = lazy_re(r"\{\{\s*[.$@](?:json\.|Values\.)?([A-Za-z_]\w*)\s*\}\}")
-"""A placeholder of Go templates and the like, as in ``{{ .name }}``."""
+"""Matches a placeholder of Go templates and similar languages, as in ``{{ .name }}``."""
 
 _LOOP: Final = lazy_re(r"\{%-?[ \t]{0,8}for[ \t]{1,8}\w{1,64}[ \t]{1,8}in[ \t]{1,8}(\w{1,64})[^%\n]{0,80}%\}")
 _GO_TEMPLATE: Final = lazy_re(
     r"\.|\s*+(?:index|if|join|json|len|lower|printf|println|range|split|title|upper|with)\s++[.$\"(]"
 )
-"""The start of an expression of Go templates, which many programs read in an option such as --format."""
+"""Matches the start of an expression of Go templates, which many programs accept in an option such as --format."""
 
-_LITERAL_HINT: Final = "for two literal braces write {{ '{{' }}"
+_LITERAL_HINT: Final = "for two literal braces, write {{ '{{' }}"
 
 PARAMETER_PREFIXES: Final = frozenset(
     {"arg", "args", "arguments", "input", "inputs", "kwargs", "param", "parameter", "parameters", "params"}
@@ -55,7 +55,7 @@ _NOT_ARGUMENTS: Final = frozenset({SECRETS, STEPS, "vars"})
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem in the range ``start:end`` of a template's text."""
+    """A problem at ``start:end`` of a template's text."""
 
     message: str
     hint: str
@@ -83,11 +83,11 @@ class Parsed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What placeholders can refer to. ``parameters`` is None if they could not be read; then any name is valid.
+    """The names to which placeholders can refer. If ``parameters`` could not be read, it is None and any name is valid.
 
-    ``present`` are names that are always present here regardless of their schema (of a ``when`` group).
+    ``present`` are names that are always present here, regardless of their schema, because a ``when`` group tests them.
     ``allows_secrets`` is true if ``{{ secrets.NAME }}`` is allowed. ``steps`` are the steps of a composite that end
-    before this one starts, and ``later_steps`` are its other steps; both are empty outside a composite.
+    before this one starts, and ``later_steps`` are its other steps. Both are empty outside a composite.
     """
 
     parameters: Schema | None
@@ -103,7 +103,7 @@ class Scope:
 
 @lru_cache(maxsize=1024)
 def parse(text: str) -> Parsed:
-    """Parse a template. All problems are collected, and none is raised."""
+    """Parse a template. Problems are collected, not raised."""
     parts: list[str | Placeholder] = []
     pieces: list[PlaceholderSpan] = []
     problems: list[Problem] = []
@@ -147,7 +147,7 @@ def read_template(node: Node, what: str, findings: Findings, scope: Scope) -> Te
         return Template((text,)) if text else Template(())
     errors = findings.errors
     if "{%" in text and (loop := _LOOP.search(text)) and scope.parameters and loop[1] in scope.parameters.properties:
-        message = f"'{loop[0]}' is not replaced: a template has no statements"
+        message = f"'{loop[0]}' is not replaced, because a template has no statements"
         hint = f"write {{{{ {loop[1]} }}}}, which inserts the whole list as JSON"
         findings.add(codes.TEMPLATE, message, findings.locate(node.span, loop[0]), hint)
         return None
@@ -177,7 +177,7 @@ def _is_required_argument(placeholder: Placeholder, scope: Scope) -> bool:
 
 
 def check_name(name: str, span: Span, findings: Findings, parameters: Schema | None) -> bool:
-    """Return whether ``name`` is a declared parameter or this is unknown; report it if not."""
+    """Return whether ``name`` is a declared parameter, or the parameters are unknown. If not, report it."""
     if parameters is None or name in parameters.properties:
         return True
     if not spend(len(parameters.properties), "the search for similar names"):
@@ -209,13 +209,13 @@ def check_placeholder(placeholder: Placeholder, span: Span, findings: Findings, 
     if parameters.may_be_absent(name) and name not in scope.present:
         findings.add(
             codes.ABSENT_PARAMETER, f"the parameter '{name}' may be absent here", span,
-            f"make it required, give it a default, or in argv use a group: {{when: {name}, argv: [...]}}",
+            f"make it required, give it a default, or use a group in argv: {{when: {name}, argv: [...]}}",
         )  # fmt: skip
     _check_keys(placeholder, parameters.properties[name], span, findings)
 
 
 def _is_foreign(placeholder: Placeholder, span: Span, findings: Findings, scope: Scope) -> bool:
-    """Report a name of other template languages (``args.name``, ``env.TOKEN``) with the right spelling."""
+    """Report a name from another template language (``args.name``, ``env.TOKEN``) with the right spelling."""
     name, declared = placeholder.name, scope.parameters.properties if scope.parameters else {}
     if scope.parameters is None or name in declared:
         return False
@@ -248,7 +248,7 @@ def _is_foreign(placeholder: Placeholder, span: Span, findings: Findings, scope:
 
 def _check_secret(placeholder: Placeholder, span: Span, findings: Findings, scope: Scope) -> None:
     if len(placeholder.keys) != 1 or placeholder.filters:
-        message = "a secret cannot have filters or further keys: only the broker has its value"
+        message = "a secret takes no filters or keys, because only the broker knows its value"
         findings.add(codes.TEMPLATE, message, span, "write {{ secrets.NAME }}")
     elif not scope.allows_secrets:
         name = placeholder.keys[0]
@@ -271,7 +271,7 @@ def _check_step(placeholder: Placeholder, span: Span, findings: Findings, scope:
             findings.add(codes.TEMPLATE, message, span, hint or f"the results are {quote_names(STEP_PROPERTIES)}")
         return
     if name in scope.later_steps:
-        message = f"the step '{name}' has no result yet when this one starts"
+        message = f"the step '{name}' has no result yet when this step starts"
         findings.add(codes.DANGLING, message, span, "use the result of an earlier step, or move this step")
         return
     no_step = "there is no earlier step; only a composite has steps"
@@ -295,7 +295,7 @@ def _check_keys(placeholder: Placeholder, schema: Mapping[str, JsonValue], span:
 
 
 def _occurrences(text: str, parsed: Parsed) -> dict[int, int]:
-    """Return for each start of a placeholder or problem how many equal texts are before it."""
+    """Return, for the start of each placeholder or problem, how many times the same text occurs before it."""
     found: dict[int, int] = {}
     written: Counter[str] = Counter()
     for piece in parsed.pieces:

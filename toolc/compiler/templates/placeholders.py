@@ -15,7 +15,7 @@ from toolc.document.suggestions import quote_names, suggestion
 from toolc.model.template import FILTERS, FILTERS_WITH_ARGUMENT, Filter, Placeholder
 
 _ENVIRONMENT: Final = Environment(autoescape=False)  # noqa: S701  nothing is ever rendered with it
-_GRAMMAR_HINT: Final = "a placeholder is a parameter's name, keys and filters: {{ name.key | filter }}"
+_GRAMMAR_HINT: Final = "a placeholder has a parameter's name, keys and filters, as in {{ name.key | filter }}"
 
 _KINDS: Final = {
     "Call": "a call", "CondExpr": "a condition", "Const": "a number or other constant", "Test": "a test",
@@ -73,10 +73,10 @@ def _placeholder(node: nodes.Expr) -> Placeholder:
 
 
 def _other_form(node: nodes.Node) -> str:
-    """Return what to write instead of an expression of Jinja or Ansible."""
+    """Return the hint for an expression of Jinja or Ansible."""
     match node:
         case nodes.Call(node=nodes.Name(name="lookup" | "getenv" | "env"), args=[*_, nodes.Const(value=str() as name)]):
-            return f"for a secret write {{{{ secrets.{name:.80} }}}}, and declare it under sandbox.secrets"
+            return f"for a secret, write {{{{ secrets.{name:.80} }}}} and declare it under sandbox.secrets"
         case nodes.CondExpr(test=nodes.Name(name=name)):
             return f'write {{when: {name}, argv: [...]}} in argv, or a script that tests "$ARG_{name}"'
         case nodes.Sub(left=nodes.Name(name=left), right=nodes.Name(name=right)):
@@ -86,12 +86,12 @@ def _other_form(node: nodes.Node) -> str:
 
 
 _OTHER_FILTERS: Final = {
-    **dict.fromkeys(("d", "default"), "give the parameter a default: write default: VALUE next to its type"),
-    **dict.fromkeys(("e", "escape", "quote", "shellquote"), "remove it: each element of argv is one argument"),
+    **dict.fromkeys(("d", "default"), "give the parameter a default, with default: VALUE next to its type"),
+    **dict.fromkeys(("e", "escape", "quote", "shellquote"), "remove it, because each element of argv is one argument"),
     **dict.fromkeys(("to_json", "tojson"), "write json"),
     "url_encode": "write urlencode",
 }
-"""What to write instead of filters of Jinja and Ansible."""
+"""The hints for filters of Jinja and Ansible."""
 
 
 def _key(node: nodes.Getattr | nodes.Getitem) -> str:

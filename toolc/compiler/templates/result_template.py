@@ -1,4 +1,4 @@
-"""Check ``result.template``: full Jinja2, parsed at build and never rendered here.
+"""Check ``result.template``, which is full Jinja2. It is parsed at build and never rendered here.
 
 A template has the variables ``result`` (the structured result, or the text), ``text`` and ``args``, and cannot load
 other templates. Nothing is compiled or constant-folded, so ``{{ 'a' * 10 ** 9 }}`` does not slow down a build.
@@ -25,11 +25,11 @@ VARIABLES: Final = ("args", "result", "text")
 
 _JINJA_NAMES: Final = ("caller", "kwargs", "loop", "self", "varargs")
 _MAX_LENGTH: Final = 100_000
-"""The maximum length of a template, in characters. Jinja2 needs more than a second to compile one of this size."""
+"""The maximum number of characters of a template. Jinja2 takes more than a second to compile a template this long."""
 
 
 def result_template(node: Node, what: str, findings: Findings, *, parameters: Schema | None) -> str | None:
-    """Check a result template and return its text; ``parameters`` is None if they could not be read."""
+    """Check a result template and return its text. ``parameters`` is None if they could not be read."""
     written = text(node, what, findings)
     if written is None:
         return None
@@ -51,7 +51,7 @@ def result_template(node: Node, what: str, findings: Findings, *, parameters: Sc
 def _check(tree: nodes.Template, span: Span, written: str, findings: Findings, parameters: Schema | None) -> None:
     for each in tree.find_all((nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport)):
         position = _line(span, written, each.lineno, findings)
-        findings.add(codes.TEMPLATE, "a result template cannot load another", position, "write it all here")
+        findings.add(codes.TEMPLATE, "a result template cannot load another template", position, "write all of it here")
     for kind, used_names, known in (
         ("filter", tree.find_all(nodes.Filter), _ENVIRONMENT.filters),
         ("test", tree.find_all(nodes.Test), _ENVIRONMENT.tests),
@@ -74,7 +74,7 @@ def _check(tree: nodes.Template, span: Span, written: str, findings: Findings, p
 
 
 def _unknown_names(tree: nodes.Template) -> list[nodes.Name]:
-    """Return the undefined names. ``jinja2.meta`` also finds them, but it would evaluate ``'a' * 10 ** 9``."""
+    """Return the undefined names. ``jinja2.meta`` could find them, but it would evaluate ``'a' * 10 ** 9``."""
     used = list(tree.find_all(nodes.Name))
     defined = {name.name for name in used if name.ctx != "load"} | {macro.name for macro in tree.find_all(nodes.Macro)}
     defined |= {*VARIABLES, *_ENVIRONMENT.globals, *_JINJA_NAMES}

@@ -9,7 +9,7 @@
 - ``informative_words``: the words of a description that its name does not contain. Public: ``name_words``,
   ``new_words``, ``repeats_name``.
 - ``long_runs``: long runs of some characters. Public: ``ALPHANUMERIC``, ``character_table``, ``has_long_run``.
-- ``python_syntax``: the syntax tree of Python code, also of newer versions, within a limit of steps. Public:
+- ``python_syntax``: the syntax tree of Python code, even in newer syntax, within a limit of steps. Public:
   ``TooManyStepsError``, ``in_older_syntax``, ``may_be_newer_f_string``, ``steps_to_parse``, ``syntax_tree``.
 - ``shell_script``: the commands, words, expansions and quoting of a script. Public: ``MAX_DEPTH``, ``Command``,
   ``Expansion``, ``Part``, ``Region``, ``ShellScript``, ``Word``, ``read_script``.

@@ -1,7 +1,7 @@
 """Find the words of a command that a program runs as code, such as the text after ``sh -c``.
 
-Only the programs listed here are recognized. A command that is started by another one (``env``, ``sudo``, ``timeout``,
-``xargs``, ``find -exec`` and so on) is found behind it.
+Only the programs listed here are recognized. If another program (``env``, ``sudo``, ``timeout``, ``xargs``,
+``find -exec`` and so on) starts the command, the search continues after the words of that program.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ COMMAND_NAME: Final = "the shell"
 """The form of a command whose name is an argument without quotes."""
 
 _MAX_PIPES: Final = 10
-"""The maximum number of commands of a pipe that are followed to find what a program reads.
+"""The maximum number of commands of a pipe that are followed to find the input of a program.
 
-Scripts in use have fewer, and each one is followed from each command.
+Real scripts have fewer. The limit bounds the work, because a pipe is followed from each of its commands.
 """
 
 _MAX_WRAPPERS: Final = 8
 """The maximum number of programs that start each other, as in ``sudo env timeout 5 sh``.
 
-Scripts in use have two or three.
+Real scripts have two or three.
 """
 
 
 class _Interpreter(NamedTuple):
     """How a program receives code: the options before it, options with another value, and whether it reads stdin.
 
-    ``variable`` is how code of this language reads an environment variable; ``{}`` is its name.
+    ``variable`` is the text with which code in this language reads an environment variable. ``{}`` is its name.
     """
 
     names: str
@@ -69,11 +69,12 @@ _CODE_OPTIONS: Final = frozenset({"-c", "--command"})
 class _CodeWords(NamedTuple):
     """Which words of a program are code.
 
-    - ``valued``: its short options with a separate value; None if it has no options.
-    - ``operands``: how many operands are before the code; None if the code follows one of ``options``.
-    - ``options``: options whose value is code. ``stops``: options without which a word is code.
-    - ``is_all``: whether all further words are code, up to the first one that ``end`` matches, or after it.
-    - ``is_value``: whether a word counts only if it is one value: a value in constant text is often harmless.
+    - ``valued``: its short options with a separate value, or None if it has no options.
+    - ``operands``: the number of operands before the code, or None if the code follows one of ``options``.
+    - ``options``: options whose value is code.
+    - ``stops``: options that prevent a word from being code.
+    - ``is_all``: whether all further words are code, up to the first word that ``end`` matches, or after it.
+    - ``is_value``: whether a word counts only if it is a single value. A value in constant text is often harmless.
     - ``is_shell`` and ``variable``: see ``Code``.
     """
 
@@ -109,7 +110,7 @@ _WRAPPERS: Final[dict[str, tuple[str, int]]] = {
     "strace": ("eops", 0), "su-exec": ("", 1), "sudo": ("ugpCchDRrTtU", 0), "time": ("fo", 0), "timeout": ("ks", 1),
     "tini": ("", 0), "unshare": ("", 0), "setpriv": ("", 0),
 }  # fmt: skip
-"""Programs that start the command after their options: the options with a separate value, and their operands."""
+"""Programs that start the command after their options. The values are options with a separate value, and operands."""
 
 _LONG_OPTIONS: Final = frozenset(
     {
@@ -128,9 +129,9 @@ _SETTING: Final = lazy_re(r"[A-Za-z_][A-Za-z0-9_]*=")
 class Code:
     """Text that runs as code. ``form`` names the form in messages, for example ``sh -c``.
 
-    ``word`` is the code; None if its words are read from standard input, or inserted for ``{}``. ``arguments`` are
-    the words that shell code receives as ``$0``, ``$1`` and so on. ``variable`` is how the code reads the environment
-    variable ``{}``; it is empty if it cannot.
+    ``word`` is the code, or None if its words are read from standard input or inserted for ``{}``. ``arguments`` are
+    the words that shell code receives as ``$0``, ``$1`` and so on. ``variable`` is the text with which the code reads
+    the environment variable ``{}``, or empty if it cannot.
     """
 
     form: str
@@ -147,7 +148,7 @@ def code_of(command: Command) -> Iterator[Code]:
 
 
 def inputs_of(command: Command) -> Iterator[Word]:
-    """Yield the words that a command is known to read: here-documents, and what ``echo`` and so on print to it."""
+    """Yield the words that a command certainly reads: here-documents, and words that ``echo`` or others print to it."""
     source: Command | None = command
     for _ in range(_MAX_PIPES):
         if source is None:
@@ -159,7 +160,7 @@ def inputs_of(command: Command) -> Iterator[Word]:
 
 
 def _code(words: Sequence[Word], command: Command | None, depth: int = 0) -> Iterator[Code]:
-    """Yield the code of a command. ``command`` is None if another program started it, ``depth`` of them in all."""
+    """Yield the code of a command. If ``depth`` other programs started it, ``command`` is None."""
     words = _unwrapped(words)
     if not words or depth > _MAX_WRAPPERS:
         return
@@ -205,7 +206,7 @@ def _interpreter(name: str) -> _Interpreter | None:
 
 
 def _unwrapped(words: Sequence[Word]) -> Sequence[Word]:
-    """Return the words of the command that ``env``, ``sudo`` and the like start."""
+    """Return the words of the command that a program such as ``env`` or ``sudo`` starts."""
     for _ in range(_MAX_WRAPPERS):
         name = (words[0].constant or "").rpartition("/")[2] if words else ""
         if name not in _WRAPPERS or (name == "flock" and _has_option(words, _CODE_OPTIONS)):
@@ -295,7 +296,7 @@ def _without_start(word: Word, length: int) -> Word:
 
 
 def _xargs(_name: str, words: Sequence[Word], depth: int) -> Iterator[Code]:
-    """Yield the code of the command that ``xargs`` starts, and None for code that it reads or completes."""
+    """Yield the code of the command that ``xargs`` starts. If ``xargs`` reads or completes it, its word is None."""
     mark = ""
     at = _operands(words, _XARGS_VALUED)
     for index, word in enumerate(words[1:at], 1):
@@ -344,4 +345,4 @@ def _in_container(_name: str, words: Sequence[Word], _depth: int) -> Iterator[Co
 _PROGRAMS: Final[dict[str, Callable[[str, Sequence[Word], int], Iterator[Code]]]] = {
     "xargs": _xargs, "find": _find, "source": _source, ".": _source, **dict.fromkeys(_CONTAINERS, _in_container),
 }  # fmt: skip
-"""How the code of programs that neither ``_INTERPRETERS`` nor ``_CODE_WORDS`` describe is found."""
+"""The functions that find the code of programs that neither ``_INTERPRETERS`` nor ``_CODE_WORDS`` describes."""

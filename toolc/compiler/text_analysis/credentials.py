@@ -1,8 +1,8 @@
 """Find credentials in text by their names, forms and places, and hide them in findings.
 
-The names and forms are those of ``toolc.data.credential_rules``. Placeholders such as ``ghp_xxxx`` do not count: their
-entropy (Shannon, in bits per character) is too low. A text in which credentials are hidden keeps its length, so that
-positions stay valid: each character of a credential becomes ``*``.
+The names and forms come from ``toolc.data.credential_rules``. Placeholders such as ``ghp_xxxx`` do not count, because
+their entropy (Shannon, in bits per character) is too low. To hide a credential, each of its characters is replaced with
+``*``, so that the text keeps its length and positions stay valid.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from toolc.model.source import SourceText
 from toolc.model.text import lazy_re
 
 Certainty: TypeAlias = Literal["certain", "possible"]
-"""``possible``: only a value that looks random is a credential, as for ``key`` or ``sig``."""
+"""How certain a name is. With a ``possible`` name, such as ``key`` or ``sig``, only a random value is a credential."""
 
 _WORD: Final = lazy_re(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _NUMBER: Final = lazy_re(r"[+-]?[0-9]+(?:[.,_][0-9]+)*")
@@ -45,16 +45,16 @@ _NAMED: Final = (
 _EXAMPLE: Final = r"(?i)example|placeholder|your|dummy|changeme|redacted|\.\.\."
 
 _RUN: Final = 16
-"""The length of the runs of ``Form.is_long``, and of a value that looks random."""
+"""The minimum length of the runs of ``Form.is_long``, and of a value that looks random."""
 _RUN_CHARACTERS: Final = character_table(f"{ALPHANUMERIC}+=")
-"""The characters of a value with a secret's name, without those that join names, as in a path."""
+"""The characters of a value with a secret's name, except those that join names, as in a path."""
 _MIN_BITS: Final = 3.0
-"""The minimum bits per character of a value whose form identifies it as a secret; ``xxxx`` has 0."""
+"""The minimum bits per character of a value whose form identifies it as a secret. ``xxxx`` has 0."""
 _MIN_BITS_NAMED: Final = 3.2
-"""The minimum for a value that only a name identifies. Hexadecimal digits reach it; words have no digits."""
+"""The minimum for a value that only its name identifies. Hexadecimal digits reach it, and words have no digits."""
 
 _ORDINARY: Final = lazy_re("[A-Z]?[a-z]{3,11}|[A-Z]{4,8}")
-"""A part of a credential that could be an ordinary word or name, which other findings need."""
+"""Matches a part of a credential that could be an ordinary word or name. Other findings need such words."""
 
 _MIN_PART: Final = 4
 """The minimum length of a part of a credential that is hidden wherever it occurs in findings.
@@ -64,7 +64,7 @@ A shorter part could be an ordinary word.
 _MIN_PREFIX: Final = 8
 """The minimum length of the beginning of a credential, in a message that was cut.
 
-A shorter beginning could be that of an ordinary word.
+A shorter beginning could belong to an ordinary word.
 """
 _PART: Final = lazy_re(r"[^\s\"'`,;:(){}\[\]<>=&?@]+")
 _ASSIGNED: Final = lazy_re(
@@ -72,16 +72,16 @@ _ASSIGNED: Final = lazy_re(
     r"""(?P<value>"[^"\n]*"?|'[^'\n]*'?|[^\s,{}\[\]#|>&*"'][^\n,}\]#]*)"""
 )
 _ABOUT_CREDENTIALS: Final = "TC6"
-"""The prefix of the codes about secrets: their messages never contain a credential."""
+"""The prefix of the codes about secrets, whose messages never contain a credential."""
 _MAX_LINES: Final = 20
 """The maximum number of lines per finding that are searched for credentials. A message shows fewer lines."""
 _UNREAD: Final = ("TC0", "TC104", "TC113")
-"""The findings after which a file may not have been decoded as a spec, so that no check has inspected its values."""
+"""The findings that may mean that a file was not decoded as a spec, so that no check has inspected its values."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecretMatch:
-    """The range ``start:end`` of a text that looks like a secret; ``kind`` names it, with an article."""
+    """The range ``start:end`` of a text that looks like a secret. ``kind`` is its name with an article."""
 
     kind: str
     start: int
@@ -89,7 +89,7 @@ class SecretMatch:
 
 
 def credential_header(name: str) -> Certainty | None:
-    """Return ``credential_name`` of a header; any other header whose name ends with ``key`` is possible."""
+    """Like ``credential_name``, for a header. Any other header whose name ends with ``key`` is possible."""
     *_, before, last = ("", "", *(word.lower() for word in _WORD.findall(name)))
     return credential_name(name) or ("possible" if last == "key" and before not in rules.NOT_BEFORE_KEY else None)
 
@@ -113,7 +113,7 @@ def credential_name(name: str) -> Certainty | None:
 
 
 def is_exempt(value: str) -> bool:
-    """Return whether a value is a number, a boolean, a path or a published example, and not a credential."""
+    """Return whether a value is not a credential, because it is a number, a boolean, a path or a published example."""
     value = value.strip()
     if not value or value.lower() in rules.WORDS or _NUMBER.fullmatch(value):
         return True
@@ -151,7 +151,7 @@ def unexpanded_name(value: str) -> str:
 
 
 def is_token(value: str) -> bool:
-    """Return whether a value looks like a credential wherever it is written: a known form, or a random value."""
+    """Return whether a value looks like a credential in any place, because it has a known form or is random."""
     return not is_exempt(value) and (looks_random(value) or any(find_secrets(value)))
 
 
@@ -202,7 +202,7 @@ def _named_secrets(text: str) -> Iterator[SecretMatch]:
 
 
 def looks_random(value: str) -> bool:
-    """Return whether a whole value is like a generated key: a long run of letters and digits with high entropy."""
+    """Return whether a whole value resembles a generated key, as a long run of letters and digits with high entropy."""
     return len(value) >= _RUN and _is_mixed(value) and _is_random(value, _MIN_BITS) and not re.search(_EXAMPLE, value)
 
 
@@ -222,7 +222,7 @@ def _is_random(value: str, min_bits: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Concealer:
-    """Hides words, which are sorted."""
+    """Hides words in texts. The words are sorted."""
 
     words: Sequence[str]
 
@@ -237,7 +237,7 @@ class Concealer:
         return Concealer([word for word in self.words if not pattern.fullmatch(word)])
 
     def text(self, text: str) -> str:
-        """Return ``text`` with each hidden word replaced; a word that was cut is recognized by its beginning."""
+        """Return ``text`` with each hidden word replaced. A word that was cut is recognized by its beginning."""
         return _PART.sub(lambda match: self._shown(match[0]), text) if self.words else text
 
     def _shown(self, word: str) -> str:
@@ -296,7 +296,7 @@ def _values(sources: Iterable[SourceText], ranges: Mapping[str, Sequence[tuple[i
 def _by_line(
     sources: Iterable[SourceText], ranges: Mapping[str, Sequence[tuple[int, int]]]
 ) -> Mapping[tuple[str, int], Sequence[str]]:
-    """Return the credentials by the file and the lines where they are."""
+    """Return the credentials by file and by their lines."""
     found: dict[tuple[str, int], list[str]] = {}
     for source in sources:
         for start, end in ranges[source.path]:
@@ -307,7 +307,7 @@ def _by_line(
 
 
 def conceal_text(text: str) -> str:
-    """Return a text without the strings in it that look like secrets."""
+    """Return a text in which strings that look like secrets are hidden."""
     return masked(text, [*secret_ranges(text)])
 
 
@@ -334,7 +334,7 @@ def secret_ranges(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _assigned(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the values of names of credentials in a file that could not be parsed."""
+    """Yield the values whose names are those of credentials, in a file that could not be parsed."""
     for match in _ASSIGNED.finditer(text):
         value = match["value"].strip("\"' \t")
         if credential_name(match["name"]) and not is_exempt(value) and "{{" not in without_scheme(value):

@@ -1,7 +1,7 @@
 """Find the words of a description that add something to a name.
 
-A description such as "Get information about a specific place." for ``place_details`` repeats the name: a model learns
-nothing from it. The lists of words were chosen on 200 descriptions of public tools, see
+A description such as "Get information about a specific place." for ``place_details`` only repeats the name, so a model
+learns nothing from it. The lists of words were chosen with 200 descriptions of public tools. See
 ``tests/corpus/descriptions.json``.
 """
 
@@ -18,7 +18,7 @@ other our out over own per she so some such than that the their them then there 
 was we were what when where which while who whose will with within would you your
 """
 _GRAMMAR: Final = frozenset(_GRAMMAR_TEXT.split())
-"""Words that only connect others."""
+"""Words that only connect other words."""
 
 _GENERIC_TEXT: Final = """
 action allow allows anything api app application appropriate argument arguments available base based call calls
@@ -39,7 +39,7 @@ _POSSESSIVE: Final = lazy_re("['\u2019]s\\b")
 _HUMP: Final = lazy_re(r"(?<=[a-z])(?=[A-Z])")
 _ENDINGS: Final = ("ations", "ation", "ings", "ing", "ies", "ied", "ers", "er", "ors", "or", "ed", "es", "s", "e")
 _SHORTEST_STEM: Final = 3
-"""Shorter stems are common to words with different meanings."""
+"""The minimum length of a stem. Shorter stems are common to words with different meanings."""
 
 
 def new_words(name: str, text: str) -> list[str]:
@@ -72,7 +72,7 @@ def _words(text: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    """Return a word without its English ending, approximately: ``files``, ``filing`` and ``file`` are the same."""
+    """Return the approximate stem of an English word, such as the same stem for ``files``, ``filing`` and ``file``."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
             return word[: -len(ending)]

@@ -1,4 +1,4 @@
-"""Find long runs of some characters in a text, without a regular expression."""
+"""Find long runs of characters from a set in a text, without a regular expression."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ALPHANUMERIC: Final = string.ascii_letters + string.digits
 
 
 def character_table(characters: str) -> bytes:
-    """Return a table of ASCII characters for ``has_long_run``; characters beyond ASCII always count."""
+    """Return a table of ASCII characters for ``has_long_run``. Characters beyond ASCII always count."""
     members = frozenset(characters.encode("ascii"))
     return bytes(ord("a") if byte in members or byte >= 0x80 else ord(" ") for byte in range(256))
 

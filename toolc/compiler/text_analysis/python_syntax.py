@@ -1,7 +1,7 @@
-"""The syntax tree of Python code, also of syntax that the Python that runs toolc does not accept.
+"""The syntax tree of Python code, including syntax that the Python that runs toolc does not accept.
 
-Each newer construct is rewritten to one of the same length that Python 3.11 parses, so that positions stay valid.
-The result is only read: for names of functions, parameters and imports.
+Each newer construct is rewritten to an older one of the same length that Python 3.11 can parse, so that positions stay
+valid. The result is only read, to find the names of functions, parameters and imports.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _STRING: Final = lazy_re(
     r'|"(?:[^"\\\n]|\\.)*(?:"|(?=\n)|\Z)'
     r"|'(?:[^'\\\n]|\\.)*(?:'|(?=\n)|\Z))"
 )
-"""A comment or a string, which may not be closed. The prefixes of template strings and f-strings are groups."""
+"""Matches a comment or a string, closed or not. The prefixes of template strings and f-strings are groups."""
 _LIST: Final = r"(?P<list>\[(?:[^\[\]\n]|\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])*\])"
 _TYPE_PARAMETERS: Final = lazy_re(
     rf"(?m)^(?P<head>[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+\w+[ \t]*){_LIST}(?=[ \t]*[(:])"
@@ -38,10 +38,10 @@ _TYPE_PARAMETERS: Final = lazy_re(
 _TYPE_ALIAS: Final = lazy_re(rf"(?m)^(?P<indent>[ \t]*)type[ \t](?P<name>[ \t]*+\w++[ \t]*+){_LIST}?(?=[ \t]*+=[^=])")
 _EXCEPT: Final = lazy_re(r"(?m)^(?P<head>[ \t]*except\*?[ \t]+)(?P<types>[\w.]+(?:[ \t]*,[ \t]*[\w.]+)+)(?=[ \t]*:)")
 _NESTED_QUOTES: Final = lazy_re(r"""(?m)\b(?i:fr?|rf|tr?|rt)(?:'[^'\n]*\{[^'}\n]*(?:'|$)|"[^"\n]*\{[^"}\n]*(?:"|$))""")
-"""A string whose braces are still open at the next quote of the same kind, or at the end of the line."""
+"""Matches a string whose braces are still open at the next quote of the same kind, or at the end of the line."""
 
 _CHARACTERS_PER_STEP: Final = 40_000
-"""How many characters Python searches in the time of one step of the budget."""
+"""The number of characters that Python searches in the time of one step of the budget."""
 
 
 class TooManyStepsError(ValueError):
@@ -49,10 +49,10 @@ class TooManyStepsError(ValueError):
 
 
 def syntax_tree(text: str) -> ast.Module:
-    """Return the syntax tree of a file. Several tools often share one. Do not modify it.
+    """Return the syntax tree of a file. Tools with the same file share the tree, so do not modify it.
 
-    Syntax of Python versions up to 3.14 is accepted, whichever version runs toolc. Raises
-    ``SyntaxError``, ``ValueError``, ``RecursionError`` and ``MemoryError``.
+    Syntax of Python versions up to 3.14 is accepted, whichever version runs toolc. Raises ``SyntaxError``,
+    ``ValueError``, ``RecursionError`` and ``MemoryError``.
     """
     if not spend_once(text, steps_to_parse(text), "the syntax tree of Python code"):
         raise TooManyStepsError
@@ -75,7 +75,7 @@ def _parse(text: str) -> ast.Module:
 
 
 def steps_to_parse(text: str) -> int:
-    """Return the steps by which parsing ``text`` takes longer than its length explains.
+    """Return the steps that parsing ``text`` takes in addition to those for its length.
 
     Before version 3.12, Python searches an f-string from its start for the position of each of its fields.
     """
@@ -86,7 +86,7 @@ def steps_to_parse(text: str) -> int:
 def in_older_syntax(text: str) -> str:
     """Return ``text`` with type parameters, type aliases, template strings and ``except A, B`` in older syntax.
 
-    Text inside of strings and comments is not changed.
+    Text inside strings and comments is not changed.
     """
     text = _STRING.sub(lambda match: re.sub("(?i)t", "f", match[0], count=1) if match["template"] else match[0], text)
     hidden = _STRING.sub(lambda match: re.sub(r"[^\n]", "_", match[0]), text)

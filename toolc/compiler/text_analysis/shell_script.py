@@ -1,7 +1,8 @@
 """Read shell scripts: their commands, words, expansions and quoting, without running or expanding anything.
 
-This is the part of the POSIX shell grammar (and of bash's) that decides which text is code, data or a comment. Each
-character is read a constant number of times for each level of nesting, and the nesting is limited to ``MAX_DEPTH``.
+The module implements the part of the grammars of the POSIX shell and of bash that decides which text is code, data or a
+comment. It reads each character a constant number of times per level of nesting, and limits the nesting to
+``MAX_DEPTH``.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from typing import Final, Literal, TypeAlias
 from toolc.model.text import lazy_re
 
 MAX_DEPTH: Final = 60
-"""The maximum nesting of substitutions that is read. Deeper scripts have no commands and no expansions.
+"""The maximum nesting of substitutions. A script with more is read as one without commands and expansions.
 
-Scripts in use have two or three, and each level needs several frames of the parser.
+Real scripts have two or three levels, and each level needs several frames of the parser.
 """
 
 RegionKind: TypeAlias = Literal["code", "comment", "double", "heredoc", "literal", "single"]
@@ -72,7 +73,7 @@ class Word:
 
     @property
     def constant(self) -> str | None:
-        """The text if nothing is inserted into it, else None."""
+        """The text, or None if something is inserted into it."""
         if len(self.parts) == 1 and isinstance(self.parts[0], str):
             return self.parts[0]
         return None if self.parts else ""
@@ -80,7 +81,7 @@ class Word:
 
 @dataclass(slots=True)
 class Command:
-    """A simple command: its words, the assignments before them, and what it reads from here-documents and strings.
+    """A simple command: its words, the assignments before them, and its input from here-documents and strings.
 
     ``upstream`` is the simple command whose output it reads through a pipe. ``variable`` is the variable of a
     ``for`` loop, whose ``words`` are then the values.
@@ -137,7 +138,7 @@ class ShellScript:
 
 
 def read_script(text: str) -> ShellScript:
-    """Return the commands, expansions and regions of a script. Raises nothing: text that is not valid is skipped."""
+    """Return the commands, expansions and regions of a script. Invalid text is skipped and raises no error."""
     scanner = _Scanner(text)
     try:
         scanner.commands(0, len(text))
@@ -163,7 +164,7 @@ class _State:
 
 
 class _Scanner:
-    """Reads a script from left to right. Each method starts at an offset and returns the offset of what follows."""
+    """Reads a script from left to right. Each method starts at an offset and returns the offset after its part."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -289,7 +290,7 @@ class _Scanner:
         return word.end
 
     def _assign(self, command: Command, match: re.Match[str], end: int) -> int:
-        """Read ``name=value`` or ``name=(values)``. A value is not split, the values of an array are."""
+        """Read ``name=value`` or ``name=(values)``. The values of an array are split, but a single value is not."""
         at = match.end()
         if self.text.startswith("(", at):
             at += 1
@@ -466,7 +467,7 @@ class _Scanner:
         return at + 1 + len(text)
 
     def _braced(self, parts: list[Part], at: int, end: int, *, is_split: bool) -> int:
-        """Read ``${name}``, also with an operator and a word after it."""
+        """Read ``${name}``, which may have an operator and a word after the name."""
         match = _BRACED.match(self.text, at + 2, end)
         name, sign = (match["name"], match["sign"] or "") if match else ("", "")
         stop, inner = match.end() if match else at + 2, list[Part]()

@@ -1,6 +1,6 @@
-"""The tools of ``toolc doctor --probe``, which ``toolc.doctor.probes`` runs: specs, and the code they run in sandboxes.
+"""The tools that ``toolc doctor --probe`` runs (``toolc.doctor.probes``): specs, and their code for sandboxes.
 
-- ``attempts``: one function for each attempt to do what a sandbox must prevent. Start reading here.
+- ``attempts``: one function for each attempt to do something that a sandbox must prevent. Start reading here.
 
-May import: the standard library only; the code runs inside sandboxes.
+May import: the standard library only, because the code runs inside sandboxes.
 """

@@ -1,7 +1,7 @@
-"""Attempts to do what a tool must not be able to do, each in a separate process.
+"""Attempts to do things that a tool must not be able to do, each in a separate process.
 
 An attempt that raises ``OSError`` was refused, as it must be. An attempt that returns has succeeded. This module
-runs inside the sandbox: it uses only the standard library and supports Python 3.9 and later.
+runs inside the sandbox, so it uses only the standard library and supports Python 3.9 and later.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NUMBERS = {
 CALLS: dict[str, int] = NUMBERS.get(os.uname().machine, {})
 
 REFUSALS = (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EOPNOTSUPP)
-"""The errors with which the kernel denies access. Any other error comes from code that must not be reached."""
+"""The errors with which the kernel denies access. Any other error comes from code that an attempt must not reach."""
 
 PROGRAM = "/tmp/program"
 
@@ -56,7 +56,7 @@ class Host(TypedDict):
 
 
 def refused() -> NoReturn:
-    """Report that an attempt did not succeed although the system raised no error."""
+    """Report that an attempt failed, although the system raised no error."""
     raise OSError(0, "refused")
 
 
@@ -83,13 +83,13 @@ def read(path: str) -> bytes:
 
 
 def status(name: str) -> str:
-    """Return a field of proc_pid_status(5), or ``0``: gVisor omits some."""
+    """Return a field of proc_pid_status(5), or ``0`` if it is missing, because gVisor omits some."""
     with open("/proc/self/status") as lines:
         return next((line.split()[1] for line in lines if line.startswith(name + ":")), "0")
 
 
 def prove(harmful: object) -> object:
-    """Return ``harmful``, a property that the sandbox must not have, or report a refusal if it is false."""
+    """Return ``harmful``, a property that the sandbox must not have. If it is false, report a refusal."""
     return harmful or refused()
 
 
@@ -305,7 +305,7 @@ NETWORK: dict[str, Callable[[], object]] = {
 
 
 def attempts(host: Host) -> dict[str, Callable[[], object]]:
-    """Return all attempts by name. ``host`` has the objects of the host to look for."""
+    """Return all attempts by name. ``host`` has the objects of the host that they look for."""
     sockets = ("docker.sock", "containerd/containerd.sock", "podman/podman.sock", "crio/crio.sock")
     return {
         **SYSTEM_CALLS,
@@ -321,7 +321,7 @@ def attempts(host: Host) -> dict[str, Callable[[], object]]:
 
 
 def attempt(function: Callable[[], object]) -> str:
-    """Return the result of one attempt: ``refused``, or what was done."""
+    """Return the result of one attempt: ``refused``, or a description of its success."""
     here, there = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -346,6 +346,6 @@ def attempt(function: Callable[[], object]) -> str:
 
 
 def run(secret: str, word: str, socket_name: str, port: int) -> dict[str, str]:
-    """Run all attempts. Return their results by name."""
+    """Run all attempts, and return their results by name."""
     host: Host = {"secret": secret, "word": word, "socket": socket_name, "port": port}
     return {name: attempt(function) for name, function in attempts(host).items()}

@@ -1,8 +1,8 @@
-"""The TOML parser: ``tomli`` reads the values, a scanner finds the positions. Start reading in ``toml_parser``.
+"""The TOML parser. ``tomli`` reads the values, and a scanner finds the positions. Start reading in ``toml_parser``.
 
-- ``positions``: the scanner: positions of keys and values. Public: ``leaves``.
+- ``positions``: the scanner, which finds the positions of keys and values. Public: ``leaves``.
 - ``toml_errors``: syntax errors as sentences with hints.
-- ``toml_parser``: ``parse_toml``: text to nodes.
+- ``toml_parser``: ``parse_toml`` converts text to nodes.
 
 May import: ``document`` (``nodes``, ``edits``, ``syntax_errors``) and ``model``.
 """

@@ -1,6 +1,6 @@
-"""The position of every key and value of a TOML document; ``tomli`` reads the values.
+"""The positions of the keys and values of a TOML document, whose values ``tomli`` reads.
 
-The text was already parsed by ``tomli``, so this scanner supports only valid TOML (1.0 and 1.1:
+``tomli`` has already parsed the text, so this scanner supports only valid TOML (1.0 and 1.1:
 https://toml.io/en/v1.1.0) and reports no errors.
 """
 
@@ -50,7 +50,7 @@ class Items:
 
 @dataclass(slots=True)
 class Table:
-    """A table. Its position is its header, the braces of an inline table, or otherwise its name."""
+    """A table. Its position is its header or the braces of an inline table, or else its name."""
 
     start: int
     end: int
@@ -91,7 +91,7 @@ def scan(text: str) -> Table:
 
 
 def leaves(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and end offsets of all keys and of all values that are not collections, in valid TOML."""
+    """Yield the start and end offsets of all keys, and of all values that are not collections, in valid TOML."""
     yield from _leaves(scan(text))
 
 
@@ -206,7 +206,7 @@ def _open(root: Table, names: list[Name], opened: Items | Table) -> Table:
     elif isinstance(known.value, Items) and isinstance(opened, Items):
         known.value.items += opened.items
     elif isinstance(known.value, Table) and isinstance(opened, Table):
-        # [a.b] came before [a]: the table exists, but its own header is only here.
+        # [a.b] came before [a], so the table exists, but its own header is only here.
         opened.entries = known.value.entries
         known.value = opened
     return _table(opened)

@@ -1,4 +1,4 @@
-"""Syntax errors of TOML: the message of ``tomli`` as one sentence, its position and a hint."""
+"""Syntax errors of TOML, as a sentence for the message of ``tomli``, its position and a hint."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _WORD: Final = lazy_re(r"[^\s,\[\]{}#=\"']+(?:[ \t]+[^\s,\[\]{}#=\"']+)*")
 _TOKEN: Final = lazy_re(r"\w+|\S")
 _STRUCTURE: Final = lazy_re(r"#[^\n]*|[\[\]{},=\n\"']")
 _CLOSING: Final = {"[": "]", "{": "}"}
-# A line that cannot be in an open bracket: the bracket must have been closed above it.
+# A line that cannot be inside an open bracket, so that the bracket should have been closed above it.
 _HEADER: Final = r"(?<=\n)\[\[?[A-Za-z_][\w. -]*\]\]?[ \t]*(?:#|\n|\Z)"
 _STATEMENTS: Final = {"[": lazy_re(rf"{_HEADER}|(?<=\n)[\w.-]+[ \t]*="), "{": lazy_re(_HEADER)}
 
 _VALUE_HINT: Final = 'a value is "text" in quotes, a number, true or false; TOML has no null'
-_KEY_HINT: Final = "write key = value; put a key in quotes if it has other characters than letters, digits, - and _"
+_KEY_HINT: Final = "write key = value; put a key in quotes if it has characters other than letters, digits, - and _"
 _HEADER_HINT: Final = "write [name] or [[name]]"
 _LINE_HINT: Final = 'write one key = value per line; put text in quotes, and \\" for a quote inside "..."'
 _EXPECTED: Final = (
@@ -33,11 +33,11 @@ _EXPECTED: Final = (
     ("Expected ']' at", "']' after the name of the table", _HEADER_HINT),
     ("Expected ']]' at", "']]' after the name of the tables", _HEADER_HINT),
 )
-"""How messages of tomli start, what was expected, and a hint."""
+"""The start of each message of tomli, the part that was expected, and a hint."""
 
 
 class _Opened(NamedTuple):
-    """What is not closed at the problem: the offsets of a quote and of brackets, and the range of the last key."""
+    """The offsets of the quote and the brackets that are not closed at the problem, and the range of the last key."""
 
     quote: int | None
     brackets: list[int]
@@ -54,7 +54,7 @@ class _TomlFailure:
 
     @property
     def next(self) -> str:
-        """The character at which tomli stopped; empty at the end of the file."""
+        """The character at which tomli stopped, or an empty string at the end of the file."""
         return self.source.text[self.offset : self.offset + 1]
 
     @cached_property
@@ -95,7 +95,7 @@ class _TomlFailure:
         return SyntaxProblem(codes.SYNTAX, message, self.source.span(start, max(end, start + 1)), hint)
 
     def expected(self, what: str, hint: str) -> SyntaxProblem:
-        """Return the problem that ``what`` is missing: at an open bracket, an incomplete key, or unexpected text."""
+        """Return the problem that ``what`` is missing, at an open bracket, an incomplete key, or unexpected text."""
         brackets, text, is_line_end = self.opened.brackets, self.source.text, self.next in {"", "\n", "#"}
         if brackets:
             start = brackets[0 if self.opened.is_header else -1]
@@ -113,7 +113,7 @@ class _TomlFailure:
 
 def syntax_problem(error: tomli.TOMLDecodeError, path: str) -> SyntaxProblem:
     """Return the problem that ``error`` reports, which was raised while parsing the file ``path``."""
-    # error.doc is not the text as it was read: all its lines end with line feeds.
+    # error.doc is not the original text, because all of its lines end with line feeds.
     failure = _TomlFailure(SourceText(path, error.doc), error.pos)
     if problem := detect_foreign_content(failure.source):
         return problem
@@ -135,7 +135,7 @@ def _already_defined(failure: _TomlFailure) -> SyntaxProblem:
     hint = "keep one of the two"
     if opened.is_header:
         message = f"the table '{text[start:end]:.60}' is already defined"
-        hint = "keep one of the two; for a list of tables write [[name]] each time"
+        hint = "keep one of the two; for a list of tables, write [[name]] each time"
         brackets = "]" * len(opened.brackets)
         start = opened.brackets[0]
         end = failure.offset + len(brackets) if text.startswith(brackets, failure.offset) else end
@@ -143,7 +143,7 @@ def _already_defined(failure: _TomlFailure) -> SyntaxProblem:
 
 
 def _bad_value(failure: _TomlFailure) -> SyntaxProblem:
-    """Return the problem of a word that is not a value, or that only begins like one."""
+    """Return the problem of a word that is not a value, or that only starts like a value."""
     text, start = failure.source.text, failure.offset
     while start and text[start - 1] not in " \t\n,[{=":
         start -= 1
@@ -207,4 +207,4 @@ _EXPLANATIONS: Final = (
     ("Invalid hex value", _escape),
     ("Escaped character", _surrogate),
 )
-"""How other messages of tomli start, and the function that explains each."""
+"""The start of other messages of tomli, and the function that explains each of them."""

@@ -1,4 +1,4 @@
-"""Parse TOML to nodes with positions: ``tomli`` reads the values, a scanner finds the positions."""
+"""Parse TOML to nodes with positions. ``tomli`` reads the values, and a scanner finds the positions."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from toolc.model.source import Position, SourceText, Span
 from toolc.model.text import lazy_re
 
 MAX_DUPLICATES: Final = 10
-"""The maximum number of duplicate keys of one file that are reported. After each one the parser starts again."""
+"""The maximum number of duplicate keys of one file that are reported. After each of them, the parser starts again."""
 
 _IS_SPEC: Final = lazy_re(r"(?m)^toolc[ \t]*=")
 _DIGITS: Final = lazy_re(r"[0-9][0-9_]{1000,}")
 
 
 def parse_toml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
-    """Return the root of ``source``; None if it is not valid TOML. Findings go to ``diagnostics``.
+    """Return the root of ``source``, or None if it is not valid TOML. Findings go to ``diagnostics``.
 
-    The first of two equal keys is used, so that the other mistakes in the file are reported too.
+    The first of two equal keys is used, so that the other mistakes in the file are also reported.
     """
     text = source.text
     try:
@@ -51,7 +51,7 @@ def parse_toml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
 
 
 def _without_duplicate(error: tomli.TOMLDecodeError, text: str, source: SourceText, diagnostics: Diagnostics) -> str:
-    """Report an error; return ``text`` with blanks instead of the line of a duplicate key, or "" for another error."""
+    """Report an error. Return ``text`` with blanks in place of a duplicate key's line, or "" for any other error."""
     problem = syntax_problem(error, source.path)
     line = problem.span.start.line
     if problem.code is codes.DUPLICATE_KEY:

@@ -1,6 +1,6 @@
-"""Converts PyYAML's nodes to nodes of ``toolc.document``, with values by the core schema of YAML 1.2.
+"""Convert PyYAML's nodes to nodes of ``toolc.document``, with values by the core schema of YAML 1.2.
 
-Reports everything that a spec cannot contain: custom tags, merge keys, duplicate keys, values JSON lacks.
+Everything that a spec cannot contain is reported: custom tags, merge keys, duplicate keys, and values that JSON lacks.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _INTEGER: Final = lazy_re(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT: Final = lazy_re(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SAME_IN_BOTH: Final = lazy_re(r"[-+]?(0|[1-9][0-9]*)|[-+]?[0-9]+\.[0-9]+")
 _BEYOND: Final = 2**64
-"""Represents all larger integers. None of them is valid, because JSON readers do not represent it exactly."""
+"""Represents all larger integers. None of them is valid, because JSON readers do not represent them exactly."""
 
 _LONGEST_NUMBER: Final = 200  # PyYAML needs quadratic time for "1:2:3", a number with the base 60
 NUMBERS: Final = "+-.0123456789"
@@ -99,7 +99,7 @@ def meaning(text: str) -> Meaning:
 
 
 def describe_value(value: object) -> str:
-    """Return a value as messages name it: ``true``, ``the number 10``, ``the text "x"``."""
+    """Return a value as messages describe it, such as ``true``, ``the number 10`` or ``the text "x"``."""
     match value:
         case None:
             return "null"
@@ -148,7 +148,7 @@ def _in_yaml_1_1(text: str, value: Value) -> str:
 
 
 _new: Final = tuple.__new__
-"""Creates a named tuple from all its values, in half the time of calling its class."""
+"""Creates a named tuple from all its values, in half the time that calling its class takes."""
 
 
 class _Extent(NamedTuple):
@@ -163,9 +163,10 @@ _SCALAR_EXTENT: Final = _Extent(1, 1)
 
 @dataclass(slots=True)
 class Builder:
-    """Converts PyYAML's nodes. A node that several aliases share is converted, and reported, once.
+    """Converts PyYAML's nodes. A node that several aliases share is converted and reported once.
 
-    ``built`` maps the converted collections by the ``id`` of PyYAML's node, with None while its parts are converted.
+    ``built`` has the converted collections by the ``id`` of PyYAML's node. The value is None while the parts of the
+    collection are converted.
     """
 
     source: SourceText
@@ -174,7 +175,7 @@ class Builder:
     extents: dict[int, _Extent] = field(default_factory=dict)
     aliased: int = 0
 
-    # This runs for about a hundred nodes per file, so the path for valid nodes is short.
+    # This runs for about a hundred nodes per file, so the path for valid nodes must be short.
 
     def build(self, root: yaml.Node) -> Node:
         """Return the node for the root of a document."""
@@ -193,7 +194,7 @@ class Builder:
         return built
 
     def _again(self, node: yaml.Node, depth: int) -> Node:
-        """Return the collection of an alias; a null scalar, and a finding, if it contains itself or is too deep."""
+        """Return the collection of an alias. If it contains itself or is too deep, report it and return null."""
         known = self.built.get(id(node))
         extent = _SCALAR_EXTENT if known is None else self._extent(known)
         if known is None and id(node) in self.built:
@@ -259,7 +260,7 @@ class Builder:
         )
 
     def _odd_key(self, node: yaml.Node) -> str | None:
-        """Return the text of a key that YAML may not read as text; None, and a finding, if it cannot be a key."""
+        """Return the text of a key that YAML may not read as text, or None after reporting that it cannot be a key."""
         if not isinstance(node, ScalarNode):
             if not (isinstance(node, MappingNode) and self._reported_placeholder(node)):
                 message = "a key must be text, not a list or a map"
@@ -379,7 +380,7 @@ class Builder:
         return (self.source, start.line, start.column, end.line, end.column)
 
     def _place_of(self, node: CollectionNode, parts: Collection[object]) -> Marks:
-        """Return the marks of a collection. The marks of a block end at its start: its parts determine its end."""
+        """Return the marks of a collection. Those of a block end at its start, because its parts determine its end."""
         start, end = node.start_mark, node.end_mark
         assert start is not None
         assert end is not None

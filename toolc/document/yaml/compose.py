@@ -1,7 +1,7 @@
-"""Parses YAML text to PyYAML's nodes, without the types of YAML 1.1 and with a limit for the depth.
+"""Parse YAML text to PyYAML's nodes, without the types of YAML 1.1 and with a limit for the depth.
 
-libyaml's composer is recursive and crashes the process on deeply nested text. The depth of text that might be
-nested too deeply is therefore measured first, event by event.
+libyaml's composer is recursive and crashes the process on deeply nested text. If text might be nested too deeply, its
+depth is therefore measured first, event by event.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PLAIN: Final = "plain"
 """The tag of an unquoted scalar without an explicit tag. Quoted scalars and collections have ``""``."""
 
 _SAFE_DEPTH: Final = 1000
-"""Up to this depth, libyaml cannot exhaust the stack. A deeper text is measured by the parser in Python first."""
+"""The depth up to which libyaml cannot exhaust the stack. The Python parser measures text that may be deeper first."""
 
 _UNQUOTED: Final = (True, False)
 """PyYAML's ``implicit`` value for a plain scalar, whose tag is resolved from its text."""
@@ -39,7 +39,7 @@ def position(mark: Mark | None) -> Position:
 
 
 class _Unresolved:
-    """Replaces PyYAML's resolver: the tag of a scalar is how it was written instead of its type."""
+    """Replaces PyYAML's resolver. The tag of a scalar says how it was written, not which type it has."""
 
     # These are called before and after each node and do nothing. Builtins take a third of the time of methods.
     descend_resolver: Callable[..., Any] = operator.is_
@@ -121,4 +121,4 @@ def _loader_class() -> type[yaml.SafeLoader | yaml.CSafeLoader]:
 if yaml.__with_libyaml__:
 
     class _FastLoader(_Unresolved, yaml.CSafeLoader):
-        """libyaml's parser, about fifteen times as fast."""
+        """libyaml's parser, which is about fifteen times as fast."""

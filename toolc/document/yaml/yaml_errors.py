@@ -1,7 +1,7 @@
-"""Syntax errors of YAML: the parser's message as one sentence, its position and a hint.
+"""Syntax errors of YAML, as a sentence for the parser's message, its position and a hint.
 
-libyaml and PyYAML report what their grammar expected. The most common mistakes get a message about the mistake:
-tabs, a quote or bracket that is never closed, a missing ``:``, a ``:`` in a value, wrong indentation.
+libyaml and PyYAML report what their grammar expected. The most common mistakes get a message about the mistake itself:
+tabs, a quote or bracket that is never closed, a missing ``:``, a ``:`` in a value, and wrong indentation.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _QUOTE_HINT: Final = "put the value in quotes"
 _TEXT_HINT: Final = "put the value in quotes if it is text"
 _COLON_HINT: Final = "write 'key: value'; indent the line if it continues the value above"
 _DIRECTIVE: Final = "a line that starts with '%' must be a valid YAML directive"
-_DIRECTIVE_HINT: Final = "remove the line: a spec needs no directives; or put the text in quotes"
+_DIRECTIVE_HINT: Final = "remove the line, because a spec needs no directives, or put the text in quotes"
 _TAG: Final = "an unquoted '!' starts a YAML tag, and this tag is not valid"
 _TAG_HINT: Final = "remove the tag, or put the value in quotes if it is text that starts with '!'"
 _MESSAGES: Final[tuple[tuple[str, str, str, Code], ...]] = (
-    ("found undefined alias", "there is no anchor of this name above the alias", _TEXT_HINT, codes.ALIAS),
+    ("found undefined alias", "there is no anchor with this name above the alias", _TEXT_HINT, codes.ALIAS),
     ("found duplicate anchor", "another anchor has the same name", "rename one of the two", codes.ALIAS),
     ("cannot start any token", "a value without quotes cannot start with {}", _QUOTE_HINT, codes.SYNTAX),
     ("mapping keys are not allowed", "a value without quotes cannot start with {}", _QUOTE_HINT, codes.SYNTAX),
@@ -59,15 +59,15 @@ _MESSAGES: Final[tuple[tuple[str, str, str, Code], ...]] = (
     ("tag", _TAG, _TAG_HINT, codes.CUSTOM_TAG),
     ("URI", _TAG, _TAG_HINT, codes.CUSTOM_TAG),
 )  # fmt: skip
-"""A part of the parser's message, and ours ({} is the character found), a hint and a code."""
+"""A part of the parser's message, and toolc's message ({} is the character at the problem), a hint and a code."""
 
 _FROM_CONTEXT: Final = {"directive", "while scanning an alias", "while scanning an anchor", "tag", "URI"}
-"""The messages whose position is where the parser began: at the first character of a word."""
+"""The messages whose position is where the parser started, at the first character of a word."""
 
 
 @dataclass(frozen=True)
 class _YamlFailure:
-    """An error of the parser: the problem, what was being parsed, and the position of each."""
+    """An error of the parser: the problem, the context that was being parsed, and the position of each."""
 
     source: SourceText
     problem: str
@@ -87,7 +87,7 @@ class _YamlFailure:
 
     @property
     def character(self) -> str:
-        """The character at the problem; empty at the end of a line."""
+        """The character at the problem, or an empty string at the end of a line."""
         return self.line[self.place.column - 1 : self.place.column]
 
     @property
@@ -141,7 +141,7 @@ def syntax_problem(error: yaml.YAMLError, source: SourceText) -> SyntaxProblem:
 
 
 def placeholder_at_fault(error: yaml.YAMLError, source: SourceText) -> tuple[Unquoted, Span] | None:
-    """Return the unquoted placeholder that caused ``error``, and its span; None if none did."""
+    """Return the unquoted placeholder that caused ``error``, and its span, or None if none did."""
     if detect_foreign_content(source):
         return None
     for line, before in _suspect_lines(_failure(error, source)):
@@ -169,7 +169,7 @@ def _failure(error: yaml.YAMLError, source: SourceText) -> _YamlFailure:
 
 
 def _no_space(failure: _YamlFailure, line: int) -> SyntaxProblem | None:
-    """Return the problem that ``line`` begins with ``key:value``, which is text; None if it does not."""
+    """Return the problem that ``line`` begins with ``key:value``, which is text, or None if it does not."""
     match = _KEY_AND_COLON.match(failure.source.line(line))
     if match is None:
         return None
@@ -188,7 +188,7 @@ def _no_colon(failure: _YamlFailure) -> SyntaxProblem:
 
 
 def _unexpected_colon(failure: _YamlFailure) -> SyntaxProblem:
-    """Return the problem of a ``:`` where no key can be: in a value, or after a key that is indented too far."""
+    """Return the problem of a ``:`` where there can be no key, in a value or after a key that is indented too far."""
     before = failure.before
     if ": " in before or re.match(r"\s*(?:-\s+)*[\"']", before):
         hint = "put the value in quotes if this ':' is part of it"
@@ -205,7 +205,7 @@ def _unexpected_colon(failure: _YamlFailure) -> SyntaxProblem:
         return failure.at(Position(number, start + 1), "a key without a ':'", _COLON_HINT, len(text))
     return failure.at(
         Position(failure.place.line, indentation + 1),
-        "unexpected key: this line continues the value of the line above",
+        "unexpected key, because this line continues the value of the line above",
         "indent it like the keys above",
         max(len(before) - indentation, 1),
     )
@@ -245,7 +245,7 @@ def _in_brackets(failure: _YamlFailure) -> SyntaxProblem | None:
 
 
 def _is_outside(failure: _YamlFailure, opened: int) -> bool:
-    """Return whether the problem is in a line that is not meant to be in a bracket of the line ``opened``."""
+    """Return whether the problem is in a line that was not meant to be inside the bracket in the line ``opened``."""
     is_key = (failure.character == ":" and failure.before.strip()) or _KEY_OR_ITEM.match(failure.line)
     is_deeper = _indentation(failure.line) > _indentation(failure.source.line(opened))
     return failure.place.line > opened and bool(is_key) and not is_deeper
@@ -327,4 +327,4 @@ _EXPLANATIONS: Final = (
     ("Unicode character escape", _escape), ("while scanning a quoted scalar", _open_quote),
     ("while parsing a flow", _in_brackets), ("while parsing a block", _in_block), ("document start", _in_block),
 )  # fmt: skip
-"""A part of the parser's message, and the function that explains it; None leaves it to ``_MESSAGES``."""
+"""A part of the parser's message, and the function that explains it. None leaves it to ``_MESSAGES``."""

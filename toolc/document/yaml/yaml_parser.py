@@ -48,14 +48,14 @@ _COMMENT_AT_BLOCK: Final = lazy_re(r"[|>][-+0-9]*(?=#)")
 _SPACE_HINT: Final = "put a space before it, or put the text in quotes if it is part of it"
 
 _MAX_REPORTED: Final = 20
-"""The maximum number of forbidden characters and of attempts to read a file. More usually have the same cause."""
+"""The maximum number of forbidden characters and of attempts to read a file. Others usually have the same cause."""
 
 # The first are line ends in YAML 1.1 but not in YAML 1.2 and in editors; YAML does not allow the others.
 _FORBIDDEN: Final = lazy_re("[\x80-\x9f\u2028\u2029\ufffe\uffff]")
 
 
 def may_have_wrong_lines(text: str) -> bool:
-    """Return whether ``text`` may have wrong lines. False means that it has none."""
+    """Return whether ``text`` may have wrong lines. If False, it has none."""
     return any(suspect.search(text) for suspect in _SUSPECTS) or any(
         _goes_back(text, match) for pattern in _OPEN_QUOTES for match in pattern.finditer(text)
     )
@@ -68,7 +68,7 @@ def _goes_back(text: str, opened: re.Match[str]) -> bool:
 
 
 def wrong_lines(source: SourceText, tokens: Iterable[yaml.Token]) -> Iterator[tuple[Span, str, str]]:
-    """Yield each wrong line of ``source``, which libyaml reads as ``tokens``: its span, a message and a hint."""
+    """Yield the span, a message and a hint for each wrong line of ``source``, which libyaml reads as ``tokens``."""
     indentation = [-1]
     flow_level = 0
     opened: yaml.Token | None = None
@@ -100,7 +100,7 @@ def _spread(source: SourceText, first: yaml.Token, last: yaml.Token, outer: int)
     for number in range(first.start_mark.line + 2, last.end_mark.line + 2):
         line = source.line(number)
         column = len(line) - len(line.lstrip(" "))
-        # A comment may have any indentation; a closing bracket below its key is common.
+        # A comment may have any indentation, and a closing bracket below its key is common.
         if column > outer or not line.strip() or line.lstrip()[0] in "#]}":
             continue
         end = len(line.rstrip())
@@ -114,11 +114,11 @@ def _empty_block(source: SourceText, token: yaml.Token) -> Iterator[tuple[Span, 
     match = _EMPTY_BLOCK.match(source.text, token.start_mark.index)
     if match and max(map(len, match["blank"].splitlines())) > len(match["text"]):
         span = source.span(token.start_mark.index, token.start_mark.index + 1)
-        yield span, "the blank lines at the start of this text are indented deeper than it", "remove their spaces"
+        yield span, "the blank lines at the start of this text are indented deeper than the text", "remove their spaces"
 
 
 def report_disputes(source: SourceText, diagnostics: Diagnostics) -> None:
-    """Report each place that libyaml accepts but other YAML parsers read differently."""
+    """Report each place that libyaml accepts, but other YAML parsers read differently."""
     if any(suspect.search(source.text) for suspect in _AMBIGUOUS_TEXT):
         for code, start, end, message, hint in _disputes(source.text):
             diagnostics.add(code, message, source.span(start, end), hint)
@@ -167,9 +167,9 @@ def _disputes(text: str) -> Iterator[tuple[Code, int, int, str, str]]:
 
 
 def parse_yaml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
-    """Return the root of ``source``; None if it is empty or not valid YAML. Findings go to ``diagnostics``.
+    """Return the root of ``source``, or None if it is empty or not valid YAML. Findings go to ``diagnostics``.
 
-    With errors the tree is as complete as possible, so that the caller can recognize the kind of file.
+    If there are errors, the tree is as complete as possible, so that the caller can recognize the kind of file.
     """
     if _forbidden(source, diagnostics):
         return None
@@ -183,7 +183,7 @@ def parse_yaml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
             codes.SEVERAL_DOCUMENTS,
             "a second YAML document starts here, but a spec file has only one",
             roots[1].span,
-            "put the tools of one file into a list under 'tools:', or use one file each",
+            "put all tools into a list under 'tools:', or use one file for each tool",
         )
     specs = (root for root in roots if isinstance(root, Mapping) and root.get("toolc"))
     return next(specs, roots[0] if roots else None)
@@ -204,7 +204,7 @@ def _forbidden(source: SourceText, diagnostics: Diagnostics) -> bool:
 
 
 def _compose(source: SourceText, diagnostics: Diagnostics) -> list[yaml.Node]:
-    """Return the root nodes of the documents; unquoted placeholders are reported and read as if they had quotes."""
+    """Return the root nodes of the documents. Unquoted placeholders are reported, and read as if they had quotes."""
     text = source
     for attempt in range(_MAX_REPORTED):
         try:
@@ -228,7 +228,7 @@ def _compose(source: SourceText, diagnostics: Diagnostics) -> list[yaml.Node]:
 
 
 def _with_quotes(source: SourceText, placeholder: Unquoted, line: int) -> SourceText:
-    """Return the same text with one placeholder in quotes; every other character keeps its position."""
+    """Return the same text with one placeholder in quotes. Every other character keeps its position."""
     lines = source.text.split("\n")
     old = lines[line - 1]
     lines[line - 1] = f'{old[: placeholder.start]}"{"_" * (len(placeholder.text) - 2)}"{old[placeholder.end :]}'

@@ -1,10 +1,10 @@
-"""The table of keywords: which of them each target keeps, folds into the description, drops or refuses.
+"""The table of the keywords that each target keeps, folds into the description, drops or refuses.
 
-A target is the subset of JSON Schema of one or more providers. Plain definitions of OpenAI, Anthropic, Bedrock,
-Mistral, Cohere and MCP accept every keyword, except at the root (``lower_plain``), and are not in the table.
+A target is the subset of JSON Schema that one or more providers accept. Plain definitions of OpenAI, Anthropic,
+Bedrock, Mistral, Cohere and MCP accept every keyword except at the root (``lower_plain``), and are not in the table.
 
-A keyword is folded or dropped only if the schema then allows more values, which the validation of a call's arguments
-refuses. Without a refused keyword, the schema would not allow some valid values.
+A keyword is folded or dropped only if the schema allows more values without it. The validation of a call's arguments
+refuses these values. A keyword is refused if the schema would forbid some valid values without it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from toolc.model.json_schema import JsonValue
 from toolc.model.text import lazy_re
 
 Subset: TypeAlias = Literal["openai", "anthropic", "cohere", "gemini", "ollama"]
-"""A column: OpenAI's strict mode; the strict modes of Anthropic, Bedrock and Mistral; Cohere's; Gemini; Ollama."""
+"""A column of the table. The strict modes of Anthropic, Bedrock and Mistral share ``anthropic``."""
 
 Keeps: TypeAlias = Callable[[JsonValue, list[str]], bool]
 Rule: TypeAlias = Literal["keep", "fold", "drop", "refuse"] | Keeps
-"""What happens to a keyword. A function of its value and the schema's types returns whether to keep or to fold it."""
+"""What to do with a keyword. A function decides by its value and the schema's types whether to keep or to fold it."""
 
 _LOOK_AROUND: Final = lazy_re(r"\(\?<?[=!]")
 _ANCHOR_OR_LOOK_AROUND: Final = lazy_re(r"[\^$]|\?<?[=!]")
@@ -90,7 +90,7 @@ _FOLDED: Final = frozenset(
         "unevaluatedProperties", "uniqueItems", "writeOnly",
     }
 )  # fmt: skip
-"""The keywords that every target folds. Keywords that are in neither list are not JSON Schema's, and are dropped."""
+"""The keywords that every target folds. Keywords that are also not in the table are unknown, and are dropped."""
 
 _COLUMNS: Final = ("openai", "anthropic", "cohere", "gemini", "ollama")
 

@@ -1,6 +1,7 @@
-"""Losses, descriptions, and functions to move unsupported keywords of a schema to its description.
+"""Losses, descriptions, and functions that move unsupported keywords of a schema to its description.
 
-A keyword that was moved or dropped still applies: a call's arguments are validated against the tool's own schema.
+A keyword that was moved or dropped still applies, because a call's arguments are validated against the tool's own
+schema.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from toolc.providers.json_schema.result_schema import model_reads_data, with_res
 IGNORED: Final = frozenset(
     {"$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "$vocabulary", "definitions"}
 )
-"""Keywords that are dropped without a loss: they tell a model nothing."""
+"""Keywords that are dropped without a loss, because they tell a model nothing."""
 
 REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})
-"""Keywords that OpenAI's API (all) and Anthropic's (three of them) reject with status 400 in a tool's root schema.
+"""Keywords that providers' APIs reject with status 400 in a tool's root schema: OpenAI's all, Anthropic's three.
 
-Neither documents it; their messages are "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/
+Neither provider documents this. The messages are "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/
 'enum'/'const'/'not' at the top level" and "input_schema does not support oneOf, allOf, or anyOf at the top level".
 """
 
@@ -31,7 +32,7 @@ _DECLARES_PROPERTIES: Final = frozenset({"allOf", "anyOf", "oneOf"})
 """The rejected keywords whose schemas can declare properties for ``unevaluatedProperties``."""
 
 MAX_DESCRIPTION: Final = 1024
-"""The number of characters of a description that no short form of a result schema exceeds: OpenAI's limit."""
+"""The maximum number of characters of a description with the short form of a result schema. This is OpenAI's limit."""
 
 _NO_ROOM: Final = f"dropped, as the description would have more than {MAX_DESCRIPTION} characters"
 _DEFAULTS: Final = (None, (), Annotations())
@@ -39,15 +40,15 @@ _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), so
 
 
 LossKind: TypeAlias = Literal["part", "not_strict", "closed"]
-"""What is lost: a part of the tool, a strict mode that is not possible, or the openness of an object."""
+"""The kind of a loss: a part of the tool, a strict mode that is not possible, or the openness of an object."""
 
 
-# A tuple is created and hashed faster, and a thousand tools have ten thousand losses.
+# A tuple is faster to create and to hash than a dataclass, and a thousand tools have ten thousand losses.
 class Loss(NamedTuple):
     """A part of a tool that a provider's definition cannot express, with its JSON Pointer.
 
-    ``action`` is what happened to it. ``sdk`` is the package that removes it when a program sends the definition; it
-    is empty for a loss that the definition itself has.
+    ``action`` says what happened to the part. ``sdk`` is the package that removes the part when a program sends the
+    definition. It is empty if the definition itself lacks the part.
     """
 
     tool: str
@@ -60,7 +61,7 @@ class Loss(NamedTuple):
 
 @dataclass(slots=True)
 class LossLog:
-    """Collects the losses of one tool at the end of ``losses``, which several tools may share."""
+    """Appends the losses of one tool to ``losses``, a list that several tools may share."""
 
     tool: str
     losses: list[Loss] = field(default_factory=list)
@@ -86,7 +87,7 @@ class LossLog:
             self.losses.append(loss)
 
     def add_unsupported(self, tool: ToolSpec, *names: str) -> None:
-        """Record each of these fields of a tool that is set, as the provider's definition does not have it."""
+        """Record a loss for each of these fields that the tool sets, because the provider's definition lacks it."""
         for name in names:
             if name == "result_schema" and model_reads_data(tool):
                 is_folded = description(tool) != description_without_result(tool)
@@ -135,10 +136,10 @@ def lower_plain(tool: ToolSpec, rejected_at_root: frozenset[str], losses: LossLo
 
 
 def with_items(schema: JsonObject, at: str, losses: LossLog) -> JsonObject:
-    """Return ``schema`` with ``items: {}`` in every array type without ``items``; ``at`` is its pointer in the tool.
+    """Return ``schema`` with ``items: {}`` in every array type without ``items``. ``at`` is its pointer in the tool.
 
-    OpenAI's API rejects an array without ``items`` with status 400 ("array schema missing items"). The meaning is the
-    same, except for ``unevaluatedItems``, which then applies to no item.
+    OpenAI's API rejects an array without ``items`` with status 400 ("array schema missing items"). The meaning stays
+    the same, except that ``unevaluatedItems`` no longer applies to any item.
     """
     if not _lacks_items(schema):
         return schema

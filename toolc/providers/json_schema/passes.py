@@ -1,7 +1,7 @@
 """The passes that targets share. Each changes one subschema, a ``Node``, and records what it loses.
 
 A target lists its passes in order. The passes before ``lower_subschemas`` see a subschema as it is in the spec, and
-the passes after it see its own subschemas lowered. ``describe_folded`` follows all that fold keywords.
+the passes after it see its own subschemas lowered. ``describe_folded`` follows all passes that fold keywords.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OF_TYPES: Final = {
     **dict.fromkeys(("exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"), _NUMBERS),
     **dict.fromkeys(("format", "pattern"), frozenset({"string"})),
 }
-"""The types to whose values a keyword applies; only the keywords that a target can keep."""
+"""The types to whose values each keyword applies. The table has only keywords that a target can keep."""
 
 _WITH_SCHEMAS: Final = frozenset({"additionalProperties", "anyOf", "items", "prefixItems", "properties"})
 _MENTIONS_PROPERTIES: Final = frozenset({"anyOf", "dependentRequired", "dependentSchemas", "else", "oneOf", "then"})
@@ -45,7 +45,7 @@ def merge_parts(node: Node) -> None:
 
 
 def inline_references(node: Node) -> None:
-    """Replace a reference by its schema. Within that schema, a reference to it again is cut off."""
+    """Replace a reference with its schema. If that schema refers to itself, the inner reference is cut off."""
     references = node.lowering.references
     while isinstance(reference := node.schema.get("$ref"), str):
         target, place = references.target(reference), node.place
@@ -93,7 +93,7 @@ def refuse_recursion(node: Node) -> None:
 
 
 def name_references(node: Node) -> None:
-    """Write a reference as one to ``$defs`` at the root, in an ``anyOf`` if there are other keywords next to it."""
+    """Change a reference to lead to ``$defs`` at the root. If there are other keywords next to it, use ``anyOf``."""
     schema, reference = node.schema, node.schema.get("$ref")
     if not isinstance(reference, str):
         return
@@ -144,9 +144,9 @@ def fold_choices_of_root(node: Node) -> None:
 
 
 def keep_one_structure(node: Node) -> None:
-    """Keep the first of ``$ref``, ``enum`` or ``const``, ``type``, and ``anyOf`` or ``oneOf``; fold the others.
+    """Keep the first of ``$ref``, ``enum`` or ``const``, ``type``, and ``anyOf`` or ``oneOf``, and fold the others.
 
-    Strict modes allow no combinations. A schema with none of them would allow any value, which they forbid.
+    Strict modes allow no combination of them. They also forbid a schema with none of them, because it allows any value.
     """
     schema = node.schema
     if "$ref" in schema:
@@ -170,13 +170,13 @@ def _fold_all(node: Node, *keywords: str) -> None:
 
 
 def open_patterned_objects(node: Node) -> None:
-    """Fold ``additionalProperties`` next to ``patternProperties``: alone, it would refuse the names of the patterns."""
+    """Fold ``additionalProperties`` next to ``patternProperties``. Alone, it would refuse names that match patterns."""
     if "patternProperties" in node.schema and node.schema.get("additionalProperties", True) is not True:
         node.fold("additionalProperties")
 
 
 def open_tuples(node: Node) -> None:
-    """Fold ``items`` next to ``prefixItems``: alone, it would apply to the first items too."""
+    """Fold ``items`` next to ``prefixItems``. Alone, it would apply to the first items as well."""
     if "prefixItems" in node.schema and node.schema.get("items", True) is not True:
         node.fold("items")
 
@@ -188,7 +188,7 @@ def refuse_untyped_arrays(node: Node) -> None:
 
 
 def refuse_structured_values(node: Node) -> None:
-    """Raise ``NotStrictError`` for values of ``enum`` or ``const`` that are arrays or objects, and if none is left."""
+    """Raise ``NotStrictError`` if ``enum`` or ``const`` has arrays or objects, or no value that the type allows."""
     if not has_values(node.schema):
         return
     keyword = "enum" if "enum" in node.schema else "const"
@@ -200,13 +200,13 @@ def refuse_structured_values(node: Node) -> None:
 
 
 def refuse_all_optional(node: Node) -> None:
-    """Raise ``NotStrictError`` for parameters of which none is required."""
+    """Raise ``NotStrictError`` if there are parameters and none is required."""
     if node.is_root and not list_under(node.schema, "required"):
         raise node.refuse("parameters that are all optional")
 
 
 def drop_inapplicable(node: Node) -> None:
-    """Remove the keywords that apply to none of the schema's types: no value depends on them."""
+    """Remove the keywords that apply to none of the schema's types, because no value depends on them."""
     if _OF_TYPES.keys().isdisjoint(node.schema):
         return
     types = types_of(node.schema)
@@ -229,7 +229,7 @@ def const_to_enum(node: Node) -> None:
 
 
 def name_value_types(node: Node) -> None:
-    """Remove the values of ``enum`` and ``const`` that the type forbids, and types that no value has."""
+    """Remove the values of ``enum`` and ``const`` that the type forbids, and the types that no value has."""
     if has_values(node.schema) and (values := _keep_values(node)) and not isinstance(node.schema.get("type"), str):
         types = type_names(values)
         node.schema["type"] = types[0] if len(types) == 1 else [*types]
@@ -243,7 +243,7 @@ def remove_value_types(node: Node) -> None:
 
 
 def _keep_values(node: Node) -> list[JsonValue]:
-    """Write the allowed values to ``enum``, or to ``const`` without an ``enum``, and return them."""
+    """Write the allowed values to ``enum``, or to ``const`` if there is no ``enum``, and return them."""
     values = allowed_values(node.schema)
     if "enum" in node.schema and values:
         node.schema.pop("const", None)
@@ -314,7 +314,7 @@ def split_values(node: Node) -> None:
 
 
 def split_types(node: Node) -> None:
-    """Write several types as one ``anyOf``; the keywords for a type move to its schema."""
+    """Write several types as one ``anyOf``. The keywords for a type move to its schema."""
     declared = node.schema.get("type")
     if not isinstance(declared, list):
         return
@@ -361,7 +361,7 @@ def merge_null(node: Node) -> None:
 
 
 def add_items(node: Node) -> None:
-    """Add ``items: {}`` to an array without ``items``, which has the same meaning."""
+    """Add ``items: {}``, which does not change the meaning, to an array without ``items``."""
     for each in (node.schema, *list_under(node.schema, "anyOf")):
         if isinstance(each, dict) and each.get("type") == "array" and {"items", "prefixItems"}.isdisjoint(each):
             each["items"] = {}
@@ -370,7 +370,7 @@ def add_items(node: Node) -> None:
 def refuse_other_properties(node: Node) -> None:
     """Raise ``NotStrictError`` if a keyword next to ``properties`` needs a property that a closed object cannot have.
 
-    Strict modes close each object, so ``then`` or ``minProperties``, for example, could no longer be satisfied.
+    Strict modes close each object. Keywords such as ``then`` or ``minProperties`` might then be impossible to satisfy.
     """
     schema = node.schema
     if "$ref" not in schema and "object" in types_of(schema):
@@ -432,7 +432,7 @@ def close_objects(node: Node) -> None:
 
 
 def require_all(node: Node) -> None:
-    """Require every property; an optional one becomes "a value or null"."""
+    """Require every property. An optional property becomes "a value or null"."""
     properties = node.schema.get("properties")
     if not isinstance(properties, dict):
         return
@@ -474,7 +474,7 @@ def fold_keywords(node: Node) -> None:
 
 
 def _lacks_type(node: Node, keyword: str, types: list[str]) -> bool:
-    """Return whether a strict mode needs another ``type`` next to a keyword."""
+    """Return whether a keyword lacks the ``type`` that a strict mode requires next to it."""
     return node.lowering.target.is_strict and keyword in _OF_TYPES and _OF_TYPES[keyword].isdisjoint(types)
 
 

@@ -21,7 +21,7 @@ from toolc.model.json_schema import (
 from toolc.providers.json_schema.embedding import located
 
 Origins: TypeAlias = dict[tuple[str | int, ...], str]
-"""The JSON Pointers of the parts of a schema that are elsewhere in the spec, by their path in the schema."""
+"""The JSON Pointers of the parts of a schema that come from elsewhere in the spec, by their path in the schema."""
 
 _ANNOTATIONS: Final = frozenset(
     {"$anchor", "$comment", "$defs", "$id", "$schema", "default", "deprecated", "description", "examples", "title"}
@@ -31,14 +31,14 @@ _DEPENDENT: Final = (
     frozenset({"contains", "minContains", "maxContains"}),
     frozenset({"items", "prefixItems"}),
 )
-"""Keywords whose meaning depends on each other: they must come from one schema, or be equal in both."""
+"""Groups of keywords whose meanings depend on each other. They must come from one schema, or be equal in both."""
 
 _UNMERGEABLE: Final = frozenset({"unevaluatedItems", "unevaluatedProperties", "$dynamicRef"})
 _CLOSING: Final = frozenset({"additionalProperties", "patternProperties"})
 
 
 def sole_reference(schema: JsonValue) -> str | None:
-    """Return the ``$ref`` of a schema that has no other keyword; None for any other schema."""
+    """Return the ``$ref`` of a schema that has no other keyword, or None for any other schema."""
     if isinstance(schema, dict) and len(schema) == 1 and isinstance(reference := schema.get("$ref"), str):
         return reference
     return None
@@ -46,7 +46,7 @@ def sole_reference(schema: JsonValue) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class LocatedSchema:
-    """A schema. ``pointer`` is its JSON Pointer in the tool; ``origins`` has the parts that are not below it."""
+    """A schema. ``pointer`` is its JSON Pointer in the tool. ``origins`` has the parts that are not below it."""
 
     schema: JsonObject
     pointer: str
@@ -69,7 +69,7 @@ def origin(origins: Origins, pointer: str, keys: tuple[str | int, ...]) -> str:
 class References:
     """The references in a root schema (``#``, ``#/$defs/node``, ``#anchor``).
 
-    ``at`` is the JSON Pointer of the root schema in the tool; ``merged`` caches the schemas of references.
+    ``at`` is the JSON Pointer of the root schema in the tool. ``merged`` caches the schemas of references.
     """
 
     root: JsonObject
@@ -78,7 +78,7 @@ class References:
     _recursive: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
 
     def target(self, reference: str) -> JsonValue:
-        """Return the schema at ``reference``; None if it is remote, missing, or not a schema."""
+        """Return the schema at ``reference``, or None if it is remote, missing, or not a schema."""
         return target_of(self.root, reference)
 
     def pointer(self, reference: str) -> str:
@@ -97,7 +97,7 @@ class References:
         return self._recursive[reference]
 
     def _graph(self, reference: str) -> dict[str, frozenset[str]]:
-        """Return the references in the schema at each reference that ``reference`` leads to, without known ones."""
+        """Return each reference that ``reference`` leads to, with the references in its schema. Skip known ones."""
         graph: dict[str, frozenset[str]] = {}
         pending = [reference]
         while pending:
@@ -133,7 +133,7 @@ def without_all_of(located_schema: LocatedSchema, references: References) -> Loc
 
 
 def merge(one: LocatedSchema, others: Iterable[LocatedSchema | bool | None]) -> LocatedSchema | None:
-    """Return one schema for the values that are valid for all of these, or None if there is none."""
+    """Return one schema for the values that are valid for all of these schemas, or None if no schema can do that."""
     merged, origins = dict(one.schema), dict(one.origins)
     if "properties" in merged:
         merged["properties"] = dict(map_under(merged, "properties"))
@@ -192,13 +192,13 @@ class Recursion:
 
 
 def _part_of(part: JsonValue, pointer: str, references: References) -> LocatedSchema | bool | None:
-    """Return one of the schemas of an ``allOf``, itself merged; None if that is not possible."""
+    """Return one of the schemas of an ``allOf`` with its own ``allOf`` merged, or None if that is not possible."""
     reference = sole_reference(part)
     if reference is None:
         return _merged_schema(part, pointer, references)
     if references.is_recursive(reference):
         return None
-    # Cached: a chain of thirty schemas that each refer to the next one twice would be merged a billion times.
+    # Cached, because a chain of thirty schemas that each refer to the next one twice would be merged a billion times.
     if reference not in references.merged:
         target = references.target(reference)
         references.merged[reference] = _merged_schema(target, references.pointer(reference), references)
@@ -212,10 +212,10 @@ def _merged_schema(schema: JsonValue, pointer: str, references: References) -> L
 
 
 def _merge_into(merged: JsonObject, origins: Origins, other: LocatedSchema) -> bool:
-    """Restrict ``merged`` to the values that are valid for ``other`` too, and return whether one schema can do that.
+    """Restrict ``merged`` to the values that are also valid for ``other``. Return whether one schema can do that.
 
-    The names in ``required`` are left to the caller. ``merged`` and ``origins`` are changed in place: a copy for each
-    of many parts would need quadratic time.
+    The names in ``required`` are left to the caller. ``merged`` and ``origins`` are changed in place, because copies
+    for many parts would take quadratic time.
     """
     schema = other.schema
     if _UNMERGEABLE & (merged.keys() | schema.keys()) or not (_allows(merged, schema) and _allows(schema, merged)):

@@ -1,6 +1,6 @@
-"""The schema of a tool's data, ``result.schema``: in short for a description, and as the schema of an object.
+"""Two forms of ``result.schema``, the schema of a tool's data: a short form for descriptions, and an object's schema.
 
-The short form looks like a type of TypeScript: ``{id: integer, tags?: string[], state: "open" | "closed"}``.
+The short form looks like a TypeScript type: ``{id: integer, tags?: string[], state: "open" | "closed"}``.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ This is about a hundred tokens in each request.
 
 MAX_DEPTH: Final = 6
 MAX_CHOICES: Final = 12
-"""The levels of objects that a short form shows, and the values of an ``enum``; others become their type."""
+"""The maximum levels of objects and values of an ``enum`` in a short form. Beyond them, only the type is shown."""
 
 WRAPPED: Final = "result"
-"""The name of the property with the data, in a protocol that only has objects, if the data can be something else."""
+"""The property that contains the data if it may not be an object, in a protocol that accepts only objects."""
 
 _NAME: Final = lazy_re(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
 def model_reads_data(tool: ToolSpec) -> bool:
-    """Return whether a model reads the data that the tool's result schema describes; a template replaces it."""
+    """Return whether a model reads the data that the tool's result schema describes, and not a template's text."""
     return tool.result_schema is not None and tool.result.template is None
 
 
@@ -48,7 +48,7 @@ def with_result(text: str, tool: ToolSpec, limit: int) -> str:
 
 
 def short_form(schema: JsonObject, limit: int = MAX_SHORT_FORM) -> str:
-    """Return the short form of a schema, with as many levels of objects as fit; empty if none does."""
+    """Return the short form of a schema with as many levels of objects as fit, or an empty text if none fits."""
     for depth in range(MAX_DEPTH, -1, -1):
         with suppress(_TooLongError):
             text = _ShortForm(References(schema), limit).type_of(schema, depth)
@@ -58,15 +58,15 @@ def short_form(schema: JsonObject, limit: int = MAX_SHORT_FORM) -> str:
 
 
 def is_wrapped(schema: JsonObject) -> bool:
-    """Return whether data with this schema is wrapped into an object, because it can be something else."""
+    """Return whether data with this schema is wrapped in an object, because it may not be one."""
     return not _is_object(schema, References(schema))
 
 
 def as_object(schema: JsonObject) -> JsonObject:
-    """Return the schema of the data as an object, for clients of MCP: with ``type: object``, or wrapped.
+    """Return the schema of the data for MCP clients. Its root has ``type: object``, or it is wrapped in an object.
 
-    The MCP SDK for TypeScript reads schemas as draft-07, without anchors and ``prefixItems``. So anchors are
-    replaced, and ``items`` next to ``prefixItems`` accepts all items.
+    The MCP SDK for TypeScript reads schemas as draft-07, which has no anchors and no ``prefixItems``. Anchors are
+    therefore replaced, and ``items`` next to ``prefixItems`` accepts all items.
     """
     if not is_wrapped(schema):
         return {**_with_open_tuples(rebase(schema, "#")), "type": "object"}
@@ -107,7 +107,7 @@ def _is_object(schema: JsonValue, references: References, seen: frozenset[str] =
 
 
 class _TooLongError(Exception):
-    """A short form has more parts than it may have characters."""
+    """Raised if a short form has more parts than it may have characters."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Lower a JSON Schema to the subset of a target: a list of passes, which change one subschema after another.
+"""Lower a JSON Schema to the subset of a target with a list of passes, which change one subschema after another.
 
 A ``Target`` names its subset in the table of ``keywords`` and its passes, functions of ``passes``. The passes before
 ``lower_subschemas`` see a subschema as it is in the spec, and the passes after it see its own subschemas lowered.
@@ -17,9 +17,9 @@ from toolc.providers.json_schema.references import LocatedSchema, Origins, Recur
 from toolc.validation.validate import SchemaValidator
 
 MAX_NODES: Final = 5_000
-"""The maximum number of lowered subschemas; others become ``{}``. References can make a small schema very large.
+"""The maximum number of lowered subschemas. Any others become ``{}``. References can make a small schema very large.
 
-No provider accepts as many properties.
+No provider accepts that many properties.
 """
 
 ROOT: Final = "/parameters"
@@ -29,7 +29,7 @@ SchemaPass: TypeAlias = "Callable[[Node], None]"
 
 
 class NotStrictError(Exception):
-    """A part of a schema that a strict mode does not support, with its JSON Pointer."""
+    """Raised for a part of a schema that a strict mode does not support, with its JSON Pointer."""
 
     def __init__(self, pointer: str, message: str) -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ class Target:
     """A subset of JSON Schema and the passes that lower to it. ``name`` is its name in losses.
 
     With ``is_strict``, a keyword for one type, such as ``minimum``, is kept only next to this ``type``, and a schema
-    that cannot be lowered raises ``NotStrictError``. ``listed_types`` are the types of values in ``enum``.
+    that cannot be lowered raises ``NotStrictError``. ``listed_types`` are the types that values in ``enum`` may have.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Place:
 
 @dataclass(slots=True)
 class Lowering:
-    """The state of one schema's lowering; ``names`` are the new names of referenced schemas in ``$defs``."""
+    """The state of one schema's lowering. ``names`` has the new names of referenced schemas in ``$defs``."""
 
     target: Target
     references: References
@@ -154,13 +154,13 @@ class Node:
         self.schema[new] = self.schema.pop(keyword)
 
     def lower_child(self, schema: JsonValue, *keys: str | int, optional: bool = False) -> JsonObject:
-        """Return ``schema``, the subschema at ``keys``, lowered. ``optional``: its value can be absent."""
+        """Return ``schema``, the subschema at ``keys``, lowered. With ``optional``, its value can be absent."""
         place = self.place
         inner = Place(self.pointer(*keys), place.scope, place.optional or optional, place.inlined)
         return self.lowering.lower(schema, inner)
 
     def report(self, message: str, *keys: str | int, action: str = "changed", kind: LossKind = "part") -> None:
-        """Record a loss at ``keys``; ``message`` says what the target does."""
+        """Record a loss at ``keys``. ``message`` says what the target does."""
         self.lowering.losses.add(self.pointer(*keys), f"{self.lowering.target.name} {message}", action, kind=kind)
 
     def fold(self, keyword: str) -> None:
@@ -183,7 +183,7 @@ class Node:
 def lower_schema(schema: JsonObject, target: Target, losses: LossLog) -> JsonObject:
     """Return the parameters' schema for a target, and record every loss.
 
-    Raises ``NotStrictError`` if the target is a strict mode that cannot express the schema; ``losses`` is then
+    If the target is a strict mode that cannot express the schema, raises ``NotStrictError`` and leaves ``losses``
     unchanged.
     """
     references = References(schema, ROOT)

@@ -1,4 +1,4 @@
-"""The values of ``enum`` and ``const``: those that the type allows, and their types."""
+"""The values of ``enum`` and ``const`` that the type allows, and their types."""
 
 from __future__ import annotations
 

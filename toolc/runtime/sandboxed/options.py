@@ -190,7 +190,7 @@ def approve_image(tool: ToolSpec, profile: Profile, engine: Engine, lock: Lock) 
     hint = _INCOMPARABLE.get(kind, "") if not any(name.startswith(kind) for name in names) else ""
     raise LockError(
         f"the image {profile.image} of {tool.name} is not the one that {lock.path} approves: found {is_now}, "
-        f"approved {approved or 'none'}; {hint or 'review what changed, then run: toolc lock'}"
+        f"approved {approved or 'none'}; {hint or 'review the changes, then run: toolc lock'}"
     )
 
 

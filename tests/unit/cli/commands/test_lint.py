@@ -92,11 +92,11 @@ def test_effective_values_have_an_origin() -> None:
         (["x", "specs", "--effective"], "there is no tool 'x' in specs; the tools are 'hello'"),
         (
             ["hello", "specs"],
-            "--effective reads specs and cannot be used with --registry or --builtin; PATHS need --effective or --as; ",
+            "--effective reads specs and cannot be used with --registry or --builtin, and PATHS need --effective or ",
         ),
         (
             ["hello", "--effective", "--registry", "r"],
-            "--effective reads specs and cannot be used with --registry or --builtin; ",
+            "--effective reads specs and cannot be used with --registry or --builtin, ",
         ),
     ],
 )

@@ -52,7 +52,7 @@ def test_builtin_tools_are_listed_without_a_target() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "TARGET is missing; name a spec, a folder or a registry.json, or use --builtin TOOLSET"),
+        ((), "TARGET is missing; pass a spec, a folder or a registry.json, or use --builtin TOOLSET"),
         (("specs", "--builtin", "data"), "--builtin replaces TARGET; remove 'specs' or --builtin data"),
         (("--builtin", "nothing"), "there is no toolset 'nothing'"),
     ],

@@ -34,7 +34,7 @@ def toolc(*message: str) -> tuple[int, str, str]:
 @pytest.mark.slow
 @pytest.mark.needs_engine
 def test_locked_tool_can_be_called_until_it_changes(specs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert toolc("lock", "specs") == (0, "", "toolc: toolc.lock approves 1 tool: have the change reviewed\n")
+    assert toolc("lock", "specs") == (0, "", "toolc: toolc.lock approves 1 tool; have the change reviewed\n")
     assert toolc("lock", "specs", "--check")[0] == 0
     monkeypatch.chdir(specs)
     status, text, _ = toolc("run", "hello.yaml", "--locked")
@@ -133,4 +133,4 @@ def test_base_with_a_commit_is_for_check(specs: Path) -> None:
     status, _, output = toolc("lock", "specs", "--check", "--base")
     assert (status, "--base needs a commit or folder with --check" in output) == (2, True)
     status, _, output = toolc("lock", "specs", "--base", "main")
-    assert (status, "--base main is for --check" in output) == (2, True)
+    assert (status, "--base main needs --check" in output) == (2, True)

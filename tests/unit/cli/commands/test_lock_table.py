@@ -35,7 +35,7 @@ def lock(*arguments: str) -> Result:
 def repository(repository: Repository) -> Repository:
     """A repository with two tools that its lock file approves."""
     repository.write({"a.yaml": PLAIN, "b.yaml": OTHER})
-    assert lock() == (0, "", "toolc: toolc.lock approves 2 tools: have the change reviewed\n")
+    assert lock() == (0, "", "toolc: toolc.lock approves 2 tools; have the change reviewed\n")
     repository.commit({})
     return repository
 
@@ -43,7 +43,7 @@ def repository(repository: Repository) -> Repository:
 def test_an_up_to_date_lock_file_has_no_changes(repository: Repository) -> None:
     assert lock("--check") == (0, "", f"toolc: toolc.lock approves all 2 tools\n{ANY_BASE}")
     assert json.loads(lock("--check", "--format", "json")[1]) == {"lock": "toolc.lock", "changes": []}
-    assert lock() == (0, "", "toolc: toolc.lock approves 2 tools: have the change reviewed\n")
+    assert lock() == (0, "", "toolc: toolc.lock approves 2 tools; have the change reviewed\n")
 
 
 def test_a_pinned_base_image_stays_pinned_if_the_notes_are_followed(repository: Repository) -> None:
@@ -81,7 +81,7 @@ def test_a_table_shows_what_changed(repository: Repository) -> None:
 def test_one_command_approves_with_the_difference_shown(repository: Repository) -> None:
     repository.write({"toolc.yaml": "defaults: {sandbox: {workspace: ro}}\n"})
     status, text, note = lock()
-    assert (status, note) == (0, "toolc: toolc.lock approves 2 tools: have the change reviewed\n")
+    assert (status, note) == (0, "toolc: toolc.lock approves 2 tools; have the change reviewed\n")
     report, _, table = text.partition("TOOL")
     assert "look: changed\n  critical RSK02: a call may now read the files of the workspace" in report
     assert table == "   CHANGE  FIELDS\nlook   effect  sandbox.workspace\nother  effect  sandbox.workspace\n"
@@ -131,7 +131,7 @@ def test_outside_of_a_repository_the_fields_are_unknown(tmp_path: Path, monkeypa
 def test_a_damaged_lock_file_is_replaced(repository: Repository) -> None:
     repository.write({"toolc.lock": "<<<<<<< HEAD\n"})
     assert lock("--check")[0] == 2
-    assert lock() == (0, "", "toolc: toolc.lock approves 2 tools: have the change reviewed\n")
+    assert lock() == (0, "", "toolc: toolc.lock approves 2 tools; have the change reviewed\n")
 
 
 def test_changed_images_and_packages_are_listed(tmp_path: Path) -> None:

@@ -161,8 +161,8 @@ def test_a_builtin_tool_is_shown_by_its_name_or_alias() -> None:
         (["show", "bash", "--builtin", "all", "--registry", "a.json"], "--builtin and --registry cannot be combined"),
         (["run", "bash", "--builtin", "readonly"], "there is no tool 'bash'; the tools are: file_info"),
         (["run", "bash", "--builtin", "bash"], "'bash' is a tool, not a toolset"),
-        (["show", "fetch", "--as", "mcp", "--json"], "--as prints a definition; remove"),
-        (["show", "fetch", "--as", "mcp", "--effective"], "--as prints a definition; remove"),
+        (["show", "fetch", "--as", "mcp", "--json"], "--as cannot be combined with --effective or --json"),
+        (["show", "fetch", "--as", "mcp", "--effective"], "--as cannot be combined with --effective or --json"),
     ],
 )
 def test_options_that_cannot_be_combined_are_refused(arguments: list[str], message: str) -> None:

@@ -60,7 +60,7 @@ def test_without_a_terminal_changes_are_discarded(folder: Path) -> None:
     assert code == 1
     assert expected.endswith(
         f"{LISTED}toolc: discarded these 2 changes; the workspace is unchanged\n"
-        "toolc: run the command on a terminal to be asked, or add --yes to allow the changes\n"
+        "toolc: run the command on a terminal to confirm, or add --yes to allow the changes\n"
     )
     assert (folder / "work" / "old").exists()
 

@@ -64,7 +64,7 @@ def test_an_argument_cannot_decide_the_host(tmp_path: Path, url: str) -> None:
 
 def test_a_value_in_the_path_is_encoded_once(tmp_path: Path) -> None:
     assert findings(tmp_path, "TC405", templated_http("https://a.example.com/{{ x | urlencode }}")) == [
-        "tool.yaml:7:40 'x' is encoded twice: values in a URL are always encoded"
+        "tool.yaml:7:40 'x' is encoded twice, because values in a URL are always encoded"
     ]
 
 

@@ -18,13 +18,13 @@ def spec(destination: str) -> str:
         ("*.example.com:443", "'*.example.com' allows every host below example.com, including future ones"),
         (
             "Metadata.Google.Internal.:80",
-            "metadata.google.internal returns the credentials of the machine that the tool runs on",
+            "metadata.google.internal returns the credentials of the machine on which the tool runs",
         ),
         *(
-            (f"{format_host(each)}:80", f"{each} returns the credentials of the machine that the tool runs on")
+            (f"{format_host(each)}:80", f"{each} returns the credentials of the machine on which the tool runs")
             for each in sorted(METADATA_ADDRESSES)
         ),
-        ("127.0.0.1:5432", "127.0.0.1 is the machine that toolc runs on, with every service that listens there"),
+        ("127.0.0.1:5432", "127.0.0.1 is the machine on which toolc runs, with every service that listens there"),
         ("169.254.1.1:80", "169.254.1.1 is a link-local address, used for automatic configuration"),
         ("10.0.0.5:443", "10.0.0.5 is an address of a private network"),
         ("8.8.8.8:53", "8.8.8.8 is an address that may belong to another owner later"),

@@ -127,7 +127,7 @@ def test_quoted_text_in_an_expression_of_a_template_is_literal(tmp_path: Path) -
     assert errors(tmp_path, http(request, "https://a.example.com/{{ '{name}' }}/x")) == []
     assert errors(tmp_path, shell("""argv: [echo, "{{ '$ARG_name' }} {{ '{name}' }}"]""")) == []
     found = errors(tmp_path, http("""query: {a: "{{ '{other}' }} {name}"}"""))
-    assert [each.message for each in found] == ["'{name}' is not replaced here: it stays as it is written"]
+    assert [each.message for each in found] == ["'{name}' is not replaced here and stays unchanged"]
 
 
 @pytest.mark.parametrize("argv", ['[jq, --arg, a, "{{ name }}", "{name} $name"]', "[awk, '{print $1}', $unknown]"])

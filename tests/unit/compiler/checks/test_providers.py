@@ -119,9 +119,9 @@ def test_each_keyword_is_reported_at_its_position(tmp_path: Path) -> None:
     parameters = "{x: {type: array, items: {type: string, pattern: '^a', minLength: 1}, uniqueItems: true}}"
     text = shell(parameters, '{argv: [a, --, "{{ x }}"]}')
     assert findings(tmp_path, "TC701", text) == [
-        "tool.yaml:4:53 Gemini does not support 'pattern': its models get it as text",
-        "tool.yaml:4:68 Gemini does not support 'minLength': its models get it as text",
-        "tool.yaml:4:83 Gemini does not support 'uniqueItems': its models get it as text",
+        "tool.yaml:4:53 Gemini does not support 'pattern', so its models get it as text",
+        "tool.yaml:4:68 Gemini does not support 'minLength', so its models get it as text",
+        "tool.yaml:4:83 Gemini does not support 'uniqueItems', so its models get it as text",
     ]
 
 
@@ -144,8 +144,8 @@ LOSSY_ARGV = '{argv: [a, --, "{{ x }}"]}'
 def test_positions_of_lossy_keywords(tmp_path: Path) -> None:
     text = shell("{x: {oneOf: [{type: string, format: date}, {type: integer}]}}", LOSSY_ARGV)
     assert findings(tmp_path, "TC705", text) == [
-        "tool.yaml:4:18 Gemini interprets 'oneOf' as 'anyOf': a value that matches several schemas is valid there",
-        "tool.yaml:4:41 Gemini supports 'format' for numbers only: its models get this one as text",
+        "tool.yaml:4:18 Gemini interprets 'oneOf' as 'anyOf', so a value that matches several schemas is valid",
+        "tool.yaml:4:41 Gemini supports 'format' only for numbers, so its models get this one as text",
     ]
 
 

@@ -25,7 +25,7 @@ def absent(folder: Path, text: str) -> list[str]:
 
 @pytest.mark.parametrize("script", ['ls "$ARG_path"', 'ls "${ARG_path}" "$ARG_size"', 'date\nls "$ARG_path" | wc'])
 def test_an_optional_argument_that_stops_the_script_is_an_error_with_a_fix(tmp_path: Path, script: str) -> None:
-    hint = "write ${ARG_path:-}, which is empty then, or make it required, or give it a default"
+    hint = "write ${ARG_path:-}, which is then empty, or make the parameter required or give it a default"
     assert absent(tmp_path, spec(script)) == [hint]
     path = tmp_path / "tool.yaml"
     after = next(iter(apply_fixes([path], Settings(), unsafe=True))).after.decode()

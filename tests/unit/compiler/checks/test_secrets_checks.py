@@ -17,12 +17,12 @@ from check_cases import HEAD, findings, messages, shell
 def test_unreplaced_references_are_reported(tmp_path: Path, more: str) -> None:
     key = more.split(":", 1)[0]
     assert messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", more)) == [
-        f"secrets under '{key}' are not replaced: this text stays unchanged"
+        f"secrets under '{key}' are not replaced, so this text stays unchanged"
     ]
 
 
 def test_references_with_escapes_are_found(tmp_path: Path) -> None:
-    expected = ["secrets under 'label' are not replaced: this text stays unchanged"]
+    expected = ["secrets under 'label' are not replaced, so this text stays unchanged"]
     for label in (r'"{{ \x73ecrets.KEY }}"', r'"{{ \u0073ecrets.KEY }}"', '"{{ sec\\\n  rets.KEY }}"'):
         assert messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", f"label: {label}\n")) == expected
 
@@ -36,7 +36,7 @@ def test_reference_in_a_command_line_is_an_error(tmp_path: Path) -> None:
 def test_parameters_named_like_secrets_are_reported(tmp_path: Path, name: str) -> None:
     text = shell(f"{{{name}: {{type: string}}}}", f'{{argv: [a, --, "{{{{ {name} }}}}"]}}')
     assert findings(tmp_path, "TC602", text) == [
-        f"tool.yaml:4:14 '{name}' asks the model for a secret, which is then in the conversation and in logs"
+        f"tool.yaml:4:14 '{name}' asks the model for a secret, which would appear in the conversation and in logs"
     ]
 
 
@@ -102,7 +102,7 @@ def spec(value: str) -> str:
 )  # fmt: skip
 def test_variables_in_env_are_not_expanded(tmp_path: Path, value: str, found: str, column: int) -> None:
     assert findings(tmp_path, "TC604", spec(value)) == [
-        f"tool.yaml:9:{column} '{found}' is not expanded: a variable under 'env' is a constant"
+        f"tool.yaml:9:{column} '{found}' is not expanded, because a variable under 'env' is a constant"
     ]
 
 
@@ -117,7 +117,7 @@ def test_constants(tmp_path: Path, value: str) -> None:
 def test_variables_in_a_plugin_command_are_not_expanded(tmp_path: Path, word: str, found: str, column: int) -> None:
     text = f"{HEAD}backend:\n  plugin: {{command: [notes, '{word}']}}\n"
     assert findings(tmp_path, "TC604", text) == [
-        f"tool.yaml:5:{column} '{found}' is not expanded: the words of 'command' are constants"
+        f"tool.yaml:5:{column} '{found}' is not expanded, because the words of 'command' are constants"
     ]
 
 

@@ -32,7 +32,7 @@ def test_full_jinja_is_kept_unchanged(tmp_path: Path, template: str) -> None:
         ("{{ results }}", "7:8 TC114 a result template has no variable 'results'"),
         ("ok\n{{ result is nune }}", "8:18 TC114 Jinja2 has no test 'nune'"),
         ("{{ args.who }}", "7:8 TC406 there is no parameter 'who'"),
-        ("{% extends 'a' %}", "7:5 TC114 a result template cannot load another"),
+        ("{% extends 'a' %}", "7:5 TC114 a result template cannot load another template"),
         ("{{ (" * 2000, "6:13 TC114 'template' is nested too deeply"),
     ],
 )  # fmt: skip

@@ -73,7 +73,7 @@ def test_unknown_builtin_tools_have_a_hint(project: Path) -> None:
     assert found() == [
         (
             "specs/double.yaml:8:29 TC105 there is no tool 'calculator'; "
-            "it is a built-in tool: add builtin: [calculator] to toolc.yaml"
+            "this is a built-in tool; add builtin: [calculator] to toolc.yaml"
         )
     ]
 

@@ -32,12 +32,12 @@ def test_a_finding_is_at_the_budget_and_names_the_largest_tools() -> None:
 toolc.yaml:2:22: warning TC707: 1 tool has more than 60 tokens; the largest: bye (109)
   2 |   max_tokens: {{tool: 60, registry: 120}}
     |                      ^^
-    = help: shorten descriptions, remove parameters, or offer a model fewer tools at a time (toolsets)
+    = help: shorten descriptions, remove parameters, or use toolsets to offer a model fewer tools at a time
 
 toolc.yaml:2:36: warning TC707: {together}; the largest: bye (109), hello (36)
   2 |   max_tokens: {{tool: 60, registry: 120}}
     |                                    ^^^
-    = help: shorten descriptions, remove parameters, or offer a model fewer tools at a time (toolsets)
+    = help: shorten descriptions, remove parameters, or use toolsets to offer a model fewer tools at a time
 
 2 warnings
 """

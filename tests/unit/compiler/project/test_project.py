@@ -133,7 +133,7 @@ def test_approvers_in_the_project_file_are_an_error_that_names_the_setting_and_t
 def test_unknown_variables_are_not_reported_if_the_project_file_is_invalid() -> None:
     tool = TOOL.replace("the whole", "{{ vars.which }}")
     assert lines(compiled("vars: {which: *x}\n", tool)) == [
-        "toolc.yaml:1:15 error TC005 there is no anchor of this name above the alias"
+        "toolc.yaml:1:15 error TC005 there is no anchor with this name above the alias"
     ]
 
 
@@ -180,7 +180,7 @@ def test_excluding_all_files_is_an_error() -> None:
     write(top__toolc="exclude: [specs]\n", top__specs__a=TOOL)
     message = (
         "top/specs: no specs found, because 'exclude' in top/toolc.yaml excludes all files; "
-        "name a file to compile it anyway, or change 'exclude'"
+        "pass a file to compile it anyway, or change 'exclude'"
     )
     with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
         compile_specs([Path("top/specs")])

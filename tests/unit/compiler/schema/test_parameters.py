@@ -84,13 +84,13 @@ def test_type_dict_alone_is_meant_as_object(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("schema", "hint"),
     [
-        ("{type: any}", "remove 'type': a schema without it accepts any value"),
+        ("{type: any}", "remove 'type', because a schema without it accepts any value"),
         ("{type: HashMap}", "did you mean 'object'?"),
         ("{type: String}", "did you mean 'string'?"),
         ("{type: tuple}", "did you mean 'array'?"),
         (
             "{type: object, properties: {b: {type: string, optional: true}}}",
-            "remove it: a parameter that is not listed under 'required' is optional",
+            "remove it, because a parameter that is not listed under 'required' is optional",
         ),
     ],
 )
@@ -147,8 +147,8 @@ def test_an_invalid_default_has_a_hint(tmp_path: Path, schema: str, hint: str) -
         ("{a: {$ref: '#/properties/a'}}", "TC316 '#/properties/a' refers to itself"),
         ("{a: {patternProperties: {'(': {}}}}", "TC310 this pattern is not valid in ECMA-262"),
         ("{a: {type: string, default: 3}}", "TC304 default: 3 is not a string"),
-        ("{a: {type: string, enum: []}}", "TC704 'enum' is empty: no value is valid"),
-        ("{a: {anyOf: [{type: string}, {enum: []}]}}", "TC704 'enum' is empty: no value is valid"),
+        ("{a: {type: string, enum: []}}", "TC704 'enum' is empty, so no value is valid"),
+        ("{a: {anyOf: [{type: string}, {enum: []}]}}", "TC704 'enum' is empty, so no value is valid"),
         (
             "{a: {type: object, properties: {b: {type: string, default: 3}}, optional: true}}",
             "TC304 default: 3 is not a string",
@@ -207,7 +207,7 @@ def test_templates_are_checked_even_if_a_parameter_is_invalid(tmp_path: Path) ->
         ),
         (
             "{oneOf: [{type: object}], discriminator: {propertyName: kind}}",
-            "remove it: 'oneOf' chooses by the 'const' that each of its schemas declares for the property",
+            "remove it, because 'oneOf' chooses by the 'const' for the property in each of its schemas",
         ),
     ],
 )

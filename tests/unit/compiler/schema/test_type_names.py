@@ -27,7 +27,10 @@ def test_a_similar_type_is_suggested(names: str, meant: str) -> None:
         *((name, "write type: string, and format: date-time") for name in ("datetime", "date-time", "Timestamp")),
         *((name, "write type: string, and format: uri") for name in ("uri", "url", "URL")),
         *((name, f"write type: string, and format: {name}") for name in ("date", "time", "email", "uuid")),
-        *((name, "remove 'type': a schema without it accepts any value") for name in ("any", "mixed", "unknown")),
+        *(
+            (name, "remove 'type', because a schema without it accepts any value")
+            for name in ("any", "mixed", "unknown")
+        ),
         ("enum", "write type: string, and list the values under enum"),
         ("str[]", "write type: array, and items: {type: string}"),
         ("List[int]", "write type: array, and items: {type: integer}"),

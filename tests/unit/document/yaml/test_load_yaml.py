@@ -112,7 +112,7 @@ def test_y_and_n_are_valid_keys() -> None:
         ("&b {c: d}: e", ["1:4-10 TC007 a key must be text, not a list or a map"]),
         ("a: &b {}\n<<: *b", ["2:1-3 TC005 merge keys are not part of YAML 1.2"]),
         ("a: &b [*b]", ["1:4-11 TC005 this contains an alias to itself"]),
-        ("a: *b", ["1:4-6 TC005 there is no anchor of this name above the alias"]),
+        ("a: *b", ["1:4-6 TC005 there is no anchor with this name above the alias"]),
         ("a: &b 1\nc: &b 2", ["2:4-6 TC005 another anchor has the same name"]),
         ("a: !x 1", ["1:4-8 TC006 the tag !x has no meaning in a spec"]),
         ("a: !!python/name:os.system {}", ["1:4-30 TC006 the tag !!python/name:os.system has no meaning in a spec"]),
@@ -126,7 +126,7 @@ def test_y_and_n_are_valid_keys() -> None:
             "a: 9007199254740992",
             ["1:4-20 TC011 9007199254740992 is beyond ±9007199254740991, the limit for exact integers in JSON"],
         ),
-        ("a: &b {{ x }}", ["1:7-14 TC110 {{ x }} must be in quotes: without them its braces open a map"]),
+        ("a: &b {{ x }}", ["1:7-14 TC110 {{ x }} must be in quotes, because its braces would open a map"]),
         ("a: &b .nan", ["1:7-11 TC010 .nan is not a number in JSON"]),
         ("a: 1\n---\nb: 2\n", ["3:1-5 TC008 a second YAML document starts here, but a spec file has only one"]),
         ("a: b\n---", ["2:4-4 TC008 a second YAML document starts here, but a spec file has only one"]),
@@ -174,7 +174,7 @@ def test_unquoted_placeholders_are_reported(text: str, wrong: list[str]) -> None
     assert [each.code.number for each in found] == ["TC110"] * len(wrong)
     assert [covered(text, each.span) for each in found] == wrong
     assert [each.hint for each in found] == [f'write "{each}"' for each in wrong]
-    assert found[0].message == f"{wrong[0]} must be in quotes: without them its braces open a map"
+    assert found[0].message == f"{wrong[0]} must be in quotes, because its braces would open a map"
 
 
 def test_the_hint_avoids_escape_sequences() -> None:

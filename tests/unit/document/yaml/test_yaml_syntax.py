@@ -29,7 +29,7 @@ finding = partial(syntax_finding, parse_yaml, "a.yaml")
         ("a: b\n«key and value»  # why\n", "a key without a ':'"),
         ("a«:»b\nc: d", "a space is missing after this ':'"),
         ("a: b«:» c", "unexpected ':' in a value"),
-        ("key: value\n «key2»: value", "unexpected key: this line continues the value of the line above"),
+        ("key: value\n «key2»: value", "unexpected key, because this line continues the value of the line above"),
         ("- a: 1\n «b»: 2", "this line does not belong to the list that starts on line 1"),
         ("  a: 1\n«b»: 2", "this line does not belong to the document above it"),
         ("a: [b, «,» c]", "expected a value, found ','"),
@@ -60,7 +60,7 @@ def test_common_mistakes_have_a_message_and_a_position(text: str, message: str) 
             "\\ud83d\\ude00 is the JSON escape sequence for one character, which is not valid in YAML",
         ),
         ('a: "«\\ud83d»"', "\\ud83d does not represent a character"),
-        ("a: «*b» c", "there is no anchor of this name above the alias"),
+        ("a: «*b» c", "there is no anchor with this name above the alias"),
         ("«%FOO»\n---\na: 1", "a line that starts with '%' must be a valid YAML directive"),
     ],
 )

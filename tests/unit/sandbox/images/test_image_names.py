@@ -101,7 +101,7 @@ def pin_error(approved: str, store: str) -> str:
 @pytest.mark.parametrize("store", ["the classic store, pulled", "the containerd store, pulled", "Podman, pulled"])
 def test_a_lock_is_valid_in_both_stores(store: str) -> None:
     assert pin_error(f"manifest:{INDEX}", store) == ""
-    assert f"approved manifest:{OTHER}; review what changed" in pin_error(f"manifest:{OTHER}", store)
+    assert f"approved manifest:{OTHER}; review the changes" in pin_error(f"manifest:{OTHER}", store)
 
 
 def test_names_that_cannot_be_compared() -> None:

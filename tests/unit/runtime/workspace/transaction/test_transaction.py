@@ -82,7 +82,7 @@ def test_commit_modes_decide_about_the_commit(
 
 def test_the_result_says_that_changes_were_discarded(workspace: Path) -> None:
     assert call(doing(edit), tool(commit="ask"), workspace).text == (
-        "done\n\nthe workspace is unchanged: the spec has 'commit: ask', and there was no one to ask"
+        "done\n\nthe workspace is unchanged: the spec has 'commit: ask', and no user or function could be asked"
     )
     assert call(doing(edit), tool(commit="never"), workspace).text == "done\n"
 
