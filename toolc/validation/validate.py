@@ -91,9 +91,7 @@ class TooDeepError(UnresolvableError):
     """Raised if the value and the references of its schema are together nested too deeply."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "nested too deeply to be checked, because each level of the value adds its schema's references"
-        )
+        super().__init__("nested too deeply to be checked; each level of the value adds the references of its schema")
 
 
 @dataclass(frozen=True)
