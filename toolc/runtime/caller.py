@@ -6,8 +6,9 @@ registry. Each of these tools runs like any other call.
 
 import math
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
@@ -110,30 +111,49 @@ def run_in_threads(
 
     After an exception, ``cancellation`` is set and no further call begins. Once all calls have ended, raises the first
     exception.
+
+    The threads are daemons, so a call that does not end does not keep the program alive. If Ctrl-C arrives while a
+    thread starts, that thread may still make a call, so this waits for calls rather than for threads.
     """
-    failures: list[BaseException] = []
+    waiting, ended = deque(numbers), list[int]()
+    results = dict[int, T]()
+    failures = list[BaseException]()
+    changed = threading.Condition()
 
-    def run(number: int) -> T:
-        if failures:
-            raise failures[0]
-        try:
-            return make(number)
-        except BaseException as error:
-            failures.append(error)
-            cancellation.cancel()
-            raise
+    def fail(error: BaseException) -> None:
+        failures.append(error)
+        cancellation.cancel()
 
-    count = min(max_threads, len(numbers))
-    if count < 2:
-        return [run(number) for number in numbers]
-    with ThreadPoolExecutor(count, "toolc call") as threads:
+    def run(number: int) -> None:
         try:
-            # Inside the try block, because Ctrl-C may also arrive while a thread starts.
-            futures = [threads.submit(copy_context().run, run, number) for number in numbers]
-            for each in as_completed(futures):
-                each.result()
-        except BaseException as error:
-            failures.append(error)
-            cancellation.cancel()
-            raise
-    return [each.result() for each in futures]
+            if not failures:
+                results[number] = make(number)
+        except BaseException as error:  # noqa: BLE001  raised again on the caller's thread
+            fail(error)
+        with changed:
+            ended.append(number)
+            changed.notify()
+
+    def work() -> None:
+        with suppress(IndexError):  # no number is left
+            while True:
+                run(waiting.popleft())
+
+    def wait() -> None:
+        with changed:
+            changed.wait_for(lambda: len(ended) == len(numbers))
+
+    if len(numbers) == 1:
+        work()
+    else:
+        try:
+            for _ in range(min(max_threads, len(numbers))):  # two threads cannot run in the same context
+                threading.Thread(target=copy_context().run, args=(work,), name="toolc call", daemon=True).start()
+            wait()
+        except BaseException as error:  # noqa: BLE001  raised below
+            fail(error)
+            work()  # no thread may have started; makes no call
+            wait()
+    if failures:
+        raise failures[0]
+    return [results[number] for number in numbers]

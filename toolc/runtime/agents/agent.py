@@ -102,7 +102,7 @@ def make_calls(
             return _make_call(calls[number - 1], names, f"{turn}.{number}", context, caller)
 
         numbers = range(1, len(calls) + 1)
-        results = run_in_threads(make, numbers, MAX_PARALLEL if parallel else 1, cancellation)
+        results = run_in_threads(make, numbers, MAX_PARALLEL, cancellation) if parallel else [*map(make, numbers)]
     return [CallMessage(call, result) for call, result in zip(calls, results, strict=True)]
 
 

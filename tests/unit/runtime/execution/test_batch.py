@@ -1,5 +1,7 @@
 import contextvars
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -200,6 +202,97 @@ def test_ctrl_c_is_raised_after_all_calls_ended(order: Order) -> None:
     assert running == set()
 
 
+def test_ctrl_c_while_a_thread_starts_waits_for_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = threading.Event()
+    ended: list[str] = []
+
+    class Interrupted(threading.Thread):
+        def start(self) -> None:
+            super().start()
+            assert begun.wait(60)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading, "Thread", Interrupted)
+    with Cancellation() as cancellation:
+
+        def make(call: ToolCall) -> ToolResult:
+            begun.set()
+            assert cancellation.wait(60)
+            time.sleep(0.05)  # long enough for a batch that does not wait to return
+            ended.append(call.call_id)
+            return succeed(call)
+
+        with pytest.raises(KeyboardInterrupt):
+            run_batch(calls(3), make, Order(size=2), cancellation, skipped)
+    assert ended == ["c0"]
+
+
+def test_ctrl_c_before_the_first_thread_starts_ends_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(_: threading.Thread) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(KeyboardInterrupt):
+        batch(succeed, 3, Order(size=2))
+
+
+PROGRAM = """
+import atexit, signal, threading, time
+from toolc.model.call import ToolCall
+from toolc.model.result import ToolResult
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.execution.batch import Order, run_batch
+
+ready = threading.Barrier(3)
+
+def hang(call):
+    ready.wait()
+    threading.Event().wait()
+
+def run(make):
+    calls = [ToolCall(name="t", arguments={}, call_id=call_id) for call_id in "ab"]
+    return run_batch(calls, make, Order(), Cancellation(), lambda call, reason: None)
+"""
+"""A program with a batch of calls that never end by themselves."""
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "printed"),
+    [
+        pytest.param(
+            "threading.Thread(target=run, args=(hang,), daemon=True).start(); ready.wait()",
+            0,
+            "",
+            id="the program ends while another thread runs the batch",
+        ),
+        pytest.param(
+            """
+def interrupt():
+    ready.wait()
+    while True:
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        time.sleep(0.1)
+
+threading.Thread(target=interrupt, daemon=True).start()
+run(hang)
+""",
+            -signal.SIGINT,
+            "",
+            id="a second Ctrl-C does not wait for the calls",
+        ),
+        pytest.param(
+            "atexit.register(lambda: print(*(each.text for each in run(lambda c: ToolResult.success(c.call_id)))))",
+            0,
+            "a b",
+            id="a batch runs while the program ends",
+        ),
+    ],
+)
+def test_calls_of_a_batch_do_not_keep_the_program_alive(end: str, status: int, printed: str) -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM + end], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip()) == (status, printed)
+
+
 def signal_main() -> None:
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
@@ -257,3 +350,15 @@ def test_each_call_sees_the_context_variables_of_the_batch(order: Order) -> None
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
     variable.set("set")
     assert texts(batch(lambda _: ToolResult.success(variable.get()), 3, order)) == ["set"] * 3
+
+
+@pytest.mark.parametrize("order", [Order(size=1), Order(size=2)], ids=str)
+def test_a_context_variable_that_a_call_sets_does_not_change_for_the_caller(order: Order) -> None:
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="unset")
+
+    def make(call: ToolCall) -> ToolResult:
+        variable.set(call.call_id)
+        return succeed(call)
+
+    batch(make, 2, order)
+    assert variable.get() == "unset"
