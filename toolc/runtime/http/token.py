@@ -6,12 +6,12 @@ import io
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote_plus
 
-from toolc.guest.http.response_parser import ResponseError, open_stream, read_body, read_head
+from toolc.guest.http.response_parser import CHUNK, LENGTH, ResponseError, open_stream, read_body, read_head
 from toolc.model.http_plan import TokenRequest
 from toolc.model.json_schema import JsonObject, parse_json
 from toolc.model.text import lazy_re, render_size
@@ -32,6 +32,9 @@ It could expire during the request, or already be expired for a server whose clo
 """
 
 _TOKEN: Final = lazy_re(r"[\x21-\x7e]{8,16384}")
+_LINE: Final = lazy_re(rb"\n")
+_EMPTY_LINE: Final = lazy_re(rb"\n\r?\n")
+_INTERIM: Final = lazy_re(rb"HTTP/1\.[0-9] 1(?!01)")
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
@@ -97,19 +100,18 @@ class TokenTransport(OuterTransport):
         self._on_token = on_token
         self._room = memoryview(bytearray(MAX_RESPONSE))
         self._data = bytearray()
+        self._rest = _rest(self._data)
         self._reply: bytes | None = None
 
     def read_into(self, room: memoryview) -> int | None:
         """Read the response, and write only its status to ``room``. Raises ``OSError``, even for an invalid one."""
         if self._reply is None:
-            has_ended = self._receive()
             try:
-                status, body = _parse(self._data, has_ended=has_ended)
-            except BlockingIOError:
-                return None
+                if not self._receive() and next(self._rest, True) is None:
+                    return None
+                self._reply = self._handle(*_parse(self._data))
             except ResponseError:
                 raise OSError("the token server did not send a complete HTTP response") from None
-            self._reply = self._handle(status, body)
         piece, self._reply = self._reply[: len(room)], self._reply[len(room) :]
         room[: len(piece)] = piece
         return len(piece)
@@ -142,20 +144,45 @@ class TokenTransport(OuterTransport):
         return _status(200, "")
 
 
-def _parse(data: bytes | bytearray, *, has_ended: bool) -> tuple[int, bytes]:
-    """Return the status and body of a response. Raises ``ResponseError``, and ``BlockingIOError`` if incomplete.
+def _rest(data: bytearray) -> Iterator[None]:
+    """Yield until ``data``, to which the caller adds what arrives, has a whole response. Raises ``ResponseError``.
 
-    After each wait, parsing starts again, because a response of a token server arrives in only a few pieces.
+    Only finds the end, so that it looks at each byte about once, however many pieces arrive. If the response is
+    invalid, it ends early, and ``_parse`` says so.
     """
-    source = io.BytesIO(data)
+    start, end = 0, (yield from _end_of(_EMPTY_LINE, data, 0))
+    while _INTERIM.match(data, start):
+        start, end = end, (yield from _end_of(_EMPTY_LINE, data, end))
+    head = read_head(open_stream(io.BytesIO(data).readinto))
+    length = head.fields.get("content-length", "").partition(",")[0].strip()
+    if head.status in (101, 204, 304):
+        return
+    if "transfer-encoding" in head.fields:
+        size = -1
+        while size:
+            start, end = end, (yield from _end_of(_LINE, data, end))
+            chunk = CHUNK.fullmatch(data[start:end].rstrip(b"\r\n"))
+            if chunk is None:
+                return
+            size = int(chunk[1], 16)
+            end = yield from _end_of(_LINE, data, end + size) if size else _end_of(_EMPTY_LINE, data, end - 1)
+    elif LENGTH.fullmatch(length) or not length:
+        while not length or len(data) < end + int(length):
+            yield
 
-    def read_into(buffer: memoryview) -> int:
-        size = source.readinto(buffer)
-        if not size and not has_ended:
-            raise BlockingIOError
-        return size
 
-    stream = open_stream(read_into)
+def _end_of(mark: re.Pattern[bytes], data: bytearray, start: int) -> Generator[None, None, int]:
+    """Yield until ``mark`` is in ``data`` behind ``start``, and return where it ends."""
+    seen = start
+    while not (found := mark.search(data, max(start, seen - 2))):
+        seen = len(data)
+        yield
+    return found.end()
+
+
+def _parse(data: bytes | bytearray) -> tuple[int, bytes]:
+    """Return the status and body of a response. Raises ``ResponseError``."""
+    stream = open_stream(io.BytesIO(data).readinto)
     head = read_head(stream)
     return head.status, b"".join(read_body(stream, head, "POST"))
 

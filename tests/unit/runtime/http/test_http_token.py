@@ -1,9 +1,12 @@
+import io
 import socket
+from types import SimpleNamespace
 
 import pytest
 
 from toolc.model.http_plan import NamedValue, Slot, TokenRequest
 from toolc.runtime.egress.transport import PlainTransport
+from toolc.runtime.http import token
 from toolc.runtime.http.token import MAX_SECONDS, TokenCache, TokenTransport
 
 CALL = TokenRequest(
@@ -84,6 +87,11 @@ def test_an_invalid_response_is_an_error(response: bytes, problem: str) -> None:
     ids=["length", "continue", "chunks"],
 )
 def test_a_response_is_complete_with_its_last_byte(response: bytes) -> None:
+    assert in_pieces(response) == (OK, ["abcdefgh"])
+
+
+def in_pieces(response: bytes) -> tuple[bytes, list[str]]:
+    """Return what the guest receives when the last byte has arrived, and nothing before; and the stored tokens."""
     tokens: list[str] = []
     near, far = socket.socketpair()
     near.setblocking(False)
@@ -94,7 +102,33 @@ def test_a_response_is_complete_with_its_last_byte(response: bytes) -> None:
             assert transport.read_into(room) is None
             far.sendall(response[at : at + 1])
         size = transport.read_into(room)
-        assert (bytes(room[:size]), tokens) == (OK, ["abcdefgh"])
+        return bytes(room[:size]), tokens
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        CHUNKED + b"1\r\n \r\n" * 1000 + b"1c\r\n" + TOKEN + b"\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 -\r\n" + b"X: y\r\n" * 190 + b"Content-Length: 5028\r\n\r\n" + b" " * 5000 + TOKEN,
+    ],
+    ids=["chunks", "length"],
+)
+def test_a_response_is_parsed_once_however_many_pieces_arrive(whole: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[int] = []
+
+    def counted(data: bytearray) -> io.BytesIO:
+        parsed.append(len(data))
+        return io.BytesIO(data)
+
+    monkeypatch.setattr(token, "io", SimpleNamespace(BytesIO=counted))
+    assert in_pieces(whole) == (OK, ["abcdefgh"])
+    assert len(parsed) == 2, "once to its head, and once at its end"
+    assert parsed[-1] == len(whole)
+
+
+def test_a_chunk_without_a_size_is_an_error_at_once() -> None:
+    with pytest.raises(OSError, match=NO_HTTP):
+        in_pieces(CHUNKED + b"zz\r\n")
 
 
 def test_a_response_without_a_length_ends_with_its_connection() -> None:
