@@ -23,6 +23,7 @@ MAX_TOTAL_BYTES: Final = 2_000_000
 SCRIPT: Final = "script"
 """The file name of the script in ``/tool``."""
 
+CANNOT_RUN: Final = 126
 COMMAND_NOT_FOUND: Final = 127
 """The exit status of a shell if it cannot find a command (POSIX, 2.8.2)."""
 
@@ -56,7 +57,8 @@ class Shell:
     def read(self, backend: ShellBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
         """Return the result for an exit status, with stdout in the format ``result.format``."""
         if outcome.ending == "not_started":
-            return failure("not_found", outcome.reason or "the command could not be started")
+            reason = outcome.reason or "the command could not be started"
+            return failure("execution" if outcome.status == CANNOT_RUN else "not_found", reason)
         if outcome.ending == "broken":
             return program_failure(
                 "execution", f"the session violated the protocol: {outcome.reason}", outcome, outcome.reason

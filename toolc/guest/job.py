@@ -28,6 +28,12 @@ from toolc.guest.launch_args import set_limits
 TOOL_DIRECTORY = "/tool"
 """The folder for a call's files: an empty folder of the sandbox that the tool's user can write to."""
 
+SERVER_FILES = 65_536
+"""The maximum number of open files of a server of programs. Their outputs count, also those of background processes.
+
+The limit of the tool applies to each of its programs.
+"""
+
 
 class PreparationError(Exception):
     """The sandbox does not meet the requirements of the call. ``str(error)`` is the reason."""
@@ -95,9 +101,10 @@ def prepare(job: Job) -> None:
     except OSError as error:
         raise PreparationError("%s: %s" % (error.filename or TOOL_DIRECTORY, error.strerror)) from error
     # The engines use 1 as well: with it, the kernel does not run the host's crash handler, see core(5).
-    _limit(resource.RLIMIT_CORE, 1)
-    _limit(resource.RLIMIT_FSIZE, job.file_size_bytes)
-    _limit(resource.RLIMIT_NOFILE, job.open_files)
+    lower_limit(resource.RLIMIT_CORE, 1)
+    lower_limit(resource.RLIMIT_FSIZE, job.file_size_bytes)
+    is_server = job.argv is None and job.python is None and job.http is None
+    lower_limit(resource.RLIMIT_NOFILE, SERVER_FILES if is_server else job.open_files)
     set_limits()
 
 
@@ -115,8 +122,8 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o400)
 
 
-def _limit(which: int, value: int) -> None:
-    # Set the soft and the hard limit, so that the tool cannot raise it. Never exceed the sandbox's own hard limit.
+def lower_limit(which: int, value: int) -> None:
+    """Set the soft and the hard limit, so that the tool cannot raise it. Never exceed the sandbox's own hard limit."""
     hard = resource.getrlimit(which)[1]
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)
     resource.setrlimit(which, (value, value))

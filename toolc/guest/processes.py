@@ -12,10 +12,6 @@ from toolc.guest.launch_args import may_connect
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Callable
-    from typing import TypeVar
-
-    T = TypeVar("T")
 else:
     import _signal as signal  # the module signal takes long to import
 
@@ -179,30 +175,12 @@ def _sockets() -> tuple[int, ...]:
 
 
 def execute(argv: list[str], environment: dict[str, str]) -> None:
-    """Replace this process with the program. Raises ``NotStartedError``."""
-    _start(lambda path: os.execve(path, argv, environment), argv[0], environment)  # noqa: S606  must run without a shell
-
-
-def spawn(argv: list[str], environment: dict[str, str], streams: list[int], signals: tuple[int, ...]) -> int:
-    """Start the program in a new session and return its process id. Raises ``NotStartedError``.
-
-    ``streams`` are its stdin, stdout and stderr. ``signals`` get their default effects back.
-    """
-    actions = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(streams)]
-
-    def start(path: str) -> int:
-        os.stat(path)  # a missing file is detected faster than by a process that fails
-        return os.posix_spawn(path, argv, environment, file_actions=actions, setsid=True, setsigdef=signals)
-
-    return _start(start, argv[0], environment)
-
-
-def _start(start: Callable[[str], T], command: str, environment: dict[str, str]) -> T:
-    """Call ``start`` with each path of the command, as in execvp(3). Raises ``NotStartedError``."""
+    """Replace this process with the program, which is looked for as in execvp(3). Raises ``NotStartedError``."""
+    command = argv[0]
     reason = "command not found: %s" % command
     for path in _candidates(command, environment.get("PATH") or DEFAULT_PATH):
         try:
-            return start(path)
+            os.execve(path, argv, environment)  # noqa: S606  must run without a shell
         except FileNotFoundError:
             if os.path.exists(path):
                 reason = "%s: the interpreter in its first line does not exist" % command

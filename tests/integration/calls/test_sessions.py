@@ -93,7 +93,7 @@ def spec(sandbox: JsonObject) -> str:
                             "runs_caller_code": True,
                         }
                     },
-                    "sandbox": session(),
+                    "sandbox": session(limits={"timeout": "100s", "files": 32}),
                 },
             ],
         }
@@ -126,6 +126,12 @@ def found(configuration: str, *made: tuple[str, str]) -> JsonObject:
     answer = where.run(lambda engine: calls(engine, where.sandbox, *made))
     assert isinstance(answer, dict)
     return answer
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_background_processes_do_not_use_up_the_open_files_of_a_session(configuration: str) -> None:
+    answer = found(configuration, *(("sh", f"sleep 1000 & ulimit -Hn; echo {number}") for number in range(20)))
+    assert answer == {"results": [[None, f"32\n{number}", number + 1] for number in range(20)], "written": []}
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)

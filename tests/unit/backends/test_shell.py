@@ -246,6 +246,12 @@ def test_a_command_that_could_not_be_started_is_not_found() -> None:
     assert result.error == ToolFailure("not_found", "command not found: frobnicate")
 
 
+def test_a_command_for_which_no_process_or_descriptor_is_left_has_failed() -> None:
+    outcome = Outcome(ending="not_started", status=126, reason="Too many open files")
+    result = Shell().read(shell(), ResultSpec(), outcome)
+    assert result.error == ToolFailure("execution", "Too many open files")
+
+
 def test_the_signal_is_named() -> None:
     outcome = Outcome(ending="signaled", status=11, stdout=captured(b"half"))
     result = Shell().read(shell(None), ResultSpec(), outcome)

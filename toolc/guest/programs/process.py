@@ -11,8 +11,7 @@ The JSON of a CALL::
 
 In an open sandbox, each program has a supervising process. All descendants of the program are reparented to it
 (PR_SET_CHILD_SUBREAPER), even if they have left its session, so a program that is killed leaves no processes behind.
-If a program of a session must be killed, the session ends. Its programs therefore need no supervising process, and
-start faster.
+If a program of a session must be killed, the session ends. Its programs therefore need no supervising process.
 """
 
 from __future__ import annotations
@@ -21,13 +20,14 @@ import ctypes
 import fcntl
 import json
 import os
+import resource
 import select
 import signal
 import termios
 from contextlib import suppress
 from time import monotonic
 
-from toolc.guest.job import Job
+from toolc.guest.job import Job, lower_limit
 from toolc.guest.processes import (
     KILL_INTERVAL,
     NOT_STARTED_STATUS,
@@ -35,7 +35,6 @@ from toolc.guest.processes import (
     NotStartedError,
     drain,
     execute,
-    spawn,
     wakeup_on_exit,
     write_all,
 )
@@ -47,6 +46,10 @@ PR_SET_CHILD_SUBREAPER = 36
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
 """The signals that the server and supervising processes ignore, because a program may send them to all processes."""
+
+
+CANNOT_RUN_STATUS = 126
+"""The exit status of a program for which no process or descriptor is left. ``NOT_STARTED_STATUS`` is for others."""
 
 
 class Request:
@@ -67,9 +70,23 @@ class ChildProcess:
     """A program of a session. It is killed with the sandbox."""
 
     def __init__(self, request: Request, job: Job, streams: list[int], exits: int) -> None:
-        """Start the program. ``exits`` becomes readable when a child exits. Raises ``NotStartedError``."""
+        """Start the program. ``exits`` becomes readable when a child exits.
+
+        Raises ``NotStartedError``, and ``OSError`` if no process or descriptor is left.
+        """
         self.fd = exits
-        self._pid = spawn(request.argv, {**job.environment, **request.environment}, streams, SIGNALS)
+        notes, child_notes = os.pipe()
+        with open(notes, "rb") as file:
+            try:
+                self._pid = os.fork()
+                if self._pid == 0:
+                    _run_child(request, job, streams, child_notes)
+            finally:
+                os.close(child_notes)
+            note = file.read()
+        if note:
+            os.waitpid(self._pid, 0)
+            raise NotStartedError(json.loads(note)["reason"])
 
     def report(self) -> dict[str, object] | None:
         """Return how the program ended, or None if it is still running. Call this when ``fd`` is readable."""
@@ -222,10 +239,11 @@ def _kill_descendants() -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def not_started(reason: str) -> dict[str, object]:
-    """Return the report for a program whose process could not be started."""
-    report = _report(0, 0.0, {"reason": reason})
-    return {**report, "status": NOT_STARTED_STATUS, "timed_out": False, "oom_kills": None}
+def not_started(error: NotStartedError | OSError) -> dict[str, object]:
+    """Return the report for a program that could not be started, or for which no process or descriptor is left."""
+    report = _report(0, 0.0, {"reason": getattr(error, "strerror", None) or str(error)})
+    status = NOT_STARTED_STATUS if isinstance(error, NotStartedError) else CANNOT_RUN_STATUS
+    return {**report, "status": status, "timed_out": False, "oom_kills": None}
 
 
 def _report(status: int, cpu_ms: float, note: dict[str, object]) -> dict[str, object]:
@@ -248,7 +266,9 @@ def _run_child(request: Request, job: Job, streams: list[int], notes: int) -> No
             os.dup2(fd, target)
         for number in (*SIGNALS, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
-        os.chdir(os.path.join(job.directory, request.directory))
+        lower_limit(resource.RLIMIT_NOFILE, job.open_files)
+        if job.is_supervised:
+            os.chdir(os.path.join(job.directory, request.directory))
         if request.file is None:
             execute(request.argv, {**job.environment, **request.environment})
         else:

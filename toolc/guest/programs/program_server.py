@@ -134,8 +134,8 @@ class ProgramServer:
             self._programs[request.stream] = Program(request, self._job, self._exits)
         except (NotStartedError, OSError) as error:
             # The program cannot be run, or a limit on terminals, descriptors or processes is reached.
-            ended = not_started(getattr(error, "strerror", None) or str(error))
-            self._out += frames.encode(frames.CLOSE, request.stream, json.dumps(ended).encode())
+            report = json.dumps(not_started(error)).encode()
+            self._out += frames.encode(frames.CLOSE, request.stream, report)
 
     def _handle(self, kind: int, stream: int, payload: bytes) -> None:
         program = self._programs.get(stream - stream % 4)

@@ -20,8 +20,11 @@ def open_descriptors() -> set[str]:
     return {each.name for each in Path("/proc/self/fd").iterdir()}
 
 
+@pytest.mark.parametrize("is_session", [False, True])
 @pytest.mark.parametrize("terminal", ["", ', "terminal": {"rows": 24, "columns": 80}'])
-def test_a_program_that_is_not_started_leaves_no_descriptor(terminal: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_is_not_started_leaves_no_descriptor(
+    terminal: str, monkeypatch: pytest.MonkeyPatch, *, is_session: bool
+) -> None:
     def no_process() -> int:
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
@@ -29,7 +32,7 @@ def test_a_program_that_is_not_started_leaves_no_descriptor(terminal: str, monke
     text = f'{{"stream": 16, "timeout_ms": 1000, "directory": "", "environment": {{}}, "argv": ["true"]{terminal}}}'
     before = open_descriptors()
     with pytest.raises(BlockingIOError):
-        Program(Request(text.encode()), Job(marshal.dumps(CALL)), None)
+        Program(Request(text.encode()), Job(marshal.dumps(CALL)), 0 if is_session else None)
     assert open_descriptors() == before
 
 

@@ -19,7 +19,7 @@ from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Plan, Profile, Programs
 from toolc.model.spec.code_backends import File
-from toolc.model.spec.sandbox import EnvVar
+from toolc.model.spec.sandbox import EnvVar, Limits
 from toolc.runtime.call_details import Timing
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress.broker import Egress
@@ -328,6 +328,16 @@ def first_output_or_end(program: Program) -> ProgramEnd | None:
     while not program.state.unread and program.state.end is None:
         time.sleep(0.001)
     return program.state.end
+
+
+def test_the_limit_of_open_files_applies_to_each_program_and_not_to_all_together(guest: object) -> None:
+    plan = replace(PLAN, profile=Profile(limits=Limits(files=32)))
+    session = SandboxSession(plan, lambda profile: Lease(NamespaceSandbox(), profile), Egress(), Timing())
+    try:
+        ends = [run(session, "ulimit -n; ulimit -Hn; sleep 1000 &") for _ in range(30)]
+        assert {(end.reason, end.stdout.text()) for end in ends} == {("", "32\n32\n")}
+    finally:
+        session.close()
 
 
 def test_a_program_for_which_no_process_is_left_is_not_started(session: SandboxSession) -> None:
