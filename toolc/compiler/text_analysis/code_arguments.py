@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final, NamedTuple
 
 from toolc.compiler.text_analysis.shell_script import Command, Expansion, Word
@@ -181,19 +181,20 @@ def _code(words: Sequence[Word], command: Command | None, depth: int = 0) -> Ite
 def _code_words(name: str, program: _CodeWords, words: Sequence[Word]) -> Iterator[Code]:
     """Yield the code of a program that ``_CODE_WORDS`` describes."""
     at = 1 if program.valued is None else _operands(words, program.valued)
-    if any(_start(word).startswith(program.stops) for word in words[1:at] if program.stops):
+    # GNU sed accepts options after operands. For other programs, these are words of another command.
+    options = [*takewhile(lambda word: word.constant != "--", words[1:])] if name == "sed" else words[1:at]
+    if any(_start(word).startswith(program.stops) for word in options if program.stops):
         return
     if program.operands:  # options may follow them
         at += program.operands - 1
         at += _operands(words[at:], program.valued or "")
     end = next((index for index, word in enumerate(words) if re.fullmatch(program.end, _start(word))), len(words))
-    pairs = pairwise(words[1:] if program.operands is None else words[1:at])
+    pairs = pairwise(words[1:] if program.operands is None else options)
     valued = [(f"{name} {option.constant}", word) for option, word in pairs if option.constant in program.options]
+    operands = (words[at:end] or words[end + 1 :]) if program.is_all else words[at : at + 1]
+    found = [(name, word) for _, word in valued] or [(name, word) for word in operands]
     if program.operands is None:
         found = valued[:1]
-    else:
-        operands = (words[at:end] or words[end + 1 :]) if program.is_all else words[at : at + 1]
-        found = [(name, word) for _, word in valued] or [(name, word) for word in operands]
     # 'eval' joins its words, so one of several is not a script.
     is_shell = program.is_shell and (name != "eval" or len(words) == 2)
     for form, word in found:
