@@ -13,6 +13,9 @@ from toolc.review.model.change import Route
 _LONGEST: Final = 60
 """The maximum length of a value in a message, in characters, so that it stays on one line."""
 
+_END: Final = 20
+"""How many characters of the end of a long value are shown."""
+
 ANYTHING: Final[JsonObject] = {}
 NOTHING: Final[JsonObject] = {"not": {}}
 
@@ -70,8 +73,9 @@ def join_values(values: list[JsonValue]) -> str:
 
 
 def short_json(value: JsonValue) -> str:
-    """Return a value as JSON, shortened if it is long."""
-    return shorten(json.dumps(value, ensure_ascii=False), _LONGEST)
+    """Return a value as JSON. If it is long, its middle is left out: two patterns often differ only at their end."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else shorten(text, _LONGEST - _END) + text[-_END:]
 
 
 def to_json_text(value: JsonValue) -> str | None:

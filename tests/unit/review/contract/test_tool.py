@@ -85,6 +85,16 @@ def test_a_change_that_also_allows_more_is_listed_once(tmp_path: Path, old: str,
     assert any(line.startswith("RSK20 high") for line in lines)
 
 
+def test_a_message_shows_where_two_long_patterns_differ_at_their_end(tmp_path: Path) -> None:
+    schema, start = "name: {type: string", "^(?:" + "|".join(f"region-{number}" for number in range(20))
+    old, new = (PLAIN.replace(schema, f"{schema}, pattern: '{start}{end}'") for end in (")$", ")"))
+    (line,) = [line for line in one(tmp_path, old, new) if line.startswith("CON108")]
+    assert line.endswith(
+        ': the pattern changed from "^(?:region-0|region-1|region-2|region-…gion-18|region-19)$" '
+        'to "^(?:region-0|region-1|region-2|region-…egion-18|region-19)"'
+    )
+
+
 def test_tool_leaves_a_toolset(tmp_path: Path) -> None:
     old = {"a.yaml": PLAIN, "toolc.yaml": "toolsets: {desk: [look]}\n"}
     new = {"a.yaml": PLAIN, "toolc.yaml": "vars: {}\n"}
