@@ -6,13 +6,19 @@ import re
 from collections.abc import Sequence
 from typing import AnyStr, Final, Generic, cast
 
-_UNITS: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
+_UNITS: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
 def render_size(size_bytes: float) -> str:
-    """Return a size in the form of a spec, such as ``512MiB``, in the largest unit in which it is a whole number."""
-    size, unit = next(each for each in _UNITS if size_bytes % each[0] == 0)
-    return f"{size_bytes // size:.0f}{unit}"
+    """Return a size in the form of a spec, such as ``512MiB``, in the largest unit in which it is a whole number.
+
+    If it is not a multiple of 1 KiB, and so not from a spec, it is rounded to two decimals: ``1430.51MiB``.
+    """
+    if size_bytes < 1 << 10:
+        return f"{size_bytes:g}B"
+    rounded = _UNITS[1] if size_bytes >= 1 << 20 else _UNITS[2]
+    size, unit = next((each for each in _UNITS if size_bytes % each[0] == 0), rounded)
+    return f"{round(size_bytes / size, 2):.12g}{unit}"
 
 
 def shorten(text: str, length: int) -> str:
