@@ -106,8 +106,8 @@ class InvalidCode:
 def invalid_code(text: str, *, turns_off: bool) -> InvalidCode | None:
     """Return why ``text`` is not a valid code or prefix, or None. ``turns_off``: the setting turns the codes off."""
     matched = [code for code in codes.ALL if code.number.startswith(text)] if _FORM.fullmatch(text) else []
-    if text in codes.RETIRED:
-        return InvalidCode(f"{text} is no longer a check", "remove it", unknown=True)
+    if text in codes.RETIRED:  # a project that has turned it off need not change
+        return None if turns_off else InvalidCode(f"{text} is no longer a check", "remove it", unknown=True)
     if not matched:
         upper = text.upper()
         if upper != text and invalid_code(upper, turns_off=False) is None:

@@ -144,7 +144,7 @@ def suppressions(source: SourceText, about: Diagnostics) -> Iterator[Suppression
         for code in _CODE.finditer(match["codes"]):
             at = match.start("codes")
             span = _span(source, line, at + code.start(), at + code.end())
-            wrong = invalid_code(code[0], turns_off=True)
+            wrong = invalid_code(code[0], turns_off=code[0] not in codes.RETIRED)
             if wrong:
                 about.add(codes.UNUSED_SUPPRESSION, wrong.message, span, wrong.hint)
             elif len(code[0]) < len("TC000"):

@@ -72,7 +72,7 @@ def test_the_longest_prefix_applies(
         ("tc4", False, "there is no code 'tc4'", "did you mean 'TC4'?"),
         ("TC2044", False, "there is no code 'TC2044'", "did you mean 'TC204'?"), ("TC9", False, "", ""),
         ("", False, "there is no code ''", "a code has the form TC204; TC2 means all codes that start with it"),
-        ("TC209", True, "TC209 is no longer a check", "remove it"),
+        ("TC209", False, "TC209 is no longer a check", "remove it"), ("TC209", True, "", ""),
     ],
 )  # fmt: skip
 def test_invalid_codes_in_settings_are_rejected(text: str, turns_off: bool, message: str, hint: str) -> None:
