@@ -175,7 +175,7 @@ def _in_processes(work: Callable[[range], Result], count: int, others: int) -> l
 
     # Until a process has reset the signal handler, Ctrl-C would print a traceback in it.
     signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    switch_interval = sys.getswitchinterval()
+    children, switch_interval = {*multiprocessing.active_children()}, sys.getswitchinterval()
     try:
         start = work, signals, multiprocessing.parent_process
         with ProcessPoolExecutor(others, multiprocessing.get_context("fork"), _start, start) as pool:
@@ -184,7 +184,7 @@ def _in_processes(work: Callable[[range], Result], count: int, others: int) -> l
             sys.setswitchinterval(_SWITCH_SECONDS)
             return _share(pool, work, count, others)
     except (OSError, NotImplementedError, BrokenProcessPool):  # no processes, no semaphores, or a killed process
-        for process in multiprocessing.active_children():
+        for process in {*multiprocessing.active_children()} - children:
             process.kill()
         return None
     finally:

@@ -223,3 +223,12 @@ def test_tools_without_their_nodes_read_them_again(folder: Path, monkeypatch: py
         assert one.tokens == other.tokens
         for key in (*other.node.by_key, "missing"):
             assert (one.span(key), one.key_span(key)) == (other.span(key), other.key_span(key))
+
+
+def test_a_process_of_the_caller_is_not_killed_with_those_of_a_broken_pool() -> None:
+    code = """
+import multiprocessing
+child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+child.start()
+"""
+    run(code + WORK.format("os.kill(os.getpid(), signal.SIGKILL)") + "assert child.is_alive()\nchild.kill()\n")
