@@ -19,7 +19,7 @@ from toolc.model.atomic_files import replace_file
 _MAX_BYTES: Final = 64 * 1024 * 1024
 
 _MAX_AGE_DAYS: Final = 30
-"""The maximum size of a cache file, in bytes, and the time to keep an unused file, in days.
+"""The maximum size of a cache file, in bytes, and the time to keep a file after it was written, in days.
 
 An answer with a hundred findings for each of a thousand files fits. A folder that is not checked for a month is
 probably gone.
@@ -56,7 +56,7 @@ def load(path: Path) -> Any:
 
 
 def save(path: Path, answer: object) -> None:
-    """Replace the file atomically, and remove files that were not used for a month.
+    """Replace the file atomically, and remove files that were written more than a month ago.
 
     ``answer`` is a JSON value. If the file cannot be written, the cache stays unchanged.
     """
