@@ -47,6 +47,10 @@ def test_no_package_is_larger_than_its_budget() -> None:
     assert problems == []
 
 
+def test_the_budgets_of_the_packages_are_together_not_more_than_the_total() -> None:
+    assert sum(BUDGET["packages"].values()) <= BUDGET["total"]
+
+
 def test_the_tests_are_not_larger_than_their_budget() -> None:
     assert over_budget("tests", lines_by_package(ROOT / "tests").total(), BUDGET["tests"]) == []
 
