@@ -11,6 +11,7 @@ from typing import Final
 
 from bare_runc import bare_runc
 from interleaved import Subject
+from waiting_sandboxes import is_busy
 
 from toolc.backends.shell import Shell
 from toolc.client.executor import Executor
@@ -21,7 +22,6 @@ from toolc.model.names import ENGINES
 from toolc.model.plan import Plan, Profile
 from toolc.model.result import Outcome
 from toolc.model.spec.code_backends import ShellBackend
-from toolc.runtime.pool.keeper import KEEPER
 from toolc.runtime.pool.pool import Pool
 from toolc.runtime.sandboxed.options import build_guest_arguments
 from toolc.runtime.wire.call_loop import converse, ignore_progress
@@ -105,7 +105,7 @@ def warm(folder: Path, engine: str, tool: str, number: int) -> Iterator[Subject]
 def until_removed() -> None:
     """Wait until the sandboxes of earlier calls are removed, so that this disturbs no other subject."""
     until = time.monotonic() + WAIT_SECONDS
-    while KEEPER.is_busy():
+    while is_busy():
         assert time.monotonic() < until, "the sandboxes of earlier calls were not removed"
         time.sleep(0.005)
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Final
 
 from leftovers import children
+from waiting_sandboxes import is_busy
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.runtime.pool.keeper import KEEPER
 from toolc.sandbox.host.owner import Owner
 
 SPEC = """\
@@ -56,7 +56,7 @@ def rest(executor: Executor) -> None:
     """Wait until the pool of the executor has started and stopped what it must."""
     pool = executor._options.pool
     until = time.monotonic() + 60
-    while pool and (pool.counts() != (1, 0) or KEEPER.is_busy()) and time.monotonic() < until:
+    while pool and (pool.counts() != (1, 0) or is_busy()) and time.monotonic() < until:
         time.sleep(0.02)
 
 

@@ -19,3 +19,9 @@ def waiting() -> list[EngineSandbox]:
     """Return the sandboxes that wait for calls."""
     with KEEPER._lock:
         return [each.sandbox for entry in KEEPER._entries.values() for each in entry.waiting]
+
+
+def is_busy() -> bool:
+    """Return whether sandboxes are being started or stopped."""
+    with KEEPER._lock:
+        return bool(KEEPER._used) or any(each.is_alive() for each in KEEPER._busy)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from cli_engines import engines
+from waiting_sandboxes import is_busy
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.model.errors import InfrastructureError
-from toolc.runtime.pool.keeper import KEEPER
 from toolc.sandbox.selection import load
 
 TOOLS = """
@@ -48,7 +48,7 @@ ENOUGH = 20
 def open_files() -> dict[str, str]:
     """Return the target of each descriptor. The one that lists them is closed by now."""
     until = time.monotonic() + 60
-    while KEEPER.is_busy() and time.monotonic() < until:
+    while is_busy() and time.monotonic() < until:
         time.sleep(0.02)  # sandboxes are removed in the background
     return {each.name: str(each.readlink()) for each in [*Path("/proc/self/fd").iterdir()] if each.is_symlink()}
 

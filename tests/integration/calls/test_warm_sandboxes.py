@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conformance_batch import control_group, processes_in
-from waiting_sandboxes import until, waiting
+from waiting_sandboxes import is_busy, until, waiting
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -21,7 +21,6 @@ from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.errors import InfrastructureError
 from toolc.model.names import ENGINES
 from toolc.model.result import ToolResult
-from toolc.runtime.pool.keeper import KEEPER
 from toolc.runtime.pool.pool import Pool
 from toolc.runtime.workspace import busy
 from toolc.sandbox.host.owner import Owner
@@ -253,7 +252,7 @@ def test_an_engine_that_is_closed_first_leaves_no_sandbox(specs: Registry, name:
         group = control_group(waiting()[0])
         engine.close()
         assert processes_in(group) == []
-        until(lambda: not waiting() and not KEEPER.is_busy())
+        until(lambda: not waiting() and not is_busy())
         time.sleep(0.5)  # longer than the pool waits before it starts a replacement
         assert not waiting()
         assert [each.name for each in Owner.current().directory().glob("oci-*")] == []

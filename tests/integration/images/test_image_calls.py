@@ -15,7 +15,7 @@ from typing import TypeVar
 import pytest
 from configurations import available
 from image_cases import archive, busybox, in_docker, needs_busybox, one_program, remove, usable
-from waiting_sandboxes import until
+from waiting_sandboxes import is_busy, until
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -25,7 +25,6 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.lock_file import Lock, LockError, lock_tools
 from toolc.model.plan import Profile
 from toolc.model.result import Text, ToolResult
-from toolc.runtime.pool.keeper import KEEPER
 from toolc.sandbox import selection
 from toolc.sandbox.docker.base_image import load_base, optional_client
 from toolc.sandbox.docker.image_builder import list_images
@@ -271,14 +270,14 @@ def test_a_removed_image_is_reported_and_works_once_it_is_back(tmp_path: Path) -
         with in_docker(file, name):
             assert text(executor.run("tool", {})) == "a\n"
             # The daemon keeps an image whose container it has not removed yet.
-            until(lambda: not KEEPER.is_busy())
+            until(lambda: not is_busy())
         for _ in range(2):
             with pytest.raises(InfrastructureError) as caught:
                 executor.run("tool", {})
             assert f"the image {name} is not on this host; get it with: docker pull {name}" in str(caught.value)
         with in_docker(file, name):
             assert text(executor.run("tool", {})) == "a\n"
-            until(lambda: not KEEPER.is_busy())
+            until(lambda: not is_busy())
 
 
 def wheel(folder: Path, name: str, version: str, code: str) -> None:

@@ -165,11 +165,6 @@ class Keeper:
             memory = sum(len(each.waiting) * each.memory_bytes for each in self._entries.values())
         return {"waiting": waiting, "memory_bytes": memory}
 
-    def is_busy(self) -> bool:
-        """Return whether sandboxes are being started or stopped."""
-        with self._lock:
-            return bool(self._used) or any(each.is_alive() for each in self._busy)
-
     def counts(self, owner: object) -> tuple[int, int]:
         """Return how many sandboxes of ``owner`` wait for calls, and how many are being started."""
         with self._lock:

@@ -18,9 +18,6 @@ REMEDY: Final = (
     "cgroup_enable=memory swapaccount=1 on the kernel command line for memory and swap)."
 )
 
-_MAX_MESSAGE: Final = 1000
-"""The maximum length of a runtime's message, in characters. The reason fits."""
-
 
 def capabilities(daemon: Daemon) -> tuple[Capabilities, ...]:
     """Return what ``daemon`` enforces for each kind of isolation, weakest first."""

@@ -30,7 +30,8 @@ def numbers(output: str) -> list[str]:
 @pytest.mark.parametrize(
     ("options", "found"),
     [
-        ([], ["TC204"]), (["--ignore", "TC204"], []), (["--ignore", "TC209"], ["TC204"]), (["--ignore", "TC3, TC2"], []),
+        ([], ["TC204"]), (["--ignore", "TC204"], []), (["--ignore", "TC209"], ["TC204"]),
+        (["--ignore", "TC3, TC2"], []),
         (["--select", "TC208"], ["TC208"]), (["--select", "TC208,TC204"], ["TC208", "TC204"]),
         (["--select", "TC2", "--ignore", "TC204"], ["TC208"]),
         (["--select", "TC208", "--select", "TC204"], ["TC208", "TC204"]),
