@@ -226,9 +226,6 @@ def test_tools_without_their_nodes_read_them_again(folder: Path, monkeypatch: py
 
 
 def test_a_process_of_the_caller_is_not_killed_with_those_of_a_broken_pool() -> None:
-    code = """
-import multiprocessing
-child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
-child.start()
-"""
-    run(code + WORK.format("os.kill(os.getpid(), signal.SIGKILL)") + "assert child.is_alive()\nchild.kill()\n")
+    child = "import multiprocessing as m; child = m.get_context('fork').Process(target=time.sleep, args=(60,))\n"
+    work = WORK.format("os.kill(os.getpid(), signal.SIGKILL)")
+    run(f"{child}child.start()\n{work}assert child.is_alive()\nchild.kill()\n")

@@ -237,7 +237,7 @@ def test_ctrl_c_before_the_first_thread_starts_ends_the_batch(monkeypatch: pytes
 
 
 PROGRAM = """
-import atexit, signal, threading, time
+import atexit, signal, threading
 from toolc.model.call import ToolCall
 from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
@@ -250,43 +250,24 @@ def hang(call):
     threading.Event().wait()
 
 def run(make):
-    calls = [ToolCall(name="t", arguments={}, call_id=call_id) for call_id in "ab"]
+    calls = [ToolCall(name="t", arguments={}, call_id=each) for each in "ab"]
     return run_batch(calls, make, Order(), Cancellation(), lambda call, reason: None)
 """
 """A program with a batch of calls that never end by themselves."""
 
 
-@pytest.mark.parametrize(
-    ("end", "status", "printed"),
-    [
-        pytest.param(
-            "threading.Thread(target=run, args=(hang,), daemon=True).start(); ready.wait()",
-            0,
-            "",
-            id="the program ends while another thread runs the batch",
-        ),
-        pytest.param(
-            """
-def interrupt():
-    ready.wait()
-    while True:
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-        time.sleep(0.1)
-
-threading.Thread(target=interrupt, daemon=True).start()
+ENDS_MEANWHILE = "threading.Thread(target=run, args=(hang,), daemon=True).start(); ready.wait()"
+ENDS_BEFORE = "atexit.register(lambda: print(*(each.text for each in run(lambda c: ToolResult.success(c.call_id)))))"
+INTERRUPTED = """
+for seconds in (0.5, 1.5):
+    threading.Timer(seconds, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
 run(hang)
-""",
-            -signal.SIGINT,
-            "",
-            id="a second Ctrl-C does not wait for the calls",
-        ),
-        pytest.param(
-            "atexit.register(lambda: print(*(each.text for each in run(lambda c: ToolResult.success(c.call_id)))))",
-            0,
-            "a b",
-            id="a batch runs while the program ends",
-        ),
-    ],
+"""
+"""The second Ctrl-C does not wait for the calls."""
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "printed"), [(ENDS_MEANWHILE, 0, ""), (ENDS_BEFORE, 0, "a b"), (INTERRUPTED, -signal.SIGINT, "")]
 )
 def test_calls_of_a_batch_do_not_keep_the_program_alive(end: str, status: int, printed: str) -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM + end], check=False, capture_output=True, text=True)
@@ -352,13 +333,12 @@ def test_each_call_sees_the_context_variables_of_the_batch(order: Order) -> None
     assert texts(batch(lambda _: ToolResult.success(variable.get()), 3, order)) == ["set"] * 3
 
 
-@pytest.mark.parametrize("order", [Order(size=1), Order(size=2)], ids=str)
-def test_a_context_variable_that_a_call_sets_does_not_change_for_the_caller(order: Order) -> None:
+def test_a_context_variable_that_a_call_sets_does_not_change_for_the_caller() -> None:
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="unset")
 
     def make(call: ToolCall) -> ToolResult:
         variable.set(call.call_id)
         return succeed(call)
 
-    batch(make, 2, order)
+    batch(make, 2, Order(size=1))
     assert variable.get() == "unset"

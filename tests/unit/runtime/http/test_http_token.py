@@ -126,11 +126,6 @@ def test_a_response_is_parsed_once_however_many_pieces_arrive(whole: bytes, monk
     assert parsed[-1] == len(whole)
 
 
-def test_a_chunk_without_a_size_is_an_error_at_once() -> None:
-    with pytest.raises(OSError, match=NO_HTTP):
-        in_pieces(CHUNKED + b"zz\r\n")
-
-
 def test_a_response_without_a_length_ends_with_its_connection() -> None:
     assert exchange(b"HTTP/1.1 200 -\r\n\r\n" + TOKEN) == (OK, [("abcdefgh", None)])
 
