@@ -52,7 +52,7 @@ _ALWAYS_LOST: Final = frozenset({"/label", "/annotations", "/result/schema"})
 
 
 def policy_changes(old: State, new: State, pairs: SequenceABC[ToolPair]) -> Iterator[ToolChange]:
-    """Yield each policy rule that was removed or relaxed once, with all the tools that it applied to."""
+    """Yield each policy rule that was removed or relaxed. One change covers all the tools that it applied to."""
     if not any(project.policies for project in old.projects_by_place.values()):
         return
     seen: set[tuple[str, str]] = set()

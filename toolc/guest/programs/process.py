@@ -120,9 +120,7 @@ class SupervisedProcess:
         os.waitpid(self._supervisor, 0)
         self.kill()
         if not report:
-            raise RuntimeError(
-                "processes of a program are still running: they cannot be killed, or only their supervisor was"
-            )
+            raise RuntimeError("processes of a program still run: killing them failed, or killed only their supervisor")
         ended: dict[str, object] = json.loads(report)
         return ended
 

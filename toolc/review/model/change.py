@@ -83,7 +83,7 @@ def kind_of(rule: str) -> Kind:
 def fingerprint(tool: str, change: ToolChange) -> str:
     """Return the fingerprint of a change of the tool called ``tool``. It does not depend on the message.
 
-    The values of a provider change are messages as well, so its subject has the places of the losses.
+    In a change of a provider, the values are messages too. The places of the losses are therefore in its subject.
     """
     values = () if change.kind == "provider" else (change.before, change.after)
     parts = [change.rule, tool, [*change.path], values, change.direction, change.subject]

@@ -54,7 +54,7 @@ def _image_files(sides: Sides, before: Build | None, after: Build) -> Iterator[T
 
 
 def _files(build: Build) -> dict[str, str]:
-    """Return the texts of an image's files by their paths in its folder. A file that is not text has a digest."""
+    """Return the texts of an image's files by their paths in its folder. For other files, return a digest."""
     return {each.path.removeprefix(f"{build.folder}/"): _text(each) for each in build.files}
 
 

@@ -305,7 +305,7 @@ def _context_host(configuration: Path, name: str) -> str:
     host = endpoint.get("Host") if isinstance(endpoint, dict) else None
     if isinstance(host, str):
         return host
-    raise NoDaemonError(f"the Docker context {name!r} cannot be read", "Use another one: docker context use default")
+    raise NoDaemonError(f"the Docker context {name!r} cannot be read", "Choose another: docker context use default")
 
 
 def _json_object(path: Path) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Create a small Debian base image on this host with mmdebstrap, for when no registry is reachable."""
+"""Create a small Debian base image on this host with mmdebstrap. It is used if no registry is reachable."""
 
 import os
 import platform

@@ -151,7 +151,7 @@ class BundleDirectory:
         return self.bundles[key]
 
     def _on_host(self, user: SandboxUser, root: RootSpec) -> tuple[Path, RootSpec]:
-        """Return the skeleton for the host's programs, and ``root`` with these programs."""
+        """Return the path of the skeleton for the host's programs, and ``root`` with these programs bound."""
         python = oci_root.interpreter()
         if python is None:
             raise InfrastructureError(oci_root.NO_HOST_PYTHON)
