@@ -119,7 +119,7 @@ def _typed(name: str, text: str, schema: JsonObject | None) -> JsonValue:
 
 
 def _types(schema: JsonObject) -> set[str]:
-    """Return the types that a parameter's schema names. The set may be empty."""
+    """Return the types that a parameter's schema names, of which there may be none."""
     if declared := types_of(schema):
         return {*declared}
     values = schema.get("enum")

@@ -1,4 +1,4 @@
-"""Connect the standard streams of this process to a program in a sandbox, as a terminal if they are one."""
+"""Connect the standard streams of this process to a program in a sandbox. A terminal stays a terminal."""
 
 from __future__ import annotations
 

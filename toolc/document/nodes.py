@@ -22,7 +22,7 @@ parsing, so a node keeps the marks and creates the span on request.
 """
 
 _PROPERTIES: Final = lazy_re(r"(?:[&!]\S*[ \t]+)+")
-"""Matches the anchor and tag of a scalar, which libyaml includes in its position. No other YAML syntax starts so."""
+"""Matches the anchor and tag of a scalar, which libyaml includes in its position. No other YAML starts like this."""
 
 MAX_INTEGER: Final = 2**53 - 1
 """The largest integer that every JSON reader represents exactly (RFC 7493 section 2.2)."""

@@ -31,7 +31,7 @@ from toolc.model.spec.tool import EFFECT, FORMAT, SURFACE, ToolSpec
 from toolc.model.text import lazy_re, render_size
 
 _EXACT: Final = 1 << 53
-"""A double can represent every whole number below this one."""
+"""The bound below which a double can represent every whole number."""
 
 _PLAIN: Final = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), check_circular=False

@@ -41,7 +41,7 @@ _METHODS: Final = ("finditer", "findall", "fullmatch", "match", "search", "split
 
 
 class _LazyPattern(Generic[AnyStr]):
-    """An expression. Its methods are attributes of the object from the first use on, so later uses cost nothing."""
+    """An expression. From the first use, its methods are attributes of the object, so later uses cost nothing."""
 
     def __init__(self, text: AnyStr, flags: int) -> None:
         self._text: AnyStr = text

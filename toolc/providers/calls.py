@@ -45,7 +45,7 @@ def function_calls(tool_calls: Sequence[JsonObject], *, cut_off: bool = False) -
 
 
 def numbered(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-    """Return the calls. The id of a call without an id is its number in the response."""
+    """Return the calls. A call without an id gets its number in the response as its id."""
     return tuple(
         call if call.call_id else replace(call, call_id=f"{UNNAMED}{index}") for index, call in enumerate(calls)
     )

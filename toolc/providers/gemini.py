@@ -82,7 +82,7 @@ def _declaration(tool: ToolSpec, losses: LossLog) -> JsonObject:
 
 
 def _response_schema(schema: Schema, losses: LossLog) -> JsonObject:
-    """Return the schema of a response, which has the data as ``output``, except after an error."""
+    """Return the schema of a response. Its ``output`` is the data, unless the call failed."""
     properties: JsonObject = {"output": rebase(schema.value, "#/properties/output")}
     log = LossLog(losses.tool)
     lowered = lower_schema({"type": "object", "properties": properties}, TARGET, log)

@@ -28,7 +28,7 @@ TARGET: Final = Target(
 
 _SENT: Final = frozenset({"$defs", "items", "properties", "required", "type"})
 _SENT_OF_PROPERTY: Final = frozenset({"description", "enum", "items", "type"})
-"""The keywords of the parameters and of one parameter that the SDK sends."""
+"""The keywords that the SDK sends, for all parameters together and for each parameter."""
 
 
 def _calls(response: JsonObject) -> tuple[ToolCall, ...]:

@@ -31,7 +31,7 @@ NAMES: Final = {
     "strict_characters": "characters of all names and values of a strict tool",
     "strict_characters_of_many": "characters of an ``enum`` with more than ``MANY_VALUES`` values of a strict tool",
 }
-"""What each limit counts."""
+"""A description of what each limit counts."""
 
 MANY_VALUES: Final = 250
 """If an ``enum`` has more values than this, OpenAI limits its characters. See ``provider_limits.toml``."""

@@ -45,7 +45,7 @@ _CATEGORIES: Final = {
     }.items()
     for name in (value, *names.split())
 }  # fmt: skip
-"""The values of General_Category by each of their names."""
+"""Each value of General_Category, by all of its names."""
 
 _FIXED: Final[dict[str, Ranges]] = {
     "Any": EVERYTHING,

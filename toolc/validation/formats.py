@@ -117,7 +117,7 @@ KNOWN_FORMATS: Final = frozenset(_FORMATS) | {
     "sf-boolean", "sf-decimal", "sf-integer", "sf-string", "sf-token", "uint", "uint8", "uint16", "uint32", "uint64",
     "uint128", "unixtime",
 }  # fmt: skip
-"""The asserted formats, those of OpenAPI's format registry (spec.openapis.org/registry/format), and Rust's integers."""
+"""The asserted formats, the formats in OpenAPI's registry (spec.openapis.org/registry/format), and Rust's integers."""
 
 
 def matches_format(text: str, name: str) -> bool:

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 MAX_STATES: Final = 150
 """The maximum number of states. Larger patterns are not analyzed.
 
-The analysis visits pairs of states, so its time grows with the square.
+The analysis visits pairs of states, so its time grows with the square of their number.
 """
 
 MANY: Final = 10

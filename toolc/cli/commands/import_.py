@@ -159,7 +159,7 @@ def _write(place: Path, text: str) -> None:
 
 
 def _check(place: Path) -> None:
-    """Compile the written spec, and print its path and findings. Errors come from the description of the plugin."""
+    """Compile the written spec, and print its path and findings. Errors in it come from the plugin's description."""
     from toolc.compiler.pipeline.compile import compile_specs  # start-up time
 
     compilation = compile_specs([place])

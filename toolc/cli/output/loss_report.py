@@ -46,7 +46,7 @@ class BuildReport:
         self._report(_limit_problems(out, self.providers or PROVIDER_NAMES, names, toolsets), out, to)
 
     def of_unchanged_build(self, out: str, to: TextIO) -> None:
-        """Like ``of_new_build``. Without ``providers``, skip the limits, which were reported when it was written."""
+        """Like ``of_new_build``. Without ``providers``, skip the limits, which were reported for the new build."""
         problems: Sequence[str] = ()
         if self.providers:
             registry = read_registry(Path(out, REGISTRY_NAME))

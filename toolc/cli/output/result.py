@@ -81,7 +81,7 @@ def print_details(result: ToolResult, noted: str) -> None:
 
 
 def print_timing(result: ToolResult, load_ms: float) -> None:
-    """Print the durations. ``load`` is the time to read the spec or registry, and the other phases are of the call."""
+    """Print the durations. ``load`` is the time to read the spec or registry. The other phases belong to the call."""
     measured = result.details.get("timing_ms")
     rows = [("load", load_ms)]
     if isinstance(measured, dict):

@@ -36,7 +36,7 @@ _PACKAGES: Final = frozenset({"jinja2", "jmespath", "jsonschema", "pyyaml", "ref
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The number of readable tools, and every finding. ``more`` is other data of the command, as JSON."""
+    """The number of readable tools, and every finding. ``more`` has the command's own data, as JSON."""
 
     count: int
     diagnostics: Diagnostics

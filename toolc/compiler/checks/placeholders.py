@@ -66,12 +66,12 @@ class _Spelling:
 
     @property
     def before(self) -> str:
-        """The character before it, or an empty string."""
+        """The character before the spelling, or an empty string."""
         return self.text.text[max(0, self.start - 1) : self.start]
 
     @property
     def after(self) -> str:
-        """The character after it, or an empty string."""
+        """The character after the spelling, or an empty string."""
         return self.text.text[self.end : self.end + 1]
 
     def literal(self, spelling: str, hint: str = "", replacement: str = "") -> Diagnostic:

@@ -50,7 +50,7 @@ class ExpectationUpdate:
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """The updates that were made, and the updates that were not made with the reasons."""
+    """The updates that were made, and the reasons why the others were not."""
 
     applied: tuple[ExpectationUpdate, ...]
     rejected: tuple[tuple[ExpectationUpdate, str], ...]

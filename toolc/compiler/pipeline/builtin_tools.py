@@ -23,7 +23,7 @@ _MAX_NAMED: Final = 10
 
 
 class BuiltinTools(NamedTuple):
-    """The result of a project's ``builtin``: the tools and the findings."""
+    """The tools and the findings that a project's ``builtin`` leads to."""
 
     tools: tuple[LocatedTool, ...]
     findings: tuple[Diagnostic, ...]

@@ -39,7 +39,7 @@ def compile_and_render(
 
 
 def _render_alone(piece: Piece) -> dict[str, RenderedTool]:
-    """Return the texts of the tools of a file that do not depend on other tools, by name. Empty if there are errors."""
+    """Return the texts of a file's tools that do not depend on other tools, by name. After an error, there are none."""
     tools = [tool for tool in piece.tools if not depends_on_others(tool.spec)]
     if piece.diagnostics.has_errors:
         return {}

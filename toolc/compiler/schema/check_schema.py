@@ -270,7 +270,7 @@ def _report(
 
 
 def _renamed(errors: list[ValidationError]) -> dict[tuple[str | int, ...], str]:
-    """Return each place where one name is missing and one is unknown, with the missing name, which was misspelled."""
+    """Return each place where a misspelled name causes one missing and one unknown name, with the missing name."""
     found: dict[tuple[str | int, ...], str] = {}
     closed = {tuple(each.absolute_path) for each in errors if each.validator == "additionalProperties"}
     for error in errors:

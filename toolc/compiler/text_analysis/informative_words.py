@@ -72,7 +72,7 @@ def _words(text: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    """Return the approximate stem of an English word, such as the same stem for ``files``, ``filing`` and ``file``."""
+    """Return the approximate stem of an English word. ``files``, ``filing`` and ``file`` have the same stem."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
             return word[: -len(ending)]

@@ -1,4 +1,4 @@
-"""Find long runs of characters from a set in a text, without a regular expression."""
+"""Find long runs of characters of one set in a text, without a regular expression."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ PLAIN: Final = "plain"
 """The tag of an unquoted scalar without an explicit tag. Quoted scalars and collections have ``""``."""
 
 _SAFE_DEPTH: Final = 1000
-"""The depth up to which libyaml cannot exhaust the stack. The Python parser measures text that may be deeper first."""
+"""The depth up to which libyaml cannot exhaust the stack. The Python parser first measures text that may be deeper."""
 
 _UNQUOTED: Final = (True, False)
 """PyYAML's ``implicit`` value for a plain scalar, whose tag is resolved from its text."""
