@@ -27,14 +27,15 @@ TARGET: Final = Target(
     passes=(
         passes.merge_parts, passes.one_of_to_any_of, passes.open_patterned_objects, passes.drop_inapplicable,
         passes.lower_subschemas, passes.declare_required, passes.cut_required_recursion, passes.fold_keywords,
-        passes.split_values, passes.split_types, passes.add_items, passes.describe_folded, passes.name_references,
+        passes.drop_empty_texts, passes.split_values, passes.split_types, passes.add_items, passes.describe_folded,
+        passes.name_references,
     ),
 )  # fmt: skip
 """The subset that Gemini documents for ``parametersJsonSchema``.
 
 The API rejects a request with an unknown keyword. A schema must have a single type, and ``enum`` lists texts and
 numbers. A reference leads to ``$defs``, has no other keywords next to it, and is recursive only below an optional
-property.
+property. A text in ``enum`` must not be empty.
 """
 
 

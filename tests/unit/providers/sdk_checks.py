@@ -157,6 +157,7 @@ def _check_gemini_node(schema: JsonObject, definitions: set[str]) -> None:
         enum = schema["enum"]
         assert isinstance(enum, list)
         assert all(isinstance(value, python_types) and not isinstance(value, bool) for value in enum)
+        assert "" not in enum
     if schema.get("type") == "array":
         assert {"items", "prefixItems"} & schema.keys()
     if schema.get("type") not in {"integer", "number"}:

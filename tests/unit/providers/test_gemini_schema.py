@@ -116,6 +116,8 @@ def test_moved_keywords_follow_the_description_in_order() -> None:
             {"anyOf": [{"minimum": 1}], "description": '(type: ["string","null"])'},
             "/type",
         ),
+        ({"enum": ["a", ""]}, {"type": "string", "enum": ["a"], "description": '(enum: ["a",""])'}, "/enum"),
+        ({"const": ""}, {"type": "string", "description": '(const: "")'}, "/const"),
         (False, {"description": "(must not be given)"}, ""),
         ({"type": "null", "x-own": 1}, {"type": "null"}, "/x-own"),
         ({"$ref": "#/$defs/none"}, {}, "/$ref"),

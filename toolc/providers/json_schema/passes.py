@@ -287,6 +287,22 @@ def declare_required(node: Node) -> None:
         node.schema["properties"] = declared | {name: {**schema} for name in missing}
 
 
+def drop_empty_texts(node: Node) -> None:
+    """Remove an empty text from ``enum``, which the API of Gemini refuses ("enum[0]: cannot be empty")."""
+    schema = node.schema
+    values = allowed_values(schema) if has_values(schema) else []
+    if "" not in values:
+        return
+    keyword = "enum" if "enum" in schema else "const"
+    node.folded[keyword] = node.source.get(keyword, schema[keyword])
+    node.report("does not accept an empty text in enum; the description has all values", keyword, action="folded")
+    schema.pop("const", None)
+    schema["enum"] = [each for each in values if each != ""]
+    if not schema["enum"]:
+        del schema["enum"]
+        schema["type"] = "string"
+
+
 def split_values(node: Node) -> None:
     """Write values of several types as one ``anyOf``, with an ``enum`` for each type that the target can list."""
     schema = node.schema
