@@ -118,4 +118,4 @@ def words() -> set[str]:
     """Return the words of all modules and of the schema of specs, without the docstrings of packages."""
     texts = [ast.unparse(node) for each in packages() for node in tree(each).body[1:]]
     texts += [sources()[each].read_text(encoding="utf-8") for each in modules()]
-    return set(re.findall(r"\w+", " ".join([*sources(), *texts, (PACKAGE / "data/schemas.yaml").read_text("utf-8")])))
+    return set(re.findall(r"\w+", " ".join([*sources(), *texts])))

@@ -1,12 +1,10 @@
 import re
 from dataclasses import fields
-from typing import Any
 
 from pages import Page
 
 from toolc.cli.main import COMMANDS
 from toolc.client.registry import Registry
-from toolc.compiler.editor_schema import spec_schema
 from toolc.compiler.pipeline.compile_file import CODES
 from toolc.config.secret_sources import MIN_CHARACTERS
 from toolc.data.rule_pages import rule_pages
@@ -19,10 +17,10 @@ from toolc.model.call_graph import MAX_DEPTH
 from toolc.model.destinations import format_destination, parse_destination
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.plan import loopback_proxy, proxy_environment
+from toolc.model.spec.policy import Policy
 from toolc.model.spec.sandbox import Limits
 from toolc.model.spec.tool import Expect
 from toolc.model.template import FILTERS
-from toolc.policy.policy import Policy
 from toolc.review.model.change import kind_of
 from toolc.runtime.agents import agent
 from toolc.runtime.agents.broker_transport import MAX_RESPONSE
@@ -82,29 +80,6 @@ def named(name: str, heading: str = "") -> set[str]:
 def test_documented_commands_match_the_code() -> None:
     listed = {first.split()[1].rstrip("`") for first in rows("reference/command-line") if first.startswith("`toolc ")}
     assert listed == set(COMMANDS)
-
-
-def test_documented_spec_keys_match_the_code() -> None:
-    definitions: Any = spec_schema()["$defs"]
-    page = "reference/spec-format"
-    assert named(page, "## Tool") == set(definitions["tool"]["properties"])
-    assert named(page, "## Result") == set(definitions["result"]["properties"])
-    sandbox = definitions["sandbox"]["properties"]
-    assert named(page, "## Sandbox") == {*sandbox, *sandbox["limits"]["properties"]}
-    backends = definitions["backend"]["properties"]
-    listed = named(page, "## Backends") - {key for each in backends.values() for key in _keys(each)}
-    assert listed | {"http", "plugin"} >= set(backends)
-    for name, schema in backends.items():
-        section = Page.read(page).text.partition(f"\n### {name}\n")[2].partition("\n#")[0]
-        assert {key for key in _keys(schema) if f"`{key}`" not in section} == set(), name
-
-
-def _keys(schema: Any) -> set[str]:
-    """Return the keys of an object in a schema, those of its alternatives included."""
-    found = set(schema.get("properties", {}))
-    for alternative in (*schema.get("oneOf", ()), *schema.get("anyOf", ()), *schema.get("allOf", ())):
-        found |= _keys(alternative)
-    return found
 
 
 def test_documented_template_filters_match_the_code() -> None:

@@ -1,8 +1,8 @@
 """Backends: how each kind turns a call into a plan, and an outcome into a result. All functions are pure.
 
 Start reading in ``backend_protocol``, then the module of a kind. Each kind reads its own output and words its own
-errors ("not JSON"). Composites and agents are in ``toolc.runtime.composite`` and ``toolc.runtime.agents``. To add a
-kind, write a module here that defines ``BACKEND``, and add its name to ``BACKEND_KINDS``.
+errors ("not JSON"). Composites and agents are in ``toolc.runtime.composite`` and ``toolc.runtime.agents``. A new kind
+is a module here with its name, which has ``BACKEND``.
 
 - ``backend_protocol``: the protocol ``Backend``, ``PlanError``, and ``environment``, the variables that every call
   starts with.
@@ -28,9 +28,10 @@ from importlib import import_module
 from typing import Any, Final
 
 from toolc.backends.backend_protocol import Backend
+from toolc.model.spec.tool import Backends
 
-BACKEND_KINDS: Final = ("http", "plugin", "python", "shell")
-"""The tags of ``toolc.model.spec.tool`` whose backends run in a sandbox. Each is the name of a module here."""
+BACKEND_KINDS: Final = tuple(kind for kind in Backends.one_of if kind not in {"composite", "agent"})
+"""The kinds of backends that run in a sandbox; each is the name of a module here."""
 
 
 # Any, because each backend has its own spec type, which depends on the value of ``kind``.

@@ -17,7 +17,7 @@ from toolc.config.files import load_secrets
 from toolc.config.secret_sources import SecretStore
 from toolc.model.lock_file import Lock
 from toolc.model.names import LOCK_NAME
-from toolc.policy.policy import Policy
+from toolc.model.spec.policy import Policy
 
 T = TypeVar("T")
 

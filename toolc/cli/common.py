@@ -20,7 +20,7 @@ from toolc.version import __version__
 if TYPE_CHECKING:
     from toolc.model.diagnostics import Diagnostics
     from toolc.model.lock_file import Lock
-    from toolc.policy.policy import Policy
+    from toolc.model.spec.policy import Policy
 
 P = ParamSpec("P")
 T = TypeVar("T")

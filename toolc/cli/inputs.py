@@ -19,12 +19,12 @@ from toolc.client.registry import Registry
 from toolc.config.configuration import Configuration
 from toolc.config.user_config import load_configuration
 from toolc.data.paths import packaged_path
-from toolc.model.errors import UsageError
+from toolc.model.errors import PolicyError, UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema, types_of
 from toolc.model.lock_file import Lock, LockError, changed_tools
 from toolc.model.names import TOOL_NAME, close_match
+from toolc.model.spec.policy import Policy
 from toolc.model.text import render_size, shorten
-from toolc.policy.policy import Policy, PolicyError
 from toolc.reporters import FORMATS
 
 if TYPE_CHECKING:

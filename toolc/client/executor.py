@@ -24,8 +24,8 @@ from toolc.model.names import engine_names
 from toolc.model.plan import Profile
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult
+from toolc.model.spec.policy import Policy
 from toolc.model.spec.tool import ToolSpec
-from toolc.policy.policy import Policy
 from toolc.runtime import argument_checks
 from toolc.runtime.caller import CallContext, ignore_event
 from toolc.runtime.cancellation import Cancellation

@@ -9,7 +9,7 @@ The phases are ``project``, ``decode``, ``checks`` and ``build_output``.
 - ``checks``: reports findings about decoded tools. Its helper is ``text_analysis`` (similar texts, secrets in texts).
 - ``decode``: reads each tool of a document into a ``ToolSpec``. Its helpers are ``schema`` (JSON Schemas in specs) and
   ``templates`` (placeholders and JMESPath).
-- ``editor_schema``: ``toolc schema``: the JSON Schemas of spec and project files, from ``toolc/data/schemas.yaml``.
+- ``editor_schema``: ``toolc schema``: the JSON Schemas of spec and project files, from ``toolc.model.spec``.
   Public: ``as_text``, ``project_schema``, ``spec_schema``.
 - ``effective_values``: ``toolc show --effective``: every value of a tool with its origin. Public: ``effective``,
   ``ValueOrigin``.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.compiler.editor_schema import spec_schema
 from toolc.compiler.located_tool import LocatedTool
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonValue
 from toolc.model.source import Span
-from toolc.model.spec.tool import FORMAT
+from toolc.model.spec.declared import Declared, keys_of, keys_under
+from toolc.model.spec.tool import FORMAT, ToolSpec
 
 _ALWAYS: Final = frozenset({"result", "sandbox", "sandbox.limits", "sandbox.network"})
 """Maps that have their defaults even if a spec omits them. Other omitted maps are absent."""
@@ -29,9 +29,7 @@ class ValueOrigin:
 def effective(tool: LocatedTool) -> tuple[ValueOrigin, ...]:
     """Return the values of a tool as written in a spec, in file order, then the defaults of format 1."""
     written = _written(tool.node, "", frozenset(span for layer in tool.defaults for span in _key_spans(layer)))
-    schema = spec_schema()
-    shape = _resolved({"$ref": "#/$defs/tool"}, schema)
-    return (*written, *_format_defaults(shape, tool.node, "", schema))
+    return (*written, *_format_defaults(keys_of(ToolSpec), tool.node, ""))
 
 
 def _key_spans(node: Node) -> Iterator[Span]:
@@ -70,29 +68,11 @@ def _variables(node: Node) -> Iterator[Span]:
                 yield from _variables(entry.value)
 
 
-def _format_defaults(shape: JsonObject, node: Node | None, prefix: str, schema: JsonObject) -> Iterator[ValueOrigin]:
-    properties = shape.get("properties")
-    for name, each in properties.items() if isinstance(properties, dict) else ():
-        key = f"{prefix}{name}"
-        inner = _resolved(each, schema)
-        value = node.get(name) if isinstance(node, Mapping) else None
-        if value is None and "default" in inner:
-            yield ValueOrigin(key, inner["default"], f"format {FORMAT} default")
+def _format_defaults(keys: Iterable[Declared], node: Node | None, prefix: str) -> Iterator[ValueOrigin]:
+    for each in keys:
+        key = f"{prefix}{each.name}"
+        value = node.get(each.name) if isinstance(node, Mapping) else None
+        if value is None and each.default is not None:
+            yield ValueOrigin(key, each.default, f"format {FORMAT} default")
         elif isinstance(value, Mapping) or (value is None and key in _ALWAYS):
-            yield from _format_defaults(inner, value, f"{key}.", schema)
-
-
-def _resolved(shape: JsonValue, schema: JsonObject) -> JsonObject:
-    """Return a schema with its reference resolved; if one of its forms is a map, return that form."""
-    assert isinstance(shape, dict)
-    match shape:
-        case {"$ref": str() as pointer}:
-            target: JsonValue = schema
-            for step in pointer.removeprefix("#/").split("/"):
-                assert isinstance(target, dict)
-                target = target[step]
-            return _resolved(target, schema) | {key: value for key, value in shape.items() if key != "$ref"}
-        case {"anyOf": list() as forms}:
-            return next((form for form in forms if isinstance(form, dict) and "properties" in form), {}) | shape
-        case _:
-            return shape
+            yield from _format_defaults(keys_under(each.kind), value, f"{key}.")

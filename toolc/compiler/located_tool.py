@@ -17,7 +17,7 @@ from toolc.model.source import SourceText, Span
 from toolc.model.spec.tool import ToolSpec
 
 if TYPE_CHECKING:
-    from toolc.policy.policy import Policy
+    from toolc.model.spec.policy import Policy
 
 Role: TypeAlias = Literal["name", "prose", "value"]
 """The kind of a text: a name (of a tool or property), prose, or data (an enum value, a default, an example)."""

@@ -1,11 +1,9 @@
 """Files that ship with toolc, and the modules that find and read them. Start reading in ``rule_pages``.
 
 ``rules`` has one Markdown page for each code, ``init`` the templates of ``toolc init``, and ``probes`` the tools of
-``toolc doctor --probe``. ``toolc.doctor.advisories`` reads the known vulnerabilities in ``advisories.toml``.
-``toolc.document.suggestions`` reads the hints for common mistakes in ``key_hints.toml``, and
-``toolc.validation.ecma_advice`` those for regular expressions in ``pattern_advice.json``.
-``toolc.providers.provider_limits`` reads the limits of providers in ``provider_limits.toml``.
-``toolc.compiler.editor_schema`` reads the JSON Schema of specs in ``schemas.yaml``.
+``toolc doctor --probe``. ``toolc.doctor.advisories`` reads the known vulnerabilities in ``advisories.toml``,
+``toolc.validation.ecma_advice`` the hints for regular expressions in ``pattern_advice.json``, and
+``toolc.providers.provider_limits`` the limits of providers in ``provider_limits.toml``.
 
 - ``credential_rules``: names and forms of credentials, programs that receive them (``credential_rules.json``). Public:
   ``ASKED``, ``AUTH``, ``BEFORE_KEY``, ``ENDS``, ``EXAMPLES``, ``FORMS``, ``HTTP_CLIENTS``, ``MARKS``,

@@ -2,6 +2,8 @@
 
 Start reading in ``nodes``, then ``map_reader``. The packages ``yaml`` and ``toml`` parse text.
 
+- ``declared``: ``read_keys``: the keys of a map that ``toolc.model.spec`` declares. Public: ``alternative``,
+  ``read_map``.
 - ``edits``: creates the fixes of findings: ``replace``, ``rename``, ``remove_entry``, ``insert_item``, and quotes for
   values. Public: ``fix``, ``insert_entry``, ``insert_line``, ``is_toml``, ``quote_plain``,
   ``replace_string``, ``set_text``, ``string_offsets``, ``text_at``.
@@ -15,7 +17,7 @@ Start reading in ``nodes``, then ``map_reader``. The packages ``yaml`` and ``tom
   ``MappingEntry``, ``Node``, ``NodePosition``, ``child``, ``steps_to_decode``, ``strings``, ``to_json``.
 - ``suggestions``: "did you mean": keys of other formats, misspelled or misplaced keys, values in the wrong form.
   Public: ``suggestion``, ``quote_names``, ``explanation``, ``foreign_format``, ``has_misspelled_key``,
-  ``is_key_of``, ``looks_like_spec``, ``replaced_keys``, ``OPENAI``, ``REQUIRED``.
+  ``looks_like_spec``, ``replaced_keys``, ``OPENAI``, ``REQUIRED``.
 - ``syntax_errors``: recognizes text of another format in a spec, such as Git conflicts, Markdown fences and templates,
   and nesting that is too deep.
 - ``units``: durations (``500ms``) and sizes (``64KiB``). Public: ``duration``, ``size``.

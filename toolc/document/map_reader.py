@@ -12,21 +12,15 @@ from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
+from toolc.document import suggestions
 from toolc.document.edits import fix, quote_plain, rename
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
-from toolc.document.suggestions import (
-    explanation,
-    missing_key,
-    quote_names,
-    replaced_keys,
-    suggestion,
-    unknown_key,
-    value_hint,
-)
+from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Fix, Severity
 from toolc.model.names import close_match
 from toolc.model.source import Position, SourceText, Span
+from toolc.model.spec.declared import Declared, keys_of
 from toolc.model.text import lazy_re, shorten
 
 T = TypeVar("T")
@@ -46,12 +40,14 @@ _MARKS_OF_TEXT: Final = ("'", '"', "|", ">")
 class Findings:
     """Collects the findings about one spec. ``errors`` is the number of errors among them.
 
-    Values can come from the project file, so the text at a span is read from the file that the span names.
+    ``reading`` is the value that is read now, and the reader of its map. Values can come from the project file, so the
+    text at a span is read from the file that the span names.
     """
 
     source: SourceText
     diagnostics: Diagnostics
     errors: int = 0
+    reading: tuple[Node, Reader] | None = None
     _muted: list[Span] = field(default_factory=list)
 
     def add(self, code: Code, message: str, span: Span, hint: str = "", fix: Fix | None = None) -> None:
@@ -119,7 +115,7 @@ class Reader:
 
     # A tool has about seventy keys, and most of them are absent, so reading an absent key must be fast.
 
-    __slots__ = ("_by_key", "_known", "findings", "node", "what")
+    __slots__ = ("_by_key", "_known", "cls", "damaged", "findings", "node", "what")
 
     def __init__(self, node: Mapping, what: str, findings: Findings) -> None:
         self.node = node
@@ -127,6 +123,8 @@ class Reader:
         self.findings = findings
         self._by_key = node.by_key
         self._known: set[str] = set()
+        self.damaged: set[str] = set()
+        self.cls: type | None = None  # that declares the keys of this map
 
     def get(self, key: str) -> Node | None:
         """Return the value of ``key`` as a node, or None."""
@@ -141,24 +139,30 @@ class Reader:
         """Return the value of ``key``, or None if it is absent or invalid."""
         self._known.add(key)
         entry = self._by_key.get(key)
-        return None if entry is None else parse(entry.value, f"'{key}'", self.findings)
+        return None if entry is None else self.read(entry, parse)
+
+    def read(self, entry: MappingEntry, parse: Parse[T]) -> T | None:
+        """Return the value of an entry, or None if it is invalid. A key with an error is added to ``damaged``."""
+        errors = self.findings.errors
+        self.findings.reading = (entry.value, self)
+        value = parse(entry.value, f"'{entry.key}'", self.findings)
+        if self.findings.errors > errors:
+            self.damaged.add(entry.key)
+        return value
 
     def default(self, key: str, parse: Parse[T], default: T) -> T:
         """Return the value of ``key``, or ``default`` if it is absent or invalid."""
-        self._known.add(key)
-        entry = self._by_key.get(key)
-        if entry is None:
-            return default
-        value = parse(entry.value, f"'{key}'", self.findings)
+        value = self.optional(key, parse)
         return default if value is None else value
 
     def required(self, key: str, parse: Parse[T]) -> T | None:
         """Return the value of ``key``, or None if it is invalid or absent. An absent key is reported."""
         if key not in self._by_key:
             self._known.add(key)
-            if key == "backend" and replaced_keys(self.node, self.what):  # ``close`` reports the key
+            self.damaged.add(key)
+            if key == "backend" and suggestions.replaced_keys(self.node, self.cls):  # ``close`` reports the key
                 return None
-            place, hint = first_line(self.node.span), missing_key(key, self.node)
+            place, hint = first_line(self.node.span), suggestions.missing_key(key, self.node, self.declared(key))
             self.findings.add(codes.MISSING_KEY, f"{self.what} has no '{key}'", place, hint)
             return None
         return self.optional(key, parse)
@@ -173,31 +177,24 @@ class Reader:
         if named:
             message = f"{self.what} has both '{named[0].key}' and '{named[1].key}'; it must have {expected}"
             self.findings.add(codes.BAD_VALUE, message, named[1].key_span, f"remove all but one of {quote_names(keys)}")
-        elif not replaced_keys(self.node, self.what):  # ``close`` reports a key that was written instead of these
+        elif not suggestions.replaced_keys(self.node, self.cls):  # ``close`` reports a key written instead
             self.findings.add(
                 codes.MISSING_KEY, f"{self.what} has none of {quote_names(keys)}", first_line(self.node.span),
                 f"add {expected}",
             )  # fmt: skip
         return None
 
-    def unsupported(self, *keys: str) -> None:
-        """Report keys of the format that this version of toolc does not support."""
-        for key in keys:
-            self._known.add(key)
-            if entry := self.node.entry(key):
-                unsupported(key, entry.key_span, self.findings)
-
     def close(self) -> None:
         """Report every key that was not read."""
         if self._by_key.keys() <= self._known:
             return
         unknown = [entry for entry in self.node.entries if entry.key not in self._known]
-        if cause := explanation(unknown, self.what):
+        if cause := suggestions.explanation(unknown, self.cls):
             unknown = [cause]
         reported: set[str] = set()
         for entry in unknown[:_MAX_UNKNOWN]:
             message = f"{self.what} has no key '{entry.key:.100}'"
-            meant = unknown_key(entry.key, self.what, self._known, entry.key_span.path, entry.value)
+            meant = suggestions.unknown_key(entry.key, self.cls, self._known, entry.key_span.path, entry.value)
             if meant and meant in reported:  # several keys that one other key replaces
                 continue
             reported.add(meant)
@@ -207,6 +204,10 @@ class Reader:
         if more := unknown[_MAX_UNKNOWN:]:
             message = f"{self.what} has {len(more)} more unknown keys, starting with '{more[0].key:.100}'"
             self.findings.add(codes.UNKNOWN_KEY, message, more[0].key_span, self._keys())
+
+    def declared(self, key: str) -> Declared | None:
+        """Return what is declared about ``key``, if that is known."""
+        return next((each for each in (keys_of(self.cls) if self.cls else ()) if each.name == key), None)
 
     def _keys(self) -> str:
         return f"the keys are {quote_names(sorted(self._known))}" if self._known else "no key is allowed here"
@@ -249,7 +250,10 @@ def mismatch(
 ) -> None:
     """Add a finding that ``what`` must be ``expected``, with a description of ``node``."""
     span = node.span if isinstance(node, Scalar) else first_line(node.span)
-    hint = hint or value_hint(node, what, expected)
+    declared = None
+    if findings.reading and findings.reading[0] is node:
+        declared = findings.reading[1].declared(what.strip("'"))
+    hint = hint or suggestions.value_hint(node, declared, expected)
     findings.add(codes.BAD_VALUE, f"{what} must be {expected}, but is {describe(node)}", span, hint, correction)
 
 
@@ -333,6 +337,8 @@ def choice(options: tuple[T, ...]) -> Parse[T]:
                 return option
         names = [str(option) for option in options]
         hint = suggestion(value, names) if isinstance(value, str) else ""
+        if isinstance(value, str) and value.upper() in names:
+            hint = f"write {value.upper()}"
         mismatch(node, what, f"one of {quote_names(names)}", findings, hint)
         return None
 

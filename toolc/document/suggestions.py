@@ -6,21 +6,16 @@ import re
 from collections.abc import Collection, Iterable
 from collections.abc import Mapping as Map
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Final
 
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model.diagnostics import spend
 from toolc.model.names import SIMILAR_NAMES, close_match
+from toolc.model.spec.declared import Declared, Text, keys_of, keys_under, texts_of
+from toolc.model.spec.tool import Backends, Test, ToolSpec
 from toolc.model.text import lazy_re
 
-_PATH: Final = Path(__file__).parent.parent / "data" / "key_hints.toml"
-
-_TOOL: Final = (
-    "aliases", "annotations", "backend", "confirm", "deprecated", "description", "examples", "label", "name",
-    "owner", "parameters", "providers", "result", "retry", "sandbox", "tags", "tests", "version",
-)  # fmt: skip
-_KINDS: Final = ("shell", "python", "http", "plugin", "composite", "agent")
 REQUIRED: Final = "a parameter is required unless it has a 'default' or 'optional: true'"
 """The hint for ``required`` in the shorthand of a parameter, which does not have this key."""
 
@@ -32,150 +27,164 @@ OPENAI: Final = (
     "and add a backend"
 )
 """The hint for a definition in the form of OpenAI's API."""
-_ITEM_KEYS: Final = frozenset({"args", "expect", "files", *_TOOL})
 _MAX_LISTED: Final = 100
 """The maximum number of names that a message lists. A longer list would hide the message."""
 _ITEMS: Final = lazy_re(r"[\w./-]+(?:[ ]+(?:[\w./-]+|\"[^\"]*\"))*")
 _ITEM: Final = lazy_re(r"\"[^\"]*\"|[^ ]+")
 _STRANGE_SPACE: Final = lazy_re(r"[^\S \t]")
+_TRUTH: Final = {
+    **dict.fromkeys(("yes", "y", "on", "1", "true"), "write true"),
+    **dict.fromkeys(("no", "n", "off", "0", "false"), "write false"),
+}
 
 
 @cache
-def _tables() -> Map[str, Map[str, str]]:
-    import tomli  # lazy: +8 ms; only mistakes need it
+def _replacements(cls: type | None) -> Map[str, str]:
+    """Return what to write instead of keys of other formats in the map that ``cls`` declares."""
+    return texts_of(cls)[""].instead_of if cls else {}
 
-    tables = tomli.loads(_PATH.read_text(encoding="utf-8"))
-    tables |= tables.pop("in")
+
+@cache
+def _foreign_names(cls: type | None) -> Map[str, str]:
+    """Return what to write instead of the other names of the keys of ``cls``."""
+    texts = texts_of(cls) if cls else {}
     return {
-        name: {mistake: hint for mistakes, hint in table.items() for mistake in mistakes.split()}
-        for name, table in tables.items()
+        name: hint or f"write '{each.name}'"
+        for each in (keys_of(cls) if cls else ())
+        for name, hint in texts[each.field].instead_of.items()
     }
 
 
-def _hints(table: str) -> Map[str, str]:
-    """Return what to write instead of each mistake of a table in ``key_hints.toml``; empty if it has no such table."""
-    return _tables().get(table, {})
+@cache
+def _places() -> Map[str, str]:
+    """Return where each key of a tool belongs, unless it belongs to several places that are not in each other."""
+    found: dict[str, list[str]] = {}
+
+    def add(keys: Iterable[Declared], place: str) -> None:
+        for each in keys:
+            found.setdefault(each.name, []).append(place)
+            add(keys_under(each.kind), f"{place}.{each.name}".lstrip("."))
+
+    add(keys_of(ToolSpec), "")
+    outer = {name: min(places, key=len) for name, places in found.items()}
+    return {name: place for name, place in outer.items() if all(each.startswith(place) for each in found[name])}
 
 
-def missing_key(key: str, node: Mapping) -> str:
+def missing_key(key: str, node: Mapping, declared: Declared | None) -> str:
     """Return a hint for a map that lacks ``key``."""
     if key == "toolc":
         return foreign_format(node) or "a spec starts with 'toolc: 1'"
-    return _hints("forms").get(f"'{key}'") or f"add '{key}'"
+    if declared and declared.kind.form in {"map", "choice"}:
+        return f"write e.g. {key}: {texts_of(declared.of)[declared.field].example}"
+    return f"add '{key}'"
 
 
-def replaced_keys(node: Mapping, what: str) -> list[str]:
-    """Return what to write instead of each key of the map ``what`` that is a common mistake there."""
-    meant = _meant_in(what)
+def replaced_keys(node: Mapping, cls: type | None) -> list[str]:
+    """Return what to write instead of each key of the map ``cls`` that is a common mistake there."""
+    meant = _replacements(cls)
     return [meant[entry.key] for entry in node.entries if entry.key in meant]
 
 
-def _meant_in(what: str) -> Map[str, str]:
-    """Return what to write instead of keys of the map ``what``, such as ``'tests'[0]`` or ``secrets.TOKEN``."""
-    return _hints("secrets" if what.startswith("secrets.") else what.partition("[")[0])
-
-
-def explanation(unknown: list[MappingEntry], what: str) -> MappingEntry | None:
+def explanation(unknown: list[MappingEntry], cls: type | None) -> MappingEntry | None:
     """Return the unknown key of a map that explains the other ones, such as ``type`` for a kind, or None."""
-    meant = _meant_in(what)
+    meant = _replacements(cls)
     return next((each for each in unknown if meant.get(each.key, "").startswith(_KIND_KEY)), None)
 
 
-def unknown_key(key: str, what: str, known: Collection[str], path: str, value: Node | None = None) -> str:
-    """Return a hint for the unknown key ``key`` of the map ``what`` in the file at ``path``, or an empty string.
+def unknown_key(key: str, cls: type | None, known: Collection[str], path: str, value: Node | None = None) -> str:
+    """Return a hint for the unknown key ``key`` of the map ``cls`` in the file at ``path``, or an empty string.
 
     ``value`` is the value of the key.
     """
     if space := _STRANGE_SPACE.search(key):
         return f"U+{ord(space[0]):04X} in it looks like a space but is not one"
-    if meant := _meant_in(what).get(key):
+    foreign = _foreign_names(cls)
+    if meant := _replacements(cls).get(key):
         kind = str(value.value).lower() if isinstance(value, Scalar) else ""
-        form = _hints("kinds").get(kind) if meant.startswith(_KIND_KEY) else None
-        return f"{_KIND_KEY}write {form}" if form else meant
+        form = foreign.get(f"type={kind}") if meant.startswith(_KIND_KEY) else None
+        return f"{_KIND_KEY}{form}" if form else meant
     if close_match(key, known, 0.8):
         return ""
-    if (meant := _hints("anywhere").get(key)) and _names(meant, known):
+    if meant := foreign.get(key):
         return meant
-    if parent := _hints("parents").get(key):
-        return f"in a tool, '{key}' belongs under {parent}"
-    if key in _TOOL and PurePosixPath(path).stem != "toolc":
+    if place := _places().get(key):
+        return f"in a tool, '{key}' belongs under {place}"
+    if key in _places() and PurePosixPath(path).stem != "toolc":
         where = "above the first [table]" if path.lower().endswith(".toml") else "indented like its 'name'"
         return f"'{key}' is a key of the tool: write it {where}"
     return ""
 
 
-def is_key_of(key: str, parent: str) -> bool:
-    """Return whether a key belongs to the map ``parent`` of a tool, such as ``backend.shell``."""
-    return _hints("parents").get(key) == parent or (key == "file" and parent in {"backend.shell", "backend.python"})
-
-
 def has_misspelled_key(node: Mapping, key: str) -> bool:
-    """Return whether ``node`` lacks ``key`` but has a similar key, which was probably meant."""
+    """Return whether a tool lacks ``key`` but has a similar key, which was probably meant."""
     if node.entry(key):
         return False
-    others = [entry.key for entry in node.entries if entry.key not in _TOOL]
-    return bool(close_match(key, others)) or any(_hints("anywhere").get(name) == f"write '{key}'" for name in others)
+    known = {each.name for each in keys_of(ToolSpec)}
+    others = [entry.key for entry in node.entries if entry.key not in known]
+    return bool(close_match(key, others)) or any(
+        _foreign_names(ToolSpec).get(name) == f"write '{key}'" for name in others
+    )
 
 
-def _names(hint: str, known: Collection[str]) -> bool:
-    """Return whether a hint to write a key names one that is allowed here."""
-    named = re.match(r"write '?(\w+)", hint)
-    return not named or named[1] in known
+def value_hint(node: Node, declared: Declared | None, expected: str) -> str:
+    """Return how to write a key that must be ``expected`` but is not, or an empty string if that is obvious."""
+    name = declared.name if declared else ""
+    text = texts_of(declared.of)[declared.field] if declared else Text()
+    if isinstance(node, Scalar):
+        hint = _scalar_hint(node, name, text, expected)
+    else:
+        hint = _structure_hint(node, name, expected)
+    has_form = (expected == "a map" and text.example[:1] == "{") or bool(declared and declared.kind.name == expected)
+    return hint or (f"write e.g. {name}: {text.example}" if has_form else "")
 
 
-def value_hint(node: Node, what: str, expected: str) -> str:
-    """Return how to write ``what``, which must be ``expected`` but is not, or an empty string if that is obvious."""
-    return _scalar_hint(node, what, expected) if isinstance(node, Scalar) else _structure_hint(node, what, expected)
-
-
-def _scalar_hint(node: Scalar, what: str, expected: str) -> str:
+def _scalar_hint(node: Scalar, name: str, text: Text, expected: str) -> str:
+    meant = text.instead_of
     match node.value:
-        case value if what == "'workspace'":
-            meant = _hints("workspace").get(re.sub(r"[^a-z]", "", str(value).lower()))
-            return f"write {meant}" if meant else "write ro to let a call read the files, rw to let it change them"
+        case value if hint := meant.get("=" + re.sub(r"[^a-z]", "", str(value).lower()), meant.get("=*")):
+            return hint
         case None if expected == "a map":
-            empty = "; write parameters: {} for a tool without parameters" if what == "'parameters'" else ""
+            empty = "; write parameters: {} for a tool without parameters" if name == "parameters" else ""
             return f"indent the lines below it further if they are its keys{empty}"
         case None:
             return "give it a value, or remove the key"
         case value if expected == "true or false":
-            meant = _hints("truth").get(str(value).lower())
-            return f"write {meant}" if meant else ""
-        case str() as text if expected == "a list" and _ITEMS.fullmatch(text):
-            items = ", ".join(_ITEM.findall(text))
-            return f"write a list: [{items}]"
-        case str() as text if what == "'python'":
-            return "write python: {code: ...}" if "\n" in text or "def " in text else _hints("forms")[what]
+            return _TRUTH.get(str(value).lower(), "")
+        case str() as written if expected == "a list" and _ITEMS.fullmatch(written):
+            return f"write a list: [{', '.join(_ITEM.findall(written))}]"
+        case str() as written if name == "python" and ("\n" in written or "def " in written):
+            return "write python: {code: ...}"
         case _ if expected == "a list":
             return "write a list: [one, two], or a line '- one' for each"
         case _:
-            return _hints("forms").get(what, "") if expected == "a map" else ""
+            return ""
 
 
-def _structure_hint(node: Mapping | Sequence, what: str, expected: str) -> str:
+def _structure_hint(node: Mapping | Sequence, name: str, expected: str) -> str:
     match node:
-        case Sequence() if what == "'script'":
+        case Sequence() if name == "script":
             return "write argv: [...] for one program, or script: |- with one command per line"
         case Mapping(entries=[first, *_] as all_entries) if expected == "a list" and _names_items(all_entries):
-            key = {"'tools'": f"name: {first.key:.80}", "'steps'": f"id: {first.key:.80}"}.get(what, "")
+            key = {"tools": f"name: {first.key:.80}", "steps": f"id: {first.key:.80}"}.get(name, "")
             return f"write '- {key}' instead of '{first.key:.80}:', for each item"
         case Mapping() if expected == "a list":
             return "write '- ' before the first key of each item"
         case Sequence(items=()) if expected == "a map":
             return "write {}, or remove the key"
-        case Sequence(items=[Mapping(by_key={"name": entry}), *_]) if what == "'parameters'":
+        case Sequence(items=[Mapping(by_key={"name": entry}), *_]) if name == "parameters":
             shown = entry.value.value if isinstance(entry.value, Scalar) else "path"
             return f'write one key for each: {{{shown!s:.80}: {{type: string, description: "..."}}}}'
-        case Sequence(items=[Scalar(value=str() as text), *_]) if what == "'env'" and "=" in text:
-            name, _, value = text.partition("=")
-            return f"write env: {{{name:.80}: {value:.80}}}"
+        case Sequence(items=[Scalar(value=str() as text), *_]) if name == "env" and "=" in text:
+            variable, _, value = text.partition("=")
+            return f"write env: {{{variable:.80}: {value:.80}}}"
         case _:
-            return _hints("forms").get(what, "") if expected == "a map" else ""
+            return ""
 
 
 def _names_items(entries: Iterable[MappingEntry]) -> bool:
     """Return whether each key of a map is the name of an item, and not a key of one item."""
-    return all(isinstance(each.value, Mapping) and each.key not in _ITEM_KEYS for each in entries)
+    known = {each.name for cls in (ToolSpec, Test) for each in keys_of(cls)}
+    return all(isinstance(each.value, Mapping) and each.key not in known for each in entries)
 
 
 def foreign_format(node: Mapping) -> str:
@@ -211,7 +220,7 @@ def _declares_tool(node: Node) -> bool:
     if not isinstance(node, Mapping):
         return False
     backend = node.get("backend")
-    if isinstance(backend, Mapping) and any(kind in backend.by_key for kind in _KINDS):
+    if isinstance(backend, Mapping) and any(kind in backend.by_key for kind in Backends.one_of):
         return True
     return node.by_key.keys() >= {"name", "description", "parameters"} and isinstance(node.get("parameters"), Mapping)
 

@@ -18,8 +18,8 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
   steps to find them (``StepBudget``). Public: ``spend``, ``spend_once``, ``step_budget``, ``steps_left``, ``Code``,
   ``Diagnostics``, ``Edit``.
 - ``errors``: the exceptions, and the exit code of each: ``ToolcError``, ``InfrastructureError``, ``MissingExtraError``,
-  ``NoEngineError``, ``NoPythonError``, ``RegistryError``, ``SandboxDiedError``, ``SpecError``, ``UsageError``,
-  ``raise_shortage``.
+  ``NoEngineError``, ``NoPythonError``, ``PolicyError``, ``RegistryError``, ``SandboxDiedError``, ``SpecError``,
+  ``UsageError``, ``raise_shortage``.
 - ``events``: ``Event`` of a call: ``ToolStart``, ``ToolUpdate``, ``ToolConnect``, ``ToolRetry``, ``ToolDenied``,
   ``ToolEnd``; ``BatchEvent`` of a batch: ``Event`` or ``BatchEnd``. Public: ``CallEvent``, ``Listener``, ``Stream``.
 - ``http_plan``: ``HttpCall``: the request of an HTTP tool, with a ``Slot`` for each secret. Public: ``slots``,
@@ -35,7 +35,7 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
   ``close_match`` for misspelled names. Public: ``engine_names``, ``AUTO``, ``ENGINES``, ``IDENTIFIER``, ``IMAGE_NAME``,
   ``LOCK_NAME``, ``PROVIDER_NAMES``, ``TOOL_NAME``, ``names_similar_to``, ``valid_name``, ``SIMILAR_NAMES``.
 - ``permissions``: the hosts, secrets and limits of a tool and of its steps (``Permissions``), and their text. Public:
-  ``format_permissions``, ``Grant``, ``Limit``, ``permissions_of``, ``OWN``.
+  ``format_amount``, ``format_permissions``, ``Grant``, ``limit_key``, ``permissions_of``, ``OWN``.
 - ``plan``: ``Plan`` and ``Profile``, with everything that an engine needs, ``Mount``, proxy variables, and names of
   limits. Public:
   ``loopback_proxy``, ``proxy_environment``, ``Exec``, ``LimitName``, ``LoopbackProxy``, ``PluginCall``, ``Programs``,
@@ -54,8 +54,8 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
 - ``template``: ``Template``, with placeholders and filters, rendered at a call. Public: ``as_text``, ``evaluate``,
   ``render_json``, ``Filter``, ``JsonConstant``, ``JsonEntry``, ``JsonList``, ``JsonMap``, ``JsonTemplate``,
   ``Placeholder``, ``TemplateError``, ``FILTERS``, ``FILTERS_WITH_ARGUMENT``, ``SECRETS``, ``STEPS``.
-- ``text``: sizes, counts and long texts in messages; expressions that are compiled at their first use (``lazy_re``).
-  Public: ``count_noun``, ``join_first``, ``render_size``, ``shorten``.
+- ``text``: sizes, durations, counts and long texts in messages; expressions that are compiled at their first use
+  (``lazy_re``). Public: ``count_noun``, ``join_first``, ``render_duration``, ``render_size``, ``shorten``.
 
 May import: nothing of toolc, and no third-party package except ``rfc8785``.
 """

@@ -30,10 +30,7 @@ def tools_by_name(tools: Iterable[ToolSpec]) -> dict[str, ToolSpec]:
 
 def called_tools(tool: ToolSpec) -> tuple[str, ...]:
     """Return the names by which ``tool`` calls other tools, in the order of its spec, without duplicates."""
-    backend = tool.backend
-    if backend.tag == "composite":
-        return tuple(dict.fromkeys(step.tool for step in backend.steps))
-    return tuple(dict.fromkeys(backend.tools)) if backend.tag == "agent" else ()
+    return tuple(dict.fromkeys(name for _, name in tool.backend.calls))
 
 
 def reachable_tools(tool: ToolSpec, tools: ToolLookup) -> dict[str, ToolSpec | None]:

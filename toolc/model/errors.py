@@ -7,6 +7,7 @@
     │   └── MissingExtraError  2  a feature whose optional packages are not installed
     ├── SpecError              2  specs with errors; has the findings
     ├── RegistryError          2  a registry that cannot be read or trusted
+    ├── PolicyError            2  a policy does not allow a call
     └── InfrastructureError    3  the sandbox failed, not the tool itself
         ├── BatchError         3  some calls of a batch could not be made; has the results of the others
         ├── NoEngineError      3  no engine on this host can run the call
@@ -59,6 +60,10 @@ class SpecError(ToolcError):
     def __init__(self, message: str, diagnostics: tuple[Diagnostic, ...]) -> None:
         super().__init__(message)
         self.diagnostics = diagnostics
+
+
+class PolicyError(ToolcError):
+    """A policy does not allow a call of a tool. The message names the rule and the policy."""
 
 
 class RegistryError(ToolcError):

@@ -20,7 +20,7 @@ from typing import Final
 from toolc.model.errors import ToolcError
 from toolc.model.names import LOCK_NAME, TOOL_NAME
 from toolc.model.registry import RegisteredTool
-from toolc.model.spec.code_backends import PluginBackend, PythonBackend
+from toolc.model.spec.code_backends import PluginBackend
 from toolc.model.text import lazy_re, render_size
 
 HEADER: Final = '# toolc.lock 1: what was reviewed; written by "toolc lock"'
@@ -220,8 +220,7 @@ def changed_tools(lock: Lock, tools: Iterable[RegisteredTool]) -> Iterator[str]:
             continue
         if tool.spec.sandbox.image and not locked.image:
             yield f"{lock.path} approves no image for {tool.spec.name}; run: toolc lock"
-        backend = tool.spec.backend
-        if isinstance(backend, PythonBackend) and backend.requirements and not locked.packages:
+        if tool.spec.backend.packages and not locked.packages:
             yield f"{lock.path} approves no packages for {tool.spec.name}; run: toolc lock"
     names = {tool.spec.name for tool in listed}
     for name in sorted(lock.tools.keys() - names):

@@ -11,22 +11,10 @@ from typing import Final, Generic, Literal, TypeAlias, TypeVar
 from toolc.model.call_graph import ToolLookup
 from toolc.model.destinations import format_destination
 from toolc.model.json_schema import JsonObject
-from toolc.model.spec.code_backends import PythonBackend
-from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
-from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
-from toolc.model.spec.sandbox import (
-    WRITABLE,
-    Destination,
-    Lifetime,
-    Limits,
-    MinIsolation,
-    SandboxSpec,
-    SecretSpec,
-    TransactionSpec,
-    WorkspaceMode,
-)
+from toolc.model.spec import sandbox as spec
+from toolc.model.spec.http_backend import Url
 from toolc.model.spec.tool import ToolSpec
-from toolc.model.text import render_size
+from toolc.model.text import render_duration, render_size
 
 T = TypeVar("T")
 
@@ -35,21 +23,6 @@ OWN: Final = ""
 
 User: TypeAlias = Literal["any", "nonroot"]
 """The user as which a call runs. ``any`` may be user 0 of the sandbox."""
-
-
-_DURATIONS: Final = ((60_000, "m"), (1000, "s"), (1, "ms"))
-"""The units of durations that a spec uses, largest first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """The maximum that one call may use. ``name`` is a field of ``toolc.model.spec.sandbox.Limits``, with its unit.
-
-    If the spec sets no limit, ``amount`` is infinite, which is displayed only if it was changed.
-    """
-
-    name: str
-    amount: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +47,16 @@ class Permissions:
 
     tools: tuple[Grant[str], ...] = ()
     missing: tuple[Grant[str], ...] = ()
-    hosts: tuple[Grant[Destination], ...] = ()
-    secrets: tuple[Grant[SecretSpec], ...] = ()
-    workspaces: tuple[Grant[WorkspaceMode], ...] = ()
-    transactions: tuple[Grant[TransactionSpec], ...] = ()
+    hosts: tuple[Grant[spec.Destination], ...] = ()
+    secrets: tuple[Grant[spec.SecretSpec], ...] = ()
+    workspaces: tuple[Grant[spec.WorkspaceMode], ...] = ()
+    transactions: tuple[Grant[spec.TransactionSpec], ...] = ()
     images: tuple[Grant[str | None], ...] = ()
     requirements: tuple[Grant[str], ...] = ()
     users: tuple[Grant[User], ...] = ()
-    isolation: tuple[Grant[MinIsolation], ...] = ()
-    lifetimes: tuple[Grant[Lifetime], ...] = ()
-    limits: tuple[Grant[Limit], ...] = ()
+    isolation: tuple[Grant[spec.MinIsolation], ...] = ()
+    lifetimes: tuple[Grant[spec.Lifetime], ...] = ()
+    limits: tuple[Grant[spec.Limit], ...] = ()
 
     def to_json(self) -> JsonObject:
         """Return each part as a list of ``{"value": ..., "by": [...]}``, with values as written in a spec."""
@@ -98,7 +71,9 @@ class Permissions:
     def displayed(self, part: str) -> tuple[Grant[object], ...]:
         """Return a part without the limits that the spec does not set."""
         granted: tuple[Grant[object], ...] = getattr(self, part)
-        return tuple(each for each in granted if not (isinstance(each.value, Limit) and each.value.amount == math.inf))
+        return tuple(
+            each for each in granted if not (isinstance(each.value, spec.Limit) and each.value.amount == math.inf)
+        )
 
 
 def permissions_of(tool: ToolSpec, tools: ToolLookup) -> Permissions:
@@ -111,29 +86,31 @@ def format_permissions(value: object) -> str:
     match value:
         case None:
             return "the base image"
-        case Destination():
+        case spec.Destination():
             return format_destination(value)
-        case SecretSpec():
+        case spec.SecretSpec():
             where = f" for {', '.join(value.hosts)}" if value.hosts else ""
             return f"{value.name}{where} ({value.expose})"
-        case TransactionSpec():
+        case spec.TransactionSpec():
             return f"commit: {value.commit}" + (f", writes: {', '.join(value.writes)}" if value.writes else "")
-        case Limit():
-            return _limit(value)
+        case spec.Limit():
+            return f"{limit_key(value.name)}: {format_amount(value)}"
         case _:
             return str(value)
 
 
-def _limit(limit: Limit) -> str:
-    name, _, unit = limit.name.rpartition("_")
+def limit_key(name: str) -> str:
+    """Return the key of a limit in a spec, without the unit that the name of its field has."""
+    return name.removesuffix("_ms").removesuffix("_bytes")
+
+
+def format_amount(limit: spec.Limit) -> str:
+    """Return the amount of a limit as a spec writes it: ``8GiB``, ``90s``, ``1.5``."""
     if limit.amount == math.inf:
-        return f"{name}: no limit"
-    if unit == "bytes":
-        return f"{name}: {render_size(limit.amount)}"
-    if unit == "ms":
-        size, symbol = next(each for each in _DURATIONS if limit.amount % each[0] == 0)
-        return f"{name}: {limit.amount // size:.0f}{symbol}"
-    return f"{limit.name}: {limit.amount:g}"
+        return "no limit"
+    if limit.name.endswith("_bytes"):
+        return render_size(limit.amount)
+    return render_duration(limit.amount) if limit.name.endswith("_ms") else f"{limit.amount:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +126,7 @@ class _Collector:
     def of(self, tool: ToolSpec) -> Permissions:
         if tool.name not in self.known:
             self.known[tool.name] = Permissions()
-            parts = [(OWN, _own(tool)), *((step, self._called(name)) for step, name in _steps(tool))]
+            parts = [(OWN, _own(tool)), *((step, self._called(name)) for step, name in tool.backend.calls)]
             self.known[tool.name] = _union(parts, tool.sandbox.limits.timeout_ms)
         return self.known[tool.name]
 
@@ -166,7 +143,9 @@ def _union(parts: Sequence[tuple[str, Permissions]], timeout_ms: int) -> Permiss
     merged = {
         part.name: _merged([(by, getattr(each, part.name)) for by, each in parts]) for part in fields(Permissions)
     }
-    return Permissions(**merged | {"limits": (*_highest(merged["limits"]), Grant(Limit("timeout_ms", timeout_ms)))})
+    return Permissions(
+        **merged | {"limits": (*_highest(merged["limits"]), Grant(spec.Limit("timeout_ms", timeout_ms)))}
+    )
 
 
 def _merged(parts: Iterable[tuple[str, Iterable[Grant[T]]]]) -> tuple[Grant[T], ...]:
@@ -177,18 +156,10 @@ def _merged(parts: Iterable[tuple[str, Iterable[Grant[T]]]]) -> tuple[Grant[T], 
     return tuple(Grant(value, tuple(steps_by_value[value])) for value in sorted(steps_by_value, key=format_permissions))
 
 
-def _highest(limits: Sequence[Grant[Limit]]) -> Iterator[Grant[Limit]]:
+def _highest(limits: Sequence[Grant[spec.Limit]]) -> Iterator[Grant[spec.Limit]]:
     """Yield the highest value of each limit except the timeout."""
     for name in sorted({each.value.name for each in limits} - {"timeout_ms"}):
         yield max((each for each in limits if each.value.name == name), key=lambda each: each.value.amount)
-
-
-def _steps(tool: ToolSpec) -> Iterator[tuple[str, str]]:
-    backend = tool.backend
-    if isinstance(backend, CompositeBackend):
-        yield from ((step.id, step.tool) for step in backend.steps)
-    elif isinstance(backend, AgentBackend):
-        yield from ((name, name) for name in backend.tools)
 
 
 def _own(tool: ToolSpec) -> Permissions:
@@ -197,17 +168,15 @@ def _own(tool: ToolSpec) -> Permissions:
     A composite has no permissions of its own. An agent runs no code of its tool, so it has no sandbox.
     """
     sandbox, backend = tool.sandbox, tool.backend
-    if isinstance(backend, CompositeBackend):
-        return Permissions()
     reached = Permissions(hosts=_granted(_destinations(tool)), secrets=_granted(sandbox.secrets))
-    if isinstance(backend, AgentBackend):
-        return reached
+    if backend.only_calls:
+        return reached if backend.urls else Permissions()
     return replace(
         reached,
         workspaces=_granted([sandbox.workspace] if sandbox.workspace != "none" else []),
         transactions=_granted([sandbox.transaction] if sandbox.transaction else []),
         images=_granted([f"build: {sandbox.build.folder}" if sandbox.build else sandbox.image]),
-        requirements=_granted(backend.requirements if isinstance(backend, PythonBackend) else ()),
+        requirements=_granted(backend.packages),
         users=_granted([sandbox.run_as or "any"]),
         isolation=_granted([sandbox.min_isolation]),
         lifetimes=_granted([sandbox.lifetime]),
@@ -215,29 +184,21 @@ def _own(tool: ToolSpec) -> Permissions:
     )
 
 
-def _limits(sandbox: SandboxSpec) -> Iterator[Limit]:
-    for each in fields(Limits):
+def _limits(sandbox: spec.SandboxSpec) -> Iterator[spec.Limit]:
+    for each in fields(spec.Limits):
         amount = getattr(sandbox.limits, each.name)
         if amount is not None:
-            yield Limit(each.name, amount)
-        elif sandbox.workspace in WRITABLE:
-            yield Limit(each.name, math.inf)
+            yield spec.Limit(each.name, amount)
+        elif sandbox.workspace in spec.WRITABLE:
+            yield spec.Limit(each.name, math.inf)
 
 
 def _granted(values: Iterable[T]) -> tuple[Grant[T], ...]:
     return tuple(map(Grant, values))
 
 
-def _destinations(tool: ToolSpec) -> Iterator[Destination]:
+def _destinations(tool: ToolSpec) -> Iterator[spec.Destination]:
     yield from tool.sandbox.network.allow
-    for each in _urls(tool):
+    for each in tool.backend.urls:
         if isinstance(each, Url):
-            yield Destination(kind="exact", host=each.host, port=each.port)
-
-
-def _urls(tool: ToolSpec) -> tuple[object, ...]:
-    """Return the URLs of a backend. Their hosts may be reached without an entry in the allow-list."""
-    backend = tool.backend
-    if isinstance(backend, HttpBackend):
-        return (backend.url, backend.auth.token_url if isinstance(backend.auth, OAuth2Auth) else None)
-    return (backend.base_url,) if isinstance(backend, AgentBackend) else ()
+            yield spec.Destination(kind="exact", host=each.host, port=each.port)

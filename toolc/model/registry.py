@@ -12,26 +12,17 @@ import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
-from typing import Final, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Final, Literal, Union, get_args, get_origin
 
 from toolc.model.errors import RegistryError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
-from toolc.model.spec.code_backends import HostFunction, PluginBackend, PythonBackend, ShellBackend
-from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
-from toolc.model.spec.http_backend import HttpBackend
+from toolc.model.spec.code_backends import HostFunction
+from toolc.model.spec.declared import type_hints
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Template
 
 REGISTRY_FORMAT: Final = 1
 """The value of the ``registry`` key that this version of toolc writes and reads."""
-
-_LATE: Final[Mapping[str, object]] = {
-    "AgentBackend": AgentBackend,
-    "Backend": ShellBackend | PythonBackend | HttpBackend | PluginBackend | CompositeBackend | AgentBackend,
-    "CompositeBackend": CompositeBackend,
-    "HttpBackend": HttpBackend,
-}
-"""Types that the modules of the spec name but do not import at run time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,8 +184,10 @@ def _shape(cls: type) -> _Shape:
     if not is_dataclass(cls):
         raise TypeError(f"{cls.__name__} has no JSON form")
     names, tag = _names(cls), getattr(cls, "tag", None)
-    composed = tuple(name for name in names if not _is_plain(_hints(cls)[name]))
-    optional = {each.name: each.default for each in fields(cls) if each.metadata.get("stored_if_set")}
+    composed = tuple(name for name in names if not _is_plain(type_hints(cls)[name]))
+    optional = {
+        each.name: each.default for each in fields(cls) if getattr(each.metadata.get("key"), "stored_if_set", False)
+    }
     return _Shape(names, composed, optional, tag if isinstance(tag, str) else None)
 
 
@@ -239,7 +232,7 @@ def _decode_template(value: JsonValue, where: str) -> Template:
         return Template((value,) if value else ())
     if isinstance(value, dict):
         return _decode_public(value, where)
-    decoded = _decode(_hints(Template)["parts"], value, where)
+    decoded = _decode(type_hints(Template)["parts"], value, where)
     assert isinstance(decoded, tuple)
     return Template(decoded)
 
@@ -283,17 +276,12 @@ def _decode_dataclass(cls: type, value: JsonValue, where: str) -> object:
         if not isinstance(value, dict) or set(value) != {tag}:
             raise _damaged(where, f"an object with the key {tag!r}", value)
         value, where = value[tag], f"{where}.{tag}"
-    hints = _hints(cls)
+    hints = type_hints(cls)
     shape = _shape(cls)
     if not isinstance(value, dict) or not set(shape.names) - set(shape.stored_if_set) <= set(value) <= set(shape.names):
         raise _damaged(where, f"an object with the keys {', '.join(shape.names)}", value)
     result: object = cls(**{name: _decode(hints[name], each, f"{where}.{name}") for name, each in value.items()})
     return result
-
-
-@cache
-def _hints(cls: type) -> Mapping[str, object]:
-    return get_type_hints(cls, localns={**_LATE})
 
 
 def _damaged(where: str, expected: str, got: JsonValue) -> RegistryError:

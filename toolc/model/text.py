@@ -7,6 +7,13 @@ from collections.abc import Sequence
 from typing import AnyStr, Final, Generic, cast
 
 _UNITS: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_DURATIONS: Final = ((60_000, "m"), (1000, "s"), (1, "ms"))
+
+
+def render_duration(milliseconds: float) -> str:
+    """Return a duration as a spec writes it, in the largest unit in which it is a whole number: ``30s``."""
+    size, unit = next(each for each in _DURATIONS if milliseconds % each[0] == 0)
+    return f"{milliseconds // size:.0f}{unit}"
 
 
 def render_size(size_bytes: float) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 from toolc.model.destinations import covers, format_destination
 from toolc.model.permissions import format_permissions
 from toolc.model.source import Span
-from toolc.policy.policy import ISOLATION, Approval, Policy
+from toolc.model.spec.policy import ISOLATION, Approval, Policy
 
 _EMPTY: Final = Policy()
 _KEYS: Final = tuple(field.name for field in fields(Policy) if field.name not in {"path", "places"})

@@ -8,12 +8,13 @@ from typing import Final, TypeVar
 
 from toolc.model.call_graph import ToolLookup
 from toolc.model.destinations import covers, format_destination
+from toolc.model.errors import PolicyError
 from toolc.model.permissions import OWN, Grant, Permissions, format_permissions, permissions_of
 from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
 from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
+from toolc.model.spec.policy import ISOLATION, Policy, PolicyKey, path_matches
 from toolc.model.spec.sandbox import Destination, Lifetime
 from toolc.model.spec.tool import ToolSpec
-from toolc.policy.policy import ISOLATION, Policy, PolicyError, PolicyKey, path_matches
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from toolc.document.nodes import to_json
 from toolc.model.errors import RegistryError
-from toolc.policy.policy import Policy
+from toolc.model.spec.policy import Policy
 from toolc.review import project_changes
 from toolc.review.argument_changes import argument_changes
 from toolc.review.concealed import Hidden, conceal_change

@@ -15,7 +15,6 @@ from toolc.model.errors import ToolcError
 from toolc.model.json_schema import JsonObject
 from toolc.model.lock_file import Lock, LockedTool, lock_tools
 from toolc.model.registry import RegisteredTool
-from toolc.model.spec.code_backends import PythonBackend
 from toolc.model.spec.tool import EFFECT, SURFACE
 from toolc.model.text import join_first
 from toolc.reporters.text import printable
@@ -57,10 +56,8 @@ def with_known_pins(lock: Lock, tools: Iterable[RegisteredTool], path: str) -> L
 
     def pin(tool: RegisteredTool) -> tuple[str | None, tuple[str, ...]]:
         locked = lock.tools.get(tool.spec.name)
-        backend = tool.spec.backend
-        needs_packages = isinstance(backend, PythonBackend) and bool(backend.requirements)
         image = (locked and locked.image) or _MISSING if tool.spec.sandbox.image else None
-        packages = (locked and locked.packages) or (_MISSING,) if needs_packages else ()
+        packages = (locked and locked.packages) or (_MISSING,) if tool.spec.backend.packages else ()
         return image, packages
 
     return lock_tools(tools, pin, path, lock.base)

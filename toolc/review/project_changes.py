@@ -21,10 +21,10 @@ from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Severity
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.source import Span, start_of_file
+from toolc.model.spec.policy import Policy
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.text import count_noun
 from toolc.policy.comparison import Relaxation, relaxations
-from toolc.policy.policy import Policy
 from toolc.policy.rules import violations
 from toolc.providers import load_provider
 from toolc.review.model.change import Grade, Route, ToolChange

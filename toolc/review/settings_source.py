@@ -12,9 +12,9 @@ from typing import Final, Literal
 
 from toolc.compiler.project.baseline import Baseline
 from toolc.compiler.project.policy import read_policy
-from toolc.compiler.project.review_settings import ReviewSettings
 from toolc.model.source import start_of_file
-from toolc.policy.policy import Policy
+from toolc.model.spec.policy import Policy
+from toolc.model.spec.project import ReviewSettings
 from toolc.review.compare import Difference
 from toolc.review.model.change import ToolChange
 from toolc.review.model.state import State, placed

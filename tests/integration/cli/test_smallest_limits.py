@@ -6,7 +6,10 @@ import pytest
 from cli_engines import engines
 from command_line import run
 
-from toolc.compiler.project.limits import MIN_FILES, MIN_PIDS
+from toolc.model.spec.declared import keys_of
+from toolc.model.spec.sandbox import Limits
+
+LEAST = {each.name: each.kind.low for each in keys_of(Limits)}
 
 PIPE = "shell: {script: printf fine | cat}"
 FUNCTION = """python: {function: fine, code: "def fine(): return 'fine'"}"""
@@ -21,7 +24,8 @@ def test_a_tool_runs_within_the_smallest_limits(
     spec.write_text(
         "toolc: 1\nname: small\ndescription: A tool that exists for the tests of its limits and for nothing else.\n"
         f"backend: {{{backend}}}\n"
-        f"sandbox: {{limits: {{pids: {MIN_PIDS}, files: {MIN_FILES}, memory: 17MiB, tmp: 1KiB, output: 1KiB}}}}\n",
+        f"sandbox: {{limits: {{pids: {LEAST['pids']}, files: {LEAST['files']}, memory: 17MiB, tmp: 1KiB, "
+        "output: 1KiB}}\n",
         encoding="utf-8",
     )
     code = run("run", str(spec), "--engine", engine)

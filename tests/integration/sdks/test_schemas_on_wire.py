@@ -16,10 +16,9 @@ from provider_cases import tool
 from provider_server import KEYS, ProviderServer
 
 from toolc import Executor
-from toolc.compiler.decode.tool import STRICT
 from toolc.model.json_schema import JsonObject, JsonValue, value_at
 from toolc.model.names import PROVIDER_NAMES
-from toolc.model.spec.tool import ProviderChoice, ToolSpec
+from toolc.model.spec.tool import STRICT, ProviderChoice, ToolSpec
 from toolc.providers import load_provider
 
 BATCH = 15

@@ -8,8 +8,8 @@ from command_line import toolc
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.compiler.project.policy import read_policy
+from toolc.model.errors import PolicyError
 from toolc.model.result import Capture, Outcome
-from toolc.policy.policy import PolicyError
 from toolc.testing.fake_engine import FakeEngine
 
 SPEC = """\

@@ -26,11 +26,12 @@ from toolc import (
     UsageError,
 )
 from toolc.config.secret_sources import LiteralSource, SecretStore
+from toolc.model.errors import PolicyError
 from toolc.model.lock_file import LockError, lock_tools
 from toolc.model.plan import Exec, Plan
 from toolc.model.result import Outcome
+from toolc.model.spec.policy import Policy
 from toolc.model.spec.sandbox import Limits
-from toolc.policy.policy import Policy, PolicyError
 from toolc.testing.fake_engine import FakeEngine
 
 TOOLS = """\

@@ -60,7 +60,7 @@ def test_a_schema_of_another_format_has_a_hint(tmp_path: Path, schema: str, hint
             "write workspace: ro, or rw to change files; a call can access no other folder of this machine",
         ),
         ("sandbox: {resources: {}}\n", "write e.g. limits: {memory: 512MiB, cpus: 1}"),
-        ("tests: [{args: {}, expect: hi}]\n", 'write expect: {text: "..."}'),
+        ("tests: [{args: {}, expect: hi}]\n", 'write e.g. expect: {text: "2 notes.md"}'),
         ("tests: [{args: {}, expect: {contains: hi}}]\n", "write matches: ... (a regular expression)"),
         ("tests: [{input: {}}]\n", "write 'args'"),
         ("tests:\n  first:\n    args: {}\n", "write '- ' instead of 'first:', for each item"),

@@ -277,7 +277,7 @@ def test_invalid_value_is_not_reported_as_ambiguous_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "function", ["toolc.compiler.decode.backend.decode_shell", "toolc.compiler.build_output.register"]
+    "function", ["toolc.compiler.decode.shell.decode_shell", "toolc.compiler.build_output.register"]
 )
 def test_a_bug_names_its_file_and_hides_no_finding_of_other_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str

@@ -20,10 +20,10 @@ from toolc.compiler.editor_schema import spec_schema
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.files import PROJECT_FILES
 from toolc.compiler.project.variables import IDENTITY
-from toolc.compiler.schema.check_schema import _KEYWORDS
 from toolc.data.rule_pages import EXAMPLE, RulePage, rule_pages
 from toolc.document.nodes import to_json
 from toolc.model.diagnostics import Diagnostic, Diagnostics
+from toolc.model.spec.schema_keywords import KEYWORDS
 
 SPECS = TEST_SPECS
 SAMPLES = load_yaml("format-samples")
@@ -209,7 +209,7 @@ def keys_in_decoder(found: tuple[Diagnostic, ...]) -> set[frozenset[str]]:
     keys: set[frozenset[str]] = set()
     for each in found:
         if each.code.number == "TC101" and f"no keyword '{UNKNOWN}'" in each.message:
-            keys.add(_KEYWORDS)
+            keys.add(frozenset(KEYWORDS))
         elif each.code.number == "TC101" and f"'{UNKNOWN}'" in each.message:
             keys.add(frozenset(re.findall(r"'([^']*)'", each.hint)))
     return keys

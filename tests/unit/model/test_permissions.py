@@ -6,11 +6,11 @@ import pytest
 
 from toolc.model.call_graph import tools_by_name
 from toolc.model.json_schema import Schema
-from toolc.model.permissions import OWN, Grant, Limit, permissions_of
+from toolc.model.permissions import OWN, Grant, permissions_of
 from toolc.model.spec.code_backends import Argv, PythonBackend, ShellBackend
 from toolc.model.spec.composed_backends import CompositeBackend, Step
 from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
-from toolc.model.spec.sandbox import Destination, Limits, NetworkSpec, SandboxSpec, SecretSpec, TransactionSpec
+from toolc.model.spec.sandbox import Destination, Limit, Limits, NetworkSpec, SandboxSpec, SecretSpec, TransactionSpec
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Template
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from toolc.compiler.project.policy import read_policy
+from toolc.model.spec.policy import Policy
 from toolc.policy.comparison import relaxations
-from toolc.policy.policy import Policy
 
 
 def policy(folder: Path, text: str) -> Policy:

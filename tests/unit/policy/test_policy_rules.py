@@ -9,8 +9,9 @@ from data_files import load_yaml
 from toolc.client.registry import Registry
 from toolc.compiler.project.policy import read_policy
 from toolc.model.call_graph import tools_by_name
+from toolc.model.errors import PolicyError
 from toolc.model.source import Position, Span
-from toolc.policy.policy import Approval, Policy, PolicyError, path_matches
+from toolc.model.spec.policy import Approval, Policy, path_matches
 from toolc.policy.rules import enforce_policies, violations
 
 HEAD = "description: A tool that exists for the tests of policies and for nothing else.\n"

@@ -115,7 +115,7 @@ def test_a_finding_of_a_policy_cannot_be_ignored() -> None:
         ("{}\n", "p.yaml:1:1: the policy file has no 'policy'"),
         ("hosts: []\npolicy: {}\n", "p.yaml:1:1: the policy file has no key 'hosts'"),
         ("policy: {hosts: ['*.com:443']}\n", "p.yaml:1:18: 'hosts'[0]: '*.com' would allow too much"),
-        ("policy: {approvals: [{by: []}]}\n", "p.yaml:1:27: 'by' must not be empty; name a user or a team"),
+        ("policy: {approvals: [{by: []}]}\n", "p.yaml:1:27: 'by' must not be empty"),
         ("policy: {a: &a 1\n", "p.yaml:"),
         ("", "p.yaml:1:1: the policy file has no 'policy'"),
     ],

@@ -10,10 +10,9 @@ from provider_cases import tool
 from random_schemas import RandomSchemas
 from test_lowering_accepts import parameters, validator
 
-from toolc.compiler.decode.tool import STRICT
 from toolc.model.json_schema import JsonObject, pointer_tokens, value_at
 from toolc.model.names import PROVIDER_NAMES
-from toolc.model.spec.tool import ProviderChoice
+from toolc.model.spec.tool import STRICT, ProviderChoice
 from toolc.providers import load_provider
 from toolc.providers.provider import Lowering
 from toolc.validation.coercion import without_nulls

@@ -8,10 +8,9 @@ from provider_cases import tool
 from random_schemas import RandomSchemas
 from referencing import Registry
 
-from toolc.compiler.decode.tool import STRICT
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.names import PROVIDER_NAMES
-from toolc.model.spec.tool import ProviderChoice
+from toolc.model.spec.tool import STRICT, ProviderChoice
 from toolc.providers import load_provider
 from toolc.providers.json_schema.references import References, merge_all_of
 

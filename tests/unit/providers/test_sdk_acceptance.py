@@ -9,10 +9,9 @@ from parameter_schemas import SCHEMAS
 from provider_cases import tool
 from sdk_checks import SDK_CHECKS
 
-from toolc.compiler.decode.tool import STRICT
 from toolc.model.json_schema import Schema
 from toolc.model.names import PROVIDER_NAMES
-from toolc.model.spec.tool import ProviderChoice
+from toolc.model.spec.tool import STRICT, ProviderChoice
 from toolc.providers import load_provider
 
 

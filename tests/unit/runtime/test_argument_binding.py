@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from toolc.compiler.decode.tool import STRICT
 from toolc.model.errors import RegistryError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.spec.code_backends import Argv, ShellBackend
-from toolc.model.spec.tool import ProviderChoice, ToolSpec
+from toolc.model.spec.tool import STRICT, ProviderChoice, ToolSpec
 from toolc.providers import load_provider
 from toolc.runtime.argument_binding import MAX_PROBLEMS, BindError, bind
 

@@ -29,7 +29,7 @@ from toolc.reporters.text import escape_for_terminal
 if TYPE_CHECKING:
     from toolc.compiler.cache.answers import Answer
     from toolc.compiler.project.settings import Settings
-    from toolc.policy.policy import Policy
+    from toolc.model.spec.policy import Policy
 
 
 select_option = click.option(

@@ -14,7 +14,7 @@ from toolc.model.text import count_noun
 
 if TYPE_CHECKING:
     from toolc.model.diagnostics import Diagnostics
-    from toolc.policy.policy import Policy
+    from toolc.model.spec.policy import Policy
     from toolc.review.compare import Difference
     from toolc.review.model.state import State
     from toolc.review.settings_source import SettingsSource

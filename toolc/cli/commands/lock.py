@@ -176,11 +176,10 @@ def _pin(find: Callable[[Profile], ContentDigests]) -> Pin:
 
     def pin(tool: RegisteredTool) -> tuple[str | None, tuple[str, ...]]:
         from toolc.model.plan import Profile
-        from toolc.model.spec.code_backends import PythonBackend
         from toolc.sandbox.images.metadata import approval_name  # start-up time: few tools have an image
 
         spec = tool.spec
-        packages = spec.backend.requirements if isinstance(spec.backend, PythonBackend) else ()
+        packages = spec.backend.packages
         if spec.sandbox.image is None and not packages:
             return None, ()
         profile = Profile(image=spec.sandbox.image, build=spec.sandbox.build, requirements=packages)

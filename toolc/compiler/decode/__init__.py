@@ -1,7 +1,7 @@
 """Decode a document into ``ToolSpec``: one module per section of a tool. Start reading in ``tool``.
 
-A new key of a spec is read here, stored in ``toolc.model.spec``, and described in ``toolc/data/schemas.yaml``: for
-example a key of HTTP tools in ``http`` and ``toolc.model.spec.http_backend``. Other packages decode some keys:
+A new key of a spec is declared in ``toolc.model.spec``, which says everything about a key with a plain value. Here are
+the decoders of the other ones, such as the URL of an HTTP tool in ``http``. Other packages decode some of them:
 ``sandbox.network`` and ``sandbox.secrets`` are in ``toolc.compiler.project.network``, ``sandbox.limits`` in
 ``toolc.compiler.project.limits`` (policies have them too), ``parameters`` in ``toolc.compiler.schema.parameters``.
 
@@ -16,11 +16,10 @@ example a key of HTTP tools in ``http`` and ``toolc.model.spec.http_backend``. O
 - ``python``: ``backend.python``: file or inline code, ``requirements``, text that is evaluated as code.
 - ``python_function``: whether a Python file has the function and accepts the parameters.
 - ``python_imports``: imports of files that are not listed and of packages that are not installed.
-- ``retry``: ``retry``.
 - ``sandbox``: ``sandbox``: ``image``, ``build``, ``env``, ``workspace``, ``run_as``, ``min_isolation``; paths in it.
   Public: ``decode_profile``.
 - ``shell``: ``backend.shell``: ``argv``, ``script``, exit codes.
-- ``tool``: ``decode``: name (its rule is in ``toolc.model.names``), description, ``annotations``, ``result``,
+- ``tool``: ``decode``: name (its rule is in ``toolc.model.names``), description, ``result``, ``retry``,
   ``providers``, ``format``. Public: ``decode_tool``.
 
 May import: ``compiler.located_tool``, ``project``, ``schema`` and ``templates``; ``data``, ``document``,

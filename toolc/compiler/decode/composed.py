@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final, get_args
+from typing import Final
 
 from toolc.compiler.decode.http_url import read_constant_url
 from toolc.compiler.schema.parameters import NO_PARAMETERS
 from toolc.compiler.templates.expressions import expression, read_json_map
 from toolc.compiler.templates.parse import Scope, read_template
-from toolc.document.map_reader import (
-    Findings,
-    Reader,
-    boolean,
-    choice,
-    first_line,
-    integer,
-    list_of,
-    map_parser,
-    mapping,
-    sequence,
-    text,
-)
+from toolc.document.declared import read_keys
+from toolc.document.map_reader import Findings, Reader, first_line, map_parser, mapping, sequence, text
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence
-from toolc.document.units import duration
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.names import IDENTIFIER
 from toolc.model.spec.composed_backends import AgentBackend, AgentProvider, CompositeBackend, Step, Strategy
 from toolc.model.spec.http_backend import Url
-from toolc.model.template import JsonMap, Template
+from toolc.model.template import Template
 
 _OPENAI: Final = Url(scheme="https", host="api.openai.com", port=443, path=Template(("/v1",)))
 _URLS: Final[dict[AgentProvider, Url]] = {
@@ -39,43 +27,19 @@ _URLS: Final[dict[AgentProvider, Url]] = {
 }
 """The default API address of each provider, as in its SDK."""
 
-_MAX_TURNS: Final = 100
-_MAX_TOKENS: Final = 1_000_000
-_MAX_BUDGET: Final = 100_000_000
-
 _MAX_STEPS: Final = 100
 """These are far beyond what models and composites in use need, so a larger number is a typing mistake."""
 
-_NO_ARGUMENTS: Final = JsonMap(entries=())
-
 
 @map_parser("backend.agent")
-def decode_agent(reader: Reader, parameters: Schema | None) -> AgentBackend | None:
+def decode_agent(reader: Reader, /, *, parameters: Schema | None, **_: object) -> AgentBackend | None:
     """Decode ``backend.agent``; ``parameters`` is None if they could not be read."""
-    provider: AgentProvider | None = reader.required("provider", choice(get_args(AgentProvider)))
-    model = reader.required("model", text)
-    instructions = reader.required("instructions", partial(read_template, scope=Scope(parameters=parameters)))
-    base_url = reader.optional("base_url", _base_url)
-    api_key = reader.optional("api_key", _api_key)
-    tools = reader.optional("tools", list_of(text)) or ()
-    parallel = reader.default("parallel", boolean, True)
-    max_turns = reader.default("max_turns", integer(1, _MAX_TURNS), 10)
-    max_tokens = reader.default("max_tokens", integer(1, _MAX_TOKENS), 4096)
-    token_budget = reader.default("token_budget", integer(1, _MAX_BUDGET), 200_000)
-    if provider is None:
+    instructions = partial(read_template, scope=Scope(parameters=parameters))
+    found = read_keys(reader, AgentBackend, instructions=instructions, base_url=_base_url, api_key=_api_key)
+    if "provider" not in found:
         return None
-    return AgentBackend(
-        provider=provider,
-        model=model or "",
-        instructions=instructions or Template(()),
-        base_url=base_url or _URLS[provider],
-        api_key=api_key,
-        tools=tuple(sorted(set(tools))),
-        parallel=parallel,
-        max_turns=max_turns,
-        max_tokens=max_tokens,
-        token_budget=token_budget,
-    )
+    found = {"model": "", "instructions": Template(()), "base_url": _URLS[found["provider"]], **found}
+    return AgentBackend(**found)
 
 
 def _api_key(node: Node, what: str, findings: Findings) -> Template | None:
@@ -100,10 +64,10 @@ def _base_url(node: Node, what: str, findings: Findings) -> Url | None:
 
 
 @map_parser("backend.composite")
-def decode_composite(reader: Reader, parameters: Schema | None) -> CompositeBackend | None:
+def decode_composite(reader: Reader, /, *, parameters: Schema | None, **_: object) -> CompositeBackend | None:
     """Decode ``backend.composite``; ``parameters`` is None if they could not be read."""
-    strategy: Strategy | None = reader.required("strategy", choice(get_args(Strategy)))
-    steps = reader.required("steps", partial(_steps, parameters=parameters, strategy=strategy))
+    strategy = read_keys(reader, CompositeBackend).get("strategy")
+    steps = reader.optional("steps", partial(_steps, parameters=parameters, strategy=strategy))
     return CompositeBackend(strategy=strategy, steps=steps) if strategy is not None and steps else None
 
 
@@ -148,16 +112,10 @@ def _step(node: Node, what: str, findings: Findings, scope: Scope) -> Step:
     if map_node is None:
         return Step(id="", tool="")
     reader = Reader(map_node, what, findings)
-    step = Step(
-        id=reader.required("id", _id) or "",
-        tool=reader.required("tool", text) or "",
-        args=reader.default("args", partial(read_json_map, scope=scope), _NO_ARGUMENTS),
-        condition=reader.optional("if", expression),
-        continue_on_error=reader.default("continue_on_error", boolean, False),
-        timeout_ms=reader.optional("timeout", duration),
-    )
+    read_arguments = partial(read_json_map, scope=scope)
+    found = read_keys(reader, Step, id=_id, args=read_arguments, condition=expression)
     reader.close()
-    return step
+    return Step(**{"id": "", "tool": ""} | found)
 
 
 def _id(node: Node, what: str, findings: Findings) -> str | None:

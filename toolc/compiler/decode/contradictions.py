@@ -13,7 +13,6 @@ from toolc.model import codes
 from toolc.model.destinations import is_loopback
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.json_schema import Schema, list_index, pointer_tokens
-from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBackend
 from toolc.model.template import JsonConstant, JsonList, JsonMap, JsonTemplate, Template
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ def _lifetime(tool: LocatedTool) -> Iterator[Diagnostic]:
         yield Diagnostic(codes.BAD_VALUE, message, span, "write 'lifetime: call'")
     if sandbox.lifetime != "session":
         return
-    if not isinstance(backend, ShellBackend | PythonBackend | PluginBackend):
+    if "session" not in backend.lifetimes:
         message = f"'backend.{backend.tag}' has no process that could be kept between calls"
         yield Diagnostic(codes.BAD_VALUE, message, span, "remove 'lifetime: session'")
     elif sandbox.workspace == "transaction":
@@ -152,7 +151,7 @@ def _lifetime(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _fork_obstacle(tool: ToolSpec) -> str | None:
     """Return why calls of ``tool`` cannot be processes of a fork server; None if they can."""
     sandbox, backend = tool.sandbox, tool.backend
-    if not isinstance(backend, ShellBackend | PythonBackend):
+    if "fork" not in backend.lifetimes:
         return (
             f"a fork server makes processes for 'backend.python' and 'backend.shell', not for 'backend.{backend.tag}'"
         )
@@ -180,7 +179,7 @@ def _plugin_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _no_sandbox(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Yield a finding for each sandbox setting, except defaults, of a composite or an agent, which has no sandbox."""
     backend, sandbox = tool.spec.backend, tool.node.get("sandbox")
-    if backend.tag not in {"composite", "agent"} or not isinstance(sandbox, Mapping):
+    if not backend.only_calls or not isinstance(sandbox, Mapping):
         return
     is_agent = backend.tag == "agent"
     for entry in sandbox.entries:

@@ -7,15 +7,15 @@ from functools import partial
 from typing import Final
 
 from toolc.compiler.decode.sandbox import workspace_path
-from toolc.compiler.decode.shell import error_kind
 from toolc.compiler.project.network import destinations
 from toolc.compiler.schema.check_schema import check_instance
 from toolc.compiler.schema.patterns import check_python_pattern
+from toolc.document.declared import read_keys
 from toolc.document.map_reader import Findings, Reader, list_of, map_parser, mapping, string
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, to_json
 from toolc.document.suggestions import replaced_keys
 from toolc.model import codes
-from toolc.model.json_schema import JsonObject, Schema
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.source import Span
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import WorkspaceMode
@@ -61,13 +61,13 @@ def decode_tests(
 
 @map_parser()
 def _test(reader: Reader, validator: SchemaValidator | None, workspace: WorkspaceMode) -> Test | None:
-    expect = reader.default("expect", _expect, _NOTHING)
-    checked_by = None if expect.error == "invalid_args" else validator
+    found = read_keys(reader, Test, expect=_expect, files=_files)
+    checked_by = None if found.get("expect", _NOTHING).error == "invalid_args" else validator
     node = reader.get("args") or Mapping({}, reader.node)
-    if node.span == reader.node.span and replaced_keys(reader.node, reader.what):
+    if node.span == reader.node.span and replaced_keys(reader.node, Test):
         checked_by = None  # ``close`` reports the key that was written instead
     arguments = _arguments(node, f"{reader.what}.args", reader.findings, checked_by) or {}
-    test = Test(args=arguments, files=reader.default("files", _files, ()), expect=expect)
+    test = Test(args=arguments, **found)
     if workspace == "none":
         _report_files(reader.node, reader.findings)
     return test
@@ -95,39 +95,29 @@ def _arguments(node: Node, what: str, findings: Findings, validator: SchemaValid
 
 @map_parser("expect")
 def _expect(reader: Reader) -> Expect | None:
-    json, structured = reader.get("json"), reader.get("structured")
-    files = reader.get("files")
-    network = reader.get("network")
-    return Expect(
-        text=reader.optional("text", string),
-        matches=reader.optional("matches", _pattern),
-        json=(to_json(json),) if json is not None else None,
-        structured=(to_json(structured),) if structured is not None else None,
-        error=reader.optional("error", error_kind),
-        files=reader.default("files", _files_after, ()),
-        absent=_absent(files, reader.findings),
-        changes=reader.optional("changes", _changes),
-        network=None if isinstance(network, Mapping) else reader.optional("network", destinations),
-        connections=_connections(network, reader.findings) if isinstance(network, Mapping) else None,
-    )
+    files, network = reader.get("files"), reader.get("network")
+    found = read_keys(
+        reader, Expect, matches=_pattern, json=_value, structured=_value, files=_files_after, changes=_changes,
+        network=None if isinstance(network, Mapping) else destinations,
+    )  # fmt: skip
+    connections = _connections(network, reader.findings) if isinstance(network, Mapping) else None
+    return Expect(absent=_absent(files, reader.findings), connections=connections, **found)
+
+
+def _value(node: Node, *_: object) -> tuple[JsonValue]:
+    return (to_json(node),)
 
 
 def _connections(node: Mapping, findings: Findings) -> ExpectedNetwork:
     reader = Reader(node, "expect.network", findings)
-    connections = ExpectedNetwork(
-        allowed=reader.optional("allowed", destinations), refused=reader.optional("refused", destinations)
-    )
+    connections = ExpectedNetwork(**read_keys(reader, ExpectedNetwork, allowed=destinations, refused=destinations))
     reader.close()
     return connections
 
 
 @map_parser("expect.changes")
 def _changes(reader: Reader) -> ExpectedChanges | None:
-    return ExpectedChanges(
-        added=reader.default("added", _paths, ()),
-        changed=reader.default("changed", _paths, ()),
-        deleted=reader.default("deleted", _paths, ()),
-    )
+    return ExpectedChanges(**read_keys(reader, ExpectedChanges, added=_paths, changed=_paths, deleted=_paths))
 
 
 def _path(node: Node, what: str, findings: Findings) -> str | None:

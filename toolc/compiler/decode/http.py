@@ -5,112 +5,70 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import partial
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from toolc.compiler.decode.http_response import read_http_errors, read_pagination
 from toolc.compiler.decode.http_url import read_constant_url, read_url
-from toolc.compiler.decode.retry import attempts
 from toolc.compiler.templates.credential import is_public, read_credential
 from toolc.compiler.templates.expressions import read_json_template
 from toolc.compiler.templates.parse import Scope, read_template
-from toolc.document.map_reader import (
-    Findings,
-    Parse,
-    Reader,
-    boolean,
-    choice,
-    integer,
-    list_of,
-    map_parser,
-    mapping,
-    text,
-)
+from toolc.document.declared import alternative, read_keys, read_map
+from toolc.document.map_reader import Findings, Reader, map_parser, mapping, text
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar
 from toolc.document.suggestions import quote_names
-from toolc.document.units import duration
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.names import close_match
-from toolc.model.spec.http_backend import (
-    ApiKeyAuth,
-    Auth,
-    BasicAuth,
-    BearerAuth,
-    Body,
-    Field,
-    FormBody,
-    HttpBackend,
-    HttpRetry,
-    JsonBody,
-    Method,
-    MultipartBody,
-    MultipartPart,
-    OAuth2Auth,
-    TextBody,
-    Url,
-)
+from toolc.model.spec import http_backend as spec
+from toolc.model.spec.code_backends import CREDENTIAL
+from toolc.model.spec.declared import keys_of
 from toolc.model.template import Template, as_text
 from toolc.model.text import lazy_re
 
 _HEADER: Final = lazy_re(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _RESERVED_HEADERS: Final = ("connection", "content-length", "host", "transfer-encoding", "upgrade")
-_MEDIA_TYPE: Final = lazy_re(r"[\w.+-]+/[\w.+-]+(; *[\w-]+=[\w.+-]+)*")
 
-_BODY_KINDS: Final = ("json", "form", "multipart", "text")
-_METHODS: Final[tuple[Method, ...]] = get_args(Method)
-_METHOD: Final[Parse[Method]] = choice(_METHODS)
+_MEDIA_TYPE: Final = lazy_re(r"[\w.+-]+/[\w.+-]+(; *[\w-]+=[\w.+-]+)*")
 _NO_BODY: Final = ("GET", "HEAD", "OPTIONS")
 
 
 @map_parser("'auth'")
-def read_auth(reader: Reader, scope: Scope) -> Auth | None:
+def read_auth(reader: Reader, scope: Scope) -> spec.Auth | None:
     """Decode ``auth``, which has exactly one of four kinds."""
-    auth: Auth | None = None
-    match reader.one_of("bearer", "basic", "api_key", "oauth2"):
-        case "bearer":
-            token = reader.optional("bearer", partial(read_credential, scope=scope))
-            auth = BearerAuth(token=token) if token is not None else None
-        case "basic":
-            auth = reader.optional("basic", partial(_basic, scope=scope))
-        case "api_key":
-            auth = reader.optional("api_key", partial(_api_key, scope=scope))
-        case "oauth2":
-            auth = reader.optional("oauth2", partial(_oauth2, scope=scope))
-        case _:
-            pass
+    kind = alternative(reader, spec.AuthKeys)
+    found = read_keys(
+        reader, spec.AuthKeys, bearer=partial(_bearer, scope=scope), api_key=partial(_api_key, scope=scope),
+        basic=partial(_credentials, cls=spec.BasicAuth, scope=scope),
+        oauth2=partial(_credentials, cls=spec.OAuth2Auth, scope=scope),
+    )  # fmt: skip
+    auth: spec.Auth | None = found.get(kind) if kind else None
     return auth
 
 
-@map_parser("'basic'")
-def _basic(reader: Reader, scope: Scope) -> BasicAuth | None:
-    username = reader.required("username", partial(read_credential, scope=scope))
-    password = reader.required("password", partial(read_credential, scope=scope))
-    return BasicAuth(username=username, password=password) if username and password else None
+def _bearer(node: Node, what: str, findings: Findings, scope: Scope) -> spec.BearerAuth | None:
+    token = read_credential(node, what, findings, scope)
+    return spec.BearerAuth(token=token) if token is not None else None
 
 
-@map_parser("'api_key'")
-def _api_key(reader: Reader, scope: Scope) -> ApiKeyAuth | None:
-    location: Literal["header", "query"] = "query" if reader.one_of("header", "query") == "query" else "header"
-    name = reader.optional(location, text)
-    value = reader.required("value", partial(read_credential, scope=scope))
-    return ApiKeyAuth(place=location, name=name, value=value) if name is not None and value is not None else None
+@map_parser()
+def _credentials(reader: Reader, cls: type, scope: Scope) -> spec.Auth | None:
+    """Decode the keys of ``cls``; each that is not a plain value is a credential or a constant URL."""
+    credential = partial(read_credential, scope=scope)
+    own = {each.field: credential for each in keys_of(cls) if each.kind == CREDENTIAL}
+    found: spec.Auth | None = read_map(reader, cls, token_url=read_constant_url, **own)
+    return found
 
 
-@map_parser("'oauth2'")
-def _oauth2(reader: Reader, scope: Scope) -> OAuth2Auth | None:
-    token_url = reader.required("token_url", read_constant_url)
-    client_id = reader.required("client_id", partial(read_credential, scope=scope))
-    client_secret = reader.required("client_secret", partial(read_credential, scope=scope))
-    scopes = reader.optional("scopes", list_of(text)) or ()
-    audience = reader.optional("audience", text)
-    if token_url is None or client_id is None or client_secret is None:
+@map_parser()
+def _api_key(reader: Reader, scope: Scope) -> spec.ApiKeyAuth | None:
+    place: Literal["header", "query"] = "query" if alternative(reader, spec.ApiKeyAuth) == "query" else "header"
+    found = read_keys(reader, spec.ApiKeyAuth, value=partial(read_credential, scope=scope))
+    if not {place, "value"} <= {*found}:
         return None
-    return OAuth2Auth(
-        token_url=token_url, client_id=client_id, client_secret=client_secret, scopes=scopes, audience=audience
-    )
+    return spec.ApiKeyAuth(place=place, name=found[place], value=found["value"])
 
 
-def read_fields(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[Field, ...] | None:
+def read_fields(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[spec.Field, ...] | None:
     """Decode a map of names to templates; the result is sorted by name."""
     map_node = mapping(node, what, findings)
     if map_node is None:
@@ -119,7 +77,7 @@ def read_fields(node: Node, what: str, findings: Findings, scope: Scope) -> tupl
     return tuple(sorted((each for each in fields if each is not None), key=lambda each: each.name))
 
 
-def read_headers(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[Field, ...] | None:
+def read_headers(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[spec.Field, ...] | None:
     """Decode a map of header names to templates. Names are case-insensitive."""
     fields = read_fields(node, what, findings, scope)
     seen: set[str] = set()
@@ -150,37 +108,34 @@ def read_field(node: Node, what: str, findings: Findings, scope: Scope) -> Templ
 
 
 @map_parser("'body'")
-def read_body(reader: Reader, scope: Scope) -> Body | None:
+def read_body(reader: Reader, scope: Scope) -> spec.Body | None:
     """Decode ``body``, which has exactly one of four kinds."""
-    body: Body | None = None
     keys = [entry.key for entry in reader.node.entries]
-    if keys and not any(close_match(key, _BODY_KINDS) for key in keys):
+    if keys and not any(close_match(key, spec.BodyKeys.one_of) for key in keys):
         message, place = f"'body' has no key '{keys[0]:.100}'", reader.node.entries[0].key_span
         reader.findings.add(codes.UNKNOWN_KEY, message, place, f"write body: {{json: {{{keys[0]:.100}: ...}}}}")
         reader.ignore(*keys)
         return None
-    match reader.one_of(*_BODY_KINDS):
-        case "json":
-            json = reader.get("json")
-            value = read_json_template(json, "'json'", reader.findings, scope) if json is not None else None
-            body = JsonBody(value=value) if value is not None else None
-        case "form":
-            fields = reader.optional("form", partial(read_fields, scope=scope))
-            body = FormBody(fields=fields) if fields is not None else None
-        case "multipart":
-            parts = reader.optional("multipart", partial(_parts, scope=scope))
-            body = MultipartBody(parts=parts) if parts is not None else None
-        case "text":
-            template = reader.optional("text", partial(read_template, scope=scope))
-            body = TextBody(text=template) if template is not None else None
+    found = read_keys(
+        reader, spec.BodyKeys, json=partial(read_json_template, scope=scope), form=partial(read_fields, scope=scope),
+        multipart=partial(_parts, scope=scope), text=partial(read_template, scope=scope),
+    )  # fmt: skip
+    match alternative(reader, spec.BodyKeys):
+        case "json" if "json" in found:
+            return spec.JsonBody(value=found["json"])
+        case "form" if "form" in found:
+            return spec.FormBody(fields=found["form"])
+        case "multipart" if "multipart" in found:
+            return spec.MultipartBody(parts=found["multipart"])
+        case "text" if "text" in found:
+            return spec.TextBody(text=found["text"])
         case _:
-            pass
-    return body
+            return None
 
 
-def _field(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> Field | None:
+def _field(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> spec.Field | None:
     value = read_field(entry.value, what, findings, scope)
-    return Field(name=entry.key, value=value) if value is not None else None
+    return spec.Field(name=entry.key, value=value) if value is not None else None
 
 
 def _report_line_breaks(node: Node, what: str, findings: Findings) -> None:
@@ -189,7 +144,7 @@ def _report_line_breaks(node: Node, what: str, findings: Findings) -> None:
         findings.add(codes.BAD_VALUE, message, node.span, "write it on one line; in YAML, use '>-' or quotes")
 
 
-def _parts(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[MultipartPart, ...] | None:
+def _parts(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[spec.MultipartPart, ...] | None:
     map_node = mapping(node, what, findings)
     if map_node is None:
         return None
@@ -197,19 +152,18 @@ def _parts(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[Mul
     return tuple(sorted((part for part in parts if part is not None), key=lambda part: part.name))
 
 
-def _part(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> MultipartPart | None:
+def _part(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> spec.MultipartPart | None:
     if not isinstance(entry.value, Mapping) or is_public(entry.value):
         value = read_field(entry.value, what, findings, scope.omitting())
-        return MultipartPart(name=entry.key, value=value) if value is not None else None
+        return spec.MultipartPart(name=entry.key, value=value) if value is not None else None
     reader = Reader(entry.value, what, findings)
-    kind = reader.one_of("text", "file")
+    kind = alternative(reader, spec.MultipartPart)
     scope = replace(scope.omitting(), allows_secrets=scope.allows_secrets and kind != "file")
-    value = reader.optional(kind, partial(read_field, scope=scope)) if kind else None
-    content_type = reader.optional("content_type", _media_type)
+    content = {kind: partial(read_field, scope=scope)} if kind else {}
+    found = read_keys(reader, spec.MultipartPart, content_type=_media_type, **content)
     reader.close()
-    if value is None:
-        return None
-    return MultipartPart(name=entry.key, value=value, is_file=kind == "file", content_type=content_type)
+    value = found.pop(kind or "", None)
+    return None if value is None else spec.MultipartPart(name=entry.key, value=value, is_file=kind == "file", **found)
 
 
 def _media_type(node: Node, what: str, findings: Findings) -> str | None:
@@ -221,58 +175,25 @@ def _media_type(node: Node, what: str, findings: Findings) -> str | None:
 
 
 @map_parser("backend.http")
-def decode_http(reader: Reader, parameters: Schema | None) -> HttpBackend | None:
+def decode_http(reader: Reader, /, *, parameters: Schema | None, **_: object) -> spec.HttpBackend | None:
     """Decode ``backend.http``; ``parameters`` is None if they could not be read."""
-    plain = Scope(parameters=parameters)
     secret = Scope(parameters=parameters, allows_secrets=True)
-    url = _url(reader, plain)
-    method: Method = reader.default("method", _method, "GET")
-    auth, body = reader.get("auth"), reader.get("body")
-    if method in _NO_BODY and (entry := reader.node.entry("body")):
-        message = f"a {method} request has no body"
+    flag = reader.node.entry("url_from_argument")
+    is_open = flag is not None and isinstance(flag.value, Scalar) and flag.value.value is True
+    found = read_keys(
+        reader, spec.HttpBackend, query=partial(read_fields, scope=secret),
+        url=partial(read_template if is_open else read_url, scope=Scope(parameters=parameters)),
+        headers=partial(read_headers, scope=secret), body=partial(read_body, scope=secret),
+        auth=partial(read_auth, scope=secret), pagination=read_pagination,
+        errors=read_http_errors,
+    )  # fmt: skip
+    found.pop("url_from_argument", None)
+    backend = spec.HttpBackend(**{"url": Template(())} | found)
+    if backend.method in _NO_BODY and (entry := reader.node.entry("body")):
+        message = f"a {backend.method} request has no body"
         reader.findings.add(codes.BAD_VALUE, message, entry.key_span, "use 'query', or another 'method' such as POST")
-    backend = HttpBackend(
-        url=url or Template(()),
-        method=method,
-        query=reader.default("query", partial(read_fields, scope=secret), ()),
-        headers=reader.default("headers", partial(read_headers, scope=secret), ()),
-        body=read_body(body, "'body'", reader.findings, secret) if body is not None else None,
-        auth=read_auth(auth, "'auth'", reader.findings, secret) if auth is not None else None,
-        retry=reader.optional("retry", _decode_retry),
-        pagination=reader.optional("pagination", read_pagination),
-        errors=reader.default("errors", read_http_errors, ()),
-    )
-    return backend if url is not None else None
-
-
-def _url(reader: Reader, scope: Scope) -> Url | Template | None:
-    if not reader.default("url_from_argument", boolean, False):
-        return reader.required("url", partial(read_url, scope=scope))
-    template = reader.required("url", partial(read_template, scope=scope))
-    if template is not None and not template.names:
-        entry = reader.node.entry("url_from_argument")
-        assert entry is not None
+    if flag is not None and is_open and isinstance(backend.url, Template) and "url" in found and not backend.url.names:
         message = "'url' has no argument that could choose the host"
-        reader.findings.add(codes.BAD_VALUE, message, entry.key_span, "remove 'url_from_argument'")
+        reader.findings.add(codes.BAD_VALUE, message, flag.key_span, "remove 'url_from_argument'")
         return None
-    return template
-
-
-def _method(node: Node, what: str, findings: Findings) -> Method | None:
-    value = node.value if isinstance(node, Scalar) else None
-    if isinstance(value, str) and value.upper() in _METHODS and value not in _METHODS:
-        findings.add(codes.BAD_VALUE, f"{what} must be in upper case", node.span, f"write {value.upper()}")
-        return None
-    return _METHOD(node, what, findings)
-
-
-@map_parser("backend.http.retry")
-def _decode_retry(reader: Reader) -> HttpRetry | None:
-    """Decode ``retry`` of an HTTP tool, which depends on status codes."""
-    standard = HttpRetry()
-    statuses = reader.default("statuses", list_of(integer(400, 599)), standard.statuses)
-    return HttpRetry(
-        statuses=tuple(sorted(set(statuses))),
-        attempts=reader.default("attempts", attempts, standard.attempts),
-        backoff_ms=reader.default("backoff", duration, standard.backoff_ms),
-    )
+    return backend if "url" in found else None

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from toolc.compiler.decode.shell import error_kind
 from toolc.compiler.templates.expressions import expression
-from toolc.document.map_reader import Findings, Parse, Reader, first_line, integer, list_of, map_parser, mismatch, text
+from toolc.document.declared import alternative, read_keys, read_map
+from toolc.document.map_reader import Findings, Reader, first_line, list_of, map_parser, mismatch
 from toolc.document.nodes import Mapping as MappingNode
 from toolc.document.nodes import Node, Scalar, Sequence
 from toolc.model import codes
-from toolc.model.spec.http_backend import (
-    CursorPages,
-    HttpErrorRule,
-    LinkPages,
-    NumberedPages,
-    OffsetPages,
-    Pagination,
-    Style,
-)
+from toolc.model.spec.http_backend import CursorPages, HttpErrorRule, LinkPages, Pagination
 from toolc.model.text import lazy_re
-
-_POINTER: Final = lazy_re(r"(?:/(?:[^/~]|~[01])*)+")
-"""A JSON Pointer (RFC 6901, section 3) except the empty one, which refers to the whole document."""
 
 _STATUS: Final = lazy_re(r"[2-5]([0-9]{2}|xx)")
 
@@ -31,21 +20,14 @@ _STATUS: Final = lazy_re(r"[2-5]([0-9]{2}|xx)")
 @map_parser("'pagination'")
 def read_pagination(reader: Reader) -> Pagination | None:
     """Decode ``pagination``, which has exactly one of four kinds."""
-    kind = reader.one_of("cursor", "link", "offset", "page")
-    value = reader.get(kind) if kind else None
-    style = _STYLES[kind](value, f"'{kind}'", reader.findings) if kind and value is not None else None
-    standard = Pagination(style=LinkPages())
-    pagination = Pagination(
-        style=style or standard.style,
-        items=reader.optional("items", expression),
-        # Far more than fits the output limit: a larger number is a typing mistake.
-        max_pages=reader.default("max_pages", integer(1, 1000), standard.max_pages),
-        max_items=reader.optional("max_items", integer(1, 1_000_000)),
-    )
+    kind = alternative(reader, Pagination)
+    found = read_keys(reader, Pagination, items=expression, cursor=_cursor, link=_link)
+    styles = [found.pop(each, None) for each in Pagination.one_of]
     if kind in {"offset", "page"} and not reader.node.entry("items"):
         message = f"pages by '{kind}' end when a page has no items, but 'items' is missing"
         reader.findings.add(codes.MISSING_KEY, message, first_line(reader.node.span), "add items, e.g. items: results")
-    return pagination if style is not None else None
+    style = next((each for each in styles if each is not None), None)
+    return Pagination(style=style, **found) if kind and style is not None else None
 
 
 def read_http_errors(node: Node, what: str, findings: Findings) -> tuple[HttpErrorRule, ...] | None:
@@ -67,14 +49,11 @@ def read_http_errors(node: Node, what: str, findings: Findings) -> tuple[HttpErr
 
 @map_parser()
 def _rule(reader: Reader) -> HttpErrorRule | None:
-    status = reader.optional("status", _status)
-    when = reader.optional("when", expression)
-    kind = reader.required("kind", error_kind)
-    message = reader.optional("message", text)
+    found = read_map(reader, HttpErrorRule, status=_status, when=expression)
     if not reader.node.entry("status") and not reader.node.entry("when"):
         problem = f"{reader.what} has neither 'status' nor 'when', so every response would be an error"
         reader.findings.add(codes.MISSING_KEY, problem, first_line(reader.node.span), "add one, or both")
-    return HttpErrorRule(kind=kind, status=status, when=when, message=message) if kind is not None else None
+    return found
 
 
 def _status(node: Node, what: str, findings: Findings) -> str | None:
@@ -87,21 +66,9 @@ def _status(node: Node, what: str, findings: Findings) -> str | None:
 
 @map_parser("'cursor'")
 def _cursor(reader: Reader) -> CursorPages | None:
-    place = reader.one_of("parameter", "pointer")
-    parameter = reader.optional("parameter", text)
-    pointer = reader.optional("pointer", _pointer)
-    following = reader.required("next", expression)
-    if place is None or (parameter is None and pointer is None) or not following:
-        return None
-    return CursorPages(parameter=parameter, pointer=pointer, next=following)
-
-
-def _pointer(node: Node, what: str, findings: Findings) -> str | None:
-    value = node.value if isinstance(node, Scalar) else None
-    if isinstance(value, str) and _POINTER.fullmatch(value):
-        return value
-    mismatch(node, what, "a JSON Pointer to a place in the body, such as /variables/after", findings)
-    return None
+    place = alternative(reader, CursorPages)
+    found = read_keys(reader, CursorPages, next=expression)
+    return CursorPages(**found) if {place, "next"} <= {*found} else None
 
 
 def _link(node: Node, what: str, findings: Findings) -> LinkPages | None:
@@ -112,19 +79,3 @@ def _link(node: Node, what: str, findings: Findings) -> LinkPages | None:
         return LinkPages(next=url) if url is not None else None
     mismatch(node, what, "true, or an expression for the next page's URL in the body", findings)
     return None
-
-
-@map_parser("'offset'")
-def _offset(reader: Reader) -> OffsetPages | None:
-    parameter = reader.required("parameter", text)
-    return OffsetPages(parameter=parameter) if parameter is not None else None
-
-
-@map_parser("'page'")
-def _page(reader: Reader) -> NumberedPages | None:
-    parameter = reader.required("parameter", text)
-    first = reader.default("first", integer(0, 1), 1)
-    return NumberedPages(parameter=parameter, first=first) if parameter is not None else None
-
-
-_STYLES: Final[Mapping[str, Parse[Style]]] = {"cursor": _cursor, "link": _link, "offset": _offset, "page": _page}

@@ -13,13 +13,14 @@ from toolc.compiler.decode.sandbox import file_size
 from toolc.compiler.project.files import (
     MAX_FILES,
     MAX_TOTAL_BYTES,
-    FileError,
     SpecFolder,
     case_conflicts,
+    match_files,
     read_or_report,
     report_carriage_returns,
 )
 from toolc.data.python_modules import package_name
+from toolc.document.declared import alternative, read_keys
 from toolc.document.map_reader import Findings, Reader, first_line, list_of, map_parser, mismatch, sequence, text
 from toolc.document.nodes import Mapping, Node, Scalar
 from toolc.model import codes
@@ -152,31 +153,25 @@ def _version_hint(value: str) -> str:
 
 @map_parser("backend.python")
 def decode_python(
-    reader: Reader, folder: SpecFolder, parameters: Schema | None, *, tool_name: str, has_image: bool
+    reader: Reader, *, folder: SpecFolder, parameters: Schema | None, tool_name: str, has_image: bool
 ) -> PythonBackend | None:
     """Decode ``backend.python``.
 
     Without ``function:``, the function has the name of the tool (with ``_`` for each ``-``). ``tool_name`` is empty
     and ``parameters`` is None if they could not be read. ``has_image`` is whether the sandbox has its own image.
     """
-    errors = reader.findings.errors
-    pinned = reader.optional("requirements", requirements) or ()
-    preload = reader.optional("preload", list_of(_module)) or ()
-    knows_packages = reader.findings.errors == errors
-    source = None
-    match reader.one_of("file", "code"):
-        case "file":
-            source = reader.optional("file", partial(_file, folder=folder))
-        case "code":
-            source = reader.optional("code", partial(_code, name=f"{tool_name or 'tool'}.py"))
-        case _:
-            pass
-    function = reader.optional("function", text) or tool_name.replace("-", "_")
-    more = reader.optional("files", list_of(partial(_match, folder=folder))) or ()
-    if source is None:
+    kind = alternative(reader, PythonBackend)
+    found = read_keys(
+        reader, PythonBackend, file=partial(_file, folder=folder), files=list_of(partial(_match, folder=folder)),
+        code=partial(_code, name=f"{tool_name or 'tool'}.py"), requirements=requirements, preload=list_of(_module),
+    )  # fmt: skip
+    pinned, preload = found.get("requirements", ()), found.get("preload", ())
+    knows_packages = reader.damaged.isdisjoint({"requirements", "preload"})
+    function = found.get("function") or tool_name.replace("-", "_")
+    if kind not in found:
         return None
-    entry, python = source
-    files = _gather(entry, more, reader.node, reader.findings, folder)
+    entry, python = found[kind]
+    files = _gather(entry, found.get("files", ()), reader.node, reader.findings, folder)
     _check(python, function, _function_span(reader.node), parameters, reader.findings)
     packages = frozenset(re.split(r"[\[=]", each, maxsplit=1)[0] for each in pinned)
     by_path = {file.path: file for file in files}
@@ -221,24 +216,12 @@ def _code(node: Node, what: str, findings: Findings, name: str) -> tuple[File, P
 
 
 def _match(node: Node, what: str, findings: Findings, folder: SpecFolder) -> tuple[File, ...] | None:
-    pattern = text(node, what, findings)
-    if pattern is None:
-        return None
-    try:
-        names = folder.match(pattern)
-    except FileError as problem:
-        findings.add(codes.FILE, str(problem), node.span, problem.hint)
-        return None
-    files = [read_or_report(folder, name, node.span, findings) for name in names]
-    for file in files:
-        if (
-            file is not None
-            and file.path.endswith(".py")
-            and (source := _python_file(file, node.span, findings, folder))
-            and (tree := parse_python(source, findings))
-        ):
+    files = match_files(node, what, findings, folder=folder)
+    for file in files or ():
+        source = _python_file(file, node.span, findings, folder) if file.path.endswith(".py") else None
+        if source and (tree := parse_python(source, findings)):
             report_text_as_code(tree, source, findings)
-    return tuple(file for file in files if file is not None)
+    return files
 
 
 def _python_file(file: File, span: Span, findings: Findings, folder: SpecFolder) -> PythonSource | None:

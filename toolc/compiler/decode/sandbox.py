@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Any, Final, get_args
 
 from toolc.compiler.project.files import MAX_FILES, MAX_TOTAL_BYTES, FileError, SpecFolder, relative_path
-from toolc.compiler.project.limits import STANDARD, decode_limits
+from toolc.compiler.project.limits import decode_limits
 from toolc.compiler.project.network import decode_network, decode_secrets
 from toolc.compiler.schema.parameters import NO_PARAMETERS
 from toolc.compiler.templates.credential import is_public, read_public
 from toolc.compiler.templates.parse import Scope, parse, read_template
+from toolc.document.declared import read_keys
 from toolc.document.loader import load_data
 from toolc.document.map_reader import Findings, Parse, Reader, choice, list_of, map_parser, mapping, text
 from toolc.document.nodes import Mapping, Node, Scalar
@@ -24,22 +24,8 @@ from toolc.model.errors import SpecError
 from toolc.model.json_schema import JsonObject
 from toolc.model.names import IMAGE_NAME
 from toolc.model.source import Span
+from toolc.model.spec import sandbox as spec
 from toolc.model.spec.code_backends import File
-from toolc.model.spec.sandbox import (
-    MIB,
-    WRITABLE,
-    Build,
-    Commit,
-    EnvVar,
-    Lifetime,
-    Limits,
-    MinIsolation,
-    NetworkSpec,
-    SandboxSpec,
-    SecretEnvVar,
-    TransactionSpec,
-    WorkspaceMode,
-)
 from toolc.model.text import lazy_re, render_size
 
 _VARIABLE: Final = lazy_re(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -53,38 +39,25 @@ RECIPE: Final = "Dockerfile"
 
 _IMAGE_URL: Final = lazy_re(r"(?i)[a-z]+://(?P<host>[^/]*)/?(?P<path>[^?#:]*)")
 
-_MODE: Final[Parse[WorkspaceMode]] = choice(get_args(WorkspaceMode))
+_MODE: Final[Parse[spec.WorkspaceMode]] = choice(get_args(spec.WorkspaceMode))
 
-TMP_HEADROOM_BYTES: Final = 16 * MIB
+TMP_HEADROOM_BYTES: Final = 16 * spec.MIB
 """The minimum difference between ``memory`` and ``tmp``, in bytes: files in /tmp count as memory.
 
 A Python without modules needs about that much.
 """
-_LIFETIME: Final[Parse[Lifetime]] = choice(get_args(Lifetime))
-_MIN_ISOLATION: Final[Parse[MinIsolation]] = choice(get_args(MinIsolation))
-_RUN_AS: Final[Parse[Literal["nonroot"]]] = choice(("nonroot",))
-_NO_NETWORK: Final = NetworkSpec()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Variables:
-    """The variables of an environment: constants, and secrets and public credentials, each sorted by name."""
+def decode_env(node: Node, what: str, findings: Findings, *, allows_secrets: bool) -> dict[str, object] | None:
+    """Return the fields ``env`` and ``secret_env``, each sorted by name.
 
-    constants: tuple[EnvVar, ...]
-    secrets: tuple[SecretEnvVar, ...]
-
-
-NO_VARIABLES: Final = Variables(constants=(), secrets=())
-"""The environment of a spec that sets no variables."""
-
-
-def decode_env(node: Node, what: str, findings: Findings, *, allows_secrets: bool) -> Variables | None:
-    """Decode ``env``; ``allows_secrets`` is true if values may contain ``{{ secrets.NAME }}``."""
+    ``allows_secrets`` is true if values may contain ``{{ secrets.NAME }}``.
+    """
     map_node = mapping(node, what, findings)
     if map_node is None:
         return None
-    constants: list[EnvVar] = []
-    secrets: list[SecretEnvVar] = []
+    constants: list[spec.EnvVar] = []
+    secrets: list[spec.SecretEnvVar] = []
     for entry in map_node.entries:
         what = f"env.{entry.key}"
         if not _VARIABLE.fullmatch(entry.key):
@@ -95,17 +68,17 @@ def decode_env(node: Node, what: str, findings: Findings, *, allows_secrets: boo
             findings.add(codes.BAD_VALUE, message, entry.key_span)
         if is_public(entry.value):
             public = read_public(entry.value, what, findings)
-            secrets += [SecretEnvVar(name=entry.key, value=public)] if public is not None else []
+            secrets += [spec.SecretEnvVar(name=entry.key, value=public)] if public is not None else []
         elif allows_secrets and _names_secret(entry.value):
             template = read_template(entry.value, what, findings, _SECRET)
-            secrets += [SecretEnvVar(name=entry.key, value=template)] if template is not None else []
+            secrets += [spec.SecretEnvVar(name=entry.key, value=template)] if template is not None else []
         else:
             value = _constant(entry.value, what, findings)
-            constants += [EnvVar(name=entry.key, value=value)] if value is not None else []
-    return Variables(
-        constants=tuple(sorted(constants, key=lambda variable: variable.name)),
-        secrets=tuple(sorted(secrets, key=lambda variable: variable.name)),
-    )
+            constants += [spec.EnvVar(name=entry.key, value=value)] if value is not None else []
+    return {
+        "env": tuple(sorted(constants, key=lambda variable: variable.name)),
+        "secret_env": tuple(sorted(secrets, key=lambda variable: variable.name)),
+    }
 
 
 def decode_image(node: Node, what: str, findings: Findings) -> str | None:
@@ -124,7 +97,7 @@ def decode_image(node: Node, what: str, findings: Findings) -> str | None:
     return name
 
 
-def decode_build(node: Node, what: str, findings: Findings, *, folder: SpecFolder) -> Build | None:
+def decode_build(node: Node, what: str, findings: Findings, *, folder: SpecFolder) -> spec.Build | None:
     """Decode ``build``. Its files are part of the tool, so that what was reviewed is what is built."""
     name = text(node, what, findings)
     if name is None:
@@ -143,7 +116,7 @@ def decode_build(node: Node, what: str, findings: Findings, *, folder: SpecFolde
         message = f"{folder.display_path_of(path)} has more than {MAX_FILES} files or {render_size(MAX_TOTAL_BYTES)}"
         findings.add(codes.FILE, message, node.span, "remove files that the image does not need")
         return None
-    return Build(folder=path, files=files)
+    return spec.Build(folder=path, files=files)
 
 
 def file_size(file: File) -> int:
@@ -151,34 +124,21 @@ def file_size(file: File) -> int:
     return len(file.text.encode() if file.text is not None else file.base64 or "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workspace:
-    """The mode of a workspace, and its transaction if it has one."""
-
-    mode: WorkspaceMode
-    transaction: TransactionSpec | None
-
-
-NO_WORKSPACE: Final = Workspace(mode="none", transaction=None)
-"""The workspace of a tool that sets none."""
-
-
-def decode_workspace(node: Node, what: str, findings: Findings) -> Workspace | None:
-    """Decode ``workspace``."""
+def decode_workspace(node: Node, what: str, findings: Findings) -> dict[str, object] | None:
+    """Return the fields ``workspace`` and ``transaction``, which is None for another mode."""
     if not isinstance(node, Mapping):
-        mode = _MODE(node, what, findings)
-        return None if mode is None else _workspace(mode, TransactionSpec())
-    reader = Reader(node, "sandbox.workspace", findings)
-    mode = reader.required("mode", _MODE)
-    standard = TransactionSpec()
-    commit: Commit = reader.default("commit", choice(get_args(Commit)), standard.commit)
-    writes = reader.default("writes", workspace_patterns, standard.writes)
-    reader.close()
+        found: dict[str, Any] = {"mode": _MODE(node, what, findings)}
+    else:
+        reader = Reader(node, "sandbox.workspace", findings)
+        found = read_keys(reader, spec.TransactionSpec, writes=workspace_patterns)
+        reader.close()
+    mode = found.pop("mode", None)
     for key in ("commit", "writes"):
-        if mode not in {None, "transaction"} and (entry := node.entry(key)):
+        if mode not in {None, "transaction"} and isinstance(node, Mapping) and (entry := node.entry(key)):
             message = f"'{key}' applies to transactions, but the mode of this workspace is '{mode}'"
             findings.add(codes.BAD_VALUE, message, entry.key_span, f"write mode: transaction, or remove '{key}'")
-    return None if mode is None else _workspace(mode, TransactionSpec(commit=commit, writes=writes))
+    transaction = spec.TransactionSpec(**found) if mode == "transaction" else None
+    return None if mode is None else {"workspace": mode, "transaction": transaction}
 
 
 def workspace_patterns(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
@@ -197,40 +157,27 @@ def workspace_path(path: str, span: Span, findings: Findings, hint: str) -> str 
 
 
 @map_parser("sandbox")
-def decode_sandbox(reader: Reader, *, folder: SpecFolder, is_plugin: bool) -> SandboxSpec | None:
+def decode_sandbox(reader: Reader, *, folder: SpecFolder, is_plugin: bool) -> spec.SandboxSpec | None:
     """Decode ``sandbox``; every key has a default. The environment of a plugin may contain secrets."""
-    workspace = reader.default("workspace", decode_workspace, NO_WORKSPACE)
-    env = reader.default("env", partial(decode_env, allows_secrets=is_plugin), NO_VARIABLES)
-    sandbox = SandboxSpec(
-        image=reader.optional("image", decode_image),
-        build=reader.optional("build", partial(decode_build, folder=folder)),
-        workspace=workspace.mode,
-        transaction=workspace.transaction,
-        network=reader.default("network", decode_network, _NO_NETWORK),
-        env=env.constants,
-        secret_env=env.secrets,
-        secrets=reader.default("secrets", decode_secrets, ()),
-        limits=reader.default("limits", _limits, STANDARD),
-        lifetime=reader.default("lifetime", _LIFETIME, "call"),
-        min_isolation=reader.default("min_isolation", _MIN_ISOLATION, "namespace"),
-        run_as=reader.optional("run_as", _RUN_AS),
-    )
-    if sandbox.limits.workspace_bytes is not None and sandbox.workspace not in WRITABLE:
+    found = read_keys(
+        reader, spec.SandboxSpec, image=decode_image, build=partial(decode_build, folder=folder),
+        workspace=decode_workspace, network=decode_network, env=partial(decode_env, allows_secrets=is_plugin),
+        secrets=decode_secrets, limits=_limits,
+    )  # fmt: skip
+    sandbox = spec.SandboxSpec(**found | found.pop("workspace", {}) | found.pop("env", {}))
+    if sandbox.limits.workspace_bytes is not None and sandbox.workspace not in spec.WRITABLE:
         _report_workspace_limit(reader)
-    if reader.node.entry("image") and (build := reader.node.entry("build")):
-        message = "a sandbox has an 'image' or a 'build', but this one has both"
-        reader.findings.add(codes.BAD_VALUE, message, build.key_span, "keep one")
     return sandbox
 
 
-def decode_profile(profile: JsonObject, folder: Path) -> SandboxSpec:
+def decode_profile(profile: JsonObject, folder: Path) -> spec.SandboxSpec:
     """Decode a sandbox that a program declares, with the keys of ``sandbox``. Raises ``SpecError``.
 
     ``folder`` contains the folder that the key ``build`` names.
     """
     diagnostics = Diagnostics()
     document = load_data(json.dumps(profile).encode(), folder / _PROFILE, _PROFILE, diagnostics)
-    sandbox: SandboxSpec | None = None
+    sandbox: spec.SandboxSpec | None = None
     if document is not None:
         findings = Findings(document.source, diagnostics)
         in_folder = partial(decode_sandbox, folder=SpecFolder(folder, ""), is_plugin=False)
@@ -268,17 +215,13 @@ def _constant(node: Node, what: str, findings: Findings) -> str | None:
     return None
 
 
-def _workspace(mode: WorkspaceMode, transaction: TransactionSpec) -> Workspace:
-    return Workspace(mode=mode, transaction=transaction if mode == "transaction" else None)
-
-
 def _pattern(node: Node, what: str, findings: Findings) -> str | None:
     pattern = text(node, what, findings)
     hint = "write it relative to the workspace, e.g. src/**"
     return None if pattern is None else workspace_path(pattern, node.span, findings, hint)
 
 
-def _limits(node: Node, what: str, findings: Findings) -> Limits | None:
+def _limits(node: Node, what: str, findings: Findings) -> spec.Limits | None:
     errors = findings.errors
     limits = decode_limits(node, what, findings, "sandbox.limits")
     if limits is not None and isinstance(node, Mapping) and findings.errors == errors:
@@ -286,7 +229,7 @@ def _limits(node: Node, what: str, findings: Findings) -> Limits | None:
     return limits
 
 
-def _check_tmp(limits: Limits, node: Mapping, findings: Findings) -> None:
+def _check_tmp(limits: spec.Limits, node: Mapping, findings: Findings) -> None:
     if limits.tmp_bytes + TMP_HEADROOM_BYTES <= limits.memory_bytes:
         return
     entry = node.entry("tmp") or node.entry("memory")

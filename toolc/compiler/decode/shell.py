@@ -6,24 +6,13 @@ import re
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import Final, NamedTuple, get_args
+from typing import Final, Literal, get_args
 
 from toolc.compiler.project.files import SpecFolder, read_or_report, report_carriage_returns
 from toolc.compiler.templates.parse import Scope, check_name, read_template
-from toolc.document.map_reader import (
-    Findings,
-    Reader,
-    boolean,
-    choice,
-    first_line,
-    integer,
-    list_of,
-    map_parser,
-    mapping,
-    mismatch,
-    sequence,
-    text,
-)
+from toolc.document import map_reader as read
+from toolc.document.declared import alternative, read_keys
+from toolc.document.map_reader import Findings, Reader
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.json_schema import Schema
@@ -32,9 +21,9 @@ from toolc.model.template import Template
 from toolc.model.text import lazy_re
 
 _STATUS: Final = lazy_re(r"[1-9][0-9]{0,2}")
-_CODES: Final = list_of(integer(0, 255))
+_CODES: Final = read.list_of(read.integer(0, 255))
 
-error_kind: Final = choice(get_args(ErrorKind))
+error_kind: Final = read.choice(get_args(ErrorKind))
 """Decodes one of the error kinds."""
 
 NO_COMMAND: Final = ShellBackend(command=Argv(elements=()))
@@ -50,58 +39,40 @@ _AFTER_PIPE: Final = frozenset(
 )
 
 
-@map_parser("backend.shell")
-def decode_shell(reader: Reader, folder: SpecFolder, parameters: Schema | None) -> ShellBackend | None:
+@read.map_parser("backend.shell")
+def decode_shell(
+    reader: Reader, /, *, folder: SpecFolder, parameters: Schema | None, **_: object
+) -> ShellBackend | None:
     """Decode ``backend.shell``; ``parameters`` is None if they could not be read."""
     scope = Scope(parameters=parameters)
-    command = _decode_command(reader, folder, scope)
-    stdin = reader.optional("stdin", partial(_template, scope=scope))
-    success = reader.default("success_exit_codes", _success_exit_codes, _ZERO)
-    errors = reader.optional("errors", _exit_errors) or ()
-    _check_errors(success, errors, reader)
-    allow_dash = reader.optional("allow_dash", list_of(_parameter(parameters))) or ()
-    progress = reader.default("progress", boolean, False)
-    runs_caller_code = reader.default("runs_caller_code", boolean, False)
-    if command is None:
-        return None
-    return ShellBackend(
-        command=command,
-        stdin=stdin,
-        success_exit_codes=success.accepted,
-        errors=errors,
-        allow_dash=tuple(sorted(set(allow_dash))),
-        progress=progress,
-        runs_caller_code=runs_caller_code,
-    )
+    kind = alternative(reader, ShellBackend)
+    found = read_keys(
+        reader, ShellBackend, argv=partial(_argv, scope=scope), file=partial(_script_file, folder=folder),
+        interpreter=program, stdin=partial(_template, scope=scope), success_exit_codes=_success_exit_codes,
+        errors=_exit_errors, allow_dash=read.list_of(_parameter(parameters)),
+    )  # fmt: skip
+    command, *sources, interpreter = (found.pop(key, None) for key in (*ShellBackend.one_of, "interpreter"))
+    source = next((each for each in sources if each is not None), None)
+    if kind and source is not None:
+        command = Script(text=source, interpreter=interpreter) if interpreter else Script(text=source)
+    if found.get("success_exit_codes") == "any":
+        found["success_exit_codes"] = None
+    found["command"] = NO_COMMAND.command if command is None else command
+    backend = ShellBackend(**found)
+    _check_errors(backend, reader)
+    return backend if command is not None else None
 
 
-def _decode_command(reader: Reader, folder: SpecFolder, scope: Scope) -> Argv | Script | None:
-    kind = reader.one_of("argv", "script", "file")
-    interpreter = reader.optional("interpreter", list_of(constant))
-    if kind == "argv" and (entry := reader.node.entry("interpreter")):
-        reader.findings.add(
-            codes.BAD_VALUE, "'interpreter' runs a 'script' or 'file', but this command is an 'argv'",
-            entry.key_span, "name the program as the first item of 'argv'",
-        )  # fmt: skip
-    if kind == "argv":
-        return reader.optional("argv", partial(_argv, scope=scope))
-    source = reader.optional("script", text) if kind == "script" else None
-    if kind == "file":
-        source = reader.optional("file", partial(_script_file, folder=folder))
-    if source is None:
+def program(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
+    """Decode a list of constants: a program and its arguments."""
+    if isinstance(node, Sequence) and not node.items:
+        read.mismatch(node, what, "a list that names a program", findings)
         return None
-    if interpreter is None:
-        return Script(text=source)
-    if not interpreter:
-        entry = reader.node.entry("interpreter")
-        if entry and isinstance(entry.value, Sequence):
-            mismatch(entry.value, "'interpreter'", "a list that names a program", reader.findings)
-        return None
-    return Script(text=source, interpreter=interpreter)
+    return read.list_of(constant)(node, what, findings)
 
 
 def _argv(node: Node, what: str, findings: Findings, scope: Scope) -> Argv | None:
-    list_node = sequence(node, what, findings)
+    list_node = read.sequence(node, what, findings)
     if list_node is None:
         return None
     if not list_node.items:
@@ -109,7 +80,7 @@ def _argv(node: Node, what: str, findings: Findings, scope: Scope) -> Argv | Non
         return None
     if isinstance(list_node.items[0], Mapping):
         message = "the first item is the program and cannot be conditional"
-        findings.add(codes.BAD_VALUE, message, first_line(list_node.items[0].span))
+        findings.add(codes.BAD_VALUE, message, read.first_line(list_node.items[0].span))
     _report_shell_syntax(list_node, what, findings)
     elements = [
         _group(item, f"{what}[{index}]", findings, scope)
@@ -147,7 +118,7 @@ def _group(node: Mapping, what: str, findings: Findings, scope: Scope) -> WhenGr
     when = reader.required("when", _parameter(scope.parameters))
     everything = frozenset(scope.parameters.properties if scope.parameters else ())
     present = Scope(parameters=scope.parameters, present=frozenset({when}) if when else everything)
-    argv = reader.required("argv", list_of(partial(_template, scope=present)))
+    argv = reader.required("argv", read.list_of(partial(_template, scope=present)))
     reader.close()
     return WhenGroup(when=when, argv=argv) if when is not None and argv is not None else None
 
@@ -161,7 +132,7 @@ def _template(node: Node, what: str, findings: Findings, scope: Scope) -> Templa
 
 def constant(node: Node, what: str, findings: Findings) -> str | None:
     """Decode a string that is not a template."""
-    value = text(node, what, findings)
+    value = read.text(node, what, findings)
     if value is not None and "{{" in value:
         message = f"{what} is a constant and cannot contain a placeholder"
         findings.add(codes.TEMPLATE, message, findings.locate(node.span, "{{"))
@@ -173,14 +144,14 @@ def _parameter(parameters: Schema | None) -> Callable[[Node, str, Findings], str
     """Return a parser for the name of a declared parameter."""
 
     def parse(node: Node, what: str, findings: Findings) -> str | None:
-        name = text(node, what, findings)
+        name = read.text(node, what, findings)
         return name if name and check_name(name, node.span, findings, parameters) else None
 
     return parse
 
 
 def _script_file(node: Node, what: str, findings: Findings, folder: SpecFolder) -> str | None:
-    name = text(node, what, findings)
+    name = read.text(node, what, findings)
     file = read_or_report(folder, name, node.span, findings) if name is not None else None
     if file is None:
         return None
@@ -191,27 +162,18 @@ def _script_file(node: Node, what: str, findings: Findings, folder: SpecFolder) 
     return file.text
 
 
-class _Codes(NamedTuple):
-    """Exit codes that mean success; ``accepted`` is None if all do."""
-
-    accepted: tuple[int, ...] | None
-
-
-_ZERO: Final = _Codes((0,))
-
-
-def _success_exit_codes(node: Node, what: str, findings: Findings) -> _Codes | None:
+def _success_exit_codes(node: Node, what: str, findings: Findings) -> tuple[int, ...] | Literal["any"] | None:
     if isinstance(node, Scalar) and node.value == "any":
-        return _Codes(None)
+        return "any"
     if not isinstance(node, Sequence) or not node.items:
-        mismatch(node, what, "'any' or a list of exit codes", findings, "write [0] or any")
+        read.mismatch(node, what, "'any' or a list of exit codes", findings, "write [0] or any")
         return None
     accepted = _CODES(node, what, findings)
-    return _Codes(tuple(sorted(set(accepted)))) if accepted else None
+    return tuple(sorted(set(accepted))) if accepted else None
 
 
 def _exit_errors(node: Node, what: str, findings: Findings) -> tuple[ExitError, ...] | None:
-    map_node = mapping(node, what, findings)
+    map_node = read.mapping(node, what, findings)
     if map_node is None:
         return None
     errors: list[ExitError] = []
@@ -225,10 +187,10 @@ def _exit_errors(node: Node, what: str, findings: Findings) -> tuple[ExitError, 
     return tuple(sorted(errors, key=lambda error: error.status))
 
 
-def _check_errors(success: _Codes, errors: tuple[ExitError, ...], reader: Reader) -> None:
+def _check_errors(backend: ShellBackend, reader: Reader) -> None:
     node = reader.node.get("errors")
-    for error in errors:
-        if success.accepted is None or error.status in success.accepted:
+    for error in backend.errors:
+        if backend.success_exit_codes is None or error.status in backend.success_exit_codes:
             entry = node.entry(str(error.status)) if isinstance(node, Mapping) else None
             assert entry is not None
             message = f"exit status {error.status} is both a success and an error"

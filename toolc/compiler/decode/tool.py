@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Final, TypeVar, get_args
+from typing import Final
 
 from toolc.compiler.decode.backend import decode_backend
 from toolc.compiler.decode.contradictions import check_contradictions
 from toolc.compiler.decode.examples import decode_examples, decode_tests
-from toolc.compiler.decode.retry import decode_retry
 from toolc.compiler.decode.sandbox import decode_sandbox
-from toolc.compiler.decode.shell import NO_COMMAND
+from toolc.compiler.decode.shell import NO_COMMAND, error_kind
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.project.files import SpecFolder
 from toolc.compiler.project.project import NO_PROJECT, Project
@@ -22,71 +21,27 @@ from toolc.compiler.schema.check_schema import check_schema
 from toolc.compiler.schema.parameters import NO_PARAMETERS, declared_parameters, decode_parameters
 from toolc.compiler.templates.expressions import expression
 from toolc.compiler.templates.parse import Scope, read_template
-from toolc.document.map_reader import (
-    Findings,
-    Parse,
-    Reader,
-    boolean,
-    choice,
-    list_of,
-    map_parser,
-    mapping,
-    sequence,
-    string,
-    text,
-)
+from toolc.document.declared import read_keys
+from toolc.document.map_reader import Findings, Parse, Reader, boolean, list_of, map_parser, mapping, sequence, string
 from toolc.document.nodes import Document, Mapping, MappingEntry, Node, Scalar, Sequence, steps_to_decode
 from toolc.document.suggestions import OPENAI, foreign_format, has_misspelled_key, looks_like_spec, quote_names
 from toolc.model import codes
 from toolc.model.diagnostics import spend
 from toolc.model.json_schema import Schema
 from toolc.model.names import PROVIDER_NAMES, TOOL_NAME, names_similar_to, valid_name
-from toolc.model.spec.sandbox import SandboxSpec
-from toolc.model.spec.tool import FORMAT, Annotations, ProviderChoice, ResultFormat, ResultSpec, ToolSpec
+from toolc.model.spec.code_backends import ErrorKind
+from toolc.model.spec.sandbox import SandboxSpec, WorkspaceMode
+from toolc.model.spec.tool import FORMAT, STRICT, ProviderChoice, ResultSpec, Retry, SpecFile, ToolSpec
 from toolc.model.template import Template
 
-T = TypeVar("T")
-
 _SANDBOX: Final = SandboxSpec()
-_ANNOTATIONS: Final = Annotations()
-_RESULT: Final = ResultSpec()
-_NAME_RULE: Final = "a name is 1 to 64 of A-Z a-z 0-9 _ - and does not start with a digit or '-'"
+_FINAL: Final = ("invalid_args", "denied", "cancelled")
+"""The kinds of error that another attempt would not prevent."""
 
-STRICT: Final = ("anthropic", "bedrock", "cohere", "gemini", "mistral", "openai_chat", "openai_responses")
-"""The providers that have a strict mode, for a tool or for a request."""
+_NAME_RULE: Final = "a name is 1 to 64 of A-Z a-z 0-9 _ - and does not start with a digit or '-'"
 
 PROVIDERS: Final = tuple(sorted(PROVIDER_NAMES))
 """The providers that a spec can name, in the order used in messages."""
-
-
-class _Sections(Reader):
-    """Reads the top-level keys of a tool and records which of them are invalid."""
-
-    __slots__ = ("damaged",)
-
-    def __init__(self, node: Mapping, findings: Findings) -> None:
-        super().__init__(node, "the tool", findings)
-        self.damaged: set[str] = set()
-
-    def default(self, key: str, parse: Parse[T], default: T) -> T:
-        """Return the value of ``key``, or ``default`` if it is missing or invalid."""
-        self._known.add(key)
-        entry = self._by_key.get(key)
-        if entry is None:
-            return default
-        errors = self.findings.errors
-        value = parse(entry.value, f"'{key}'", self.findings)
-        if self.findings.errors > errors:
-            self.damaged.add(key)
-        return default if value is None else value
-
-    def required(self, key: str, parse: Parse[T]) -> T | None:
-        """Return the value of ``key``; report it if it is missing."""
-        errors = self.findings.errors
-        value = super().required(key, parse)
-        if self.findings.errors > errors or value is None:
-            self.damaged.add(key)
-        return value
 
 
 def decode_tool(
@@ -100,56 +55,46 @@ def decode_tool(
 
     ``defaults`` and what ``lint`` says are stored for the checks, see ``LocatedTool``.
     """
-    sections = _Sections(node, findings)
-    name = sections.required("name", _name) or ""
-    parameters = sections.default("parameters", decode_parameters, NO_PARAMETERS)
-    damaged = "parameters" in sections.damaged or has_misspelled_key(node, "parameters")
+    reader = Reader(node, "the tool", findings)
+    values = read_keys(
+        reader, ToolSpec, name=_name, parameters=decode_parameters, aliases=_names, providers=decode_providers,
+        sandbox=partial(decode_sandbox, folder=folder, is_plugin=_has_backend(node, "plugin")), retry=_retry,
+    )  # fmt: skip
+    values = {"name": "", "description": "", "parameters": NO_PARAMETERS, "backend": NO_COMMAND, **values}
+    parameters, sandbox = values["parameters"], values.get("sandbox", _SANDBOX)
+    damaged = "parameters" in reader.damaged or has_misspelled_key(node, "parameters")
     checked = None if damaged else parameters
     declared = declared_parameters(node.get("parameters"), findings) if damaged else parameters
-    in_folder = partial(decode_sandbox, folder=folder, is_plugin=_is_plugin(node))
-    sandbox = sections.default("sandbox", in_folder, _SANDBOX)
-    has_image = "sandbox" in sections.damaged or sandbox.image is not None or sandbox.build is not None
-    backend = partial(decode_backend, folder=folder, parameters=declared, tool_name=name, has_image=has_image)
-    workspace = "rw" if "sandbox" in sections.damaged or _calls_tools(node) else sandbox.workspace
-    spec = ToolSpec(
-        name=name,
-        description=sections.default("description", string, ""),
-        parameters=parameters,
-        backend=sections.required("backend", backend) or NO_COMMAND,
-        label=sections.default("label", _text_or_none, None),
-        annotations=sections.default("annotations", _annotations, _ANNOTATIONS),
-        aliases=sections.default("aliases", _names, ()),
-        deprecated=sections.default("deprecated", _text_or_none, None),
-        examples=sections.default("examples", partial(decode_examples, parameters=checked), ()),
-        result_schema=sections.default("result", decode_result_schema, None),
-        providers=sections.default("providers", decode_providers, ()),
-        result=sections.default("result", partial(decode_result, parameters=declared), _RESULT),
-        sandbox=sandbox,
-        retry=sections.default("retry", decode_retry, None),
-        confirm=sections.default("confirm", boolean, False),
-        version=sections.default("version", _text_or_none, None),
-        owner=sections.default("owner", _text_or_none, None),
-        tags=sections.default("tags", _texts, ()),
-        tests=sections.default("tests", partial(decode_tests, parameters=checked, workspace=workspace), ()),
-    )
-    sections.close()
+    has_image = "sandbox" in reader.damaged or sandbox.image is not None or sandbox.build is not None
+    calls_tools = _has_backend(node, "composite", "agent")  # so its workspace is theirs
+    workspace: WorkspaceMode = "rw" if "sandbox" in reader.damaged or calls_tools else sandbox.workspace
+    later: tuple[tuple[str, str, Parse[object]], ...] = (
+        ("backend", "backend", partial(
+            decode_backend, folder=folder, parameters=declared, tool_name=values["name"], has_image=has_image
+        )),
+        ("examples", "examples", partial(decode_examples, parameters=checked)),
+        ("result", "result", partial(decode_result, parameters=declared)),
+        ("result", "result_schema", decode_result_schema),
+        ("tests", "tests", partial(decode_tests, parameters=checked, workspace=workspace)),
+    )  # fmt: skip
+    for key, field, parse in later:
+        if (value := reader.optional(key, parse)) is not None:
+            values[field] = value
+    reader.close()
+    spec = ToolSpec(**values)
     source = findings.source
     tool = LocatedTool(
         spec=spec,
         read_node=lambda: node,
         path=source.path,
         source=source,
-        damaged=frozenset(sections.damaged),
+        damaged=frozenset(reader.damaged),
         defaults=defaults,
         hosts=lint.hosts,
         has_token_budget=bool(lint.max_tokens),
     )
     check_contradictions(tool, findings)
     return tool
-
-
-def _text_or_none(node: Node, what: str, findings: Findings) -> str | None:
-    return text(node, what, findings)
 
 
 def _name(node: Node, what: str, findings: Findings) -> str | None:
@@ -163,28 +108,11 @@ def _name(node: Node, what: str, findings: Findings) -> str | None:
 
 
 _names: Final = list_of(_name)
-_texts: Final = list_of(text)
 
 
-def _is_plugin(node: Mapping) -> bool:
+def _has_backend(node: Mapping, *kinds: str) -> bool:
     backend = node.get("backend")
-    return isinstance(backend, Mapping) and backend.entry("plugin") is not None
-
-
-def _calls_tools(node: Mapping) -> bool:
-    """Return whether the tool calls other tools, so that its workspace is theirs."""
-    backend = node.get("backend")
-    return isinstance(backend, Mapping) and any(backend.entry(kind) for kind in ("composite", "agent"))
-
-
-@map_parser("'annotations'")
-def _annotations(reader: Reader) -> Annotations | None:
-    return Annotations(
-        read_only=reader.optional("read_only", boolean),
-        destructive=reader.optional("destructive", boolean),
-        idempotent=reader.optional("idempotent", boolean),
-        open_world=reader.optional("open_world", boolean),
-    )
+    return isinstance(backend, Mapping) and any(backend.entry(kind) for kind in kinds)
 
 
 def decode(
@@ -278,9 +206,8 @@ class _Decoder:
     def file(self, root: Mapping) -> Iterator[LocatedTool]:
         """Decode each tool of a file with ``tools``."""
         reader = Reader(root, "a file with 'tools'", self.findings)
-        reader.get("toolc")
-        tools = reader.required("tools", sequence)
-        defaults = reader.optional("defaults", mapping)
+        found = read_keys(reader, SpecFile, tools=sequence, defaults=mapping, toolc=None)
+        tools, defaults = found.get("tools"), found.get("defaults")
         reader.close()
         if tools is None:
             tools = Sequence((), root.span)
@@ -320,14 +247,9 @@ def _provider_choice(entry: MappingEntry, node: Mapping, findings: Findings) -> 
 @map_parser("'result'")
 def decode_result(reader: Reader, *, parameters: Schema | None) -> ResultSpec | None:
     """Decode ``result`` without ``schema``, which ``decode_result_schema`` decodes because models see it."""
-    reader.get("schema")
-    scope = Scope(parameters=parameters).omitting()
-    return ResultSpec(
-        format=reader.default("format", choice(get_args(ResultFormat)), "text"),
-        files=reader.optional("files", list_of(partial(_file, scope=scope))) or (),
-        select=reader.optional("select", expression),
-        template=reader.optional("template", partial(_template, parameters=parameters)),
-    )
+    files = list_of(partial(_file, scope=Scope(parameters=parameters).omitting()))
+    template = partial(_template, parameters=parameters)
+    return ResultSpec(**read_keys(reader, ResultSpec, files=files, select=expression, template=template))
 
 
 def _template(node: Node, what: str, findings: Findings, *, parameters: Schema | None) -> str | None:
@@ -355,3 +277,18 @@ def decode_result_schema(node: Node, what: str, findings: Findings) -> Schema | 
     schema = map_node.get("schema") if map_node else None
     root = mapping(schema, "'schema'", findings) if schema is not None else None
     return check_schema(root, findings) if root is not None else None
+
+
+@map_parser("'retry'")
+def _retry(reader: Reader) -> Retry | None:
+    """Decode ``retry`` of a tool."""
+    return Retry(**read_keys(reader, Retry, kinds=list_of(_retried)))
+
+
+def _retried(node: Node, what: str, findings: Findings) -> ErrorKind | None:
+    kind: ErrorKind | None = error_kind(node, what, findings)
+    if kind in _FINAL:
+        message = f"another attempt would not prevent the error '{kind}'"
+        findings.add(codes.BAD_VALUE, message, node.span, "remove it from 'kinds'")
+        return None
+    return kind

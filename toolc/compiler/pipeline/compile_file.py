@@ -33,7 +33,7 @@ from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, step_budget
 from toolc.model.source import SourceText, Span
 
 if TYPE_CHECKING:
-    from toolc.policy.policy import Policy, PolicyKey
+    from toolc.model.spec.policy import Policy, PolicyKey
     from toolc.policy.rules import Violation
 
 CODES: Final[Mapping[PolicyKey, Code]] = {

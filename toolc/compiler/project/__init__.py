@@ -13,7 +13,6 @@ Start reading in ``project``, then ``discovery``. ``toolc.policy`` applies the p
 - ``policy``: ``policy`` of a project file and the file of ``--policy``. Public: ``read_policy``.
 - ``project``: ``toolc.yaml``: ``Project`` with ``out``, ``exclude``, ``toolsets``, ``builtin``, ``lint``. Public:
   ``NO_PROJECT``.
-- ``review_settings``: ``review`` of a project file: ``ReviewSettings``.
 - ``settings``: which findings are reported, and their severity; explains invalid codes (``invalid_code``). Public:
   ``Settings``, ``severity_of``, ``NO_SETTINGS``.
 - ``suppressions``: comments ``# toolc: ignore[TC204] reason``: read, applied, reported if unused. Public:

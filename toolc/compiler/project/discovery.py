@@ -24,7 +24,7 @@ from toolc.model.source import SourceText
 
 if TYPE_CHECKING:
     from toolc.compiler.project.baseline import Baseline
-    from toolc.policy.policy import Policy
+    from toolc.model.spec.policy import Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

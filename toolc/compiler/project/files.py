@@ -22,6 +22,7 @@ from toolc.model.text import render_size
 
 if TYPE_CHECKING:
     from toolc.document.map_reader import Findings
+    from toolc.document.nodes import Node
     from toolc.model.source import Span
     from toolc.model.spec.code_backends import File
 
@@ -225,6 +226,22 @@ def read_or_report(folder: SpecFolder, name: str, span: Span, findings: Findings
     except FileError as problem:
         findings.add(codes.FILE, str(problem), span, problem.hint)
         return None
+
+
+def match_files(node: Node, what: str, findings: Findings, *, folder: SpecFolder) -> tuple[File, ...] | None:
+    """Decode a pattern of files: return those that match it and can be read."""
+    from toolc.document.map_reader import text  # lazy: +9 ms; a check whose answer is cached reads no map
+
+    pattern = text(node, what, findings)
+    if pattern is None:
+        return None
+    try:
+        names = folder.match(pattern)
+    except FileError as problem:
+        findings.add(codes.FILE, str(problem), node.span, problem.hint)
+        return None
+    files = [read_or_report(folder, name, node.span, findings) for name in names]
+    return tuple(file for file in files if file is not None)
 
 
 def is_shared(folder: Path) -> bool:

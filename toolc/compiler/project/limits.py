@@ -5,28 +5,17 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolc.document.map_reader import Findings, Reader, integer, mapping, mismatch
+from toolc.document.declared import read_keys
+from toolc.document.map_reader import Findings, Reader, mapping, mismatch
 from toolc.document.nodes import Node, Scalar
-from toolc.document.units import duration, size
+from toolc.document.units import duration
 from toolc.model import codes
 from toolc.model.spec.sandbox import Limits
 
 STANDARD: Final = Limits()
 
-MIN_PIDS: Final = 16
-"""The runtime's own threads count until process 1 starts: up to 6 on a busy machine."""
-
-MIN_FILES: Final = 16
-"""The files that Python and a shell open themselves, with a small reserve."""
-
 MIN_TIMEOUT_MS: Final = 100
 """Ten times the duration of a Python function that does nothing, which leaves a reserve for busy machines."""
-
-_MANY: Final = 1_000_000
-"""The maximum of ``pids`` and ``files``. Linux allows no more processes than four times that."""
-
-_PIDS: Final = integer(MIN_PIDS, _MANY)
-_FILES: Final = integer(MIN_FILES, _MANY)
 
 
 def decode_limits(node: Node, what: str, findings: Findings, of: str) -> Limits | None:
@@ -35,17 +24,7 @@ def decode_limits(node: Node, what: str, findings: Findings, of: str) -> Limits 
     if map_node is None:
         return None
     reader = Reader(map_node, of, findings)
-    limits = Limits(
-        timeout_ms=reader.default("timeout", _timeout, STANDARD.timeout_ms),
-        memory_bytes=reader.default("memory", size, STANDARD.memory_bytes),
-        cpus=reader.default("cpus", _cpus, STANDARD.cpus),
-        pids=reader.default("pids", _PIDS, STANDARD.pids),
-        output_bytes=reader.default("output", size, STANDARD.output_bytes),
-        tmp_bytes=reader.default("tmp", size, STANDARD.tmp_bytes),
-        files=reader.default("files", _FILES, STANDARD.files),
-        file_size_bytes=reader.default("file_size", size, STANDARD.file_size_bytes),
-        workspace_bytes=reader.optional("workspace", size),
-    )
+    limits = Limits(**read_keys(reader, Limits, timeout_ms=_timeout, cpus=_cpus))
     reader.close()
     return limits
 

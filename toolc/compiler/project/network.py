@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, get_args
+from typing import Final
 
-from toolc.document.map_reader import Findings, Reader, boolean, choice, first_line, list_of, mapping, mismatch, string
+from toolc.document.declared import read_keys
+from toolc.document.map_reader import Findings, Reader, first_line, list_of, mapping, mismatch, string
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar
 from toolc.document.suggestions import replaced_keys
 from toolc.model import codes
 from toolc.model.destinations import HostError, canonical_host, parse_destination
-from toolc.model.spec.sandbox import Destination, Expose, NetworkSpec, SecretSpec
+from toolc.model.spec.sandbox import Destination, NetworkSpec, SecretSpec
 from toolc.model.text import lazy_re
 
 _WITH_PORT: Final = lazy_re(r"(?P<host>\[[^\]]*\]|[^:\[\]]*):[0-9]{1,5}")
@@ -35,10 +36,10 @@ def allow_entry(node: Node, what: str, findings: Findings) -> Destination | None
     if not isinstance(node, Mapping):
         return destination(node, what, findings)
     reader = Reader(node, what, findings)
-    to = reader.required("to", destination)
-    any_host = reader.default("any_host", boolean, default=False)
+    found = read_keys(reader, Destination, to=destination)
     reader.close()
-    return None if to is None else replace(to, any_host=any_host)
+    to = found.pop("to", None)
+    return None if to is None else replace(to, **found)
 
 
 def written_entry(node: Node) -> Destination | None:
@@ -83,7 +84,7 @@ def decode_network(node: Node, what: str, findings: Findings) -> NetworkSpec | N
         mismatch(node, what, "a map", findings, hint)
         return None
     reader = Reader(node, "sandbox.network", findings)
-    network = NetworkSpec(allow=reader.default("allow", allow_entries, ()))
+    network = NetworkSpec(**read_keys(reader, NetworkSpec, allow=allow_entries))
     reader.close()
     return network
 
@@ -124,13 +125,12 @@ def _secret(entry: MappingEntry, findings: Findings) -> SecretSpec | None:
         findings.add(code, f"{what} must be a map", entry.value.span, hint)
         return None
     reader = Reader(entry.value, what, findings)
-    hosts = reader.optional("hosts", list_of(host)) or ()
-    expose: Expose = reader.default("expose", choice(get_args(Expose)), "broker")
+    secret = SecretSpec(name=entry.key, **read_keys(reader, SecretSpec, hosts=list_of(host)))
     reader.close()
-    if expose == "broker" and not entry.value.entry("hosts") and not replaced_keys(entry.value, what):
+    if secret.expose == "broker" and not entry.value.entry("hosts") and not replaced_keys(entry.value, SecretSpec):
         message = f"the broker has no host to which it may send '{entry.key}'"
         findings.add(
             codes.MISSING_KEY, message, first_line(entry.value.span),
             "add hosts: [api.example.com], or if the tool itself needs the value, expose: env",
         )  # fmt: skip
-    return SecretSpec(name=entry.key, hosts=tuple(sorted(set(hosts))), expose=expose)
+    return secret

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections.abc import Callable
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, field
@@ -11,25 +10,20 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.project.files import FileError, relative_path
-from toolc.compiler.project.review_settings import ReviewSettings, decode_review
-from toolc.compiler.project.settings import HOST, Settings, TokenBudget, invalid_code
+from toolc.compiler.project.settings import Settings, TokenBudget, invalid_code
 from toolc.compiler.project.variables import ProjectVariables, check_defaults, decode_variables
-from toolc.document.map_reader import Findings, Reader, choice, integer, list_of, map_parser, mapping, text
+from toolc.document.declared import read_keys
+from toolc.document.map_reader import Findings, Reader, choice, list_of, map_parser, mapping, text
 from toolc.document.nodes import Document, Mapping, Node
 from toolc.model import codes
 from toolc.model.diagnostics import Severity
 from toolc.model.source import Span
+from toolc.model.spec.project import LintKeys, ProjectKeys, ReviewSettings, TokenBudgets
 
 if TYPE_CHECKING:
-    from toolc.policy.policy import Policy
+    from toolc.model.spec.policy import Policy
 
 _RESERVED: Final = ("providers",)
-BUDGET_SCOPES: Final = ("tool", "toolset", "registry")
-"""What a token budget can limit."""
-
-MAX_BUDGET: Final = 10_000_000
-"""The largest token budget. No model reads more, so a larger number is a typing mistake."""
-
 _SEVERITIES: Final = ("error", "warning", "off")
 
 
@@ -84,24 +78,17 @@ def decode_project(document: Document, folder: Path, findings: Findings) -> Proj
     """Decode a project file. Problems are added to ``findings``, and settings with errors are left out."""
     reader = Reader(document.root, "the project file", findings)
     _report_reserved(reader)
-    defaults = reader.optional("defaults", mapping)
-    out = reader.optional("out", _path)
-    policy = reader.optional("policy", decode_project_policy)
-    project = Project(
-        folder=folder,
-        defaults=check_defaults(defaults, findings) if defaults else None,
-        vars=reader.default("vars", decode_variables, ProjectVariables(where=document.source.path)),
-        toolsets=reader.default("toolsets", _toolsets, {}),
-        builtin=reader.default("builtin", _builtin, ()),
-        lint=reader.default("lint", _lint, Settings()),
-        exclude=reader.default("exclude", list_of(_path), ()),
-        out=folder / out if out else None,
-        policies=(policy,) if policy else (),
-        review=reader.optional("review", decode_review),
-        root=document.root,
-    )
+    found = read_keys(
+        reader, ProjectKeys, defaults=mapping, vars=decode_variables, toolsets=_toolsets, builtin=_builtin,
+        lint=_lint, exclude=list_of(_path), out=_path, policy=decode_project_policy,
+    )  # fmt: skip
     reader.close()
-    return project
+    if defaults := found.get("defaults"):
+        found["defaults"] = check_defaults(defaults, findings)
+    found["out"] = folder / found["out"] if "out" in found else None
+    policies = (found.pop("policy"),) if "policy" in found else ()
+    unset = {"vars": ProjectVariables(where=document.source.path)}
+    return Project(**unset | found, folder=folder, policies=policies, root=document.root)
 
 
 def _report_reserved(reader: Reader) -> None:
@@ -163,36 +150,17 @@ def _member(node: Node, what: str, findings: Findings) -> Member | None:
 
 @map_parser("lint")
 def _lint(reader: Reader) -> Settings | None:
-    return Settings(
-        select=reader.default("select", list_of(_selected), ()),
-        ignore=reader.default("ignore", list_of(_ignored), ()),
-        severity=reader.default("severity", _severities, {}),
-        hosts=reader.default("hosts", list_of(_host), ()),
-        max_tokens=reader.default("max_tokens", _max_tokens, {}),
-    )
+    found = read_keys(
+        reader, LintKeys, select=list_of(_selected), ignore=list_of(_ignored), severity=_severities,
+        max_tokens=_max_tokens,
+    )  # fmt: skip
+    return Settings(**found)
 
 
 @map_parser()
 def _max_tokens(reader: Reader) -> dict[str, TokenBudget]:
-    budgets: dict[str, TokenBudget] = {}
-    for scope in BUDGET_SCOPES:
-        if (budget := reader.optional(scope, _budget)) is not None:
-            budgets[scope] = budget
-    return budgets
-
-
-def _budget(node: Node, what: str, findings: Findings) -> TokenBudget | None:
-    tokens = integer(1, MAX_BUDGET)(node, what, findings)
-    return None if tokens is None else TokenBudget(tokens, node.span)
-
-
-def _host(node: Node, what: str, findings: Findings) -> str | None:
-    host = text(node, what, findings)
-    if host is None or re.search(HOST, host):
-        return host
-    message = f"'{host[:100]}' is not a host name in lower case"
-    findings.add(codes.BAD_VALUE, message, node.span, "write the name alone, e.g. docs.example.com")
-    return None
+    found, written = read_keys(reader, TokenBudgets), reader.node.by_key
+    return {scope: TokenBudget(tokens, written[scope].value.span) for scope, tokens in found.items()}
 
 
 def _selected(node: Node, what: str, findings: Findings) -> str | None:

@@ -13,10 +13,7 @@ from toolc.model.source import Span
 from toolc.model.text import lazy_re
 
 if TYPE_CHECKING:
-    from toolc.policy.policy import Policy
-
-HOST: Final = r"^[a-z0-9-]+(\.[a-z0-9-]+)*$"
-"""The pattern of a host in ``lint.hosts``."""
+    from toolc.model.spec.policy import Policy
 
 _FORM: Final = lazy_re(r"TC[0-9]{0,3}")
 _NUMBERS: Final = tuple(sorted({code.number for code in codes.ALL}))

@@ -29,6 +29,8 @@ from toolc.model.json_schema import (
     direct_subschemas,
 )
 from toolc.model.source import Span
+from toolc.model.spec.declared import keyword_texts
+from toolc.model.spec.schema_keywords import KEYWORDS
 from toolc.model.text import lazy_re, shorten
 from toolc.validation.formats import KNOWN_FORMATS, describe_format
 from toolc.validation.plain_schema import is_plain_schema, plainly_satisfies
@@ -66,29 +68,6 @@ _UNQUOTED: Final = {
     "number": lazy_re(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"),
 }
 """Matches strings that would be a value of another type without quotes."""
-
-_OTHER: Final = (
-    "$anchor", "$comment", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary", "const",
-    "contentEncoding", "contentMediaType", "default", "dependentRequired", "deprecated", "description", "enum",
-    "examples", "exclusiveMaximum", "exclusiveMinimum", "format", "maxContains", "maxItems", "maxLength",
-    "maxProperties", "maximum", "minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf",
-    "pattern", "readOnly", "required", "title", "type", "uniqueItems", "writeOnly",
-)  # fmt: skip
-_KEYWORDS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS | frozenset(_OTHER)
-_REPLACEMENTS: Final = {
-    "additionalItems": "in 2020-12, the list is 'prefixItems', and 'items' is the schema of further items",
-    "dependencies": "in 2020-12, use 'dependentRequired' for names and 'dependentSchemas' for schemas",
-    "nullable": 'write type: [string, "null"], with your type instead of string',
-    "discriminator": "remove it, because 'oneOf' chooses by the 'const' for the property in each of its schemas",
-    "example": "write examples: [...]",
-    "divisibleBy": "write multipleOf",
-    "optional": "remove it, because a parameter that is not listed under 'required' is optional",
-    "$recursiveRef": "write {$ref: '#'}",
-    **dict.fromkeys(("desc", "doc", "help"), "write description"),
-    **dict.fromkeys(("choices", "options", "values"), "write enum: [...]"),
-    **dict.fromkeys(("regex", "regexp"), "write pattern"),
-}
-"""The replacements for keywords of other dialects."""
 
 _FORMAT_ALIASES: Final = {
     "datetime": "date-time", "date_time": "date-time", "timestamp": "date-time", "iso8601": "date-time",
@@ -303,9 +282,9 @@ def _walk(node: Mapping) -> Iterator[Mapping]:
 def _check_keywords(node: Mapping, findings: Findings) -> None:
     values = _values_of_enum(node)
     for entry in node.entries:
-        if entry.key not in _KEYWORDS and not entry.key.startswith("x-") and entry is not values:
-            hint = suggestion(entry.key, _KEYWORDS) or "an extension's name starts with 'x-'"
-            hint = _REPLACEMENTS.get(entry.key, hint)
+        if entry.key not in KEYWORDS and not entry.key.startswith("x-") and entry is not values:
+            hint = suggestion(entry.key, KEYWORDS) or "an extension's name starts with 'x-'"
+            hint = _replacement(entry.key) or hint
             message = f"JSON Schema 2020-12 has no keyword '{entry.key:.100}'"
             correction = _keyword_fix(entry, node, findings)
             if isinstance(entry.value, Scalar) and entry.value.value is None and " " in entry.key:
@@ -335,11 +314,16 @@ def _check_keywords(node: Mapping, findings: Findings) -> None:
     check_remote(node, findings)
 
 
+def _replacement(name: str) -> str:
+    """Return what to write instead of a keyword of another dialect, or an empty string."""
+    return next((hints[name] for _, _, hints in keyword_texts().values() if name in hints), "")
+
+
 def _keyword_fix(entry: MappingEntry, node: Mapping, findings: Findings) -> Fix | None:
     """Return a fix that writes the keyword that the author of ``entry`` probably meant."""
-    meant = re.fullmatch(r"write (\w+)(: \[...\])?", _REPLACEMENTS.get(entry.key, ""))
+    meant = re.fullmatch(r"write (\w+)(: \[...\])?", _replacement(entry.key))
     if not meant:
-        return findings.rename_key_fix(entry, node, _KEYWORDS)
+        return findings.rename_key_fix(entry, node, KEYWORDS)
     if node.entry(meant[1]) or (meant[2] and not isinstance(entry.value, Sequence)):
         return None
     return fix(f"write '{meant[1]}'", rename(findings.source, entry.key_span, entry.key, meant[1]))
@@ -366,7 +350,7 @@ def _values_of_enum(node: Mapping) -> MappingEntry | None:
     kind = node.get("type")
     if not isinstance(kind, Scalar) or str(kind.value).lower() != "enum" or node.entry("enum"):
         return None
-    named = (each for each in node.entries if _REPLACEMENTS.get(each.key) == _REPLACEMENTS["values"])
+    named = (each for each in node.entries if _replacement(each.key) == "write enum: [...]")
     return next((each for each in named if isinstance(each.value, Sequence)), None)
 
 

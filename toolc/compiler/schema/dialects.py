@@ -17,12 +17,10 @@ from toolc.model import codes
 from toolc.model.call_graph import find_cycles
 from toolc.model.json_schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS, JsonObject, JsonValue, map_subschemas
 from toolc.model.source import Span
+from toolc.model.spec.schema_keywords import DIALECTS
 from toolc.validation.validate import libraries
 
 CURRENT: Final = "https://json-schema.org/draft/2020-12/schema"
-
-PATTERN: Final = r"^https?://json-schema\.org/(draft-06|draft-07|draft/2019-09|draft/2020-12)/schema#?$"
-"""Matches valid values of ``$schema``."""
 
 _SINCE_2020: Final = frozenset({"$dynamicRef", "prefixItems"})
 _SINCE_2019: Final = _SINCE_2020 | {
@@ -95,7 +93,7 @@ def _named_draft(schema: Mapping, findings: Findings) -> str | None:
     node = schema.get("$schema")
     if not isinstance(node, Scalar) or not isinstance(node.value, str):
         return None  # the metaschema requires a string
-    known = re.match(PATTERN, node.value)
+    known = re.match(DIALECTS, node.value)
     if not known:
         message = "parameters are JSON Schema 2020-12, but this is another dialect"
         hint = f"remove $schema, or write {CURRENT}; {quote_names(_UNKNOWN)} are accepted if they mean the same"

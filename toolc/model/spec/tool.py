@@ -11,7 +11,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
-from toolc.model.spec.code_backends import ErrorKind, File, HostFunction, PluginBackend, PythonBackend, ShellBackend
+from toolc.model.spec import keys
+from toolc.model.spec.code_backends import (
+    ATTEMPTS,
+    ErrorKind,
+    File,
+    HostFunction,
+    PluginBackend,
+    PythonBackend,
+    ShellBackend,
+)
 from toolc.model.spec.sandbox import Destination, SandboxSpec
 from toolc.model.template import Template
 
@@ -26,6 +35,64 @@ ResultFormat: TypeAlias = Literal["text", "json", "image", "none"]
 
 
 Backend: TypeAlias = "ShellBackend | PythonBackend | HttpBackend | PluginBackend | CompositeBackend | AgentBackend"
+
+
+class Backends:
+    """The kinds of backends. A tool has exactly one.
+
+    Instead of: bash cmd command exec process run sh: write shell: {argv: [...]} for one program, or shell: {script:
+        ...}
+    Instead of: argv: write shell: {argv: [...]}
+    Instead of: script: write shell: {script: ...}
+    Instead of: code: write python: {code: ...}
+    Instead of: function preload py python3 requirements: write python: {code: ...} or python: {file: NAME.py}
+    Instead of: api https method request rest url: write http: {method: GET, url: ...}
+    Instead of: kind type: the kind is a key: write e.g. shell: {argv: [...]}
+    """
+
+    one_of: ClassVar = ("shell", "python", "http", "plugin", "composite", "agent")
+    shell: ClassVar = keys.Key(keys.map_at("code_backends.ShellBackend"))
+    """A program, or a script with parameters as variables.
+
+    Example: {argv: [wc, -w, --, "{{ path }}"]}
+    Instead of: type=shell type=command: write shell: {argv: [...]}
+    Instead of: type=bash: write shell: {script: ...}
+    """
+    python: ClassVar = keys.Key(keys.map_at("code_backends.PythonBackend"))
+    """A Python function, called with the arguments as keywords.
+
+    Example: {file: count.py, function: count_words}
+    Instead of: type=python type=function: write python: {file: NAME.py}
+    """
+    http: ClassVar = keys.Key(keys.map_at("http_backend.HttpBackend"))
+    """One HTTP request. The host is constant, and secrets do not enter the sandbox.
+
+    Example: {method: GET, url: "https://api.example.com/items/{{ id }}"}
+    Instead of: type=http type=rest: write http: {method: GET, url: ...}
+    """
+    plugin: ClassVar = keys.Key(keys.map_at("code_backends.PluginBackend"))
+    """A process that reads and writes newline-delimited JSON.
+
+    Example: {command: [python3, plugin.py], files: [plugin.py]}
+    Instead of: type=plugin: write plugin: {command: [...]}
+    """
+    composite: ClassVar = keys.Key(keys.map_at("composed_backends.CompositeBackend"))
+    """Calls of other tools.
+
+    Example: {strategy: sequential, steps: [{id: fetch, tool: http_fetch}]}
+    """
+    agent: ClassVar = keys.Key(keys.map_at("composed_backends.AgentBackend"))
+    """A sub-agent: a model that can call other tools.
+
+    Example: {provider: anthropic, model: claude-sonnet-4-5, instructions: Summarize.}
+    """
+
+
+STRICT: Final = ("anthropic", "bedrock", "cohere", "gemini", "mistral", "openai_chat", "openai_responses")
+"""The providers that have a strict mode, for a tool or for a request."""
+
+TOOL_NAME: Final = keys.matching("^[A-Za-z_][A-Za-z0-9_-]{0,63}$")
+"""The kind of keys that hold the name of a tool."""
 
 SURFACE: Final = (
     "name", "label", "description", "parameters", "annotations", "aliases", "deprecated", "examples",
@@ -42,43 +109,80 @@ class Annotations:
     """Hints for clients, with the names of MCP. None if the spec does not set them."""
 
     read_only: bool | None = None
+    """Whether the tool changes nothing."""
     destructive: bool | None = None
+    """Whether the tool may delete or overwrite data."""
     idempotent: bool | None = None
+    """Whether repeating a call has no additional effect."""
     open_world: bool | None = None
+    """Whether the tool interacts with external systems, such as the web."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultSpec:
-    """How the output of a tool is read: stdout or body as text, as one JSON value, as an image, or not at all.
+    """How the output of a tool becomes a result.
 
-    ``files`` are patterns of workspace files that are returned as content. ``select`` is a JMESPath expression.
     ``template`` is full Jinja2: it is checked at build time and rendered in a sandbox during a call.
     """
 
     format: ResultFormat = "text"
+    """How stdout or the body of a response is read: as text, as one JSON value, as an image, or not at all.
+
+    Example: json
+    """
     files: tuple[Template, ...] = ()
-    select: str | None = None
+    """Workspace files that are returned as content: patterns of paths, templates.
+
+    Example: ["plots/*.png"]
+    """
+    select: str | None = field(default=None, metadata=keys.key(keys.EXPRESSION))
+    """The part of a JSON result to keep, in JMESPath.
+
+    Example: items[].name
+    """
     template: str | None = None
+    """The text for the model, a Jinja template.
+
+    Example: "{{ result.name }} is {{ result.state }}"
+    """
+    schema: ClassVar = keys.Key(keys.SCHEMA)
+    """The JSON Schema of the structured result, which definitions contain.
+
+    Example: {type: object, properties: {name: {type: string}}}
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """Try again after errors of these kinds, at most ``attempts`` times in total, doubling the wait each time.
+    """When to repeat a failed call. Requires ``annotations.idempotent: true``.
 
     The default kinds often pass by themselves. With the default of three attempts, the waits are one and two seconds.
     """
 
-    kinds: tuple[ErrorKind, ...] = ("network", "rate_limit", "timeout")
-    attempts: int = 3
+    kinds: tuple[ErrorKind, ...] = field(default=("network", "rate_limit", "timeout"), metadata=keys.key(is_set=True))
+    """The kinds of error after which the call is repeated.
+
+    Example: [network]
+    """
+    attempts: int = field(default=3, metadata=keys.key(ATTEMPTS))
+    """The maximum number of attempts in total.
+
+    Example: 5
+    """
     backoff_ms: int = 1000
+    """The first wait, which doubles each time.
+
+    Example: 500ms
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderChoice:
-    """Options for one provider. ``strict`` requests its strict mode."""
+    """Options for one provider."""
 
-    provider: str
+    provider: str = field(metadata=keys.NO_KEY)
     strict: bool = False
+    """Whether to request its strict mode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,75 +190,257 @@ class ExpectedChanges:
     """Exactly the workspace files that a call adds, changes and deletes."""
 
     added: tuple[str, ...] = ()
+    """Files that the call added.
+
+    Example: [out/a.txt]
+    """
     changed: tuple[str, ...] = ()
+    """Files that the call changed.
+
+    Example: [notes.md]
+    """
     deleted: tuple[str, ...] = ()
+    """Files that the call deleted.
+
+    Example: [old.txt]
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedNetwork:
     """The exact destinations that a call must reach, and that must be refused. None is not compared."""
 
-    allowed: tuple[Destination, ...] | None = None
-    refused: tuple[Destination, ...] | None = None
+    allowed: tuple[Destination, ...] | None = field(default=None, metadata=keys.key(keys.list_of(keys.TEXT)))
+    """All destinations that the call reached.
+
+    Example: [api.example.com:443]
+    """
+    refused: tuple[Destination, ...] | None = field(default=None, metadata=keys.key(keys.list_of(keys.TEXT)))
+    """All destinations that were refused.
+
+    Example: [metadata.example.com:80]
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expect:
     """What a test expects. Values that are None are not compared.
 
-    ``json`` must be contained in the result's JSON, ``structured`` must be equal to its data; both are tuples of length
-    one. ``files`` must exist after the call and ``absent`` must not. ``network`` lists all destinations that the call
-    may reach, ``connections`` those that it must reach or be refused.
+    ``json`` and ``structured`` are tuples of length one. ``network`` lists all destinations that the call may reach,
+    ``connections`` those that it must reach or be refused.
+
+    Instead of: contains includes pattern regex: write matches: ... (a regular expression)
+    Instead of: equals result value: write text: ..., or json: ...
+    Instead of: exit_code exit_status returncode: write error: exit_status if the call must fail
     """
 
-    text: str | None = None
-    matches: str | None = None
-    json: tuple[JsonValue] | None = None
-    structured: tuple[JsonValue] | None = None
+    text: str | None = field(default=None, metadata=keys.key(keys.STRING))
+    """The text, exactly.
+
+    Example: "2 notes.md\\n"
+    Instead of: stdout output
+    """
+    matches: str | None = field(default=None, metadata=keys.key(keys.STRING))
+    """A regular expression found in the text.
+
+    Example: ^[0-9]+
+    """
+    json: tuple[JsonValue] | None = field(default=None, metadata=keys.key(keys.JSON))
+    """JSON that the result must contain. Its maps may have more keys.
+
+    Example: {count: 2}
+    """
+    structured: tuple[JsonValue] | None = field(default=None, metadata=keys.key(keys.JSON))
+    """The structured result, exactly.
+
+    Example: {count: 2}
+    """
     error: ErrorKind | None = None
-    files: tuple[File, ...] = ()
-    absent: tuple[str, ...] = ()
+    """The kind of error.
+
+    Example: not_found
+    """
+    files: tuple[File, ...] = field(default=(), metadata=keys.key(keys.map_of(keys.Kind("string or null"))))
+    """Workspace files after the call, by path. Null if the file must not exist.
+
+    Example: {out.txt: "a", old.txt: null}
+    """
+    absent: tuple[str, ...] = field(default=(), metadata=keys.NO_KEY)
     changes: ExpectedChanges | None = None
-    network: tuple[Destination, ...] | None = None
-    connections: ExpectedNetwork | None = None
+    """All changes of the call in the workspace.
+
+    Example: {added: [out.txt]}
+    """
+    network: tuple[Destination, ...] | None = field(
+        default=None, metadata=keys.key(keys.either(keys.list_of(keys.TEXT), keys.map_with(ExpectedNetwork)))
+    )
+    """All destinations that the call may have reached; or, as a map, those that it reached and that were refused.
+
+    Example: [api.example.com:443]
+    """
+    connections: ExpectedNetwork | None = field(default=None, metadata=keys.NO_KEY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Test:
-    """One entry of ``tests:``: a call, the workspace files before it, and the expected result."""
+    """One entry of ``tests:``: a call and its expected result.
+
+    Instead of: arguments input inputs parameters params: write 'args'
+    Instead of: expected output result: write expect: {text: ...}
+    Instead of: description name title: write it as a comment, because a test has no name
+    """
 
     __test__: ClassVar[bool] = False  # not a test class for pytest
 
-    args: JsonObject = field(default_factory=dict)
-    files: tuple[File, ...] = ()
+    args: JsonObject = field(default_factory=dict, metadata=keys.key(keys.map_of(keys.JSON)))
+    """The arguments.
+
+    Example: {path: notes.md}
+    """
+    files: tuple[File, ...] = field(default=(), metadata=keys.key(keys.map_of(keys.STRING)))
+    """Workspace files before the call, by path.
+
+    Example: {notes.md: "two words"}
+    """
     expect: Expect = field(default_factory=Expect)
+    """The expected result.
+
+    Example: {text: "2 notes.md"}
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """One tool of format 1.
+    """One tool.
 
     The *surface* is what a model sees: the fields from name to examples. The *effect* is what a call does: the
     fields from backend to confirm. The other fields (version, owner, tags, tests) are in neither digest.
     ``backend`` is a ``HostFunction`` only if the embedding program defined the tool.
+
+    Instead of: argv command cmd exec run runs: write backend: {shell: {argv: [...]}}
+    Instead of: script: write backend: {shell: {script: ...}}
+    Instead of: code: write backend: {python: {code: ...}}
+    Instead of: entry_point entrypoint file function handler module coroutine func: write backend: {python: {file:
+        NAME.py, function: NAME}}
+    Instead of: type: remove it, because every spec declares a tool
+    Instead of: strict: write providers: {openai_chat: {strict: true}}
+    Instead of: vars: write 'vars' in the project file toolc.yaml
+    Instead of: steps: write backend: {composite: {strategy: sequential, steps: [...]}}
+    Instead of: url: write backend: {http: {url: ...}}
+    Instead of: required: a parameter is required unless it has a 'default' or 'optional: true'
     """
 
-    name: str
-    description: str
-    parameters: Schema
-    backend: Backend | HostFunction
+    name: str = field(metadata=keys.key(TOOL_NAME))
+    """The name that the model uses: 1 to 64 of ``A-Z a-z 0-9 _ -`` and no digit or ``-`` first.
+
+    Example: count_words
+    Instead of: id
+    """
+    description: str = field(metadata=keys.key(keys.STRING, is_required=False))
+    """What the tool does, when to use it and when not. For the model.
+
+    Example: Count the words of one text file.
+    Instead of: desc doc docs docstring help summary
+    """
+    parameters: Schema = field(metadata=keys.key(keys.Kind("parameters"), is_required=False))
+    """The parameters: a schema for each name, or a full JSON Schema with ``type: object``.
+
+    Example: {path: {type: string, description: "A file, e.g. notes.md"}}
+    Instead of: inputSchema input_schema input inputs args arguments args_schema
+    """
+    backend: Backend | HostFunction = field(metadata=keys.key(keys.map_with(Backends, required=True)))
+    """What a call does: exactly one backend.
+
+    Example: {shell: {argv: [wc, -w]}}
+    Instead of: command cmd run exec: write backend: {shell: {argv: [...]}}
+    """
     label: str | None = None
+    """The name that is shown to users.
+
+    Example: Count words
+    Instead of: title displayName display_name
+    """
     annotations: Annotations = field(default_factory=Annotations)
-    aliases: tuple[str, ...] = ()
+    """Hints for clients, as defined by MCP.
+
+    Example: {read_only: true}
+    """
+    aliases: tuple[str, ...] = field(default=(), metadata=keys.key(keys.list_of(TOOL_NAME)))
+    """Former names of the tool, which still work.
+
+    Example: [wc]
+    """
     deprecated: str | None = None
-    examples: tuple[JsonObject, ...] = ()
-    result_schema: Schema | None = None
-    providers: tuple[ProviderChoice, ...] = ()
+    """Marks the tool as deprecated, and names a replacement.
+
+    Example: use count_text
+    """
+    examples: tuple[JsonObject, ...] = field(default=(), metadata=keys.key(keys.list_of(keys.map_of(keys.JSON))))
+    """Examples of valid arguments. They are validated by a build and shown to models.
+
+    Example: [{path: notes.md}]
+    """
+    result_schema: Schema | None = field(default=None, metadata=keys.NO_KEY)
+    providers: tuple[ProviderChoice, ...] = field(default=(), metadata=keys.key(keys.Kind("providers")))
+    """Options for single providers.
+
+    Example: {openai_chat: {strict: true}}
+    """
     result: ResultSpec = field(default_factory=ResultSpec)
+    """How the output is converted to a result.
+
+    Example: {format: json, select: items}
+    Instead of: outputSchema output_schema returns: write result: {schema: ...}
+    """
     sandbox: SandboxSpec = field(default_factory=SandboxSpec)
+    """What a call may access and use. By default: no network, no workspace, small limits, removed after the call.
+
+    Example: {workspace: ro, limits: {timeout: 5s}}
+    """
     retry: Retry | None = None
+    """When to repeat a failed call. Requires ``annotations.idempotent: true``.
+
+    Example: {kinds: [network], attempts: 5}
+    """
     confirm: bool = False
+    """Whether a user must confirm each call."""
     version: str | None = None
+    """The version of the tool, in quotes. For users.
+
+    Example: "1.2"
+    """
     owner: str | None = None
+    """The person or team that maintains the tool.
+
+    Example: "@example/data"
+    """
     tags: tuple[str, ...] = ()
+    """Tags by which tools can be selected.
+
+    Example: [files]
+    """
     tests: tuple[Test, ...] = ()
+    """Calls that ``toolc test`` runs in the sandbox.
+
+    Example: [{args: {path: notes.md}, expect: {text: "2 notes.md"}}]
+    """
+
+
+class SpecFile:
+    """A spec file of toolc, which declares tools for language models: one, with the keys of a tool, or several."""
+
+    toolc: ClassVar = keys.Key(keys.choice(FORMAT, is_fixed=True))
+    """The version of the format, which identifies a file as a spec.
+
+    Example: 1
+    """
+    tools: ClassVar = keys.Key(keys.list_of(keys.Kind("tool"), least=1), is_required=True)
+    """Several tools.
+
+    Example: [{name: count_words, description: Count the words of a file., backend: {shell: {argv: [wc, -w]}}}]
+    """
+    defaults: ClassVar = keys.Key(keys.Kind("defaults"))
+    """Default values of the tools of this file: maps are merged, lists are replaced.
+
+    Example: {sandbox: {limits: {timeout: 20s}}}
+    """

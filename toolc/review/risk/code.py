@@ -11,7 +11,7 @@ from typing import Final
 from toolc.compiler.text_analysis.python_syntax import steps_to_parse
 from toolc.model.call_graph import called_tools
 from toolc.model.json_schema import JsonValue, list_under
-from toolc.model.spec.code_backends import PluginBackend, PythonBackend, Script, ShellBackend
+from toolc.model.spec.code_backends import PythonBackend, ShellBackend
 from toolc.model.spec.tool import EFFECT, ToolSpec
 from toolc.model.text import lazy_re
 from toolc.review.model.change import Grade, Route, ToolChange
@@ -104,14 +104,9 @@ def _moved_program(before: ToolSpec, after: ToolSpec) -> tuple[str, str] | None:
 
 def programs(tool: ToolSpec) -> dict[str, str]:
     """Return the texts of a tool that run, by name."""
-    backend = tool.backend
-    if isinstance(backend, ShellBackend) and isinstance(backend.command, Script):
-        return {"script": backend.command.text}
-    if isinstance(backend, PythonBackend | PluginBackend):
-        return {
-            file.path: file.text if file.text is not None else f"(not text) {file.base64}" for file in backend.files
-        }
-    return {}
+    return {
+        each.path: each.text if each.text is not None else f"(not text) {each.base64}" for each in tool.backend.programs
+    }
 
 
 def _is_run_by_python(path: str, tool: ToolSpec) -> bool:
@@ -144,7 +139,7 @@ def _requirements(sides: Sides, before: ToolSpec | None, after: ToolSpec) -> Ite
 
 
 def _packages(tool: ToolSpec | None) -> tuple[str, ...]:
-    return tool.backend.requirements if tool and isinstance(tool.backend, PythonBackend) else ()
+    return tool.backend.packages if tool else ()
 
 
 def _calls(sides: Sides) -> Iterator[ToolChange]:
@@ -193,7 +188,7 @@ def _is_reported_program(sides: Sides, part: Part) -> bool:
     kind, *place = part.route[1:] or ("",)
     if part.route == ("backend", "python", "entry"):
         return _moved_program(sides.before, sides.after) is not None
-    if part.route[0] != "backend" or kind not in {"shell", "python", "plugin"}:
+    if part.route[0] != "backend" or kind != sides.after.backend.tag or not sides.after.backend.runs_programs:
         return False
     is_text = place in (["files"], ["command", "script", "text"])
     return place == ["requirements"] or (is_text and programs(sides.before) != programs(sides.after))

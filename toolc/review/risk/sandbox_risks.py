@@ -10,18 +10,15 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Final
 
-from toolc.model.permissions import Permissions
+from toolc.model.permissions import Permissions, format_amount, limit_key
 from toolc.model.spec.code_backends import File, PythonBackend
 from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
-from toolc.model.spec.sandbox import Build, Lifetime, Limits, MinIsolation
+from toolc.model.spec.sandbox import Build, Lifetime, Limit, Limits, MinIsolation
 from toolc.model.spec.tool import ToolSpec
-from toolc.model.text import render_size
 from toolc.review.model.change import Grade, ToolChange
 from toolc.review.risk.risk_rule import Sides, gained, risk_rule, steps_suffix
 
 _STRENGTH: Final[dict[MinIsolation, int]] = {"namespace": 0, "gvisor": 1, "vm": 2}
-
-_KEYS: Final = {each.name: each.name.removesuffix("_ms").removesuffix("_bytes") for each in fields(Limits)}
 
 _HIGH_FACTOR: Final = 10
 """A limit has the grade ``high`` if it is at least this many times the old limit and the default."""
@@ -122,27 +119,16 @@ def check_limits(sides: Sides) -> Iterator[ToolChange]:
         name, amount = each.value.name, each.value.amount
         before = old_limits.get(name, own[name])
         if amount > before:
-            old, new = format_amount(name, before), format_amount(name, amount)
-            message = f"a call may use more: {_KEYS[name]} changed from {old} to {new}{steps_suffix(each)}"
+            key, old, new = limit_key(name), format_amount(Limit(name, before)), format_amount(each.value)
+            message = f"a call may use more: {key} changed from {old} to {new}{steps_suffix(each)}"
             base = before if own[name] == math.inf else max(before, own[name])
             grade: Grade = "high" if amount >= _HIGH_FACTOR * base else "medium"
-            yield sides.risk("RSK05", grade, message, ("sandbox", "limits", _KEYS[name]), old, new)
+            yield sides.risk("RSK05", grade, message, ("sandbox", "limits", key), old, new)
     before_tries, after_tries = _attempts(sides.before), _attempts(sides.after)
     if after_tries > before_tries:
         message = "failed calls are retried more often"
         yield sides.risk("RSK05", "medium", message, ("retry",), str(before_tries), str(after_tries))
     yield from _agent(sides)
-
-
-def format_amount(name: str, amount: float) -> str:
-    """Return an amount in the format of a spec: ``8GiB``, ``90s``, ``1.5``."""
-    if amount == math.inf:
-        return "no limit"
-    if name.endswith("_bytes"):
-        return render_size(amount)
-    if name.endswith("_ms"):
-        return f"{int(amount // 1000)}s" if amount % 1000 == 0 else f"{int(amount)}ms"
-    return f"{amount:g}"
 
 
 def _attempts(tool: ToolSpec | None) -> int:

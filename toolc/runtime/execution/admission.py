@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import Final
 
 from toolc.backends import BACKEND_KINDS
 from toolc.model.call_graph import called_tools, find_cycle
@@ -10,16 +9,10 @@ from toolc.model.errors import RegistryError, UsageError
 from toolc.model.lock_file import Lock
 from toolc.model.registry import RegisteredTool
 from toolc.model.registry_io import digests
-from toolc.model.spec.code_backends import HostFunction, PluginBackend, PythonBackend, ShellBackend
+from toolc.model.spec.code_backends import HostFunction
+from toolc.model.spec.policy import Policy
 from toolc.model.spec.tool import ToolSpec
-from toolc.policy.policy import Policy
 from toolc.runtime.composed_backends import COMPOSED
-
-SESSION_KINDS: Final = frozenset({PluginBackend.tag, PythonBackend.tag, ShellBackend.tag})
-"""The kinds of backend that can use one sandbox for several calls."""
-
-FORK_KINDS: Final = frozenset({PythonBackend.tag, ShellBackend.tag})
-"""The kinds of backend whose calls a fork server can serve."""
 
 
 class DenyList:
@@ -119,7 +112,7 @@ def unsupported_features(tool: ToolSpec) -> str | None:
     tag = tool.backend.tag
     features = [] if tag in BACKEND_KINDS or tag in COMPOSED else [f"'backend.{tag}'"]
     lifetime = tool.sandbox.lifetime
-    if tag not in {"session": SESSION_KINDS, "fork": FORK_KINDS}.get(lifetime, {tag}):
+    if lifetime not in tool.backend.lifetimes:
         features.append(f"'sandbox.lifetime: {lifetime}' of 'backend.{tag}'")
     if lifetime == "fork" and tool.sandbox.network.allow:
         features.append("'sandbox.lifetime: fork' with a network")

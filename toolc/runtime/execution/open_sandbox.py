@@ -16,7 +16,7 @@ from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.lock_file import LockError
 from toolc.model.plan import Plan, Programs
 from toolc.model.registry import RegisteredTool
-from toolc.model.spec.code_backends import Argv, File, PluginBackend, PythonBackend, Script, ShellBackend
+from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.sandbox import Limits, SandboxSpec
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.rules import enforce_policies
@@ -90,7 +90,7 @@ def _enforce_policy(spec: ToolSpec, options: CallOptions) -> None:
 
 
 def _check_kind(spec: ToolSpec) -> None:
-    if not isinstance(spec.backend, ShellBackend | PythonBackend | PluginBackend):
+    if not spec.backend.runs_programs:
         raise UsageError(
             f"tool {spec.name!r} has no sandbox for programs, because its backend is {spec.backend.tag!r}; "
             "name a tool with the backend shell, python or plugin"
@@ -136,7 +136,7 @@ def _started(spec: ToolSpec, options: CallOptions, details: JsonObject) -> OpenS
     secrets = secrets_of(spec, options.reveal)
     plan = Plan(
         profile=profile,
-        invocation=Programs(files=_files(spec)),
+        invocation=Programs(files=spec.backend.programs),
         call_id=new_call_id(),
         env=environment(spec.sandbox, ""),
         allow=spec.sandbox.network.allow,
@@ -155,13 +155,3 @@ def _started(spec: ToolSpec, options: CallOptions, details: JsonObject) -> OpenS
         details["unenforced"] = [*selection.unenforced]
     details["timing_ms"] = timing.to_json()
     return OpenSandbox(session, profile.limits, limit_ms(spec, options), secrets.redactor, details)
-
-
-def _files(spec: ToolSpec) -> tuple[File, ...]:
-    """Return the files of the tool, which are in ``/tool`` during its calls."""
-    backend = spec.backend
-    if isinstance(backend, PythonBackend | PluginBackend):
-        return backend.files
-    if isinstance(backend, ShellBackend) and isinstance(backend.command, Script):
-        return (File(path="script", text=backend.command.text),)
-    return ()

@@ -93,7 +93,7 @@ def _missing_program(text: str, tool: ToolSpec) -> str:
 
 def _closed_network(text: str, tool: ToolSpec, allow: Sequence[Destination]) -> str:
     """Return a hint for the allow-list if a destination is missing from it, or else an empty string."""
-    if not isinstance(tool.backend, PythonBackend | ShellBackend | PluginBackend):
+    if not tool.backend.runs_programs:
         return ""
     for pattern in _FAILED_CONNECTIONS:
         if match := pattern.search(text):

@@ -11,10 +11,10 @@ from toolc.model.call import ApproveChanges, Confirm
 from toolc.model.errors import UsageError
 from toolc.model.lock_file import Lock, LockError
 from toolc.model.plan import NO_LIMIT, LoopbackProxy, Mount, Profile, loopback_proxy
-from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBackend
+from toolc.model.spec.code_backends import PythonBackend
+from toolc.model.spec.policy import Policy
 from toolc.model.spec.sandbox import Limits, SandboxSpec
 from toolc.model.spec.tool import ToolSpec
-from toolc.policy.policy import Policy
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.output.result_store import ResultStore
 from toolc.runtime.pool.pool import ExecutorPool, Lease
@@ -89,7 +89,6 @@ def profile_of(tool: ToolSpec, options: CallOptions) -> Profile:
             )
         workspace = mount(options.workspace, "overlay" if sandbox.workspace == "transaction" else sandbox.workspace)
     # Backends without programs of the tool need no addresses to connect to.
-    has_programs = isinstance(tool.backend, ShellBackend | PythonBackend | PluginBackend)
     return Profile(
         image=sandbox.image,
         base_image=options.base_image,
@@ -101,7 +100,7 @@ def profile_of(tool: ToolSpec, options: CallOptions) -> Profile:
         accept_unenforced=options.accept_unenforced,
         build=sandbox.build,
         requirements=_requirements(tool, options.lock),
-        loopback=loopback_proxy(sandbox.network.allow) if has_programs else LoopbackProxy(),
+        loopback=loopback_proxy(sandbox.network.allow) if tool.backend.runs_programs else LoopbackProxy(),
     )
 
 
@@ -164,7 +163,7 @@ def _unbounded_limits(sandbox: SandboxSpec, workspace: Mount | None) -> Limits:
 
 def _requirements(tool: ToolSpec, lock: Lock | None) -> tuple[str, ...]:
     """Return the required packages. With a lock, they are the approved ones, with all dependencies and digests."""
-    requirements = tool.backend.requirements if isinstance(tool.backend, PythonBackend) else ()
+    requirements = tool.backend.packages
     if not requirements or lock is None:
         return requirements
     approved = lock.tools[tool.name].requirements

@@ -130,7 +130,7 @@ def test_a_script_has_an_interpreter_and_no_templates(tmp_path: Path) -> None:
     [
         ("{argv: [a], script: b}", "backend.shell has both 'argv' and 'script'; it must have exactly one of"),
         ("{stdin: a}", "backend.shell has none of 'argv', 'script', 'file'"),
-        ("{argv: [a], interpreter: [b]}", "'interpreter' runs a 'script' or 'file', but this command is an 'argv'"),
+        ("{argv: [a], interpreter: [b]}", "backend.shell has both 'argv' and 'interpreter'"),
         ("{script: a, interpreter: []}", "'interpreter' must be a list that names a program, but is a list"),
         ("{script: a, interpreter: bash -e}", "'interpreter' must be a list, but is the text 'bash -e'"),
         ("{script: a, interpreter: ['{{ x }}']}", "'interpreter'[0] is a constant and cannot contain a placeholder"),

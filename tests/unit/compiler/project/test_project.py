@@ -126,7 +126,7 @@ def test_an_invalid_project_file_is_an_error(text: str, found: str) -> None:
 
 def test_approvers_in_the_project_file_are_an_error_that_names_the_page_about_the_code_host() -> None:
     found = report(compiled("review: {approvers: [alice]}\n"))
-    assert found.startswith("toolc.yaml:1:10: error TC101: review has no key 'approvers'\n")
+    assert found.startswith("toolc.yaml:1:10: error TC101: 'review' has no key 'approvers'\n")
     assert "the rules of the code host decide who approves; see docs/guides/continuous-integration.md#who-app" in found
     assert "head" not in found, "not advice that lets a pull request accept its own changes"
 
