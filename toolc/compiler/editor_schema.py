@@ -22,7 +22,6 @@ from toolc.model.spec.tool import FORMAT, STRICT, ProviderChoice, SpecFile, Tool
 
 _VARIABLE: Final = r"\{\{\s*vars\b"
 _CONSTANT: Final[JsonObject] = {"$ref": "#/$defs/constant"}
-_DEFAULTS: Final[JsonObject] = {"$ref": "#/$defs/defaults"}
 _HEAD: Final[JsonObject] = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 _PATTERNS: Final = {
     "text": r"\S", "expression": r"\S", "duration": "^[0-9]{1,15}(ms|s|m)$", "size": "^[0-9]{1,15}(KiB|MiB|GiB)$",
@@ -37,8 +36,8 @@ _PLAIN: Final[dict[str, JsonObject]] = {
     "boolean": {"anyOf": [{"type": "boolean"}, _CONSTANT]},
     "string": {"type": "string"}, "template": {"type": "string"}, "json": {}, "constant": _CONSTANT,
     "string or null": {"type": ["string", "null"]}, "field": {"type": ["string", "number", "boolean"]},
-    "above zero": {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, _CONSTANT]}, "defaults": _DEFAULTS,
-    "tool": {"$ref": "#/$defs/tool"},
+    "above zero": {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, _CONSTANT]},
+    "tool": {"$ref": "#/$defs/tool"}, "defaults": {"$ref": "#/$defs/defaults"},
     "schema": {"$ref": "#/$defs/schemaObject"}, "schema or boolean": {"$ref": "#/$defs/schema"},
     "parameters": {
         "type": "object",

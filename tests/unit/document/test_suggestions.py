@@ -5,28 +5,22 @@ import pytest
 from toolc.document.nodes import Scalar
 from toolc.document.suggestions import unknown_key, value_hint
 from toolc.model.source import SourceText
-from toolc.model.spec.code_backends import PythonBackend, ShellBackend
-from toolc.model.spec.composed_backends import AgentBackend
+from toolc.model.spec.code_backends import ShellBackend
 from toolc.model.spec.declared import keys_of
-from toolc.model.spec.http_backend import AuthKeys, HttpBackend
+from toolc.model.spec.http_backend import AuthKeys
 from toolc.model.spec.sandbox import SecretSpec
-from toolc.model.spec.tool import Backends, Expect, Test, ToolSpec
+from toolc.model.spec.tool import Backends, Test, ToolSpec
 
 PLACES = """
 backend: shell python http plugin composite agent
 backend.shell: argv script stdin interpreter success_exit_codes
-backend.python: code function requirements
 backend.http: url method headers query body auth pagination
-backend.agent: provider model instructions max_turns
 sandbox: image network env secrets workspace limits lifetime
-sandbox.limits: timeout memory cpus pids
 """
 
 MEANT = """
 ToolSpec: argv command cmd exec run -> write backend: {shell: {argv: [...]}}
-ToolSpec: title displayName display_name -> write 'label'
 ToolSpec: inputSchema input_schema input inputs args arguments -> write 'parameters'
-ToolSpec: outputSchema output_schema returns -> write result: {schema: ...}
 Backends: api https method request rest url -> write http: {method: GET, url: ...}
 Backends: kind type -> the kind is a key: write e.g. shell: {argv: [...]}
 ShellBackend: args cmd code command commands entrypoint exec run sh
@@ -34,10 +28,6 @@ ShellBackend: args cmd code command commands entrypoint exec run sh
 AuthKeys: access_token token -> write bearer: "{{ secrets.TOKEN }}"
 SecretSpec: env from from_env key source value
     -> write {hosts: [api.example.com]}, and let the user who runs the tool set the value of the secret
-PythonBackend: dependencies packages pip -> write requirements: [...]
-HttpBackend: data json payload -> write body: {json: ...}
-Expect: stdout output -> write 'text'
-AgentBackend: max_iterations max_steps -> write 'max_turns'
 """
 
 
@@ -51,7 +41,7 @@ def rows(table: str, separator: str) -> list[tuple[str, str, str]]:
 CLASSES = {
     each.__name__: each
     for each in (
-        AgentBackend, AuthKeys, Backends, Expect, HttpBackend, PythonBackend, SecretSpec,
+        AuthKeys, Backends, SecretSpec,
         ShellBackend, Test, ToolSpec,
     )
 }  # fmt: skip

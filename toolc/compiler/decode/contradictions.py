@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 _IDEMPOTENT_METHODS: Final = ("GET", "HEAD", "OPTIONS", "PUT", "DELETE")
 """The methods that RFC 9110 (section 9.2.2) defines as idempotent."""
 
-_SANDBOX_KEYS: Final = frozenset(
-    {"build", "env", "image", "min_isolation", "network", "run_as", "secrets", "workspace"}
-)
 _AGENT_KEYS: Final = frozenset({"network", "secrets"})
 """The keys of ``sandbox`` that apply to the requests to a sub-agent's model."""
 
@@ -185,7 +182,7 @@ def _no_sandbox(tool: LocatedTool) -> Iterator[Diagnostic]:
     for entry in sandbox.entries:
         is_default = any(default.span.covers(entry.key_span) for default in tool.defaults)
         has_effect = is_agent and entry.key in _AGENT_KEYS
-        if entry.key in _SANDBOX_KEYS and not has_effect and not is_default:
+        if entry.key not in {"lifetime", "limits"} and not has_effect and not is_default:
             who = "a sub-agent" if is_agent else "a composite"
             message = f"{who} has no sandbox, so '{entry.key}' would have no effect"
             hint = f"set it in the specs of the tools that {'it calls' if is_agent else 'its steps call'}"

@@ -69,13 +69,6 @@ _UNQUOTED: Final = {
 }
 """Matches strings that would be a value of another type without quotes."""
 
-_FORMAT_ALIASES: Final = {
-    "datetime": "date-time", "date_time": "date-time", "timestamp": "date-time", "iso8601": "date-time",
-    "url": "uri", "guid": "uuid", "ip": "ipv4", "ip-address": "ipv4", "host": "hostname", "host-name": "hostname",
-    "mail": "email", "e-mail": "email", "regexp": "regex", "pattern": "regex",
-}  # fmt: skip
-"""The JSON Schema format for each name that other tools use."""
-
 
 def check_decimals(schema: Mapping, findings: Findings) -> None:
     """Report each unquoted decimal number in ``enum``, ``const`` or ``default`` that was probably meant as text."""
@@ -334,7 +327,7 @@ def _check_format(node: Mapping, findings: Findings) -> None:
     entry = node.entry("format")
     name = entry.value.value if entry and isinstance(entry.value, Scalar) else None
     if entry and isinstance(name, str) and name not in KNOWN_FORMATS:
-        meant = _FORMAT_ALIASES.get(name.lower(), "")
+        meant = keyword_texts()["format"].instead_of.get(f"={name.lower()}", "")
         hint = f"did you mean '{meant}'?" if meant else suggestion(name, KNOWN_FORMATS)
         message = f"'{name:.100}' is not a JSON Schema format, so values are not checked against it"
         hint = hint or "describe the format in the description, or write a pattern, which is checked"

@@ -83,8 +83,15 @@ KEYWORDS: Final[Mapping[str, keys.Kind]] = {
 - ``pattern``: A regular expression that must match somewhere. Anchor it with ^ and $.
   Example: ^[a-z]+$
   Instead of: regex regexp: write pattern
-- ``format``: The format of the text, such as 'date-time' or ``uri``.
+- ``format``: The format of the text, such as ``date-time`` or ``uri``.
   Example: date-time
+  Instead of: =datetime =date_time =timestamp =iso8601: date-time
+  Instead of: =url: uri
+  Instead of: =guid: uuid
+  Instead of: =ip =ip-address: ipv4
+  Instead of: =host =host-name: hostname
+  Instead of: =mail =e-mail: email
+  Instead of: =regexp =pattern: regex
 - ``contentEncoding``: The encoding of bytes in the text, such as ``base64``.
   Example: base64
 - ``contentMediaType``: The media type of the text.
