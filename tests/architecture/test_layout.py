@@ -28,7 +28,9 @@ SMALL_MODULES = {
     "toolc.runtime.execution.started_ahead",
     "toolc.guest.http.cookies",  # imported only if a redirect sets one
     "toolc.guest.loader",  # runs as a process
+    "toolc.compiler.cache.cached_registry",
     "toolc.compiler.pipeline.parallel_build",
+    "toolc.runtime.sandboxed.plugin_description",
     "toolc.sandbox.images.debian",
     "toolc.validation.ecma_advice",
 }

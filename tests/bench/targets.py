@@ -67,6 +67,8 @@ COLD: Final = {"docker": ("docker run --rm", 1.05), "oci": ("runc run, the guest
 
 SESSION: Final = 1.0
 IDLE_MIB: Final = {"oci": 3.0, "docker": 6.0}
+RUN: Final = {"oci": 1.5, "docker": 2.0}
+IMPORTS: Final = 2.5
 
 TRIED: Final[Mapping[str, str]] = {
     "warm": (
@@ -106,6 +108,11 @@ TRIED: Final[Mapping[str, str]] = {
     "session": (
         "Sessions: an answer is recognized by its call id, so that toolc does not wait for a second answer. A guest in "
         "Docker uses toolc's own socket instead of the daemon's stream."
+    ),
+    "run": (
+        "`toolc run`: an unchanged spec comes from the cache, so that neither the parser nor the compiler is loaded. "
+        "Modules of other kinds of calls are imported when they are used, and expressions are compiled at their first "
+        "use."
     ),
 }
 """What was done to meet the target, by kind of row."""
@@ -175,6 +182,12 @@ def _singles(parts: Mapping[str, Part]) -> list[Row]:
         elif kind == "idle":
             what = f"{engine}: memory (`MemAvailable`) of a waiting sandbox"
             made.append(_single(engine, what, " MiB", IDLE_MIB[engine], each.value, "idle"))
+        elif kind == "run":
+            what = f"{engine}: `toolc run` of a shell tool as a whole process, relative to `docker run --rm`"
+            made.append(_single(engine, what, " x", RUN[engine], each.value, "run"))
+        elif kind == "imports":
+            what = f"{engine}: the imports of `toolc run`, relative to `python -c 'import yaml, jinja2'`"
+            made.append(_single(engine, what, " x", IMPORTS, each.value, "run"))
     return made
 
 

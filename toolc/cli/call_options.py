@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
@@ -13,8 +13,7 @@ import click
 
 from toolc.cli.common import central_policy, engine_option, nearest_lock, policy_option
 from toolc.cli.inputs import user_configuration
-from toolc.config.files import load_secrets
-from toolc.config.secret_sources import SecretStore
+from toolc.config.secret_sources import SecretSource, SecretStore
 from toolc.model.lock_file import Lock
 from toolc.model.names import LOCK_NAME
 from toolc.model.spec.policy import Policy
@@ -46,7 +45,11 @@ class CallOptions:
         """
         configuration = user_configuration()
         _leave_no_core()
-        given = load_secrets(Path(self.secrets)) if self.secrets is not None else {}
+        given: Mapping[str, SecretSource] = {}
+        if self.secrets is not None:
+            from toolc.config.files import load_secrets  # lazy: +10 ms; only --secrets needs it
+
+            given = load_secrets(Path(self.secrets))
         known = given if only_given_secrets else {**configuration.secrets, **given}
         return partial(
             executor, engine=self.engine, configuration=configuration, lock=self.lock, policy=self.policy,

@@ -3,7 +3,7 @@
 - ``configuration``: ``Configuration``, the settings and their defaults.
 - ``files``: reads the configuration file and the file of ``--secrets``. Public: ``load_secrets``.
 - ``secret_sources``: the sources of secret values (files, commands, environment), and the limits of their length.
-  Public: ``SecretStore``.
+  Public: ``SecretSource``, ``SecretStore``.
 - ``user_config``: finds the configuration file and checks its permissions. Start reading here. Public:
   ``load_configuration``.
 

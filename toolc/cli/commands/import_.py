@@ -126,8 +126,8 @@ def _compiled(text: str, folder: Path) -> ToolSpec:
 
 
 def _ask(tool: ToolSpec, timeout: float | None, engine: str | None) -> Offer:
-    from toolc.runtime.sandboxed.call import describe_plugin
     from toolc.runtime.sandboxed.options import CallOptions
+    from toolc.runtime.sandboxed.plugin_description import describe_plugin
     from toolc.sandbox.selection import close_unused, in_use, select  # start-up time
 
     configuration = user_configuration()

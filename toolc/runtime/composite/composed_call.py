@@ -5,7 +5,6 @@ from time import monotonic
 from typing import Any
 
 from toolc.model.call import BoundCall
-from toolc.model.http_plan import ResponseHandling
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult
 from toolc.model.spec.sandbox import SandboxSpec
@@ -13,7 +12,7 @@ from toolc.model.spec.tool import ResultSpec
 from toolc.runtime.argument_binding import validate_result
 from toolc.runtime.call_details import Timing, identity
 from toolc.runtime.caller import CallContext, Caller, ComposedBackend, ignore_event
-from toolc.runtime.http.message import libraries
+from toolc.runtime.http.message import guest_libraries
 from toolc.runtime.output.truncation import fit_to_limit
 from toolc.runtime.sandboxed.call import ENTRY, SandboxedCall, arguments, with_shaped_text
 from toolc.runtime.sandboxed.options import CallOptions
@@ -28,7 +27,7 @@ def shape_result(
     if result.is_error or (shape.select is None and shape.template is None):
         return result
     limits = tool.spec.sandbox.limits
-    guest_files = libraries(ResponseHandling(select=shape.select, template=shape.template))
+    guest_files = guest_libraries(shape)
     spec = replace(
         tool.spec,
         backend=replace(ENTRY, files=(*ENTRY.files, *guest_files)),

@@ -13,9 +13,11 @@
 No sandbox starts before the first attempt. A check that fails before it gives an error result.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolc.backends.backend_protocol import PlanError
 from toolc.model.call import Allow, BoundCall, ToolCall
@@ -30,11 +32,13 @@ from toolc.runtime.call_details import Timing, identity
 from toolc.runtime.caller import CallContext, Caller
 from toolc.runtime.cancellation import Deadline, InterruptedWaitError
 from toolc.runtime.composed_backends import composed, prepare
-from toolc.runtime.composite.composed_call import ComposedCall
 from toolc.runtime.execution.admission import unsupported_features
 from toolc.runtime.execution.retry import attempt_to_json, wait_ms
 from toolc.runtime.sandboxed.call import NOT_STARTED, SandboxedCall
 from toolc.runtime.sandboxed.options import CallOptions, limit_ms
+
+if TYPE_CHECKING:
+    from toolc.runtime.composite.composed_call import ComposedCall
 
 _OUTCOMES: Final[dict[ErrorKind, str]] = {"cancelled": "cancelled", "timeout": "timed_out"}
 """The value of ``details.outcome`` for a call that ended before it started."""
@@ -125,6 +129,8 @@ class Call:
         bound = bind(spec, arguments, self.call.call_id)
         timing.lap("bind")
         if backend := composed(spec):
+            from toolc.runtime.composite.composed_call import ComposedCall  # lazy: +8 ms; few tools call others
+
             return ComposedCall.prepare(self.tool, bound, self.options, backend, self.caller)
         return SandboxedCall.prepare(self.tool, bound, self.options, timing)
 

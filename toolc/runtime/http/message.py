@@ -12,6 +12,7 @@ from toolc.model.http_plan import HttpCall, ResponseHandling, slots
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.http_backend import CursorPages, LinkPages, NumberedPages, OffsetPages, Pagination
+from toolc.model.spec.tool import ResultSpec
 
 ADDRESS: Final = ("127.0.0.1", 3129)
 """The address on the sandbox's loopback interface at which the supervisor accepts requests."""
@@ -38,6 +39,11 @@ def libraries(reading: ResponseHandling) -> tuple[File, ...]:
     if reading.template is not None:
         names += ["jinja2", "markupsafe"]
     return tuple(file for name in names for file in _package(name))
+
+
+def guest_libraries(shape: ResultSpec) -> tuple[File, ...]:
+    """Return the source files that the guest needs to shape a result."""
+    return libraries(ResponseHandling(select=shape.select, template=shape.template))
 
 
 @cache

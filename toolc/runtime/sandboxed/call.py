@@ -16,69 +16,53 @@ If the reviewed spec has ``lifetime: session`` or ``fork``, ``toolc.runtime.sess
 sandbox.
 """
 
+from __future__ import annotations
+
 import logging
-import os
-import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from secrets import token_hex
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolc.backends import load_backend
-from toolc.backends.backend_protocol import PlanError
 from toolc.backends.content import add_note
-from toolc.backends.plugin import Plugin, with_stderr
-from toolc.backends.plugin_protocol import Offer
-from toolc.backends.python import Python
-from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.call import BoundCall
-from toolc.model.errors import UsageError, raise_shortage
-from toolc.model.http_plan import HttpCall, ResponseHandling
 from toolc.model.json_schema import JsonObject
-from toolc.model.plan import LoopbackProxy, Mount, Plan, PluginCall, Profile, PythonCall
+from toolc.model.plan import LoopbackProxy, Plan, PluginCall, Profile, PythonCall
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import Capture, ConnectionAttempt, Outcome, Text, ToolFailure, ToolResult, failure
-from toolc.model.spec.code_backends import ErrorKind, File, PluginBackend, PythonBackend, ShellBackend
-from toolc.model.spec.http_backend import HttpBackend
-from toolc.model.spec.sandbox import Limits, SecretSpec
-from toolc.model.spec.tool import ResultSpec, ToolSpec
+from toolc.model.spec.code_backends import ErrorKind, File, PythonBackend, ShellBackend
+from toolc.model.spec.sandbox import Limits
+from toolc.model.spec.tool import ResultSpec
 from toolc.model.text import render_size
 from toolc.runtime.argument_binding import validate_result
 from toolc.runtime.call_details import Timing, identity, sandbox_details
 from toolc.runtime.caller import CallContext, ignore_event
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress.broker import Egress, RequestHandler
-from toolc.runtime.egress.transport import RefusedError
-from toolc.runtime.http.broker import HttpBroker
-from toolc.runtime.http.message import libraries
-from toolc.runtime.http.request import MAX_REQUEST_BODY
 from toolc.runtime.output.progress import EventEmitter
 from toolc.runtime.output.truncation import STORED_STREAM_BYTES, fit_to_limit, truncate_result
 from toolc.runtime.pool.pool import Lease
-from toolc.runtime.sandboxed.failure_hints import explain_failure
 from toolc.runtime.sandboxed.options import (
     CallOptions,
     build_guest_arguments,
     growth_limit,
     lease_sandbox,
-    limit_ms,
     preload_of,
     profile_of,
     select_approved,
 )
-from toolc.runtime.sandboxed.result_files import paths_to_return, with_files
-from toolc.runtime.secrets.redaction import CallSecrets, expose_secrets, redact_result, secrets_of
-from toolc.runtime.sessions.sandbox_server import PluginCalls, Start, call_once, start_request
+from toolc.runtime.secrets.redaction import expose_secrets, redact_result, secrets_of
 from toolc.runtime.wire.call_loop import converse, ignore_progress
-from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
 from toolc.runtime.workspace.busy import require_free
-from toolc.runtime.workspace.dir_handle import DirHandle
-from toolc.runtime.workspace.transaction.transaction import Transaction
 from toolc.sandbox.interface import PoolEngine, format_limits
 from toolc.sandbox.selection import EngineSelection
+
+if TYPE_CHECKING:
+    from toolc.runtime.sessions.sandbox_server import Start
+    from toolc.runtime.workspace.transaction.transaction import Transaction
 
 INTERRUPTED: Final = frozenset({"timed_out", "out_of_memory", "workspace_limit", "cancelled"})
 """The endings of calls that were stopped from outside, which are the same for all backends."""
@@ -180,7 +164,7 @@ class SandboxedCall:
     patterns: tuple[str, ...]
 
     @classmethod
-    def prepare(cls, tool: RegisteredTool, bound: BoundCall, options: CallOptions, timing: Timing) -> "SandboxedCall":
+    def prepare(cls, tool: RegisteredTool, bound: BoundCall, options: CallOptions, timing: Timing) -> SandboxedCall:
         """Plan ``bound`` and select its engine. Nothing starts yet.
 
         Raises ``PlanError``, ``UsageError`` (a workspace that is missing or refused, or secrets without a value)
@@ -200,10 +184,19 @@ class SandboxedCall:
         secrets = secrets_of(spec, options.reveal)
         if spec.sandbox.secrets:
             plan = expose_secrets(plan, spec, secrets)
-        plan, requests = prepare_http_call(plan, secrets, spec.sandbox.secrets)
+        requests: RequestHandler | None = None
+        if spec.backend.tag == "http":
+            from toolc.runtime.sandboxed.http_call import prepare_http_call  # lazy: +30 ms; for HTTP tools
+
+            plan, requests = prepare_http_call(plan, secrets, spec.sandbox.secrets)
         timing.lap("plan")
         selection = select_approved(spec, profile, options)
         timing.lap("choose")
+        patterns: tuple[str, ...] = ()
+        if spec.result.files and profile.workspace:
+            from toolc.runtime.sandboxed.result_files import paths_to_return  # lazy: +10 ms; few tools return files
+
+            patterns = paths_to_return(bound)
         return cls(
             tool=tool,
             bound=bound,
@@ -212,7 +205,7 @@ class SandboxedCall:
             plan=plan,
             egress=Egress(requests=requests, redactor=secrets.redactor),
             selection=selection,
-            patterns=paths_to_return(bound) if spec.result.files and profile.workspace else (),
+            patterns=patterns,
         )
 
     def run(self, context: CallContext, timeout_ms: int) -> ToolResult:
@@ -234,6 +227,8 @@ class SandboxedCall:
         with redactor.errors(), ExitStack() as stack:
             transaction: Transaction | None = None
             if spec.sandbox.transaction is not None and workspace is not None:
+                from toolc.runtime.workspace.transaction.transaction import Transaction  # lazy: +15 ms
+
                 transaction = stack.enter_context(Transaction(spec, self.bound.call_id, workspace))
             guest_arguments = build_guest_arguments(
                 has_network=bool(self.plan.allow),
@@ -246,8 +241,13 @@ class SandboxedCall:
             result = self._read(outcome, context.cancellation, allowed_ms, own_ms)
             if outcome.attempts:
                 result = explain_blocked_connections(result, outcome.attempts)
-            result = explain_failure(result, spec, self.plan.allow)
+            if result.error is not None:
+                from toolc.runtime.sandboxed.failure_hints import explain_failure  # lazy: +8 ms; only failures need it
+
+                result = explain_failure(result, spec, self.plan.allow)
             if self.patterns and workspace is not None:
+                from toolc.runtime.sandboxed.result_files import with_files  # lazy: as in prepare
+
                 result = with_files(result, self.patterns, workspace, output_bytes, transaction)
             self.timing.lap("read")
             if transaction:
@@ -288,6 +288,9 @@ class SandboxedCall:
         has_session = self.tool.spec.sandbox.lifetime != "call"
         if not has_session and not isinstance(self.plan.invocation, PluginCall):
             return self.run_once(start, timeout_ms, context.cancellation, events, egress)
+        from toolc.runtime.sessions.sandbox_server import call_once  # lazy: +15 ms; for plugins and sessions
+        from toolc.runtime.wire.session import SessionCall  # lazy: as above
+
         call = SessionCall(
             timeout_ms=timeout_ms,
             cancellation=context.cancellation,
@@ -344,6 +347,8 @@ class SandboxedCall:
         """
         spec, limits = self.tool.spec, self.tool.spec.sandbox.limits
         if outcome.ending in INTERRUPTED and isinstance(self.plan.invocation, PluginCall):
+            from toolc.backends.plugin import with_stderr  # lazy: +5 ms; for plugins
+
             return with_stderr(interrupted_result(replace(outcome, stderr=Capture()), limits, own_ms), outcome)
         if outcome.ending in INTERRUPTED:
             return interrupted_result(outcome, limits, own_ms)
@@ -351,6 +356,8 @@ class SandboxedCall:
         result = load_backend(spec.backend.tag).read(spec.backend, spec.result, outcome)
         result = redact_result(result, self.egress.redactor)
         if not result.is_error and self._is_shaped(outcome.status):
+            from toolc.backends.python import Python  # lazy: +1 ms; few results are shaped
+
             remaining_ms = max(1, allowed_ms - round(outcome.usage.duration_ms))
             guest_arguments, egress = (
                 build_guest_arguments(has_network=False, preload=()),
@@ -371,19 +378,21 @@ class SandboxedCall:
     def _is_shaped(self, status: int) -> bool:
         """Return whether the guest shapes the result of a program that ended with ``status``."""
         shape, backend = self.tool.spec.result, self.tool.spec.backend
-        if isinstance(backend, HttpBackend) or (shape.select is None and shape.template is None):
+        if backend.tag == "http" or (shape.select is None and shape.template is None):
             return False
         # With ``success_exit_codes: any`` a failure is not an error, but it has no data to shape.
         return not (isinstance(backend, ShellBackend) and backend.success_exit_codes is None and status != 0)
 
     def _shaping_plan(self, result: ToolResult) -> Plan:
         """Return the plan of a call that shapes ``result``."""
+        from toolc.runtime.http.message import guest_libraries  # lazy: as in prepare
+
         shape, profile = self.tool.spec.result, self.plan.profile
         invocation = PythonCall(
             entry=ENTRY.entry,
             function=ENTRY.function,
             arguments=arguments(self.bound, result, profile.limits.output_bytes),
-            files=(*ENTRY.files, *libraries(ResponseHandling(select=shape.select, template=shape.template))),
+            files=(*ENTRY.files, *guest_libraries(shape)),
         )
         profile = replace(profile, workspace=None, loopback=LoopbackProxy(), requirements=(), has_fork_server=False)
         return Plan(profile=profile, invocation=invocation, call_id=self.bound.call_id)
@@ -419,72 +428,3 @@ class SandboxedCall:
             details["unenforced"] = [*self.selection.unenforced]
         details["timing_ms"] = self.timing.to_json()
         return details
-
-
-def describe_plugin(tool: ToolSpec, options: CallOptions) -> Offer:
-    """Start the plugin of ``tool`` without a network and request its description.
-
-    Raises ``UsageError`` if the description cannot be read, and ``InfrastructureError``.
-    """
-    backend = tool.backend
-    if not isinstance(backend, PluginBackend):
-        raise TypeError(f"the backend of {tool.name} is not a plugin")
-    call = BoundCall(tool=tool, arguments={}, call_id="describe")
-    plan = Plugin().plan(backend, call, profile_of(tool, options))
-    timeout_ms = limit_ms(tool, options)
-    sandbox = options.select_engine(plan.profile).engine.start(plan.profile, BOOTSTRAP_ARGUMENTS)
-    try:
-        wire = SessionWire(sandbox, start_request(plan), Egress())
-        wire.begin(SessionCall(timeout_ms=timeout_ms))
-        return PluginCalls().describe(wire)
-    except EndedError as error:
-        outcome = error.outcome
-    finally:
-        sandbox.close()
-    if outcome.ending in INTERRUPTED:
-        result = interrupted_result(outcome, tool.sandbox.limits, timeout_ms)
-    else:
-        result = Plugin().read(backend, tool.result, outcome)
-    log = f"\n[stderr]\n{result.details['stderr']}".rstrip() if "stderr" in result.details else ""
-    raise UsageError(f"{shlex.join(backend.command)} did not send a valid description: {result.text}{log}")
-
-
-def prepare_http_call(
-    plan: Plan, secrets: CallSecrets, declared: tuple[SecretSpec, ...]
-) -> tuple[Plan, RequestHandler | None]:
-    """Add the guest's libraries to the ``plan`` of an HTTP call. Return it with the handler of the guest's requests.
-
-    Other plans are returned unchanged, with None. Raises ``PlanError`` if the caller's URL is invalid.
-    """
-    call = plan.invocation
-    if not isinstance(call, HttpCall):
-        return plan, None
-    try:
-        broker = HttpBroker(
-            call,
-            values=secrets.values,
-            declared=declared,
-            redactor=secrets.redactor,
-            read_file=partial(_read_upload, plan.profile.workspace),
-        )
-    except RefusedError as error:
-        raise PlanError(str(error)) from None
-    redactor = secrets.redactor
-    has_secrets = bool(redactor) or call.token is not None
-    redactor.cut_mark = token_hex() if has_secrets else ""
-    call = replace(call, files=libraries(call.reading), needs_token=broker.needs_token, cut_mark=redactor.cut_mark)
-    return replace(plan, invocation=call), broker.connection_request
-
-
-def _read_upload(workspace: Mount | None, path: str) -> bytes:
-    if workspace is None:
-        raise RefusedError(f"the file {path[:200]!r} cannot be sent, because the tool has no workspace")
-    try:
-        with DirHandle.open(workspace.pinned or workspace.source) as root, root.file(os.fsencode(path)) as descriptor:
-            if os.fstat(descriptor).st_size > MAX_REQUEST_BODY:
-                raise RefusedError(f"the file {path[:200]!r} has more than {render_size(MAX_REQUEST_BODY)}")
-            with os.fdopen(os.dup(descriptor), "rb") as file:
-                return file.read(MAX_REQUEST_BODY)
-    except OSError as error:
-        raise_shortage(error)
-        raise RefusedError(f"the file {path[:200]!r} cannot be sent: {error.strerror}") from None

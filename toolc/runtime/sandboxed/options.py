@@ -1,9 +1,11 @@
 """The options that the caller of a tool chooses, and the sandbox profile derived from them and the spec."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.launch_args import FORK_ARGUMENT, NETWORK_ARGUMENT, preload_argument
@@ -16,7 +18,6 @@ from toolc.model.spec.policy import Policy
 from toolc.model.spec.sandbox import Limits, SandboxSpec
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.output.result_store import ResultStore
 from toolc.runtime.pool.pool import ExecutorPool, Lease
 from toolc.runtime.secrets.redaction import Reveal, no_secrets
 from toolc.runtime.sessions.pool import Sessions
@@ -24,6 +25,9 @@ from toolc.runtime.workspace.growth import is_bounded
 from toolc.runtime.workspace.mount import copies_location, mount, scratch_location
 from toolc.sandbox.interface import Engine
 from toolc.sandbox.selection import EngineSelection
+
+if TYPE_CHECKING:
+    from toolc.runtime.output.result_store import ResultStore
 
 EngineSelector: TypeAlias = Callable[[Profile], EngineSelection]
 """Returns the engine for a profile. Raises ``NoEngineError`` or ``UsageError``."""

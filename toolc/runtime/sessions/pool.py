@@ -8,6 +8,8 @@ starts a new one. A session that is idle for ``idle_seconds`` is closed.
 The calls of a tool with ``lifetime: fork`` share only their server, so concurrent calls use up to ``SERVERS`` servers.
 """
 
+from __future__ import annotations
+
 import logging
 import os
 import threading
@@ -15,7 +17,7 @@ from collections.abc import Hashable
 from contextlib import ExitStack
 from dataclasses import replace
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
 from toolc.model.errors import InfrastructureError
@@ -25,9 +27,11 @@ from toolc.model.result import Outcome
 from toolc.runtime.call_details import Timing
 from toolc.runtime.cancellation import FairLock
 from toolc.runtime.egress.broker import Egress
-from toolc.runtime.sessions.forks import ForkServer
-from toolc.runtime.sessions.sandbox_server import SandboxServer, Start, idle_state
-from toolc.runtime.wire.session import EndedError, SessionCall
+
+if TYPE_CHECKING:
+    from toolc.runtime.sessions.forks import ForkServer
+    from toolc.runtime.sessions.sandbox_server import SandboxServer, Start
+    from toolc.runtime.wire.session import SessionCall
 
 IDLE_SECONDS: Final = 1800.0
 """The default idle time after which a session is closed, in seconds.
@@ -77,6 +81,8 @@ class Sessions:
 
         Time in the queue counts towards the call's timeout. Raises ``InfrastructureError``, which ends the session.
         """
+        from toolc.runtime.sessions.sandbox_server import idle_state  # lazy: +15 ms; few tools have sessions
+
         # The tools of one plugin share its process.
         key = "" if isinstance(plan.invocation, PluginCall) else owner, idle_state(plan)
         session = self._session(key, SERVERS if plan.profile.has_fork_server else 1)
@@ -108,6 +114,10 @@ class Sessions:
     def _run(
         self, session: _Session, plan: Plan, start: Start, call: SessionCall, egress: Egress, timing: Timing
     ) -> tuple[Outcome, JsonObject]:
+        from toolc.runtime.sessions.forks import ForkServer  # lazy: as in call
+        from toolc.runtime.sessions.sandbox_server import SandboxServer  # lazy: as in call
+        from toolc.runtime.wire.session import EndedError  # lazy: as in call
+
         keep = False
         try:
             if session.server is not None and session.server.has_ended:
