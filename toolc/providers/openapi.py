@@ -62,7 +62,7 @@ SHARED_SCHEMAS: Final[JsonObject] = {
         "type": "object",
     },
 }
-"""The component schemas that all operations share. They are sorted between ``arguments.NAME`` and ``result.NAME``."""
+"""The component schemas that all operations share. Their names sort between ``arguments.NAME`` and ``result.NAME``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,8 @@ PIN: Final = ""
     is_flag=False,
     flag_value=PIN,
     metavar="[REF]",
-    help="Approve only the base image of this host for tools without an image. With --check, a commit or folder whose "
-    "policy, lint settings and exclusions apply as well.",
+    help="Approve only the base image of this host for tools without an image. With --check, apply the policy, lint "
+    "settings and exclusions of this commit or folder as well.",
 )
 @engine_option
 def command(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.command("test")
 @click.argument("targets", nargs=-1, metavar="TARGETS...")
 @builtin_option
-@click.option("--tool", "names", multiple=True, metavar="PATTERN", help="Test only tools with matching names: word_*.")
+@click.option("--tool", "names", multiple=True, metavar="PATTERN", help="Test only tools with names like word_*.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Test only tools with this tag.")
 @click.option(
     "-j",

@@ -7,7 +7,7 @@ Start reading in ``result``. Findings are reported by ``toolc.reporters``, and r
   ``toolc.model.errors``).
 - ``live``: the output and progress of a running call.
 - ``loss_report``: what providers cannot represent in a build, and which limits it exceeds.
-- ``prompts``: asks to confirm a call and to commit its changes; lists the changed files.
+- ``prompts``: asks to confirm a call and to commit its changes, and lists the changed files.
 - ``result``: the content, errors and timing of a result.
 - ``tool_text``: one tool for ``toolc show``: parameters, permissions, effective values, the definition for a provider.
 
