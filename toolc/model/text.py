@@ -25,7 +25,7 @@ def render_size(size_bytes: float) -> str:
         return f"{size_bytes:g}B"
     rounded = _UNITS[1] if size_bytes >= 1 << 20 else _UNITS[2]
     size, unit = next((each for each in _UNITS if size_bytes % each[0] == 0), rounded)
-    return f"{round(size_bytes / size, 2):.12g}{unit}"
+    return f"{round(size_bytes / size, 2):.15g}{unit}"
 
 
 def shorten(text: str, length: int) -> str:

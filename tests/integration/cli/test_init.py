@@ -181,7 +181,7 @@ def test_files_that_decide_about_reviews_have_owners(
     assert settings == {"review": {"accept_from": "head"}}
 
 
-@pytest.mark.parametrize("owner", ["ann", "@", "@ann @bob", "#", "", "@ann\n* @bob"])
+@pytest.mark.parametrize("owner", ["ann", "@", "@ann @bob", "#", "@ann\n* @bob"])
 def test_an_owner_that_code_hosts_do_not_know_is_refused(
     owner: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
