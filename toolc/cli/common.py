@@ -114,7 +114,8 @@ def note_any_base(lock: Lock) -> None:
     """Print a note if a lock file allows any base image for tools without an image."""
     if lock.allows_any_base:
         note(
-            f"{lock.path} says base=any: tools without an image may run in any base image; to pin it: toolc lock --base"
+            f"{lock.path} says base=any: tools without an image may run in any base image; to pin it: "
+            "toolc lock --pin-base-image"
         )
 
 

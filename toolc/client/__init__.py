@@ -4,6 +4,7 @@ Start reading in ``registry``, then ``executor``. Most of these names are export
 
 - ``build``: ``build``, which compiles specs and writes the output folder, and ``split_target`` for ``PATH#NAME``.
   Public: ``compile_paths``, ``write_build``.
+- ``call_forms``: the forms of a blocking method for ``asyncio`` and as an iterator of events.
 - ``definitions``: definitions and request options for a provider, within its limits. Public: ``definitions_for``,
   ``limit_problem``, ``request_options_for``.
 - ``executor``: ``Executor``, which runs calls and batches, blocking or with ``asyncio``, and can deny tools. Public:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,12 +12,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 from weakref import WeakSet, finalize
 
+from toolc.client.call_forms import async_streamed, awaited, blocking, streamed
 from toolc.config.configuration import Configuration
 from toolc.config.secret_sources import SecretStore
 from toolc.config.user_config import load_configuration
 from toolc.model.call import ApproveChanges, Confirm, ToolCall
 from toolc.model.errors import NoEngineError, UsageError
-from toolc.model.events import BatchEvent, Event, Listener
+from toolc.model.events import BatchEnd, BatchEvent, Listener
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.lock_file import Lock
 from toolc.model.names import engine_names
@@ -27,11 +28,11 @@ from toolc.model.result import ToolResult
 from toolc.model.spec.policy import Policy
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime import argument_checks
-from toolc.runtime.caller import CallContext, ignore_event
-from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.caller import CallContext
+from toolc.runtime.cancellation import Cancellation, check_open
 from toolc.runtime.execution import async_calls
 from toolc.runtime.execution.admission import DenyList
-from toolc.runtime.execution.async_calls import WholeBatch, stream_events
+from toolc.runtime.execution.async_calls import CallRunner, no_more
 from toolc.runtime.execution.batch import Mode, Order, Steer, new_call_id, with_ids
 from toolc.runtime.execution.call_pipeline import CallPipeline
 from toolc.runtime.output.truncation import READ_RESULT
@@ -66,6 +67,11 @@ class CallableTools(Protocol):
     def __contains__(self, name: object) -> bool: ...
 
     def __iter__(self) -> Iterator[ToolSpec]: ...
+
+
+def batch_end(results: list[ToolResult]) -> tuple[BatchEvent, ...]:
+    """Return the last event of a batch."""
+    return (BatchEnd(results=tuple(results)),)
 
 
 class Executor:
@@ -197,7 +203,7 @@ class Executor:
             offered[READ_RESULT] = self._read_result.spec
         return tuple(tool for _, tool in sorted(offered.items()) if not self._denials.reason(tool))
 
-    def run(
+    def _run(
         self,
         name: str,
         arguments: JsonObject,
@@ -206,7 +212,7 @@ class Executor:
         on_event: Listener | None = None,
         confirm: Confirm | None = None,
         cancellation: Cancellation | None = None,
-    ) -> ToolResult:
+    ) -> CallRunner[ToolResult]:
         """Call a tool and return its result. ``is_error`` is set if the tool failed or its arguments are invalid.
 
         ``on_event`` receives the start, output, progress and end of the call, on this thread. ``confirm`` replaces
@@ -217,44 +223,22 @@ class Executor:
         call = ToolCall(name=name, arguments=arguments, call_id=argument_checks.call_id(call_id or new_call_id()))
         argument_checks.listener("on_event", on_event)
         argument_checks.hook("confirm", confirm)
-        _check_open(cancellation)
+        check_open(cancellation)
         options = self._options if confirm is None else replace(self._options, confirm=confirm)
-        with in_use(), nullcontext(cancellation) if cancellation else Cancellation() as given:
-            context = CallContext(call_id=call.call_id, on_event=on_event or ignore_event, cancellation=given)
-            return CallPipeline(options, self._called).run(tool, call, context)
 
-    async def arun(
-        self,
-        name: str,
-        arguments: JsonObject,
-        *,
-        call_id: str | None = None,
-        on_event: Listener | None = None,
-        confirm: Confirm | None = None,
-    ) -> ToolResult:
-        """Like ``run``, for ``asyncio``. Cancelling the task cancels the call and waits for its sandbox.
+        def run(on_event: Listener, cancellation: Cancellation) -> ToolResult:
+            with in_use():
+                context = CallContext(call_id=call.call_id, on_event=on_event, cancellation=cancellation)
+                return CallPipeline(options, self._called).run(tool, call, context)
 
-        ``on_event`` is called on the thread of the event loop, and ``confirm`` on the thread of the call.
-        """
-        return await async_calls.result(self._runner(name, arguments, call_id, confirm), on_event)
+        return run
 
-    def stream(
-        self, name: str, arguments: JsonObject, *, call_id: str | None = None
-    ) -> Generator[Event, None, ToolResult]:
-        """Call a tool and yield its events. The last one is a ``ToolEnd`` with the result.
+    run = blocking(_run)
+    arun = awaited(run)
+    stream = streamed(_run, no_more)
+    astream = async_streamed(_run, no_more)
 
-        The call starts at the first ``next``. Closing the iterator (``contextlib.closing``) cancels the call and
-        waits until its sandbox is closed. Raises the same errors as ``run``.
-        """
-        self._registered(name)
-        return stream_events(self._runner(name, arguments, call_id))
-
-    def astream(self, name: str, arguments: JsonObject, *, call_id: str | None = None) -> AsyncGenerator[Event, None]:
-        """Like ``stream``, for ``asyncio``. To stop early, use ``contextlib.aclosing``."""
-        self._registered(name)
-        return async_calls.async_events(self._runner(name, arguments, call_id))
-
-    def run_batch(
+    def _run_batch(
         self,
         calls: Iterable[ToolCall],
         *,
@@ -264,7 +248,7 @@ class Executor:
         timeout: float | None = None,
         on_event: Listener | None = None,
         cancellation: Cancellation | None = None,
-    ) -> list[ToolResult]:
+    ) -> CallRunner[list[ToolResult]]:
         """Run several calls and return their results in the order of the calls.
 
         - ``mode``: ``parallel`` (``size`` calls at a time), ``sequential``, or ``batched`` (groups of ``size`` calls,
@@ -280,55 +264,22 @@ class Executor:
         raises ``BatchError`` with all results after the last call.
         """
         argument_checks.listener("on_event", on_event)
-        _check_open(cancellation)
-        batch = self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout)
-        with nullcontext(cancellation) if cancellation else Cancellation() as given:
-            return batch.run(on_event or ignore_event, given)
+        check_open(cancellation)
+        argument_checks.hook("steer", steer)
+        seconds = None if timeout is None else argument_checks.seconds("a timeout", timeout)
+        order, made = Order(mode=mode, size=size, steer=steer), with_ids(calls)
+        pipeline = CallPipeline(self._options, self._called)
 
-    async def arun_batch(
-        self,
-        calls: Iterable[ToolCall],
-        *,
-        mode: Mode = "parallel",
-        size: int | None = None,
-        steer: Steer | None = None,
-        timeout: float | None = None,
-        on_event: Listener | None = None,
-    ) -> list[ToolResult]:
-        """Like ``run_batch``, for ``asyncio``. Cancelling the task cancels all calls and waits for them.
+        def run(on_event: Listener, cancellation: Cancellation) -> list[ToolResult]:
+            context = CallContext(call_id="", on_event=on_event, cancellation=cancellation)
+            return pipeline.batch(made, order, context, seconds)
 
-        ``on_event`` is called on the thread of the event loop, and ``steer`` on a thread of the batch.
-        """
-        batch = self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout)
-        return await async_calls.result(batch.run, on_event)
+        return run
 
-    def stream_batch(
-        self,
-        calls: Iterable[ToolCall],
-        *,
-        mode: Mode = "parallel",
-        size: int | None = None,
-        steer: Steer | None = None,
-        timeout: float | None = None,
-    ) -> Generator[BatchEvent, None, None]:
-        """Run several calls and yield all their events. The last event is a ``BatchEnd`` with the results.
-
-        For the options and errors, see ``run_batch``. For when the calls start and how to stop early, see ``stream``.
-        The ``call_id`` of an event identifies its call.
-        """
-        return self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout).events()
-
-    def astream_batch(
-        self,
-        calls: Iterable[ToolCall],
-        *,
-        mode: Mode = "parallel",
-        size: int | None = None,
-        steer: Steer | None = None,
-        timeout: float | None = None,
-    ) -> AsyncGenerator[BatchEvent, None]:
-        """Like ``stream_batch``, for ``asyncio``. To stop early, use ``contextlib.aclosing``."""
-        return self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout).aevents()
+    run_batch = blocking(_run_batch)
+    arun_batch = awaited(run_batch)
+    stream_batch = streamed(_run_batch, batch_end)
+    astream_batch = async_streamed(_run_batch, batch_end)
 
     def sandbox(self, profile: str | JsonObject) -> Sandbox:
         """Open a sandbox in which this program runs commands and accesses files. ``Executor.close`` closes it too.
@@ -378,19 +329,6 @@ class Executor:
             raise NoEngineError(reason)
         return selection_of(self._engine, profile)
 
-    def _runner(
-        self, name: str, arguments: JsonObject, call_id: str | None, confirm: Confirm | None = None
-    ) -> async_calls.CallRunner[ToolResult]:
-        return lambda on_event, cancellation: self.run(
-            name, arguments, call_id=call_id, on_event=on_event, confirm=confirm, cancellation=cancellation
-        )
-
-    def _batch(self, calls: Iterable[ToolCall], order: Order, timeout: float | None) -> WholeBatch:
-        argument_checks.hook("steer", order.steer)
-        seconds = None if timeout is None else argument_checks.seconds("a timeout", timeout)
-        pipeline = CallPipeline(self._options, self._called)
-        return WholeBatch(calls=with_ids(calls), order=order, timeout=seconds, pipeline=pipeline)
-
     def _registered(self, name: str) -> RegisteredTool:
         """Return a tool that a caller may name. Raises ``UsageError``."""
         return self._read_result if self._read_result and name == READ_RESULT else self.registry.registered(name)
@@ -398,12 +336,6 @@ class Executor:
     def _called(self, name: str) -> RegisteredTool:
         """Return a tool that a caller may name, or a part that another tool calls. Raises ``UsageError``."""
         return self._read_result if self._read_result and name == READ_RESULT else self.registry.called(name)
-
-
-def _check_open(cancellation: Cancellation | None) -> None:
-    given = argument_checks.optional("cancellation", cancellation, Cancellation, "a toolc.Cancellation")
-    if given and not given.is_cancelled and given.fileno() < 0:
-        raise UsageError("cancellation is closed and cannot cancel a call; make the call inside its with block")
 
 
 def _stored_results() -> tuple[ResultStore, RegisteredTool]:

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Final, Literal, Self, TypeVar
 from weakref import finalize
 
+from toolc.client.call_forms import awaited
 from toolc.compiler.decode.sandbox import decode_profile
 from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.json_schema import JsonObject
@@ -103,7 +104,7 @@ class Sandbox:
         """
         return self._opened.details | self._session.details
 
-    def exec(
+    def exec(  # noqa: PLR0913  one parameter per option
         self,
         argv: Sequence[str],
         *,
@@ -113,6 +114,7 @@ class Sandbox:
         timeout: float | None = None,
         user: str | None = None,
         on_output: OnOutput | None = None,
+        cancellation: Cancellation | None = None,
     ) -> ExecResult:
         """Run a command without a shell and return its result.
 
@@ -123,58 +125,35 @@ class Sandbox:
         folder, ``UsageError`` and ``InfrastructureError``.
         """
         request = self._request(argv, cwd, env, timeout, user)
-        return self._exec(request, _bytes("stdin", stdin), on_output, None)
+        return self._exec(request, _bytes("stdin", stdin), on_output, cancellation)
 
-    async def aexec(
-        self,
-        argv: Sequence[str],
-        *,
-        stdin: bytes | str = b"",
-        cwd: str = "",
-        env: Mapping[str, str] | None = None,
-        timeout: float | None = None,
-        user: str | None = None,
-        on_output: OnOutput | None = None,
-    ) -> ExecResult:
-        """Like ``exec``, for ``asyncio``. ``on_output`` is called on another thread."""
-        request, data = self._request(argv, cwd, env, timeout, user), _bytes("stdin", stdin)
-        return await async_calls.result(lambda _, cancel: self._exec(request, data, on_output, cancel), None)
+    aexec = awaited(exec)  # noqa: A003
 
-    def read_file(self, path: str, *, max_bytes: int = MAX_FILE_BYTES) -> bytes:
+    def read_file(
+        self, path: str, *, max_bytes: int = MAX_FILE_BYTES, cancellation: Cancellation | None = None
+    ) -> bytes:
         """Return the content of a file. Raises ``OSError`` as ``open`` does, and EFBIG above ``max_bytes``."""
-        return self._read(_reading(path, max_bytes), max_bytes)
+        return self._read(_reading(path, max_bytes), max_bytes, cancellation)
 
-    async def aread_file(self, path: str, *, max_bytes: int = MAX_FILE_BYTES) -> bytes:
-        """Like ``read_file``, for ``asyncio``."""
-        request = _reading(path, max_bytes)
-        return await async_calls.result(lambda _, cancel: self._read(request, max_bytes, cancel), None)
+    aread_file = awaited(read_file)
 
-    def write_file(self, path: str, data: bytes | str) -> None:
+    def write_file(self, path: str, data: bytes | str, *, cancellation: Cancellation | None = None) -> None:
         """Write a file, and create missing folders above it. Raises ``OSError`` as ``open`` does."""
-        self._file({"operation": "write", "path": _path(path)}, _bytes("data", data))
+        self._file({"operation": "write", "path": _path(path)}, _bytes("data", data), cancellation=cancellation)
 
-    async def awrite_file(self, path: str, data: bytes | str) -> None:
-        """Like ``write_file``, for ``asyncio``."""
-        request, content = {"operation": "write", "path": _path(path)}, _bytes("data", data)
-        await async_calls.result(lambda _, cancel: self._file({**request}, content, cancellation=cancel), None)
+    awrite_file = awaited(write_file)
 
-    def list(self, path: str = ".") -> tuple[FileEntry, ...]:
+    def list(self, path: str = ".", *, cancellation: Cancellation | None = None) -> tuple[FileEntry, ...]:
         """Return the entries of a folder, sorted by name. Raises ``OSError``."""
-        return _entries(self._read({"operation": "list", "path": _path(path)}, MAX_LIST_BYTES))
+        return _entries(self._read({"operation": "list", "path": _path(path)}, MAX_LIST_BYTES, cancellation))
 
-    async def alist(self, path: str = ".") -> tuple[FileEntry, ...]:
-        """Like ``list``, for ``asyncio``."""
-        request: JsonObject = {"operation": "list", "path": _path(path)}
-        return _entries(await async_calls.result(lambda _, cancel: self._read(request, MAX_LIST_BYTES, cancel), None))
+    alist = awaited(list)  # noqa: A003
 
-    def remove(self, path: str, *, recursive: bool = False) -> None:
+    def remove(self, path: str, *, recursive: bool = False, cancellation: Cancellation | None = None) -> None:
         """Remove a file, a link or a folder. A folder must be empty unless ``recursive``. Raises ``OSError``."""
-        self._file({"operation": "remove", "path": _path(path), "recursive": recursive})
+        self._file({"operation": "remove", "path": _path(path), "recursive": recursive}, cancellation=cancellation)
 
-    async def aremove(self, path: str, *, recursive: bool = False) -> None:
-        """Like ``remove``, for ``asyncio``."""
-        request: JsonObject = {"operation": "remove", "path": _path(path), "recursive": recursive}
-        await async_calls.result(lambda _, cancel: self._file(request, cancellation=cancel), None)
+    aremove = awaited(remove)
 
     def start(
         self,

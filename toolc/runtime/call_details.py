@@ -4,6 +4,7 @@ from time import perf_counter
 
 from toolc.model.json_schema import JsonObject
 from toolc.model.registry import RegisteredTool
+from toolc.model.result import Outcome, ToolResult
 from toolc.sandbox.interface import ImageUsed
 
 
@@ -44,4 +45,30 @@ def sandbox_details(user: str, image: ImageUsed | None) -> JsonObject:
     details: JsonObject = {"user": user}
     if image is not None:
         details["image"] = {"name": image.name, "digest": image.digest or None, "tree": image.tree or None}
+    return details
+
+
+def measurements(result: ToolResult, outcome: Outcome) -> JsonObject:
+    """Return how the call ended and what it used.
+
+    ``stderr`` is included on success only, because the content of a failure already has both streams.
+    """
+    streams = [outcome.stdout, outcome.stderr] + ([outcome.reply] if outcome.reply else [])
+    is_truncated = result.details.get("truncated") is True or any(stream.truncated for stream in streams)
+    details: JsonObject = {
+        "outcome": outcome.ending,
+        "exit_status": outcome.status if outcome.ending == "exited" else None,
+        "duration_ms": round(outcome.usage.duration_ms, 3),
+        "cpu_ms": None if outcome.usage.cpu_ms is None else round(outcome.usage.cpu_ms, 3),
+        "peak_memory_bytes": outcome.usage.peak_memory_bytes,
+        "truncated": is_truncated,
+    }
+    if outcome.usage.workspace_growth_bytes is not None:
+        details["workspace_growth_bytes"] = outcome.usage.workspace_growth_bytes
+    if outcome.attempts:
+        details["network"] = [each.to_json() for each in outcome.attempts]
+    if outcome.unlisted_attempts:
+        details["network_not_listed"] = outcome.unlisted_attempts
+    if not result.is_error:
+        details["stderr"] = outcome.stderr.text()
     return details

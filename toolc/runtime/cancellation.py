@@ -12,7 +12,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Final, Literal, Self
 
-from toolc.model.errors import raise_shortage
+from toolc.model.errors import UsageError, raise_shortage
 from toolc.runtime import argument_checks
 
 _LONGEST_MS: Final = 2_000_000_000
@@ -92,6 +92,15 @@ class Cancellation:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def check_open(cancellation: Cancellation | None) -> None:
+    """Raise ``UsageError`` if ``cancellation`` cannot cancel a call."""
+    if cancellation is None:
+        return
+    given = argument_checks.of_type("cancellation", cancellation, Cancellation, "a toolc.Cancellation")
+    if not given.is_cancelled and given.fileno() < 0:
+        raise UsageError("cancellation is closed and cannot cancel a call; make the call inside its with block")
 
 
 class InterruptedWaitError(Exception):

@@ -37,6 +37,7 @@ from toolc import (
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.plan import Exec, Plan, Profile
 from toolc.model.result import Outcome, Resource
+from toolc.runtime.execution.call_pipeline import CallPipeline
 from toolc.testing.fake_engine import FakeEngine
 
 HELLO = """\
@@ -262,23 +263,22 @@ def test_a_stream_yields_events_and_the_result_last(specs: Path) -> None:
     assert error_kind(refused.result) == "invalid_args"
 
 
-def test_closing_a_stream_cancels_the_call(specs: Path) -> None:
+def test_closing_a_stream_cancels_the_call(specs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cancelled = threading.Event()
 
     def wait(plan: Plan) -> Outcome:
         assert cancelled.wait(60)
         return echo(plan)
 
+    results: list[ToolResult] = []
+    run = CallPipeline.run
+
+    def watched(*args: Any, **fields: Any) -> ToolResult:
+        results.append(run(*args, **fields))
+        return results[-1]
+
+    monkeypatch.setattr(CallPipeline, "run", watched)
     with Executor(Registry.load(specs), engine=FakeEngine(wait)) as executor:
-        run = executor.run
-
-        def watched(*args: object, **fields: object) -> ToolResult:
-            result = run(*args, **fields)  # type: ignore[arg-type]  # passed on as it came
-            results.append(result)
-            return result
-
-        results: list[ToolResult] = []
-        executor.run = watched  # type: ignore[method-assign]
         with closing(executor.stream("hello", {"name": "Ada"})) as stream:
             assert isinstance(next(stream), ToolStart)
         cancelled.set()

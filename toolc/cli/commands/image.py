@@ -121,7 +121,7 @@ def import_(archive: Path, name: str) -> None:
 
     FILE is an archive from "toolc image export" or "docker save", or an OCI image layout (tar file or folder). Its
     content is verified against its digests. All engines use an imported base image, and the command prints the tree
-    that "toolc lock --base" pins. Other images are for tools that run without a container daemon.
+    that "toolc lock --pin-base-image" pins. Other images are for tools that run without a container daemon.
     """
     from toolc.config.user_config import load_configuration
     from toolc.sandbox.oci.images import import_image

@@ -6,13 +6,14 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
 from toolc.cli.common import (
     CANNOT,
     FINDINGS,
+    base_option,
     builtin_option,
     engine_option,
     format_options,
@@ -33,26 +34,16 @@ if TYPE_CHECKING:
     from toolc.sandbox.interface import ContentDigests
 
 
-PIN: Final = ""
-"""The value of ``--base`` without a REF."""
-
-
 @click.command("lock")
 @click.argument("paths", nargs=-1, metavar="[PATHS...]")
 @builtin_option
 @click.option("--check", is_flag=True, help="Write nothing; exit with status 1 if a tool differs from the lock file.")
 @click.option("--lock", "lock_file", metavar="FILE", default="toolc.lock", show_default=True, help="The lock file.")
 @format_options(("text", "json"), "The format of the differences from the lock file.")
-@click.option(
-    "--base",
-    is_flag=False,
-    flag_value=PIN,
-    metavar="[REF]",
-    help="Approve only the base image of this host for tools without an image. With --check, apply the policy, lint "
-    "settings and exclusions of this commit or folder as well.",
-)
+@base_option
+@click.option("--pin-base-image", is_flag=True, help="Approve only this host's base image for tools without an image.")
 @engine_option
-def command(
+def command(  # noqa: PLR0913  one parameter per option
     paths: tuple[str, ...],
     builtin: str | None,
     *,
@@ -60,14 +51,15 @@ def command(
     lock_file: str,
     format_name: str,
     base: str | None,
+    pin_base_image: bool,
     engine: str | None,
 ) -> None:
     """Write toolc.lock with one line per tool of the specs at PATHS (default: the current folder) or of --builtin.
 
     To approve the tools, review and merge the change to this file. With --locked, the commands run, test and serve call
     only approved tools. The file has the digests of images and packages. An engine is needed to find them, except with
-    --check. With --base, the file includes the digest of the base image for tools that name no image. Without --base,
-    it says base=any.
+    --check. With --pin-base-image, the file includes the digest of the base image for tools that name no image.
+    Without it, the file says base=any.
 
     Prints what changed since the lock file was written, with the changed fields if Git has the approved version.
     """
@@ -75,13 +67,15 @@ def command(
     from toolc.review.locked import with_known_pins
     from toolc.review.settings_source import baseline_of
 
-    if not check:
-        base, paths = _pinned_paths(base, paths)
-    elif base == PIN:
-        raise click.UsageError("--base needs a commit or folder with --check, such as: toolc lock --check --base main")
+    if base is not None and not check:
+        raise click.UsageError(
+            "--base REF needs --check; to approve only the base image of this host, use: toolc lock --pin-base-image"
+        )
+    if pin_base_image and check:
+        raise click.UsageError("--pin-base-image changes the lock file and cannot be used with --check")
     if builtin is not None:
         refuse_both(paths, builtin)
-        if check and base:
+        if base:
             raise click.UsageError("--base with a commit or folder applies to specs and cannot be used with --builtin")
         places, tools = [packaged_path("specs")], compiled_builtin(builtin).registry().tools
     else:
@@ -95,34 +89,20 @@ def command(
         lock = Lock.read(path)
         count = _print_changes(lock, with_known_pins(lock, tools, str(path)), tools, places, format_name)
         if count:
-            pinned = "" if lock.allows_any_base else " --base"
+            pinned = "" if lock.allows_any_base else " --pin-base-image"
             note(f"approve {'this change' if count == 1 else f'these {count} changes'} with: toolc lock{pinned}")
             raise click.exceptions.Exit(FINDINGS)
         note(f"{path} approves {'1 tool' if len(tools) == 1 else f'all {len(tools)} tools'}")
         note_any_base(lock)
         return
     find = _finder(engine)
-    new = lock_tools(tools, _pin(find), str(path), ANY if base is None else _base_tree(find))
+    new = lock_tools(tools, _pin(find), str(path), _base_tree(find) if pin_base_image else ANY)
     if old := _readable(path):
         _print_changes(old, new, tools, places, format_name, with_diff=format_name == "text")
         if new.allows_any_base and not old.allows_any_base:
-            note("the base image is no longer pinned; to pin it again: toolc lock --base")
+            note("the base image is no longer pinned; to pin it again: toolc lock --pin-base-image")
     _write(path, new.text())
     note(f"{path} approves {count_noun(len(tools), 'tool')}; have the change reviewed")
-
-
-def _pinned_paths(base: str | None, paths: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
-    """Return ``--base`` and the paths for a command without ``--check``.
-
-    Without ``--check``, a word after ``--base`` is the first of the paths. Raises ``UsageError`` if it is not a path.
-    """
-    if not base:
-        return base, paths
-    if not Path(base).exists():
-        raise click.UsageError(
-            f"--base {base} needs --check; to approve only the base image of this host: toolc lock PATHS --base"
-        )
-    return PIN, (base, *paths)
 
 
 def _print_changes(
@@ -198,7 +178,7 @@ def _base_tree(find: Callable[[Profile], ContentDigests]) -> str:
     found = find(Profile()).image
     if found is None or not found.tree:
         raise UsageError(
-            "--base approves a base image, but your configuration says host_programs: true; remove that line"
+            "--pin-base-image approves a base image, but your configuration says host_programs: true; remove that line"
         )
     return found.tree
 

@@ -10,7 +10,7 @@ from toolc.cli.common import note
 from toolc.cli.output.live import write
 from toolc.model.result import Audio, Image, Text
 from toolc.reporters.text import escape_for_terminal
-from toolc.runtime.sandboxed.call import STDOUT_SO_FAR
+from toolc.runtime.sandboxed.interruption import STDOUT_SO_FAR
 
 if TYPE_CHECKING:
     from toolc.model.result import Content, ToolResult

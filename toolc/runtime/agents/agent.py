@@ -23,7 +23,7 @@ from toolc.runtime.argument_binding import validate_result
 from toolc.runtime.caller import CallContext, Caller, one_at_a_time, run_in_threads
 from toolc.runtime.cancellation import Deadline, InterruptedWaitError
 from toolc.runtime.output.truncation import READ_RESULT, truncate_result
-from toolc.runtime.sandboxed.call import interrupted_result
+from toolc.runtime.sandboxed.interruption import interrupted_result
 
 NO_TASK: Final = "Begin."
 """The task for a call without arguments, because the APIs require a message."""

@@ -14,8 +14,9 @@ from toolc.runtime.call_details import Timing, identity
 from toolc.runtime.caller import CallContext, Caller, ComposedBackend, ignore_event
 from toolc.runtime.http.message import guest_libraries
 from toolc.runtime.output.truncation import fit_to_limit
-from toolc.runtime.sandboxed.call import ENTRY, SandboxedCall, arguments, with_shaped_text
+from toolc.runtime.sandboxed.call import SandboxedCall
 from toolc.runtime.sandboxed.options import CallOptions
+from toolc.runtime.sandboxed.shaping import ENTRY, arguments, with_shaped_text
 from toolc.runtime.secrets.redaction import CallSecrets, redact_result, secrets_of
 
 

@@ -7,7 +7,7 @@ Commands check the lock file first, in ``toolc.cli.inputs``.
 - ``admission``: the ``DenyList``, the lock file and the policy; tools that call others than were reviewed; features
   that this version cannot run (``unsupported_features``).
 - ``async_calls``: calls on a separate thread, with events for ``asyncio`` and for generators. Public: ``async_events``,
-  ``CallRunner``, ``result``, ``stream_events``, ``WholeBatch``.
+  ``CallRunner``, ``no_more``, ``result``, ``stream_events``.
 - ``batch``: several calls in parallel, in order, or in groups, and the ids of calls. Public: ``Mode``, ``new_call_id``,
   ``Order``, ``Steer``, ``with_ids``.
 - ``call_pipeline``: ``CallPipeline``, for the calls of a registry and of its composites, and for unknown tools (the

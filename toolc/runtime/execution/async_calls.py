@@ -7,28 +7,21 @@ the task that started it.
 from __future__ import annotations
 
 import contextvars
-import math
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import Future
-from dataclasses import dataclass
 from queue import Queue
 from threading import Thread
-from time import monotonic
 from types import TracebackType
 from typing import Final, Generic, Self, TypeAlias, TypeVar
 
-from toolc.model.call import ToolCall
-from toolc.model.events import BatchEnd, BatchEvent, Event, Listener
-from toolc.model.result import ToolResult
+from toolc.model.events import Event, Listener
 from toolc.runtime import argument_checks
-from toolc.runtime.caller import CallContext, ignore_event, one_at_a_time
+from toolc.runtime.caller import ignore_event
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.execution.batch import Order, run_batch
-from toolc.runtime.execution.call_pipeline import CallPipeline, reject
-from toolc.sandbox.selection import in_use
 
 T = TypeVar("T")
+E = TypeVar("E")
 
 CallRunner: TypeAlias = Callable[[Listener, Cancellation], T]
 """Runs a call. Its exceptions are raised where the call is awaited or iterated."""
@@ -43,18 +36,32 @@ POLL_SECONDS: Final = 0.005
 """The interval between checks of the queue, in seconds. It is short compared with a call."""
 
 
-async def async_events(call: CallRunner[object]) -> AsyncGenerator[Event, None]:
-    """Yield the events of ``call``, which starts with the first ``anext``. See ``AsyncCall``."""
-    async with AsyncCall(call, listens=True) as running:
+def no_more(_: object) -> tuple[Event, ...]:
+    """Return no events, for a call whose last event is one of its own."""
+    return ()
+
+
+async def async_events(
+    call: CallRunner[T], on_event: Listener | None, given: Cancellation | None, last: Callable[[T], tuple[E, ...]]
+) -> AsyncGenerator[Event | E, None]:
+    """Yield the events of ``call``, which starts with the first ``anext``, and then ``last(result)``.
+
+    ``on_event`` is called with each event before it is yielded. See ``AsyncCall``.
+    """
+    async with AsyncCall(call, given, listens=True) as running:
         async for event in running:
+            if on_event:
+                on_event(event)
             yield event
-        running.result()
+        result = running.result()
+    for each in last(result):
+        yield each
 
 
-async def result(call: CallRunner[T], on_event: Listener | None) -> T:
+async def result(call: CallRunner[T], on_event: Listener | None, cancellation: Cancellation | None = None) -> T:
     """Return the result of ``call``. ``on_event`` is called on the thread of this event loop. See ``AsyncCall``."""
     argument_checks.listener("on_event", on_event)
-    async with AsyncCall(call, listens=on_event is not None) as running:
+    async with AsyncCall(call, cancellation, listens=on_event is not None) as running:
         async for event in running:
             if on_event:
                 on_event(event)
@@ -68,7 +75,7 @@ class AsyncCall(Generic[T]):
     even if the waiting task is cancelled repeatedly.
     """
 
-    def __init__(self, call: CallRunner[T], *, listens: bool) -> None:
+    def __init__(self, call: CallRunner[T], cancellation: Cancellation | None = None, *, listens: bool) -> None:
         import asyncio  # lazy: +30 ms; only asynchronous programs need it
 
         self._call = call
@@ -79,7 +86,7 @@ class AsyncCall(Generic[T]):
         self._left = False
         self._over = asyncio.Event()
         self._outcome: Future[T] = Future()
-        self._cancellation = Cancellation()
+        self._cancellation = cancellation.child() if cancellation else Cancellation()
         run = contextvars.copy_context().run
         # A daemon thread: if the program exits first, its sandbox ends too and there is nothing to wait for.
         self._thread = threading.Thread(target=run, args=(self._run,), name="toolc call", daemon=True)
@@ -145,10 +152,13 @@ class AsyncCall(Generic[T]):
             self._cancellation.cancel()
 
 
-def stream_events(call: CallRunner[T]) -> Generator[Event, None, T]:
-    """Yield the events of ``call``, which starts with the first ``next``. Return its result.
+def stream_events(
+    call: CallRunner[T], on_event: Listener | None, given: Cancellation | None, last: Callable[[T], tuple[E, ...]]
+) -> Generator[Event | E, None, T]:
+    """Yield the events of ``call``, which starts with the first ``next``, and then ``last(result)``. Return the result.
 
-    Closing the iterator cancels the call and waits until its sandbox is closed.
+    ``on_event`` is called with each event before it is yielded. Closing the iterator cancels the call and waits until
+    its sandbox is closed.
     """
     queue: Queue[Event | None] = Queue(MAX_AHEAD)
     outcome: Future[T] = Future()
@@ -161,12 +171,14 @@ def stream_events(call: CallRunner[T]) -> Generator[Event, None, T]:
         finally:
             queue.put(None)
 
-    with Cancellation() as cancellation:
+    with given.child() if given else Cancellation() as cancellation:
         # A daemon thread: if the program exits first, its sandbox ends too and there is nothing to wait for.
         thread = Thread(target=contextvars.copy_context().run, args=(run,), name="toolc call", daemon=True)
         try:
             thread.start()
             while (event := queue.get()) is not None:
+                if on_event:
+                    on_event(event)
                 yield event
         finally:
             cancellation.cancel()
@@ -175,44 +187,6 @@ def stream_events(call: CallRunner[T]) -> Generator[Event, None, T]:
                 while not queue.empty():
                     queue.get_nowait()
                 thread.join(POLL_SECONDS)
-    return outcome.result()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WholeBatch:
-    """A batch of calls with unique ids. ``timeout`` is in seconds, for all calls together."""
-
-    calls: Sequence[ToolCall]
-    order: Order
-    timeout: float | None
-    pipeline: CallPipeline
-
-    def run(self, on_event: Listener, cancellation: Cancellation) -> list[ToolResult]:
-        """Return all results in the order of the calls. Raises ``BatchError`` if calls could not be made."""
-        deadline = math.inf if self.timeout is None else monotonic() + self.timeout
-        on_event = one_at_a_time(on_event)
-        with in_use(), cancellation.child() as child:
-
-            def context(call: ToolCall) -> CallContext:
-                return CallContext(call_id=call.call_id, on_event=on_event, cancellation=child, deadline=deadline)
-
-            def make(call: ToolCall) -> ToolResult:
-                return self.pipeline.named(call, context(call))
-
-            def skip(call: ToolCall, reason: str) -> ToolResult:
-                return reject(call, context(call), "cancelled", f"the call was skipped: {reason}")
-
-            return run_batch(self.calls, make, self.order, child, skip)
-
-    def events(self) -> Generator[BatchEvent, None, None]:
-        """Yield the events of all calls, then a ``BatchEnd``. Raises the same errors as ``run``."""
-        results = yield from stream_events(self.run)
-        yield BatchEnd(results=tuple(results))
-
-    async def aevents(self) -> AsyncGenerator[BatchEvent, None]:
-        """Like ``events``, for ``asyncio``."""
-        async with AsyncCall(self.run, listens=True) as running:
-            async for event in running:
-                yield event
-            results = running.result()
-        yield BatchEnd(results=tuple(results))
+    result = outcome.result()
+    yield from last(result)
+    return result

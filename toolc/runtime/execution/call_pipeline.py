@@ -6,7 +6,10 @@ with ``is_error``. An error of toolc or its environment (no engine, a sandbox th
 may run calls in parallel. For the steps of a call, see ``toolc.runtime.execution.single_call``.
 """
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from time import monotonic
 from typing import TypeAlias
 
 from toolc.model.call import ToolCall
@@ -18,11 +21,13 @@ from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind, HostFunction
 from toolc.model.spec.tool import ToolSpec
-from toolc.runtime.caller import CallContext, as_part
+from toolc.runtime.caller import CallContext, as_part, one_at_a_time
 from toolc.runtime.execution.admission import check_admission
+from toolc.runtime.execution.batch import Order, run_batch
 from toolc.runtime.execution.single_call import Call
 from toolc.runtime.output.truncation import READ_RESULT
 from toolc.runtime.sandboxed.options import CallOptions
+from toolc.sandbox.selection import in_use
 
 Find: TypeAlias = Callable[[str], RegisteredTool]
 """Returns the tool with a name or alias. Raises ``UsageError`` if there is none."""
@@ -72,6 +77,26 @@ class CallPipeline:
         except UsageError as error:
             return reject(call, context, "not_found", str(error))
         return self.run(tool, call, context, timeout_ms=timeout_ms)
+
+    def batch(
+        self, calls: Sequence[ToolCall], order: Order, context: CallContext, timeout: float | None
+    ) -> list[ToolResult]:
+        """Run ``calls``, which have unique ids, as parts of ``context`` within ``timeout`` seconds for all together.
+
+        Returns all results in the order of the calls. Raises ``BatchError`` if calls could not be made.
+        """
+        deadline = math.inf if timeout is None else monotonic() + timeout
+        with in_use(), context.cancellation.child() as child:
+            each = replace(context, on_event=one_at_a_time(context.on_event), cancellation=child, deadline=deadline)
+
+            def make(call: ToolCall) -> ToolResult:
+                return self.named(call, replace(each, call_id=call.call_id))
+
+            def skip(call: ToolCall, reason: str) -> ToolResult:
+                message = f"the call was skipped: {reason}"
+                return reject(call, replace(each, call_id=call.call_id), "cancelled", message)
+
+            return run_batch(calls, make, order, child, skip)
 
     def call(
         self, name: str, arguments: JsonValue, context: CallContext, *, step: str, timeout_ms: int | None = None

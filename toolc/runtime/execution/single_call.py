@@ -34,7 +34,8 @@ from toolc.runtime.cancellation import Deadline, InterruptedWaitError
 from toolc.runtime.composed_backends import composed, prepare
 from toolc.runtime.execution.admission import unsupported_features
 from toolc.runtime.execution.retry import attempt_to_json, wait_ms
-from toolc.runtime.sandboxed.call import NOT_STARTED, SandboxedCall
+from toolc.runtime.sandboxed.call import SandboxedCall
+from toolc.runtime.sandboxed.interruption import NOT_STARTED
 from toolc.runtime.sandboxed.options import CallOptions, limit_ms
 
 if TYPE_CHECKING:

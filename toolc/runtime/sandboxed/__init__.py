@@ -1,12 +1,13 @@
 """One call in a sandbox: plan it, start it, run it, close it, and read its result.
 
-- ``call``: ``SandboxedCall``, one attempt, with interruptions and blocked connections. Start reading here. Public:
-  ``STDOUT_SO_FAR``.
+- ``call``: ``SandboxedCall``, one attempt. Start reading here.
 - ``failure_hints``: suggests changes of the spec after a call that lacked a module or the network.
 - ``http_call``: the handler of the requests of an HTTP call, and its uploads.
+- ``interruption``: the results of calls that were stopped. Public: ``STDOUT_SO_FAR``.
 - ``options``: the caller's ``CallOptions``, the ``Profile`` derived from them and the spec, and ``select_approved``.
 - ``plugin_description``: the description of a plugin. Public: ``describe_plugin``.
 - ``result_files``: returns files of the workspace (``result.files``).
+- ``shaping``: ``result.select`` and ``result.template``, which are evaluated in a second sandbox.
 
 May import: ``runtime.sessions``, ``wire`` and the packages below them; ``policy``, ``sandbox``, ``backends``,
 ``guest``, ``data`` and ``model``.

@@ -8,7 +8,7 @@
     converse  Plan       -> Outcome      everything over one stream           toolc.runtime.wire.call_loop
     close                                always, even after an exception
     read      Outcome    -> ToolResult   pure, by the tool's backend          toolc.backends
-    shape     ToolResult -> ToolResult   if the spec has it, sandboxed        toolc.runtime.sandboxed.call
+    shape     ToolResult -> ToolResult   if the spec has it, sandboxed        toolc.runtime.sandboxed.shaping
 
 No process of a call is running when its outcome is read. Either the sandbox was closed before, or its guest has ended
 all processes and the executor's pool closes the empty sandbox. A transaction always waits for the end of its sandbox.
@@ -19,32 +19,28 @@ sandbox.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from toolc.backends import load_backend
-from toolc.backends.content import add_note
 from toolc.model.call import BoundCall
 from toolc.model.json_schema import JsonObject
-from toolc.model.plan import LoopbackProxy, Plan, PluginCall, Profile, PythonCall
+from toolc.model.plan import Plan, PluginCall, Profile
 from toolc.model.registry import RegisteredTool
-from toolc.model.result import Capture, ConnectionAttempt, Outcome, Text, ToolFailure, ToolResult, failure
-from toolc.model.spec.code_backends import ErrorKind, File, PythonBackend, ShellBackend
-from toolc.model.spec.sandbox import Limits
-from toolc.model.spec.tool import ResultSpec
-from toolc.model.text import render_size
+from toolc.model.result import Capture, Outcome, ToolResult, failure
+from toolc.model.spec.code_backends import ShellBackend
 from toolc.runtime.argument_binding import validate_result
-from toolc.runtime.call_details import Timing, identity, sandbox_details
+from toolc.runtime.call_details import Timing, identity, measurements, sandbox_details
 from toolc.runtime.caller import CallContext, ignore_event
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress.broker import Egress, RequestHandler
 from toolc.runtime.output.progress import EventEmitter
 from toolc.runtime.output.truncation import STORED_STREAM_BYTES, fit_to_limit, truncate_result
 from toolc.runtime.pool.pool import Lease
+from toolc.runtime.sandboxed.interruption import INTERRUPTED, NOT_STARTED, interrupted_result
 from toolc.runtime.sandboxed.options import (
     CallOptions,
     build_guest_arguments,
@@ -63,91 +59,6 @@ from toolc.sandbox.selection import EngineSelection
 if TYPE_CHECKING:
     from toolc.runtime.sessions.sandbox_server import Start
     from toolc.runtime.workspace.transaction.transaction import Transaction
-
-INTERRUPTED: Final = frozenset({"timed_out", "out_of_memory", "workspace_limit", "cancelled"})
-"""The endings of calls that were stopped from outside, which are the same for all backends."""
-
-STDOUT_SO_FAR: Final = "\n[stdout so far]\n"
-"""The separator between the message and the output of an interrupted call."""
-
-NOT_STARTED: Final = "the call was not started, because the time limit of the whole operation was reached"
-"""The message for a call that has no time left."""
-
-MAX_NAMED: Final = 3
-"""The maximum number of reasons that the result names. ``details.network`` lists all of them.
-
-With more, a model could overlook the output of the tool.
-"""
-
-ENTRY: Final = PythonBackend(
-    entry="shape.py",
-    function="shape",
-    files=(File(path="shape.py", text="from toolc.guest.http.shaping import shape\n"),),
-)
-"""A tool that calls the guest's own function for shaping results."""
-
-
-def interrupted_result(outcome: Outcome, limits: Limits, timeout_ms: int | None) -> ToolResult:
-    """Return the result of a call whose ending is in ``INTERRUPTED``, with the output so far.
-
-    ``timeout_ms`` is the call's own limit, or None if the time limit of a batch or of a surrounding call was reached.
-    """
-    kind: ErrorKind = "cancelled"
-    message = "the call was cancelled before it finished"
-    if outcome.ending == "timed_out":
-        kind = "timeout"
-        when = f"within {timeout_ms / 1000:g} s" if timeout_ms else "before the time limit of the whole operation"
-        # The server of the last request may be the slow one.
-        last_request = f"; its last request was to {url}" if (url := outcome.about.get("url")) else ""
-        message = f"the call did not finish {when} and was stopped{last_request}; request less work per call"
-    elif outcome.ending == "out_of_memory":
-        kind = "out_of_memory"
-        limit = render_size(limits.memory_bytes)
-        message = f"the call exceeded its memory limit of {limit} and was stopped; request less data per call"
-    elif outcome.ending == "workspace_limit":
-        kind = "output_limit"
-        message = f"the call wrote more than {outcome.reason} to the workspace and was stopped; write less per call"
-    streams = [("stdout", outcome.stdout.text()), ("stderr", outcome.stderr.text())]
-    output = "".join(f"\n[{name} so far]\n{text.rstrip()}" for name, text in streams if text.strip())
-    details: JsonObject = {"http": outcome.about} if outcome.about else {}
-    return ToolResult(content=(Text(message + output),), error=ToolFailure(kind, message), details=details)
-
-
-def explain_blocked_connections(result: ToolResult, attempts: Sequence[ConnectionAttempt]) -> ToolResult:
-    """Add the reasons for failed ``attempts`` to connect to a failed ``result``, unless its text already has them.
-
-    The reasons become the last line of the text. Most clients show only the status of a refused CONNECT, which a
-    model attributes to the server. For a host on the allow-list, they see a reset, because the sandbox accepted the
-    connection first.
-    """
-    if result.error is None or result.error.kind == "denied":
-        return result
-    # Some servers reset every connection after use.
-    failed = [each for each in attempts if each.reason and not (each.allowed and each.bytes_in)]
-    reasons = [each for each in dict.fromkeys(each.reason for each in failed) if each not in result.text]
-    if not reasons:
-        return result
-    more = f"; and {len(reasons) - MAX_NAMED} more" if len(reasons) > MAX_NAMED else ""
-    return add_note(result, f"not connected: {'; '.join(reasons[:MAX_NAMED])}{more}")
-
-
-def arguments(call: BoundCall, result: ToolResult, limit: int) -> JsonObject:
-    """Return the arguments of the shaping function: the result, the rules, and the limit in bytes."""
-    shape = call.tool.result
-    return {
-        "text": result.text,
-        "data": None if result.structured is None else [*result.structured],
-        "select": shape.select,
-        "template": shape.template,
-        "arguments": call.arguments if shape.template else {},
-        "limit": limit,
-    }
-
-
-def with_shaped_text(result: ToolResult, shaped: ToolResult) -> ToolResult:
-    """Return ``result`` with the text and data of ``shaped``, followed by its own images and files."""
-    others = tuple(block for block in result.content if not isinstance(block, Text))
-    return replace(result, content=shaped.content + others, structured=shaped.structured)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,13 +149,21 @@ class SandboxedCall:
             start = partial(self._start, guest_arguments, transaction, context.cancellation)
             outcome, sandbox = self._run(start, context, allowed_ms)
             own_ms = timeout_ms if timeout_ms <= left_ms else None
-            result = self._read(outcome, context.cancellation, allowed_ms, own_ms)
-            if outcome.attempts:
-                result = explain_blocked_connections(result, outcome.attempts)
+            if outcome.ending in INTERRUPTED:
+                result = self._interrupted(outcome, own_ms)
+            else:
+                result = self._read(outcome)
+                if not result.is_error and self._is_shaped(outcome.status):
+                    left_ms = max(1, allowed_ms - round(outcome.usage.duration_ms))
+                    result = self._shape(result, left_ms, own_ms, context.cancellation)
+                result = truncate_result(result, output_bytes, is_stored=self.plan.keep_bytes > 0)
+                if spec.result_schema:
+                    result = validate_result(result, spec.result_schema, spec.name)
             if result.error is not None:
-                from toolc.runtime.sandboxed.failure_hints import explain_failure  # lazy: +8 ms; only failures need it
+                from toolc.runtime.sandboxed import failure_hints  # lazy: +8 ms; only failures need it
 
-                result = explain_failure(result, spec, self.plan.allow)
+                result = failure_hints.explain_blocked_connections(result, outcome.attempts)
+                result = failure_hints.explain_failure(result, spec, self.plan.allow)
             if self.patterns and workspace is not None:
                 from toolc.runtime.sandboxed.result_files import with_files  # lazy: as in prepare
 
@@ -339,41 +258,32 @@ class SandboxedCall:
         self.timing.lap("close")
         return outcome, sandbox_details(sandbox.user, sandbox.image)
 
-    def _read(self, outcome: Outcome, cancellation: Cancellation, allowed_ms: int, own_ms: int | None) -> ToolResult:
-        """Return the result of the call, shaped as the spec requires, without secrets.
-
-        ``allowed_ms`` is the time limit of the attempt. ``own_ms`` is the same, or None if the surrounding call had
-        less time left than the limit of this call.
-        """
-        spec, limits = self.tool.spec, self.tool.spec.sandbox.limits
-        if outcome.ending in INTERRUPTED and isinstance(self.plan.invocation, PluginCall):
+    def _interrupted(self, outcome: Outcome, own_ms: int | None) -> ToolResult:
+        """Return the result of a call that was stopped. ``own_ms`` is as in ``interrupted_result``."""
+        limits = self.tool.spec.sandbox.limits
+        if isinstance(self.plan.invocation, PluginCall):
             from toolc.backends.plugin import with_stderr  # lazy: +5 ms; for plugins
 
             return with_stderr(interrupted_result(replace(outcome, stderr=Capture()), limits, own_ms), outcome)
-        if outcome.ending in INTERRUPTED:
-            return interrupted_result(outcome, limits, own_ms)
-        # Secrets are removed before an answer is truncated or quoted in an error.
-        result = load_backend(spec.backend.tag).read(spec.backend, spec.result, outcome)
-        result = redact_result(result, self.egress.redactor)
-        if not result.is_error and self._is_shaped(outcome.status):
-            from toolc.backends.python import Python  # lazy: +1 ms; few results are shaped
+        return interrupted_result(outcome, limits, own_ms)
 
-            remaining_ms = max(1, allowed_ms - round(outcome.usage.duration_ms))
-            guest_arguments, egress = (
-                build_guest_arguments(has_network=False, preload=()),
-                Egress(redactor=self.egress.redactor),
-            )
-            start = partial(self._start, guest_arguments, None, cancellation)
-            attempt = replace(self, plan=self._shaping_plan(result), timing=Timing())
-            shaping, _ = attempt.run_once(start, remaining_ms, cancellation, None, egress)
-            if shaping.ending in INTERRUPTED:
-                return interrupted_result(shaping, limits, own_ms)
-            shaped = Python().read(ENTRY, ResultSpec(), shaping)
-            if shaped.error is not None:
-                return failure(shaped.error.kind, shaped.error.message, result.details)
-            result = with_shaped_text(result, shaped)
-        result = truncate_result(result, limits.output_bytes, is_stored=self.plan.keep_bytes > 0)
-        return validate_result(result, spec.result_schema, spec.name) if spec.result_schema else result
+    def _read(self, outcome: Outcome) -> ToolResult:
+        """Return the result of a call that ended, without secrets: before an answer is truncated or quoted."""
+        spec = self.tool.spec
+        result = load_backend(spec.backend.tag).read(spec.backend, spec.result, outcome)
+        return redact_result(result, self.egress.redactor)
+
+    def _shape(self, result: ToolResult, left_ms: int, own_ms: int | None, cancellation: Cancellation) -> ToolResult:
+        """Return ``result`` as the spec shapes it, in a second sandbox that has ``left_ms`` for it."""
+        from toolc.runtime.sandboxed.shaping import read_shaped, shaping_plan  # lazy: +1 ms; few results are shaped
+
+        start = partial(self._start, build_guest_arguments(has_network=False, preload=()), None, cancellation)
+        attempt = replace(self, plan=shaping_plan(self.bound, result, self.plan.profile), timing=Timing())
+        egress = Egress(redactor=self.egress.redactor)
+        shaping, _ = attempt.run_once(start, left_ms, cancellation, None, egress)
+        if shaping.ending in INTERRUPTED:
+            return interrupted_result(shaping, self.tool.spec.sandbox.limits, own_ms)
+        return read_shaped(result, shaping)
 
     def _is_shaped(self, status: int) -> bool:
         """Return whether the guest shapes the result of a program that ended with ``status``."""
@@ -383,44 +293,9 @@ class SandboxedCall:
         # With ``success_exit_codes: any`` a failure is not an error, but it has no data to shape.
         return not (isinstance(backend, ShellBackend) and backend.success_exit_codes is None and status != 0)
 
-    def _shaping_plan(self, result: ToolResult) -> Plan:
-        """Return the plan of a call that shapes ``result``."""
-        from toolc.runtime.http.message import guest_libraries  # lazy: as in prepare
-
-        shape, profile = self.tool.spec.result, self.plan.profile
-        invocation = PythonCall(
-            entry=ENTRY.entry,
-            function=ENTRY.function,
-            arguments=arguments(self.bound, result, profile.limits.output_bytes),
-            files=(*ENTRY.files, *guest_libraries(shape)),
-        )
-        profile = replace(profile, workspace=None, loopback=LoopbackProxy(), requirements=(), has_fork_server=False)
-        return Plan(profile=profile, invocation=invocation, call_id=self.bound.call_id)
-
     def _details(self, result: ToolResult, outcome: Outcome, sandbox: JsonObject) -> JsonObject:
-        """Return the details of ``result`` together with the identity and the measurements of the call.
-
-        ``stderr`` is included on success only, because the content of a failure already has both streams.
-        """
-        streams = [outcome.stdout, outcome.stderr] + ([outcome.reply] if outcome.reply else [])
-        is_truncated = result.details.get("truncated") is True or any(stream.truncated for stream in streams)
-        details: JsonObject = result.details | identity(self.tool, self.bound.call_id)
-        details |= {
-            "outcome": outcome.ending,
-            "exit_status": outcome.status if outcome.ending == "exited" else None,
-            "duration_ms": round(outcome.usage.duration_ms, 3),
-            "cpu_ms": None if outcome.usage.cpu_ms is None else round(outcome.usage.cpu_ms, 3),
-            "peak_memory_bytes": outcome.usage.peak_memory_bytes,
-            "truncated": is_truncated,
-        }
-        if outcome.usage.workspace_growth_bytes is not None:
-            details["workspace_growth_bytes"] = outcome.usage.workspace_growth_bytes
-        if outcome.attempts:
-            details["network"] = [each.to_json() for each in outcome.attempts]
-        if outcome.unlisted_attempts:
-            details["network_not_listed"] = outcome.unlisted_attempts
-        if not result.is_error:
-            details["stderr"] = outcome.stderr.text()
+        """Return the details of ``result`` together with the identity and the measurements of the call."""
+        details = result.details | identity(self.tool, self.bound.call_id) | measurements(result, outcome)
         details |= {"engine": self.selection.engine.name} | sandbox
         if self.selection.notes:
             details["engine_notes"] = [*self.selection.notes]

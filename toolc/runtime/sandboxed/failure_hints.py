@@ -6,7 +6,7 @@ from typing import Final
 
 from toolc.backends.content import add_note
 from toolc.data.python_modules import PACKAGES, STANDARD_LIBRARY, package_name
-from toolc.model.result import ToolResult
+from toolc.model.result import ConnectionAttempt, ToolResult
 from toolc.model.spec.code_backends import Argv, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
@@ -45,6 +45,12 @@ _NO_NETWORK: Final = lazy_re(
 )
 """How programs without a network report the problem, even if they do not name the host."""
 
+MAX_NAMED: Final = 3
+"""The maximum number of reasons that the result names. ``details.network`` lists all of them.
+
+With more, a model could overlook the output of the tool.
+"""
+
 
 def explain_failure(result: ToolResult, tool: ToolSpec, allow: Sequence[Destination]) -> ToolResult:
     """If the sandbox lacked something, add to a failed ``result`` what to change in the spec."""
@@ -53,6 +59,24 @@ def explain_failure(result: ToolResult, tool: ToolSpec, allow: Sequence[Destinat
     text = result.text
     note = _missing_module(text, tool) or _closed_network(text, tool, allow) or _missing_program(text, tool)
     return add_note(result, note) if note and note not in text else result
+
+
+def explain_blocked_connections(result: ToolResult, attempts: Sequence[ConnectionAttempt]) -> ToolResult:
+    """Add the reasons for failed ``attempts`` to connect to a failed ``result``, unless its text already has them.
+
+    The reasons become the last line of the text. Most clients show only the status of a refused CONNECT, which a
+    model attributes to the server. For a host on the allow-list, they see a reset, because the sandbox accepted the
+    connection first.
+    """
+    if result.error is None or result.error.kind == "denied":
+        return result
+    # Some servers reset every connection after use.
+    failed = [each for each in attempts if each.reason and not (each.allowed and each.bytes_in)]
+    reasons = [each for each in dict.fromkeys(each.reason for each in failed) if each not in result.text]
+    if not reasons:
+        return result
+    more = f"; and {len(reasons) - MAX_NAMED} more" if len(reasons) > MAX_NAMED else ""
+    return add_note(result, f"not connected: {'; '.join(reasons[:MAX_NAMED])}{more}")
 
 
 def _missing_module(text: str, tool: ToolSpec) -> str:

@@ -212,5 +212,5 @@ def _approve_base(tool: ToolSpec, profile: Profile, engine: Engine, lock: Lock) 
         f"the base image, in which {tool.name} runs, is not the one that {lock.path} approves: found {is_now}, "
         f"approved the tree {lock.base}; get the approved one from a machine that has it: there, run toolc image "
         f"export {name or 'base'} --output base.tar; here, toolc image import base.tar{f' {name}' if name else ''}; or "
-        "approve the one found: toolc lock --base"
+        "approve the one found: toolc lock --pin-base-image"
     )

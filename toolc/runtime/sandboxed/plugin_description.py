@@ -10,7 +10,7 @@ from toolc.model.errors import UsageError
 from toolc.model.spec.code_backends import PluginBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.egress.broker import Egress
-from toolc.runtime.sandboxed.call import INTERRUPTED, interrupted_result
+from toolc.runtime.sandboxed.interruption import INTERRUPTED, interrupted_result
 from toolc.runtime.sandboxed.options import CallOptions, limit_ms, profile_of
 from toolc.runtime.sessions.sandbox_server import PluginCalls, start_request
 from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire

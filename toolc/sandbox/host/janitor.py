@@ -9,13 +9,14 @@ the next start of a sandbox replaces it. If both processes are killed, the next 
 import contextlib
 import json
 import os
+import select
 import sys
 import threading
 from dataclasses import dataclass, field
 
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.host.owner import Owner, dead_directories
-from toolc.sandbox.host.programs import is_ready, start_program
+from toolc.sandbox.host.programs import start_program
 
 
 def register(kind: str, *arguments: str) -> None:
@@ -94,7 +95,9 @@ def _remove_empty_directories() -> None:
 
 def _is_broken(pipe: int) -> bool:
     """Return whether the other end is closed."""
-    return is_ready(pipe, events=0)
+    poll = select.poll()
+    poll.register(pipe, 0)
+    return bool(poll.poll(0))
 
 
 _STATE = _State()

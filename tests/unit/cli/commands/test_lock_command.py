@@ -97,7 +97,7 @@ def test_lock_is_written_atomically(specs: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.needs_engine
 def test_a_lock_with_a_base_image_refuses_calls_in_another_one(specs: Path) -> None:
-    status, text, _ = toolc("lock", "specs", "--base")
+    status, text, _ = toolc("lock", "specs", "--pin-base-image")
     written = Path("toolc.lock").read_text(encoding="utf-8")
     (base,) = re.findall(r"^base=(sha256:[0-9a-f]{64})$", written, re.MULTILINE)
     assert (status, text) == (0, "")
@@ -109,7 +109,7 @@ def test_a_lock_with_a_base_image_refuses_calls_in_another_one(specs: Path) -> N
     status, text, output = toolc("run", "specs/hello.yaml", "--locked")
     assert (status, text) == (2, "")
     assert f"tree {base}, approved the tree {other}; get the approved one from a machine that has it" in output
-    status, text, _ = toolc("lock", "--base", "specs")
+    status, text, _ = toolc("lock", "--pin-base-image", "specs")
     assert (status, text) == (0, f"TOOL  CHANGE  FIELDS\n*     base    {other[:19]} to {base[:19]}\n")
     assert Path("toolc.lock").read_text(encoding="utf-8") == written
 
@@ -121,7 +121,7 @@ def test_any_base_image_is_noted_and_changes_no_exit_code(specs: Path) -> None:
     assert toolc("lock", "specs")[0] == 0
     note = (
         "toolc: toolc.lock says base=any: tools without an image may run in any base image; to pin it: "
-        "toolc lock --base\n"
+        "toolc lock --pin-base-image\n"
     )
     assert toolc("check", "specs", "--strict") == (0, "1 tool: no errors\n", note)
     assert toolc("check", "specs", "--format", "json")[2] == note
@@ -129,8 +129,9 @@ def test_any_base_image_is_noted_and_changes_no_exit_code(specs: Path) -> None:
 
 
 @pytest.mark.slow
-def test_base_with_a_commit_is_for_check(specs: Path) -> None:
-    status, _, output = toolc("lock", "specs", "--check", "--base")
-    assert (status, "--base needs a commit or folder with --check" in output) == (2, True)
-    status, _, output = toolc("lock", "specs", "--base", "main")
-    assert (status, "--base main needs --check" in output) == (2, True)
+def test_base_is_for_check_and_a_pin_is_not(specs: Path) -> None:
+    status, _, output = toolc("lock", "specs", "--check", "--pin-base-image")
+    assert (status, "--pin-base-image changes the lock file and cannot be used with --check" in output) == (2, True)
+    for before in (["lock", "specs", "--base", "main"], ["lock", "--base", "specs"]):
+        status, _, output = toolc(*before)
+        assert (status, "--base REF needs --check; to approve only the base image" in output) == (2, True)

@@ -23,7 +23,8 @@ backend: {composite: {strategy: sequential, steps: [{id: one, tool: look, args: 
 """
 NOTE = "toolc: approve {} with: toolc lock\n"
 ANY_BASE = (
-    "toolc: toolc.lock says base=any: tools without an image may run in any base image; to pin it: toolc lock --base\n"
+    "toolc: toolc.lock says base=any: tools without an image may run in any base image; to pin it: "
+    "toolc lock --pin-base-image\n"
 )
 
 
@@ -49,10 +50,10 @@ def test_an_up_to_date_lock_file_has_no_changes(repository: Repository) -> None:
 def test_a_pinned_base_image_stays_pinned_if_the_notes_are_followed(repository: Repository) -> None:
     pinned = Path("toolc.lock").read_text(encoding="utf-8").replace("base=any", f"base=sha256:{'0' * 64}")
     repository.write({"toolc.lock": pinned, "b.yaml": OTHER.replace("name: other", "name: third")})
-    assert lock("--check")[2] == "toolc: approve these 2 changes with: toolc lock --base\n"
+    assert lock("--check")[2] == "toolc: approve these 2 changes with: toolc lock --pin-base-image\n"
     _, text, notes = lock()
     assert f"*      base     sha256:{'0' * 12} to any\n" in text
-    assert notes.startswith("toolc: the base image is no longer pinned; to pin it again: toolc lock --base\n")
+    assert notes.startswith("toolc: the base image is no longer pinned; to pin it again: toolc lock --pin-base-image\n")
 
 
 def test_a_table_shows_what_changed(repository: Repository) -> None:

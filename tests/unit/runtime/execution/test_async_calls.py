@@ -49,7 +49,7 @@ def test_the_calls_exception_is_raised_after_the_events(is_iterator: bool) -> No
         raise ValueError("the call")
 
     async def iterate() -> None:
-        async for event in async_calls.async_events(call):
+        async for event in async_calls.async_events(call, None, None, async_calls.no_more):
             reported.append(event)
 
     reported: list[Event] = []
@@ -107,7 +107,7 @@ def test_closing_the_iterator_cancels_a_call_with_much_output() -> None:
         ended.append(True)
 
     async def main() -> None:
-        async with aclosing(async_calls.async_events(call)) as events:
+        async with aclosing(async_calls.async_events(call, None, None, async_calls.no_more)) as events:
             async for _ in events:
                 break
 
@@ -124,7 +124,7 @@ def test_a_slow_reader_delays_the_call() -> None:
             emitted.append(number)
 
     async def main() -> None:
-        events = async_calls.async_events(call)
+        events = async_calls.async_events(call, None, None, async_calls.no_more)
         assert await anext(events) == update("0")
         while len(emitted) < MAX_AHEAD:
             await asyncio.sleep(0.001)
@@ -144,7 +144,7 @@ def test_an_abandoned_iterator_ends_its_call_with_the_loop() -> None:
             ended.set()
 
     async def main() -> None:
-        await anext(async_calls.async_events(call))
+        await anext(async_calls.async_events(call, None, None, async_calls.no_more))
 
     asyncio.run(main())
     assert ended.wait(60)

@@ -6,7 +6,7 @@ import pytest
 
 from toolc.model.events import Event, Listener, ToolStart, ToolUpdate
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.execution.async_calls import MAX_AHEAD, stream_events
+from toolc.runtime.execution.async_calls import MAX_AHEAD, no_more, stream_events
 
 START = ToolStart(name="t", call_id="c")
 
@@ -24,7 +24,7 @@ def test_events_arrive_in_order_while_the_call_runs() -> None:
         on_event(update(1))
 
     found: list[Event] = []
-    for event in stream_events(call):
+    for event in stream_events(call, None, None, no_more):
         found.append(event)
         go_on.set()
     assert found == [START, update(1)]
@@ -34,7 +34,7 @@ def test_nothing_starts_before_the_first_event_is_requested() -> None:
     def call(on_event: Listener, _: Cancellation) -> None:
         raise AssertionError
 
-    stream_events(call).close()
+    stream_events(call, None, None, no_more).close()
 
 
 def test_an_exception_follows_the_events() -> None:
@@ -42,7 +42,7 @@ def test_an_exception_follows_the_events() -> None:
         on_event(START)
         raise ValueError("no")
 
-    stream = stream_events(call)
+    stream = stream_events(call, None, None, no_more)
     assert next(stream) == START
     with pytest.raises(ValueError, match="no"):
         next(stream)
@@ -58,7 +58,7 @@ def test_closing_the_stream_cancels_the_call_and_waits() -> None:
         assert cancellation.is_cancelled
         ended.set()
 
-    with closing(stream_events(call)) as stream:
+    with closing(stream_events(call, None, None, no_more)) as stream:
         assert next(stream) == update(0)
         assert not ended.is_set()
     assert ended.is_set()
@@ -74,7 +74,7 @@ def test_a_listener_that_fails_cancels_the_call() -> None:
         ended.set()
 
     def listen() -> None:
-        with closing(stream_events(call)) as stream:
+        with closing(stream_events(call, None, None, no_more)) as stream:
             for _ in stream:
                 raise KeyboardInterrupt
 
@@ -92,7 +92,7 @@ def test_a_call_waits_for_a_slow_listener() -> None:
             on_event(update(number))
             emitted += 1
 
-    stream = stream_events(call)
+    stream = stream_events(call, None, None, no_more)
     next(stream)
     threading.Event().wait(0.1)
     assert emitted <= MAX_AHEAD + 1
@@ -103,5 +103,5 @@ def test_the_call_sees_the_context_variables_of_its_reader() -> None:
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
     variable.set("set")
     found: list[str] = []
-    assert not [*stream_events(lambda *_: found.append(variable.get()))]
+    assert not [*stream_events(lambda *_: found.append(variable.get()), None, None, no_more)]
     assert found == ["set"]

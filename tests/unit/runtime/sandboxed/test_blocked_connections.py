@@ -1,7 +1,7 @@
 import pytest
 
 from toolc.model.result import ConnectionAttempt, Image, Text, ToolFailure, ToolResult
-from toolc.runtime.sandboxed.call import explain_blocked_connections
+from toolc.runtime.sandboxed.failure_hints import explain_blocked_connections
 
 FAILED = ToolFailure("exit_status", "the command ended with exit status 56")
 DONE = ConnectionAttempt(

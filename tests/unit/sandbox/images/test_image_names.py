@@ -124,7 +124,8 @@ def test_a_lock_with_another_base_image_names_the_one_to_import(name: str | None
         approve_image(LOOK, Profile(base_image=name), Knowing(ANSWERS["Podman, pulled"][0]), lock)
     there, here = f"export {exported} --output base.tar", f"import base.tar{f' {name}' if name else ''}"
     assert str(caught.value).endswith(
-        f"there, run toolc image {there}; here, toolc image {here}; or approve the one found: toolc lock --base"
+        f"there, run toolc image {there}; here, toolc image {here}; or approve the one found: "
+        "toolc lock --pin-base-image"
     )
 
 
