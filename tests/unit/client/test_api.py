@@ -193,7 +193,7 @@ def test_a_registry_that_was_changed_after_the_build_is_refused(
 def test_a_registry_above_the_size_limit_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "large.json").open("wb") as file:
         file.truncate((256 << 20) + 1)
-    with pytest.raises(UsageError, match="is larger than 256MiB, the maximum"):
+    with pytest.raises(UsageError, match="is larger than the maximum of 256MiB"):
         Registry.load(tmp_path / "large.json")
 
 
