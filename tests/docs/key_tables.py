@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterator
 from importlib import import_module
+from pkgutil import iter_modules
 
+from toolc.model import spec
 from toolc.model.json_schema import JsonValue
 from toolc.model.spec import keys
 from toolc.model.spec.code_backends import Public
@@ -14,7 +16,6 @@ from toolc.model.spec.schema_keywords import KEYWORDS
 TABLE = re.compile(r"(?<=\n)(<!-- keys: (?P<name>\w+) -->)\n(?:\n?(?:\|[^\n]*\n)+)?")
 PLURAL = re.compile(r"^(text|template|map|any value|scalar)\b")
 HEAD = "| Key | Type | Default | Meaning | Example |\n|---|---|---|---|---|\n"
-MODULES = ("tool", "sandbox", "code_backends", "http_backend", "composed_backends", "policy", "project")
 WORDS = {
     "boolean": "`true` or `false`", "text": "text", "string": "text", "template": "template", "expression": "JMESPath",
     "duration": "duration", "size": "size", "json": "any value", "field": "scalar",
@@ -100,7 +101,7 @@ def type_of(kind: Kind) -> str:
 
 
 def class_named(name: str) -> type:
-    modules = (import_module(f"toolc.model.spec.{module}") for module in MODULES)
+    modules = [import_module(f"toolc.model.spec.{each.name}") for each in iter_modules(spec.__path__)]
     found = next(vars(module)[name] for module in modules if name in vars(module))
     assert isinstance(found, type)
     return found
