@@ -17,11 +17,10 @@ TABLE = re.compile(r"(?<=\n)(<!-- keys: (?P<name>\w+) -->)\n(?:\n?(?:\|[^\n]*\n)
 PLURAL = re.compile(r"^(text|template|map|any value|scalar)\b")
 HEAD = "| Key | Type | Default | Meaning | Example |\n|---|---|---|---|---|\n"
 WORDS = {
-    "boolean": "`true` or `false`", "text": "text", "string": "text", "template": "template", "expression": "JMESPath",
-    "duration": "duration", "size": "size", "json": "any value", "field": "scalar",
-    "schema": "JSON Schema", "schema or boolean": "JSON Schema, `true` or `false`", "above zero": "number above 0",
-    "string or null": "text or `null`", "matching": "text", "map": "map", "parameters": "map", "providers": "map",
-    "tool": "map", "defaults": "map",
+    "boolean": "`true` or `false`", "string": "text", "matching": "text", "expression": "JMESPath", "json": "any value",
+    "field": "scalar", "schema": "JSON Schema", "schema or boolean": "JSON Schema, `true` or `false`",
+    "above zero": "number above 0", "string or null": "text or `null`",
+    **dict.fromkeys(("parameters", "providers", "tool", "defaults"), "map"),
 }  # fmt: skip
 
 
@@ -97,7 +96,7 @@ def type_of(kind: Kind) -> str:
             ]
             return " ".join([whole, *bounds])
         case form:
-            return WORDS[form]
+            return WORDS.get(form, form)
 
 
 def class_named(name: str) -> type:

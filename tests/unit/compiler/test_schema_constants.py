@@ -5,15 +5,10 @@ from typing import Any, Final
 from toolc.compiler.decode.tool import PROVIDERS
 from toolc.compiler.editor_schema import spec_schema
 from toolc.compiler.project.variables import IDENTITY
-from toolc.model.spec.tool import FORMAT, STRICT
+from toolc.model.spec.tool import STRICT
 
 SPEC: Final[Any] = spec_schema()
 TOOL: Final = SPEC["$defs"]
-
-
-def test_the_format_version_matches_the_code() -> None:
-    assert SPEC["properties"]["toolc"]["const"] == FORMAT
-    assert SPEC["title"] == f"toolc spec, format {FORMAT}"
 
 
 def test_the_providers_match_the_code() -> None:

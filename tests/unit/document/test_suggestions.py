@@ -14,15 +14,12 @@ from toolc.model.spec.tool import Backends, Test, ToolSpec
 PLACES = """
 backend: shell python http plugin composite agent
 backend.shell: argv script stdin interpreter success_exit_codes
-backend.http: url method headers query body auth pagination
 sandbox: image network env secrets workspace limits lifetime
 """
 
 MEANT = """
 ToolSpec: argv command cmd exec run -> write backend: {shell: {argv: [...]}}
-ToolSpec: inputSchema input_schema input inputs args arguments -> write 'parameters'
 Backends: api https method request rest url -> write http: {method: GET, url: ...}
-Backends: kind type -> the kind is a key: write e.g. shell: {argv: [...]}
 ShellBackend: args cmd code command commands entrypoint exec run sh
     -> write argv: [...] for one program, or script: ... for shell code
 AuthKeys: access_token token -> write bearer: "{{ secrets.TOKEN }}"
