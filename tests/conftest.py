@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from engines.shared_base import known_base, share_base
 from hypothesis import HealthCheck, settings
-from repositories import Repository
-from shared_base import known_base, share_base
+from reviews.repositories import Repository
 
 from toolc.model.errors import NoEngineError
 from toolc.model.names import AUTO
@@ -186,7 +186,7 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Engine]:
     """Yield the OCI engine of root, or skip the test with the reason."""
-    from configurations import CONFIGURATIONS
+    from engines.configurations import CONFIGURATIONS
 
     configuration = CONFIGURATIONS["oci root"]
     if reason := configuration.lacks():

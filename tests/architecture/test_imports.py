@@ -5,7 +5,7 @@ import re
 import sys
 
 import pytest
-from architecture_imports import imports, package_of, public_names, sources, tree
+from project.architecture_imports import imports, package_of, public_names, sources, tree
 
 THIRD_PARTY: dict[str, set[str]] = {
     "model": {"rfc8785"},

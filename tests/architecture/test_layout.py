@@ -6,7 +6,7 @@ from collections import Counter
 from functools import cache
 
 import pytest
-from architecture_imports import PACKAGE, definitions, docstring_items, imports, package_of, sources, tree
+from project.architecture_imports import PACKAGE, definitions, docstring_items, imports, package_of, sources, tree
 
 MAX_LINES = 600
 MAX_MODULES = 20

@@ -1,6 +1,6 @@
 """No module imports itself through others. Imports inside functions and for type checkers count."""
 
-from architecture_imports import imports, sources
+from project.architecture_imports import imports, sources
 
 
 def graph() -> dict[str, set[str]]:

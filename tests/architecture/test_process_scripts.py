@@ -6,7 +6,7 @@ import ast
 import sys
 
 import pytest
-from architecture_imports import imports, sources
+from project.architecture_imports import imports, sources
 
 from toolc.sandbox.host.janitor_process import KINDS
 

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from architecture_imports import PACKAGE, definitions, sources, tree
+from project.architecture_imports import PACKAGE, definitions, sources, tree
 
 HERE = Path(__file__).parent
 ROOT = PACKAGE.parent

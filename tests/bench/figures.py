@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from paths import ROOT
+from project.paths import ROOT
 
 FOLDER: Final = ROOT / "build" / "bench"
 FULL: Final = 200

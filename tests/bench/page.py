@@ -8,8 +8,8 @@ from typing import Final
 
 from chart import bars
 from figures import FOLDER, FULL, Figure, Latency, Part, Rate, Single, Skipped
-from paths import ROOT
 from peers import ECHO
+from project.paths import ROOT
 from targets import Row, rows
 from toolc_calls import stages_in_words
 

@@ -17,9 +17,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
+from engines.shared_base import known_base
 from figures import Skipped
 from interleaved import Subject
-from shared_base import known_base
 
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import Limits

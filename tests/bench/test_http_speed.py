@@ -20,7 +20,7 @@ from time import perf_counter
 
 import httpx2
 import pytest
-from http_tools import http_spec
+from calls.http_tools import http_spec
 from servers import json_server
 from targets import judged
 

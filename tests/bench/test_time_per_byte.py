@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from long_runs import PLACES, RUNS, compiled, spec_with_run
+from compiling.long_runs import PLACES, RUNS, compiled, spec_with_run
 
 SIZES = (40_000, 160_000, 640_000)
 

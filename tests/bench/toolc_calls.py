@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from bare_runc import bare_runc
+from engines.waiting_sandboxes import is_busy
 from interleaved import Subject
-from waiting_sandboxes import is_busy
 
 from toolc.backends.shell import Shell
 from toolc.client.executor import Executor

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import attempts_help
-from data_files import load_yaml
+from project.data_files import load_yaml
 
 from toolc.data.probes import attempts
 

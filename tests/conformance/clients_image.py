@@ -9,8 +9,8 @@ import os
 from functools import cache
 from pathlib import Path
 
-from gvisor_daemon import gvisor_socket
-from own_daemon import copy_image
+from engines.gvisor_daemon import gvisor_socket
+from engines.own_daemon import copy_image
 
 from toolc.sandbox.docker import sdk
 from toolc.sandbox.docker.api_client import find_socket

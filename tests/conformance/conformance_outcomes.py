@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 import pytest
-from configurations import ALL_CONFIGURATIONS, CONFIGURATIONS, FORKED, NEWER_DOCKER, PODMAN, WARM
 from conformance_batch import run_batch
 from conformance_case import Case, mismatches
+from engines.configurations import ALL_CONFIGURATIONS, CONFIGURATIONS, FORKED, NEWER_DOCKER, PODMAN, WARM
 
 from toolc.model.json_schema import JsonObject
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import probe_cases
 from conformance_case import Case, Difference, plugin, python
-from data_files import load_yaml
+from project.data_files import load_yaml
 
 
 def _load(chapter: str) -> tuple[Case, ...]:

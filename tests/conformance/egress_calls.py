@@ -7,8 +7,8 @@ from typing import Final
 
 import pytest
 from clients_image import clients_image
-from configurations import CONFIGURATIONS, Configuration, available
 from conformance_case import Case
+from engines.configurations import CONFIGURATIONS, Configuration, available
 from local_servers import Servers
 
 from toolc.client.executor import Executor

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from tcp_server import tcp
+from calls.tcp_server import tcp
 
 NAMES: Final = ("api.toolc.test", "git.toolc.test", "index.toolc.test", "db.toolc.test", "ssh.toolc.test")
 """Names that resolve to this machine, like all names below ``wild.toolc.test``."""

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from configurations import available
 from conformance_batch import run_batch
 from conformance_case import Case, mismatches
 from conformance_suite import cases_of
-from image_cases import archive, busybox, in_docker, needs_busybox, one_program
+from engines.configurations import available
+from engines.image_cases import archive, busybox, in_docker, needs_busybox, one_program
 
 from toolc.sandbox.images import unpacked
 

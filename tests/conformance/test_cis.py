@@ -7,8 +7,8 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import pytest
-from configurations import configured
 from conformance_case import Case, python
+from engines.configurations import configured
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

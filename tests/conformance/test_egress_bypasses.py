@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from bypass_attempts import ADDRESSES, ALLOW, GREETINGS, HOSTS, REQUESTS, SPELLINGS
-from configurations import available
+from calls.tcp_server import tcp
 from egress_calls import everywhere, network, run
-from tcp_server import tcp
+from engines.bypass_attempts import ADDRESSES, ALLOW, GREETINGS, HOSTS, REQUESTS, SPELLINGS
+from engines.configurations import available
 
 from toolc.model.json_schema import JsonObject
 from toolc.runtime.egress import polling

@@ -3,9 +3,9 @@
 import socket
 from pathlib import Path
 
-from configurations import available
+from calls.tcp_server import tcp
 from egress_calls import everywhere, network, run
-from tcp_server import tcp
+from engines.configurations import available
 
 from toolc.model.json_schema import JsonObject
 

@@ -3,8 +3,8 @@
 from typing import Final
 
 import pytest
-from configurations import available
 from egress_calls import CA, Call, everywhere, network, run, text
+from engines.configurations import available
 
 from toolc.model.json_schema import JsonObject, JsonValue
 

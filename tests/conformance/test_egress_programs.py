@@ -4,9 +4,9 @@ import socket
 from typing import Final
 
 import pytest
-from configurations import available
+from calls.tcp_server import tcp
 from egress_calls import CA, Call, everywhere, network, output, run, text
-from tcp_server import tcp
+from engines.configurations import available
 
 from toolc.model.json_schema import JsonObject
 

@@ -4,11 +4,11 @@ import textwrap
 from typing import Final
 
 from attempts_beyond import CHAPTERS as ATTEMPTS
-from configurations import CONFIGURATIONS, PODMAN
 from conformance_case import Case, Difference
 from conformance_suite import BY_NAME, CHAPTERS
-from data_files import load_yaml
-from paths import DOCS
+from engines.configurations import CONFIGURATIONS, PODMAN
+from project.data_files import load_yaml
+from project.paths import DOCS
 
 COLUMNS: Final = (*CONFIGURATIONS, PODMAN.name)
 

@@ -9,10 +9,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS, available
+from calls.tcp_server import tcp
 from conformance_batch import control_group, processes_in
 from conformance_case import Case
-from tcp_server import tcp
+from engines.configurations import CONFIGURATIONS, available
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

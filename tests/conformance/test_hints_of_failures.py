@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from configurations import available
 from egress_calls import everywhere, output, run
+from engines.configurations import available
 
 CLOSED = "[not connected: the tool has no network; add {} to sandbox.network.allow]"
 

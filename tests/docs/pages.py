@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import paths
+from project import paths
 
 ROOT = paths.ROOT
 DOCS = ROOT / "docs"

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 import yaml
-from paths import ROOT
-from repositories import Repository
+from project.paths import ROOT
+from reviews.repositories import Repository
 
 from toolc.version import __version__
 

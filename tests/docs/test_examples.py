@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from paths import ROOT
+from project.paths import ROOT
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

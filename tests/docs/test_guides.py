@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from pages import Page
-from transaction_cases import call, doing, tree
+from workspaces.transaction_cases import call, doing, tree
 
 from toolc.client.registry import Registry
 from toolc.compiler.pipeline.compile import compile_specs

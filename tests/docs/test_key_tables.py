@@ -8,7 +8,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 from key_tables import class_named, maps_in, with_tables
-from paths import ROOT
+from project.paths import ROOT
 
 from toolc.compiler.editor_schema import project_schema, spec_schema
 from toolc.model.spec.declared import keys_of, keyword_texts, texts_of

@@ -13,11 +13,11 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, Final
 
-import paths
 import pytest
-from loop_tools import CALLS, PNG, registry
+from models.loop_tools import CALLS, PNG, registry
+from models.provider_server import KEYS, PLAN, TEXT, ProviderServer
 from pages import Page, shell_environment
-from provider_server import KEYS, PLAN, TEXT, ProviderServer
+from project import paths
 
 GOLDEN: Final = paths.GOLDEN / "model_loops"
 

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from model_responses import Asked
+from calls.scripted_server import Request, ScriptedServer, json_reply, reply
+from models.model_responses import Asked
+from models.provider_server import KEYS, TEXT, ProviderServer
+from models.scripted_model import AnthropicSpeech, OpenAISpeech, ScriptedModel
 from pages import DOCS, ROOT, Example, Page
-from provider_server import KEYS, TEXT, ProviderServer
-from scripted_model import AnthropicSpeech, OpenAISpeech, ScriptedModel
-from scripted_server import Request, ScriptedServer, json_reply, reply
 
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.json_schema import JsonValue

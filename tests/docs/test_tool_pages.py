@@ -4,7 +4,7 @@ import re
 
 import pytest
 from pages import Page
-from paths import DOCS
+from project.paths import DOCS
 from tool_pages import FOLDER, pages
 
 from toolc.client.registry import Registry

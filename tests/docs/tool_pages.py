@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from paths import SPECS
+from project.paths import SPECS
 
 from toolc.cli.tool_templates import TOOLS, tool_template
 from toolc.compiler.pipeline.compile import compile_specs

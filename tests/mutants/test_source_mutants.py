@@ -4,7 +4,7 @@ import ast
 
 import pytest
 from measuring import probed
-from paths import ROOT
+from project.paths import ROOT
 from source_mutants import mutants, sample
 
 SOURCE = b'''\

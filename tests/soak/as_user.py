@@ -4,8 +4,8 @@ import os
 import sys
 from pathlib import Path
 
-from delegated_groups import join
-from exposed import expose_python
+from engines.delegated_groups import join
+from engines.exposed import expose_python
 
 USER = 1234
 

@@ -16,9 +16,9 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Final
 
+from calls.scripted_tools import execute, registered
 from leftovers import children
-from scripted_tools import execute, registered
-from transaction_cases import tool
+from workspaces.transaction_cases import tool
 
 from toolc.model.call import ToolCall
 from toolc.model.events import Event, ToolUpdate

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Final, Literal
 
 from as_user import USER
-from configurations import CONFIGURATIONS
 from daemon_places import DaemonPlaces
-from delegated_groups import delegated
 from dying_owner import kill_janitor
-from gvisor_daemon import gvisor_socket
+from engines.configurations import CONFIGURATIONS
+from engines.delegated_groups import delegated
+from engines.gvisor_daemon import gvisor_socket
+from engines.shared_base import share_base
 from leftovers import Before, Owned, adopting, seconds_until_clean
-from paths import SUPPORT
-from shared_base import share_base
+from project.paths import SUPPORT
 
 from toolc.sandbox.docker.api_client import find_socket
 from toolc.sandbox.docker.daemon import connect

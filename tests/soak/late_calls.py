@@ -6,8 +6,8 @@ The files are written to the folder of FILE. The output is that of ``many_calls.
 import tempfile
 from pathlib import Path
 
-from late_writers import LateWriters, write_specs
 from many_calls import Arguments, growth, report
+from workspaces.late_writers import LateWriters, write_specs
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

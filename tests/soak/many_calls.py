@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from engines.waiting_sandboxes import is_busy
 from leftovers import children
-from waiting_sandboxes import is_busy
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from transaction_cases import call, tool
+from workspaces.transaction_cases import call, tool
 
 from toolc.sandbox.selection import load
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Final
 
 from calling import seconds_for
-from configurations import CONFIGURATIONS
 from dying_owner import STEPS
+from engines.configurations import CONFIGURATIONS
 from killing import DEATHS, Death, lacks, seconds_after_death
 from records import Record, Records, Row, line
 

@@ -2,7 +2,7 @@
 
 import pytest
 from calling import seconds_for
-from configurations import CONFIGURATIONS
+from engines.configurations import CONFIGURATIONS
 from killing import lacks
 
 

@@ -13,10 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from agent_tools import KEY, SAY, agent_details, agent_tool, ask_helper, registry_of
-from scripted_model import SPEECHES, OpenAISpeech, ScriptedModel, Speech, messages, objects
-from scripted_server import Request, json_reply
-from scripted_tools import error_kind
+from calls.scripted_server import Request, json_reply
+from calls.scripted_tools import error_kind
+from models.agent_tools import KEY, SAY, agent_details, agent_tool, ask_helper, registry_of
+from models.scripted_model import SPEECHES, OpenAISpeech, ScriptedModel, Speech, messages, objects
 
 from toolc.client.executor import Executor
 from toolc.client.serialization import event_to_json, result_to_json

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from command_line import run
-from http_tools import failed
-from image_cases import usable
-from paths import SPECS
+from calls.http_tools import failed
+from cli.command_line import run
+from engines.image_cases import usable
+from project.paths import SPECS
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

@@ -4,9 +4,9 @@ import time
 from pathlib import Path
 
 import pytest
-from paths import DOCS
-from scripted_server import Answer, ScriptedServer, json_reply
-from scripted_tools import error_kind
+from calls.scripted_server import Answer, ScriptedServer, json_reply
+from calls.scripted_tools import error_kind
+from project.paths import DOCS
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS, as_user, available
-from gvisor_daemon import gvisor_socket
+from engines.configurations import CONFIGURATIONS, as_user, available
+from engines.gvisor_daemon import gvisor_socket
 
 from toolc.model.json_schema import JsonValue
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from scripted_server import ScriptedServer, reply
+from calls.scripted_server import ScriptedServer, reply
 
 from toolc import Cancellation, Executor, Proposal, Registry, ToolCall, ToolResult
 from toolc.model.result import ToolFailure

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from waiting_sandboxes import until, waiting
+from engines.waiting_sandboxes import until, waiting
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

@@ -6,7 +6,7 @@
 from pathlib import Path
 
 import pytest
-from late_writers import WAYS, LateWriters, write_specs
+from workspaces.late_writers import WAYS, LateWriters, write_specs
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

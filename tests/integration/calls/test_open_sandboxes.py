@@ -9,9 +9,9 @@ from pathlib import Path
 from traceback import walk_tb
 
 import pytest
-from configurations import configured
-from tcp_server import tcp
-from waiting_sandboxes import until
+from calls.tcp_server import tcp
+from engines.configurations import configured
+from engines.waiting_sandboxes import until
 
 from toolc import ExecResult, Executor, Registry, Sandbox, SandboxDiedError
 from toolc.model.json_schema import JsonObject

@@ -8,9 +8,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import paths
 import pytest
-from image_cases import usable
+from engines.image_cases import usable
+from project import paths
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from http_tools import failed
-from paths import SUPPORT
+from calls.http_tools import failed
+from project.paths import SUPPORT
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -20,7 +20,7 @@ from toolc.runtime.sessions.sandbox_server import SandboxServer
 from toolc.runtime.wire.session import EndedError, SessionCall
 from toolc.sandbox.oci.engine import OciEngine
 
-PLUGIN = (SUPPORT / "hostile_plugin.py").read_text(encoding="utf-8")
+PLUGIN = (SUPPORT / "calls/hostile_plugin.py").read_text(encoding="utf-8")
 LOST = "this call was not sent, and the state of the process is lost; call again to start a new process"
 BROKEN = "the plugin violated the protocol: "
 TOO_LATE = (

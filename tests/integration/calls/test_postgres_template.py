@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from cli_engines import engines
-from command_line import run
-from http_tools import failed
-from postgres_server import PASSWORD, PostgresServer, postgres_server, programs
-from scripted_server import certificate
-from tcp_server import tcp
-from waiting_sandboxes import until
+from calls.http_tools import failed
+from calls.postgres_server import PASSWORD, PostgresServer, postgres_server, programs
+from calls.scripted_server import certificate
+from calls.tcp_server import tcp
+from cli.cli_engines import engines
+from cli.command_line import run
+from engines.waiting_sandboxes import until
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

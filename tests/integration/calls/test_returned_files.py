@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS, USER, available
+from engines.configurations import CONFIGURATIONS, USER, available
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

@@ -12,12 +12,12 @@ from typing import cast
 from urllib.parse import quote
 
 import pytest
-from configurations import CONFIGURATIONS, Configuration, available
-from gvisor_daemon import gvisor_socket
-from http_tools import call_http, http_spec
+from calls.http_tools import call_http, http_spec
+from calls.scripted_server import ScriptedServer, reply
+from calls.scripted_tools import error_kind
+from engines.configurations import CONFIGURATIONS, Configuration, available
+from engines.gvisor_daemon import gvisor_socket
 from planted_secrets import STORE, VALUES, RecordingEngine, SecretScanner, assert_clean, in_files, leaks
-from scripted_server import ScriptedServer, reply
-from scripted_tools import error_kind
 
 from toolc.client.build import build
 from toolc.client.executor import Executor

@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS, available
-from waiting_sandboxes import until
+from engines.configurations import CONFIGURATIONS, available
+from engines.waiting_sandboxes import until
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

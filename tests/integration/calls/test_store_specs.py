@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from configurations import available
-from gvisor_daemon import gvisor_socket
-from http_tools import failed
-from interrupted_stores import interrupt
-from paths import SPECS
+from calls.http_tools import failed
+from engines.configurations import available
+from engines.gvisor_daemon import gvisor_socket
+from project.paths import SPECS
+from workspaces.interrupted_stores import interrupt
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from configurations import CONFIGURATIONS, available
-from http_tools import failed
-from scripted_tools import error_kind
+from calls.http_tools import failed
+from calls.scripted_tools import error_kind
+from engines.configurations import CONFIGURATIONS, available
 
 from toolc import Executor, Registry, ToolResult
 from toolc.config.configuration import Configuration

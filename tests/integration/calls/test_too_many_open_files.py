@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from cli_engines import engines
-from waiting_sandboxes import is_busy
+from cli.cli_engines import engines
+from engines.waiting_sandboxes import is_busy
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

@@ -17,13 +17,13 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from command_line import run
-from http_tools import failed
-from image_cases import usable
-from paths import DOCS, SPECS
-from postgres_server import PASSWORD, postgres_server, programs
-from scripted_model import OpenAISpeech, ScriptedModel
-from scripted_server import Request, ScriptedServer, json_reply, reply
+from calls.http_tools import failed
+from calls.postgres_server import PASSWORD, postgres_server, programs
+from calls.scripted_server import Request, ScriptedServer, json_reply, reply
+from cli.command_line import run
+from engines.image_cases import usable
+from models.scripted_model import OpenAISpeech, ScriptedModel
+from project.paths import DOCS, SPECS
 
 from toolc import Executor, Registry, ToolCall, ToolResult, define, step
 from toolc.config.secret_sources import LiteralSource, SecretStore

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conformance_batch import control_group, processes_in
-from waiting_sandboxes import is_busy, until, waiting
+from engines.waiting_sandboxes import is_busy, until, waiting
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

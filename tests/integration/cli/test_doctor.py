@@ -4,8 +4,8 @@ import json
 from dataclasses import replace
 
 import pytest
-from cli_engines import engines
-from command_line import run
+from cli.cli_engines import engines
+from cli.command_line import run
 
 from toolc.cli.commands import doctor
 from toolc.doctor.advisories import Advisory, AdvisoryMatch, Component

@@ -11,8 +11,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from cli_engines import engines
-from scripted_server import ScriptedServer, reply
+from calls.scripted_server import ScriptedServer, reply
+from cli.cli_engines import engines
 
 SPEC = """\
 toolc: 1

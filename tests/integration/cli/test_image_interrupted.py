@@ -10,8 +10,8 @@ from pathlib import Path
 
 import docker
 import pytest
-from base_cases import NO_DAEMON, fake_mmdebstrap, layer
-from waiting_sandboxes import until
+from engines.base_cases import NO_DAEMON, fake_mmdebstrap, layer
+from engines.waiting_sandboxes import until
 
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.docker.api_client import NoDaemonError, find_socket

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_engines import engines
+from cli.cli_engines import engines
 
 PLUGIN = """\
 import json, os, sys

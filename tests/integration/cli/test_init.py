@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from cli_engines import engines
-from command_line import run
+from cli.cli_engines import engines
+from cli.command_line import run
 
 from toolc.cli.commands.init import ci_files, files
 from toolc.cli.tool_templates import TOOLS

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
-from cli_engines import engines
+from cli.cli_engines import engines
 
 from toolc.cli.output import live
 from toolc.cli.output.live import Live, LiveDisplay, Progress

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from cli_engines import engines
+from cli.cli_engines import engines
 
 from toolc.client.executor import Executor
 from toolc.config.configuration import Configuration

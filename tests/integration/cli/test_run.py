@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_engines import engines
-from command_line import run as run_command
-from waiting_sandboxes import until
+from cli.cli_engines import engines
+from cli.command_line import run as run_command
+from engines.waiting_sandboxes import until
 
 from toolc.model.errors import NoEngineError
 from toolc.model.names import engine_names

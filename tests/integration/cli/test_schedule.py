@@ -9,9 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli_engines import engines
-from command_line import run
-from paths import SPECS
+from cli.cli_engines import engines
+from cli.command_line import run
+from project.paths import SPECS
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

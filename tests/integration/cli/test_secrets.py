@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_engines import engines
-from command_line import run as run_command
+from cli.cli_engines import engines
+from cli.command_line import run as run_command
 
 SPEC = """\
 toolc: 1

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from cli_engines import engines
+from cli.cli_engines import engines
 
 SPEC = """\
 toolc: 1

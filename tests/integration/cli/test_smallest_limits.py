@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from cli_engines import engines
-from command_line import run
+from cli.cli_engines import engines
+from cli.command_line import run
 
 from toolc.model.spec.declared import keys_of
 from toolc.model.spec.sandbox import Limits

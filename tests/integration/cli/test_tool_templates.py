@@ -10,10 +10,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from command_line import run as run_command
-from image_cases import usable
-from postgres_server import PASSWORD, postgres_server, programs
-from scripted_server import Answer, Request, ScriptedServer, json_reply
+from calls.postgres_server import PASSWORD, postgres_server, programs
+from calls.scripted_server import Answer, Request, ScriptedServer, json_reply
+from cli.command_line import run as run_command
+from engines.image_cases import usable
 
 from toolc.cli.tool_templates import TOOLS
 from toolc.model.json_schema import JsonObject, JsonValue

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import docker
 import pytest
-from docker_cases import client, containers, engine, own_containers, python, run
-from oci_cases import HOSTILE
-from sandbox_output import line, output, workspace
-from waiting_sandboxes import until
+from engines.docker_cases import client, containers, engine, own_containers, python, run
+from engines.oci_cases import HOSTILE
+from engines.sandbox_output import line, output, workspace
+from engines.waiting_sandboxes import until
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile

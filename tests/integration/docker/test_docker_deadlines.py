@@ -7,10 +7,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from docker_cases import client, containers, engine, python, run
+from engines.docker_cases import client, containers, engine, python, run
+from engines.waiting_sandboxes import until
 from silent_daemon import SilentDaemon
 from test_docker_sweep import with_label
-from waiting_sandboxes import until
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from configurations import configured
-from docker_cases import containers, python, run
-from gvisor_daemon import gvisor_socket
-from sandbox_output import line, output, workspace
-from waiting_sandboxes import until
+from engines.configurations import configured
+from engines.docker_cases import containers, python, run
+from engines.gvisor_daemon import gvisor_socket
+from engines.sandbox_output import line, output, workspace
+from engines.waiting_sandboxes import until
 
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.errors import InfrastructureError, SandboxDiedError

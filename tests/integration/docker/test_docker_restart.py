@@ -13,12 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from calls.fake_tools import registry
 from docker.api.client import APIClient
-from docker_cases import run
-from fake_tools import registry
-from own_daemon import OwnDaemon, missing, own_daemon
-from transaction_cases import call, tool
-from waiting_sandboxes import until
+from engines.docker_cases import run
+from engines.own_daemon import OwnDaemon, missing, own_daemon
+from engines.waiting_sandboxes import until
+from workspaces.transaction_cases import call, tool
 
 from toolc.client.executor import Executor
 from toolc.model.errors import InfrastructureError

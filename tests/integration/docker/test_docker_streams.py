@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from docker_cases import client, engine, own_containers, run
-from sandbox_output import TIMEOUT, output
+from engines.docker_cases import client, engine, own_containers, run
+from engines.sandbox_output import TIMEOUT, output
 from silent_daemon import SilentDaemon
 
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS

@@ -12,8 +12,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from docker_cases import client, containers, engine, python
-from waiting_sandboxes import until
+from engines.docker_cases import client, containers, engine, python
+from engines.waiting_sandboxes import until
 
 from toolc.model.plan import Profile
 from toolc.sandbox.docker import container, container_config, sweep

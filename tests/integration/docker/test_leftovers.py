@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from docker_cases import client, containers, engine
-from oci_cases import needs_oci
+from engines.docker_cases import client, containers, engine
+from engines.oci_cases import needs_oci
 from test_docker_sweep import created, dead_owner
 
 from toolc.model.json_schema import JsonValue

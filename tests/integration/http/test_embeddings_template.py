@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from command_line import run
-from configurations import configured
-from http_tools import failed, server
-from interrupted_stores import interrupt
-from paths import SPECS
-from scripted_server import Request, ScriptedServer, json_reply
+from calls.http_tools import failed, server
+from calls.scripted_server import Request, ScriptedServer, json_reply
+from cli.command_line import run
+from engines.configurations import configured
+from project.paths import SPECS
+from workspaces.interrupted_stores import interrupt
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

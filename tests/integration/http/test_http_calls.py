@@ -8,8 +8,8 @@ import zlib
 from pathlib import Path
 
 import pytest
-from http_tools import Ask, ask, failed, redirect, server, text
-from scripted_server import Request, ScriptedServer, json_reply, reply
+from calls.http_tools import Ask, ask, failed, redirect, server, text
+from calls.scripted_server import Request, ScriptedServer, json_reply, reply
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, Resource

@@ -10,10 +10,21 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS, available
-from http_tools import KEY_IN_HEADER, KEY_OF_THIS_HOST, Ask, ask, call_http, failed, http_spec, redirect, server, text
-from scripted_server import Request, ScriptedServer, certificate, json_reply, reply
-from tcp_server import tcp
+from calls.http_tools import (
+    KEY_IN_HEADER,
+    KEY_OF_THIS_HOST,
+    Ask,
+    ask,
+    call_http,
+    failed,
+    http_spec,
+    redirect,
+    server,
+    text,
+)
+from calls.scripted_server import Request, ScriptedServer, certificate, json_reply, reply
+from calls.tcp_server import tcp
+from engines.configurations import CONFIGURATIONS, available
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Resource

@@ -5,8 +5,8 @@ import re
 import socket
 
 import pytest
-from http_tools import KEY_IN_HEADER, KEY_OF_THIS_HOST, Ask, ask, failed, redirect, server, text
-from scripted_server import Answer, Request, ScriptedServer, json_reply, reply
+from calls.http_tools import KEY_IN_HEADER, KEY_OF_THIS_HOST, Ask, ask, failed, redirect, server, text
+from calls.scripted_server import Answer, Request, ScriptedServer, json_reply, reply
 
 from toolc.model.json_schema import JsonObject, JsonValue
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from http_tools import call_http, failed, http_spec
-from scripted_server import Answer, Request, ScriptedServer, json_reply, reply
+from calls.http_tools import call_http, failed, http_spec
+from calls.scripted_server import Answer, Request, ScriptedServer, json_reply, reply
 
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolResult

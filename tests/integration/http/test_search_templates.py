@@ -7,11 +7,11 @@ from typing import TypeAlias
 from urllib.parse import parse_qs
 
 import pytest
-from command_line import run
-from configurations import configured
-from http_tools import failed, server
-from paths import SPECS
-from scripted_server import ScriptedServer, json_reply, reply
+from calls.http_tools import failed, server
+from calls.scripted_server import ScriptedServer, json_reply, reply
+from cli.command_line import run
+from engines.configurations import configured
+from project.paths import SPECS
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from configurations import CONFIGURATIONS, available
-from http_tools import call_http, failed
+from calls.http_tools import call_http, failed
+from engines.configurations import CONFIGURATIONS, available
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, Text, ToolResult

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from docker_cases import client, engine
-from sandbox_output import TIMEOUT
-from waiting_sandboxes import until
+from engines.docker_cases import client, engine
+from engines.sandbox_output import TIMEOUT
+from engines.waiting_sandboxes import until
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonValue

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from configurations import available
-from image_cases import archive, busybox, in_docker, needs_busybox, one_program, remove, usable
-from waiting_sandboxes import is_busy, until
+from engines.configurations import available
+from engines.image_cases import archive, busybox, in_docker, needs_busybox, one_program, remove, usable
+from engines.waiting_sandboxes import is_busy, until
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

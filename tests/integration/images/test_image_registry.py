@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from docker.api.client import APIClient
-from own_daemon import SECONDS, TOOLS, OwnDaemon, missing, own_daemon
+from engines.own_daemon import SECONDS, TOOLS, OwnDaemon, missing, own_daemon
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import docker
 import pytest
-from base_cases import fake_mmdebstrap, layer
-from docker_cases import client, engine
+from engines.base_cases import fake_mmdebstrap, layer
+from engines.docker_cases import client, engine
 from test_image_builds import running
 
 from toolc.data.paths import packaged_path

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from image_cases import usable
-from paths import DOCS
+from engines.image_cases import usable
+from project.paths import DOCS
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from image_cases import usable
+from engines.image_cases import usable
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

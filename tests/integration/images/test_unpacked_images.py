@@ -4,9 +4,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from image_cases import archive, busybox, needs_busybox
-from oci_cases import needs_oci, own_store
-from shared_base import share_base
+from engines.image_cases import archive, busybox, needs_busybox
+from engines.oci_cases import needs_oci, own_store
+from engines.shared_base import share_base
 
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.errors import InfrastructureError

@@ -8,9 +8,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-import set_id_cases
-from configurations import configured
-from sandbox_output import output, workspace
+from engines import set_id_cases
+from engines.configurations import configured
+from engines.sandbox_output import output, workspace
 
 from toolc.model.plan import Profile
 from toolc.sandbox.interface import Engine, EngineSandbox

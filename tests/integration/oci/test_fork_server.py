@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from configurations import configured
-from late_writers import LateWriters, write_specs
-from scripted_tools import error_kind
+from calls.scripted_tools import error_kind
+from engines.configurations import configured
+from workspaces.late_writers import LateWriters, write_specs
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

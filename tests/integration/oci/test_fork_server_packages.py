@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from configurations import configured
+from engines.configurations import configured
 from test_fork_server import call_number, registry, run
 
 from toolc.client.executor import Executor

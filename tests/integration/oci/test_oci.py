@@ -11,8 +11,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from oci_cases import HOSTILE, SMALL, needs_oci, run, start, traces
-from sandbox_output import line, output, workspace
+from engines.oci_cases import HOSTILE, SMALL, needs_oci, run, start, traces
+from engines.sandbox_output import line, output, workspace
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Mount, Profile

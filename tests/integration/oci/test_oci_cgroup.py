@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from configurations import USER, as_user
+from engines.configurations import USER, as_user
 
 from toolc.model.json_schema import JsonValue
 from toolc.sandbox.host import cgroups

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from oci_cases import needs_oci, traces
-from waiting_sandboxes import until
+from engines.oci_cases import needs_oci, traces
+from engines.waiting_sandboxes import until
 
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.oci import oci_sandbox

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from oci_cases import needs_oci, traces
-from paths import SUPPORT
-from waiting_sandboxes import until
+from engines.oci_cases import needs_oci, traces
+from engines.waiting_sandboxes import until
+from project.paths import SUPPORT
 
 from toolc.sandbox.host.janitor_process import remove_tree
 from toolc.sandbox.oci import bundles, sweep
@@ -21,8 +21,8 @@ pytestmark = needs_oci
 OWNER = """\
 import os, sys, threading
 sys.path.insert(0, sys.argv[1])
-from oci_cases import HOSTILE, SMALL, start
-from sandbox_output import line, workspace
+from engines.oci_cases import HOSTILE, SMALL, start
+from engines.sandbox_output import line, workspace
 from pathlib import Path
 from toolc.sandbox.oci.engine import OciEngine
 from toolc.sandbox.host.owner import Owner

@@ -5,8 +5,8 @@ import time
 from contextlib import closing
 
 import pytest
-from oci_cases import SMALL, needs_oci, run, start
-from sandbox_output import line, output
+from engines.oci_cases import SMALL, needs_oci, run, start
+from engines.sandbox_output import line, output
 
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.plan import Exec, Plan, Profile

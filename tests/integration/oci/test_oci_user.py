@@ -8,10 +8,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS, as_user
-from oci_cases import needs_oci, run, start
-from sandbox_output import line
-from waiting_sandboxes import until
+from engines.configurations import CONFIGURATIONS, as_user
+from engines.oci_cases import needs_oci, run, start
+from engines.sandbox_output import line
+from engines.waiting_sandboxes import until
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

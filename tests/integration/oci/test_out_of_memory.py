@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from oci_cases import needs_oci
-from transaction_cases import call, tool
+from engines.oci_cases import needs_oci
+from workspaces.transaction_cases import call, tool
 
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.host import kernel

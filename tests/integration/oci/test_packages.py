@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from oci_cases import needs_oci, own_store
-from shared_base import share_base
+from engines.oci_cases import needs_oci, own_store
+from engines.shared_base import share_base
 
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.errors import InfrastructureError

@@ -5,10 +5,10 @@ import json
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator
 from typing import Any, Final
 
-import paths
 import pytest
-from loop_tools import CALLS, registry
-from provider_server import KEYS, TEXT, ProviderServer
+from models.loop_tools import CALLS, registry
+from models.provider_server import KEYS, TEXT, ProviderServer
+from project import paths
 
 from toolc import Executor, acollect_response, collect_response, tool_calls, tool_messages
 

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from provider_cases import TOOLS
+from models.provider_cases import TOOLS
 
 from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pytest
-from fake_tools import registry
-from parameter_schemas import SCHEMAS
-from provider_cases import tool
-from provider_server import KEYS, ProviderServer
+from calls.fake_tools import registry
+from models.provider_cases import tool
+from models.provider_server import KEYS, ProviderServer
+from schemas.parameter_schemas import SCHEMAS
 
 from toolc import Executor
 from toolc.model.json_schema import JsonObject, JsonValue, value_at

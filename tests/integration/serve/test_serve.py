@@ -11,7 +11,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import TextContent
-from paths import SPECS
+from project.paths import SPECS
 
 from toolc.model.names import ENGINES
 from toolc.sandbox.selection import probe

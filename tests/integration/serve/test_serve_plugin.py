@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from waiting_sandboxes import until
+from engines.waiting_sandboxes import until
 
 SPEC = """\
 toolc: 1

@@ -13,9 +13,9 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import TextContent
-from paths import ROOT, SUPPORT
+from project.paths import ROOT, SUPPORT
 
-PROGRAM = SUPPORT / "fake_tools.py"
+PROGRAM = SUPPORT / "calls/fake_tools.py"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 

@@ -10,7 +10,7 @@ from conformance_suite import BY_NAME
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import TextContent
-from paths import ROOT
+from project.paths import ROOT
 
 from toolc.model.names import ENGINES
 from toolc.sandbox.selection import probe

@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from paths import ROOT
+from project.paths import ROOT
 
 
 def run(*command: str, cwd: Path, path: str | None = None) -> str:

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from paths import ROOT, SPECS
+from project.paths import ROOT, SPECS
 
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.names import PROVIDER_NAMES

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import typed_tools
-from paths import ROOT
+from calls import typed_tools
+from project.paths import ROOT
 
 from toolc.client.typed.generate import ClientFile, client_text, write_clients
 from toolc.compiler.pipeline.compile import compile_specs

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from docker_cases import run as run_in_docker
-from image_cases import archive
-from oci_cases import needs_oci, run
-from own_daemon import missing, own_daemon
-from transaction_cases import call, tool, tree
+from engines.docker_cases import run as run_in_docker
+from engines.image_cases import archive
+from engines.oci_cases import needs_oci, run
+from engines.own_daemon import missing, own_daemon
+from workspaces.transaction_cases import call, tool, tree
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cli_engines import engines
+from cli.cli_engines import engines
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
-from configurations import available
-from paths import SUPPORT
+from engines.configurations import available
+from engines.waiting_sandboxes import until
+from project.paths import SUPPORT
 from test_workspace_views import BEFORE, give, workspace
-from transaction_cases import call, doing, tool, tree
-from waiting_sandboxes import until
+from workspaces.transaction_cases import call, doing, tool, tree
 
 from toolc.model.errors import InfrastructureError
 from toolc.runtime.workspace import scratch
@@ -25,8 +25,8 @@ CALL = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {helpers!r})
-from configurations import CONFIGURATIONS
-from transaction_cases import call, tool
+from engines.configurations import CONFIGURATIONS
+from workspaces.transaction_cases import call, tool
 engine = CONFIGURATIONS[{name!r}].make()
 call(engine, tool("echo new > a; mkdir -p deep/er; sleep 60"), Path({workspace!r}))
 """

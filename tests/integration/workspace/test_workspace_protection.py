@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from configurations import Configuration
+from engines.configurations import Configuration
 from test_workspace_views import configuration, give, workspace
-from transaction_cases import call, tool
+from workspaces.transaction_cases import call, tool
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonValue

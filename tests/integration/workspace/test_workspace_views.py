@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from configurations import CONFIGURATIONS, USER, Configuration, available
-from transaction_cases import call, changes_of, paths, tool, tree
+from engines.configurations import CONFIGURATIONS, USER, Configuration, available
+from workspaces.transaction_cases import call, changes_of, paths, tool, tree
 
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue

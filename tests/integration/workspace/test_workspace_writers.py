@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from configurations import USER, Configuration
+from engines.configurations import USER, Configuration
 from test_workspace_views import BEFORE, configuration, give, workspace
-from transaction_cases import call, changes_of, tool, tree
+from workspaces.transaction_cases import call, changes_of, tool, tree
 
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonValue

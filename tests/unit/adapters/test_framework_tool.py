@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from framework_tools import COUNT, COUNT_DESCRIPTION, TOOLS, echoing, executor_of
+from calls.framework_tools import COUNT, COUNT_DESCRIPTION, TOOLS, echoing, executor_of
 
 from toolc import Allow, MissingExtraError, UsageError
 from toolc.adapters.framework_tool import AdaptedTool, adapt

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from scripted_tools import captured
+from calls.scripted_tools import captured
 
 from toolc.backends.backend_protocol import PlanError
 from toolc.backends.http import Http

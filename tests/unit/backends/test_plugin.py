@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from scripted_tools import captured
+from calls.scripted_tools import captured
 
 from toolc.backends.plugin import Plugin, difference
 from toolc.backends.plugin_protocol import Description, Offer

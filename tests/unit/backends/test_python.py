@@ -4,9 +4,9 @@ import base64
 import json
 
 import pytest
+from calls.scripted_tools import captured
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_tools import captured
 
 from toolc.backends.python import Python
 from toolc.model.call import BoundCall

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 import pytest
-from command_line import toolc
-from paths import ROOT
+from cli.command_line import toolc
+from project.paths import ROOT
 
 from toolc.cli.main import COMMANDS
 from toolc.cli.output.failure import exit_code

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from command_line import toolc
+from cli.command_line import toolc
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

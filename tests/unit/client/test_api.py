@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_tools import captured, error_kind
+from calls.scripted_tools import captured, error_kind
 
 import toolc
 from toolc import (

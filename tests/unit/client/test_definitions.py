@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from provider_cases import parameters, tool
+from models.provider_cases import parameters, tool
 
 from toolc import Executor, Registry, UsageError
 from toolc.client.definitions import definitions_for, limit_problem

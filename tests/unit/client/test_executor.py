@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_tools import captured
+from calls.scripted_tools import captured
 
 from toolc import (
     Allow,

@@ -3,7 +3,7 @@
 import json
 from typing import Final
 
-from data_files import load_yaml
+from project.data_files import load_yaml
 
 _DATA: Final = load_yaml("mistakes")
 GOOD: Final[str] = _DATA["good"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from paths import ROOT
+from project.paths import ROOT
 
 SEEDS: Final = tuple(
     sorted(

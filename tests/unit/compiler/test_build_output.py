@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from paths import ROOT
+from project.paths import ROOT
 
 from toolc.compiler.build_output import depends_on_others, join, render
 from toolc.compiler.pipeline.compile import Compilation, compile_specs

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from compiled import ECHO, HEAD, compile_text, found_in
+from compiling.compiled import ECHO, HEAD, compile_text, found_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from paths import ROOT, TEST_SPECS
+from project.paths import ROOT, TEST_SPECS
 
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.pipeline.parallel_build import compile_and_render

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from compiled import compile_text
-from project_cases import TOOL, compiled, lines
+from compiling.compiled import compile_text
+from compiling.project_cases import TOOL, compiled, lines
 
 from toolc.compiler.effective_values import effective
 from toolc.model.json_schema import JsonObject, JsonValue

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 
 import pytest
-from paths import CORPUS, DOCS
+from project.paths import CORPUS, DOCS
 
 from toolc.compiler.pipeline.compile import Compilation, compile_specs
 from toolc.compiler.project.settings import Settings

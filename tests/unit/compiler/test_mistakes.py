@@ -6,9 +6,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from compiling.places import problem_of
+from compiling.project_cases import expected
 from mistakes import files
-from places import problem_of
-from project_cases import expected
 
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.diagnostics import Diagnostics

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
+from compiling.places import problem_of
 from mutations import SEEDS, mutate
-from places import problem_of
 
 from toolc.compiler.pipeline.compile import FileResult, compile_text
 from toolc.compiler.project.discovery import Projects, SpecFile

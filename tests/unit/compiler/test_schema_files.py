@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
-from paths import ROOT
+from project.paths import ROOT
 
 from toolc.compiler.editor_schema import as_text, project_schema, spec_schema
 from toolc.compiler.project.files import PROJECT_FILES

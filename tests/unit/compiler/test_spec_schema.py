@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from data_files import load_yaml
+from compiling.places import load
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator, ValidationError
-from paths import ROOT, TEST_SPECS
-from places import load
+from project.data_files import load_yaml
+from project.paths import ROOT, TEST_SPECS
 
 from toolc.compiler.editor_schema import spec_schema
 from toolc.compiler.pipeline.compile import compile_specs

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from paths import TEST_SPECS
+from project.paths import TEST_SPECS
 
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.settings import Settings

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from compiled import compile_text
+from compiling.compiled import compile_text
+from compiling.long_runs import counted_calls
 from hypothesis import given
 from hypothesis import strategies as st
-from long_runs import counted_calls
 
 from toolc.document.map_reader import Findings
 from toolc.model import codes

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 import pytest
-from long_runs import PLACES, RUNS, compiled, counted_calls, spec_with_run
+from compiling.long_runs import PLACES, RUNS, compiled, counted_calls, spec_with_run
 
 SIZES: Final = (40_000, 160_000, 640_000)
 FEW: Final = 20_000

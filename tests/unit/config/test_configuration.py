@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from paths import DOCS
+from project.paths import DOCS
 
 from toolc.config.configuration import Configuration
 from toolc.config.secret_sources import EnvSource

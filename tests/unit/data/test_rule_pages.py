@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 import yaml
-from reviewing import difference
+from reviews.reviewing import difference
 
 import toolc.review
 from toolc.cli.commands.explain import compile_example

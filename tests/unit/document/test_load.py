@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from compiled import HEAD, compile_text
-from places import load
+from compiling.compiled import HEAD, compile_text
+from compiling.places import load
 
 from toolc.document.loader import MAX_BYTES
 from toolc.document.nodes import Document, strings, to_json

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from compiled import HEAD, found_in
+from compiling.compiled import HEAD, found_in
 
 from toolc.document.map_reader import Findings, boolean, mapping, sequence, text
 from toolc.document.nodes import Scalar

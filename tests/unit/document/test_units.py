@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from compiled import ECHO, HEAD, compile_text, tool_of
+from compiling.compiled import ECHO, HEAD, compile_text, tool_of
 from hypothesis import given
 from hypothesis import strategies as st
 

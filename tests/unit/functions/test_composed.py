@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_tools import KEY, echoing
-from scripted_model import SPEECHES, ScriptedModel, Speech
+from models.agent_tools import KEY, echoing
+from models.scripted_model import SPEECHES, ScriptedModel, Speech
 
 from toolc import (
     ComposedTool,

@@ -12,7 +12,7 @@ from typing import ClassVar
 from uuid import UUID
 
 import pytest
-from paths import DOCS
+from project.paths import DOCS
 
 from toolc.guest.answer import success
 from toolc.guest.values import UnsupportedValueError, to_json

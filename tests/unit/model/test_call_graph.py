@@ -1,7 +1,7 @@
 """Tests for the call graph."""
 
 import pytest
-from long_runs import counted_calls
+from compiling.long_runs import counted_calls
 
 from toolc.model.call_graph import (
     call_depth,

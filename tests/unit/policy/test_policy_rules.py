@@ -4,7 +4,7 @@ from pathlib import Path
 from textwrap import indent
 
 import pytest
-from data_files import load_yaml
+from project.data_files import load_yaml
 
 from toolc.client.registry import Registry
 from toolc.compiler.project.policy import read_policy

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import jsonschema
-from provider_cases import assert_accepted
+from models.provider_cases import assert_accepted
 from pydantic import TypeAdapter
 
 from toolc.model.json_schema import JsonObject, JsonValue

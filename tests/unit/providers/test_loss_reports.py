@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jsonschema import ValidationError
-from provider_cases import tool
-from random_schemas import RandomSchemas
+from models.provider_cases import tool
+from schemas.random_schemas import RandomSchemas
 from test_lowering_accepts import parameters, validator
 
 from toolc.model.json_schema import JsonObject, pointer_tokens, value_at

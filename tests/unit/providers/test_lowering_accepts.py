@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
-from provider_cases import tool
-from random_schemas import RandomSchemas
+from models.provider_cases import tool
 from referencing import Registry
+from schemas.random_schemas import RandomSchemas
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.names import PROVIDER_NAMES

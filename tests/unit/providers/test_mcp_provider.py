@@ -2,8 +2,8 @@
 
 import jsonschema
 import pytest
-from provider_cases import parameters, tool
-from random_schemas import RandomSchemas
+from models.provider_cases import parameters, tool
+from schemas.random_schemas import RandomSchemas
 
 from toolc import ToolCall, tool_messages
 from toolc.model.json_schema import JsonObject, JsonValue, Schema

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models.provider_cases import TOOLS, tool
 from ollama import Tool
-from provider_cases import TOOLS, tool
-from random_schemas import RandomSchemas
+from schemas.random_schemas import RandomSchemas
 
 from toolc.model.spec.tool import ToolSpec
 from toolc.providers.ollama import OLLAMA

@@ -2,11 +2,11 @@
 
 import jsonschema
 import pytest
+from models.provider_cases import TOOLS, compare, tool
 from openapi_spec_validator import validate
-from provider_cases import TOOLS, compare, tool
-from random_schemas import RandomSchemas
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
+from schemas.random_schemas import RandomSchemas
 
 from toolc.client.serialization import result_to_json
 from toolc.model.json_schema import JsonObject, JsonValue, Schema, map_under, subschemas

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from model_responses import Asked, response
-from random_json import with_one_change
-from sdk_objects import read_response
+from models.model_responses import Asked, response
+from models.sdk_objects import read_response
+from schemas.random_json import with_one_change
 
 from toolc import Executor, Registry, ToolCall, tool, tool_calls, tool_messages
 from toolc.model.json_schema import JsonObject

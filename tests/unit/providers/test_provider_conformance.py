@@ -4,7 +4,7 @@ import copy
 from dataclasses import replace
 
 import pytest
-from provider_cases import TOOLS, compare, losses_as_text, tool
+from models.provider_cases import TOOLS, compare, losses_as_text, tool
 from sdk_checks import SDK_CHECKS
 
 from toolc.model.json_schema import JsonObject, JsonValue, Schema

@@ -2,7 +2,7 @@
 
 import datetime
 
-from paths import ROOT
+from project.paths import ROOT
 
 from toolc.model.names import PROVIDER_NAMES
 from toolc.providers.json_schema.keywords import rules_of

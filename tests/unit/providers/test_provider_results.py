@@ -8,9 +8,9 @@ import json
 import re
 from typing import Any, Final
 
-import paths
 import pytest
-from sdk_objects import check_messages
+from models.sdk_objects import check_messages
+from project import paths
 
 from toolc import Audio, Image, Resource, Text, ToolCall, ToolResult, tool_messages
 from toolc.model.names import PROVIDER_NAMES

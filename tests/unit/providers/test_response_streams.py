@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from model_responses import Asked, Cut, chunks, response, whole_text
-from random_json import with_one_change
-from sdk_objects import chunk_reader
+from models.model_responses import Asked, Cut, chunks, response, whole_text
+from models.sdk_objects import chunk_reader
+from schemas.random_json import with_one_change
 
 from toolc import ToolCall, UsageError, acollect_response, collect_response, tool_calls
 from toolc.model.json_schema import JsonObject, JsonValue

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from parameter_schemas import SCHEMAS
-from provider_cases import tool
+from models.provider_cases import tool
+from schemas.parameter_schemas import SCHEMAS
 from sdk_checks import SDK_CHECKS
 
 from toolc.model.json_schema import Schema

@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import pytest
 from jsonschema import Draft202012Validator
-from parameter_schemas import SCHEMAS
-from provider_cases import parameters, tool
-from random_schemas import RandomSchemas
+from models.provider_cases import parameters, tool
+from schemas.parameter_schemas import SCHEMAS
+from schemas.random_schemas import RandomSchemas
 from strict_cases import check_anthropic, check_cohere, check_openai
 
 from toolc.model.json_schema import JsonObject, JsonValue

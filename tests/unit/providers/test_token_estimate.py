@@ -1,7 +1,7 @@
 """The estimate of tokens. An integration test compares it with two tokenizers."""
 
 import pytest
-from provider_cases import TOOLS
+from models.provider_cases import TOOLS
 
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.registry_io import canonical

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 from jsonschema import Draft4Validator
-from paths import DATA, TEST_SPECS
+from project.paths import DATA, TEST_SPECS
 
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.data.rule_pages import PageCode, RulePage

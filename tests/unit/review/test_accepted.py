@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reviewing import PLAIN, difference
+from reviews.reviewing import PLAIN, difference
 
 from toolc.model.errors import UsageError
 from toolc.providers.json_schema.lowering import LossLog

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from compiled import tool_of
-from reviewing import PLAIN
+from compiling.compiled import tool_of
+from reviews.reviewing import PLAIN
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry import registry_from_json

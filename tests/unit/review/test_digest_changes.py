@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 import pytest
-from paths import TEST_SPECS
+from project.paths import TEST_SPECS
 
 from toolc.model.call_graph import tools_by_name
 from toolc.model.errors import RegistryError

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from diff_command import diff
-from repositories import Repository
-from reviewing import PLAIN, change_lines, difference
+from cli.diff_command import diff
+from reviews.repositories import Repository
+from reviews.reviewing import PLAIN, change_lines, difference
 
 from toolc.review.reports import diff_text, machine, markdown
 

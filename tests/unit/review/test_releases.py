@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from repositories import Repository
-from reviewing import change_lines
+from reviews.repositories import Repository
+from reviews.reviewing import change_lines
 
 from toolc.backends.plugin_protocol import Description, Offer
 from toolc.importers.plugin_spec import plugin_spec

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from paths import SPECS
-from reviewing import PLAIN, difference
+from project.paths import SPECS
+from reviews.reviewing import PLAIN, difference
 
 from toolc.review.project_changes import provider_changes
 from toolc.review.sources.states import state_of

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from reviewing import PLAIN, one
+from reviews.reviewing import PLAIN, one
 
 LAMP = "{args: {name: lamp}, expect: {text: lamp}}"
 DOOR = "{args: {name: door}, expect: {matches: do+r}}"

@@ -4,7 +4,7 @@ from dataclasses import replace
 from time import monotonic
 
 import pytest
-from scripted_tools import Scripted, exited, finding, registered, tool
+from calls.scripted_tools import Scripted, exited, finding, registered, tool
 
 from toolc.model.call import BoundCall
 from toolc.model.call_graph import MAX_DEPTH

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from agent_tools import SAY, agent_tool, composite_tool, converse, executor_of, registry_of
-from scripted_model import OpenAISpeech, ScriptedModel
-from scripted_tools import cancelled_after, error_kind
+from calls.scripted_tools import cancelled_after, error_kind
+from models.agent_tools import SAY, agent_tool, composite_tool, converse, executor_of, registry_of
+from models.scripted_model import OpenAISpeech, ScriptedModel
 
 from toolc.model.call import ToolCall
 from toolc.runtime.composed_backends import MODEL_APIS

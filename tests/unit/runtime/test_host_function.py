@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_tools import cancelled_after, error_kind
+from calls.scripted_tools import cancelled_after, error_kind
 
 from toolc import (
     Allow,

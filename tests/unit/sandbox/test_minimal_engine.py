@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from scripted_tools import exited
+from calls.scripted_tools import exited
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from forked_child import in_child
+from engines.forked_child import in_child
 
 from toolc.model import names
 from toolc.model.errors import InfrastructureError, NoEngineError, UsageError

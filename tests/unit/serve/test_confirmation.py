@@ -5,8 +5,8 @@ from typing import Literal, cast
 
 import anyio
 import pytest
-from fake_tools import executor, tool
-from fake_tools import text as text_result
+from calls.fake_tools import executor, tool
+from calls.fake_tools import text as text_result
 from mcp import Client
 from mcp.client.context import ClientRequestContext
 from mcp.server.context import ServerRequestContext

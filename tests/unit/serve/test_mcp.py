@@ -10,7 +10,7 @@ from typing import Literal
 
 import anyio
 import pytest
-from fake_tools import executor, registry, text, tool
+from calls.fake_tools import executor, registry, text, tool
 from mcp import Client, MCPError
 from mcp.types import AudioContent, CallToolResult, EmbeddedResource, ImageContent, TextContent
 

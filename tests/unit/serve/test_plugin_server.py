@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from fake_tools import executor, text, tool
-from scripted_tools import captured
+from calls.fake_tools import executor, text, tool
+from calls.scripted_tools import captured
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import anyio
 import pytest
-from fake_tools import registry, tool
+from calls.fake_tools import registry, tool
+from calls.scripted_tools import captured
 from mcp import Client
 from mcp.shared.dispatcher import ProgressFnT
-from scripted_tools import captured
 
 from toolc.client.executor import Executor
 from toolc.model.events import Event, ToolStart, ToolUpdate

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from agent_tools import SAY, agent_tool, executor_of, registry_of
 from mcp import Client
 from mcp.types import TextContent
-from scripted_model import OpenAISpeech, ScriptedModel
+from models.agent_tools import SAY, agent_tool, executor_of, registry_of
+from models.scripted_model import OpenAISpeech, ScriptedModel
 
 from toolc.serve.mcp import make_server
 

@@ -1,6 +1,6 @@
 """The report of tests as JUnit XML."""
 
-import fake_tools
+from calls import fake_tools
 
 from toolc.client.registry import Registry
 from toolc.model.spec.tool import Test

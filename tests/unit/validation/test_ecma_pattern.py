@@ -4,8 +4,8 @@ import json
 from typing import Any, Final
 
 import pytest
-from ecma_patterns import Case, difference, generate, with_answers_of_node
-from paths import DATA
+from project.paths import DATA
+from schemas.ecma_patterns import Case, difference, generate, with_answers_of_node
 
 from toolc.validation.ecma_pattern import MAX_LENGTH, translate
 from toolc.validation.ecma_tree import PatternError, UnsupportedPatternError

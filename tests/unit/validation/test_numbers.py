@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from provider_cases import tool as tool_spec
+from models.provider_cases import tool as tool_spec
 
 from toolc.model.json_schema import JsonValue
 from toolc.runtime.argument_binding import BindError, bind

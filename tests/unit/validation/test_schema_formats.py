@@ -6,8 +6,8 @@ from typing import Any, Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from paths import DATA
-from provider_cases import tool as tool_spec
+from models.provider_cases import tool as tool_spec
+from project.paths import DATA
 
 from toolc.model.json_schema import JsonValue, Schema
 from toolc.model.result import ToolResult

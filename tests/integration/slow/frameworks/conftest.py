@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
-from framework_tools import executor_of
+from calls.framework_tools import executor_of
 
 from toolc import Executor
 

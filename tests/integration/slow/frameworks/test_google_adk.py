@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from framework_tools import PNG, echoing, executor_of, failing
+from calls.framework_tools import PNG, echoing, executor_of, failing
 from google.adk.agents import Agent
 from google.adk.events import Event
 from google.adk.models.base_llm import BaseLlm

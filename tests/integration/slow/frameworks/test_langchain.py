@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from framework_tools import COUNT, COUNT_DESCRIPTION, NESTED, PNG, SIZE, TOOLS, WAIT, echoing, executor_of, failing
+from calls.framework_tools import (
+    COUNT,
+    COUNT_DESCRIPTION,
+    NESTED,
+    PNG,
+    SIZE,
+    TOOLS,
+    WAIT,
+    echoing,
+    executor_of,
+    failing,
+)
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.language_models import BaseChatModel

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from agents import Agent, OpenAIResponsesModel, Runner, RunResult, set_tracing_disabled
-from fake_tools import registry
-from framework_tools import COUNT, COUNT_DESCRIPTION, PNG, STRICT, TOOLS, echoing, executor_of, failing
+from calls.fake_tools import registry
+from calls.framework_tools import COUNT, COUNT_DESCRIPTION, PNG, STRICT, TOOLS, echoing, executor_of, failing
+from models.provider_cases import tool
+from models.scripted_model import ResponsesSpeech, ScriptedModel
 from openai import AsyncOpenAI
-from parameter_schemas import SCHEMAS
-from provider_cases import tool
-from scripted_model import ResponsesSpeech, ScriptedModel
+from schemas.parameter_schemas import SCHEMAS
 
 from toolc import Allow, Executor, SandboxDiedError
 from toolc.adapters import openai_agents

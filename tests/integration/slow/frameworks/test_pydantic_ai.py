@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from framework_tools import COUNT, COUNT_DESCRIPTION, NESTED, PNG, TOOLS, echoing, executor_of, failing
+from calls.framework_tools import COUNT, COUNT_DESCRIPTION, NESTED, PNG, TOOLS, echoing, executor_of, failing
 from pydantic_ai import (
     Agent,
     BinaryContent,

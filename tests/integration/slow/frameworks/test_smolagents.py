@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from framework_tools import COUNT, COUNT_DESCRIPTION, SIZE, TOOLS, echoing, executor_of, failing
+from calls.framework_tools import COUNT, COUNT_DESCRIPTION, SIZE, TOOLS, echoing, executor_of, failing
 from smolagents import AgentImage, ChatMessage, CodeAgent, MessageRole, Model, Tool, ToolCallingAgent
 from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction, get_tool_json_schema
 

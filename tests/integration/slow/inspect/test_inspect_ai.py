@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from configurations import available
+from engines.configurations import available
 from inspect_ai import Task
 from inspect_ai import eval as evaluate
 from inspect_ai.dataset import Sample

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from command_line import toolc
+from cli.command_line import toolc
 
 from toolc.client.registry import Registry
 from toolc.model.names import PROVIDER_NAMES

@@ -1,9 +1,9 @@
 """``toolc check --base``: the lint settings, exclusions and comments of a pull request do not hide its findings."""
 
 import pytest
-from command_line import Result, toolc
-from repositories import Repository
-from reviewing import PLAIN
+from cli.command_line import Result, toolc
+from reviews.repositories import Repository
+from reviews.reviewing import PLAIN
 
 SHORT = PLAIN.replace("Look a thing up by its name. Use it for names of things, not for their numbers.", "Look up.")
 IGNORING = SHORT.replace("description: Look", "# toolc: ignore[TC204] short\ndescription: Look")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import toolc
+from cli.command_line import toolc
 
 BEFORE = """\
 toolc: 1

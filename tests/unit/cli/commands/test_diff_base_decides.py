@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from command_line import Result
-from diff_command import diff
-from repositories import Repository
-from reviewing import PLAIN
+from cli.command_line import Result
+from cli.diff_command import diff
+from reviews.repositories import Repository
+from reviews.reviewing import PLAIN
 
 WIDER = f"{PLAIN.replace('50', '20')}sandbox: {{network: {{allow: [b.example.com:443]}}}}\n"
 BASE = {"specs/a.yaml": PLAIN, "toolc.yaml": "exclude: []\n"}

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from command_line import Result
-from diff_command import diff
-from repositories import Repository
-from reviewing import PLAIN
+from cli.command_line import Result
+from cli.diff_command import diff
+from reviews.repositories import Repository
+from reviews.reviewing import PLAIN
 
 HOST = f"{PLAIN}sandbox: {{network: {{allow: [b.example.com:443]}}}}\n"
 POLICY = "policy: {hosts: []}\n"

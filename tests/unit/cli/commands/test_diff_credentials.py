@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from diff_command import diff
-from repositories import Repository
-from reviewing import PLAIN
+from cli.diff_command import diff
+from reviews.repositories import Repository
+from reviews.reviewing import PLAIN
 
 from toolc.model.registry import RegistryFile
 from toolc.model.registry_io import register, registry_bytes

@@ -1,8 +1,8 @@
 """``toolc explain``: one page, the list, and all pages as in the docs."""
 
 import pytest
-from command_line import toolc
-from paths import DOCS
+from cli.command_line import toolc
+from project.paths import DOCS
 
 from toolc.data.rule_pages import RulePage, rule_pages
 from toolc.model import codes

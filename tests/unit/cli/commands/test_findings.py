@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import toolc
+from cli.command_line import toolc
 
 from toolc.cli.common import wants_color
 from toolc.reporters import FORMATS

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 import pytest
-from command_line import Result, toolc
-from repositories import Repository
-from reviewing import PLAIN
+from cli.command_line import Result, toolc
+from reviews.repositories import Repository
+from reviews.reviewing import PLAIN
 
 POLICY = "policy: {hosts: []}\n"
 HOST = f"{PLAIN}sandbox: {{network: {{allow: [b.example.com:443]}}}}\n"

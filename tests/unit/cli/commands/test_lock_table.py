@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Result, toolc
-from repositories import Repository
-from reviewing import PLAIN
+from cli.command_line import Result, toolc
+from reviews.repositories import Repository
+from reviews.reviewing import PLAIN
 
 from toolc.model.lock_file import Lock
 from toolc.review.locked import History, as_text, lock_changes, with_known_pins

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import toolc
-from project_cases import expected
+from cli.command_line import toolc
+from compiling.project_cases import expected
 
 from toolc.client.build import build
 from toolc.model.json_schema import JsonObject

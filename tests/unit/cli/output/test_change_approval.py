@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from cli.terminal import run_on_terminal
 from click.testing import CliRunner
-from terminal import run_on_terminal
-from transaction_cases import DONE, doing
+from workspaces.transaction_cases import DONE, doing
 
 from toolc.cli.commands.run import command
 from toolc.sandbox import selection
@@ -77,7 +77,7 @@ def test_json_has_the_changes(folder: Path) -> None:
 
 
 ENGINE = """
-from transaction_cases import DONE, doing
+from workspaces.transaction_cases import DONE, doing
 engine = doing(lambda view: (view / "old").unlink(), DONE)
 """
 

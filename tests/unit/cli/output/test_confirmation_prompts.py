@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+from calls.scripted_tools import captured
+from cli.terminal import run_on_terminal
 from click.testing import CliRunner
-from scripted_tools import captured
-from terminal import run_on_terminal
-from transaction_cases import DONE
+from workspaces.transaction_cases import DONE
 
 from toolc.cli.commands.run import command
 from toolc.model.result import Outcome
@@ -65,7 +65,7 @@ def test_denied_call_as_json_and_a_confirmed_call(option: str, status: int, part
 
 
 ENGINE = """
-from transaction_cases import DONE
+from workspaces.transaction_cases import DONE
 from toolc.testing.fake_engine import FakeEngine
 engine = FakeEngine(lambda _: DONE)
 """
@@ -112,7 +112,7 @@ tools:
 REPORTS_DURING_A_PROMPT = """
 import threading
 import click
-from scripted_tools import captured
+from calls.scripted_tools import captured
 from toolc.model.result import Outcome
 from toolc.testing.fake_engine import FakeEngine
 prompted, reported = threading.Event(), threading.Event()

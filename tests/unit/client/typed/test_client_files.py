@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-import typed_tools
+from calls import typed_tools
 
 from toolc.client.typed.generate import LANGUAGES, ClientFile, client_text, parse_clients, write_clients
 from toolc.model.errors import UsageError

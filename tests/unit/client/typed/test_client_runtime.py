@@ -7,8 +7,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import typed_tools
-from fake_tools import executor, registry, text
+from calls import typed_tools
+from calls.fake_tools import executor, registry, text
 
 from toolc.client.executor import Executor
 from toolc.client.typed import runtime

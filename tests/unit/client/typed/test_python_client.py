@@ -9,10 +9,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-import typed_tools
-from paths import GOLDEN
+from calls import typed_tools
+from project.paths import GOLDEN
 from pydantic import TypeAdapter
-from random_schemas import RandomSchemas
+from schemas.random_schemas import RandomSchemas
 
 from toolc.client.typed.generate import client_text
 from toolc.client.typed.python_client import docstring

@@ -1,8 +1,8 @@
 """TypeScript clients: the whole text of one, and comments with any text. ``tsc`` reads them in an integration test."""
 
 import pytest
-import typed_tools
-from paths import GOLDEN
+from calls import typed_tools
+from project.paths import GOLDEN
 
 from toolc.client.typed.generate import client_text
 from toolc.client.typed.typescript import comment

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from cache_cases import file_edits, write
-from command_line import run
+from cli.command_line import run
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 

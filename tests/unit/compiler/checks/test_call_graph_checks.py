@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from compiled import compile_text
-from long_runs import counted_calls
+from compiling.compiled import compile_text
+from compiling.long_runs import counted_calls
 
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.data.rule_pages import rule_pages

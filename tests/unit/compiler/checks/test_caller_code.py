@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 from check_cases import HEAD, findings, messages, numbers, shell
-from data_files import load_yaml
+from project.data_files import load_yaml
 
 from toolc.compiler.fixes.apply import apply_fixes
 from toolc.compiler.pipeline.compile import compile_specs

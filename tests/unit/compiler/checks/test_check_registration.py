@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from check_cases import numbers
-from compiled import ECHO, HEAD, compile_text
+from compiling.compiled import ECHO, HEAD, compile_text
 
 from toolc.compiler.checks import check_each
 from toolc.compiler.checks.check_registry import TOOL_CHECKS, ToolCheck

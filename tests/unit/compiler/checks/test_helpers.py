@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from compiled import ECHO, HEAD, compile_text
+from compiling.compiled import ECHO, HEAD, compile_text
 
 from toolc.compiler.checks.helpers import text_may_contain
 

@@ -4,7 +4,7 @@ import itertools
 from pathlib import Path
 
 import pytest
-from compiled import compile_text, found_in
+from compiling.compiled import compile_text, found_in
 
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model import codes

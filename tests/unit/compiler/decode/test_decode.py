@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from compiled import ECHO, HEAD, compile_text, found_in, tool_of
+from compiling.compiled import ECHO, HEAD, compile_text, found_in, tool_of
 
 from toolc.model.json_schema import Schema
 from toolc.model.spec.code_backends import Argv, PythonBackend, Script, ShellBackend

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from compiled import HEAD, compile_text, found_in, tool_of
+from compiling.compiled import HEAD, compile_text, found_in, tool_of
 
 from toolc.model.registry_io import digests
 from toolc.model.spec.composed_backends import AgentBackend

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from compiled import compile_text, found_in, tool_of
-from places import marked, unmarked
+from compiling.compiled import compile_text, found_in, tool_of
+from compiling.places import marked, unmarked
 
 from toolc.model.spec.http_backend import (
     ApiKeyAuth,

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from compiled import HEAD, compile_text, found_in, tool_of
+from compiling.compiled import HEAD, compile_text, found_in, tool_of
 
 from toolc.compiler.decode.tool import PROVIDERS as NAMED_PROVIDERS
 from toolc.model.names import PROVIDER_NAMES

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from compiled import HEAD, compile_text, found_in, tool_of
+from compiling.compiled import HEAD, compile_text, found_in, tool_of
 
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.spec.code_backends import File, PythonBackend

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from compiled import ECHO, HEAD, compile_text, found_in
+from compiling.compiled import ECHO, HEAD, compile_text, found_in
 
 from toolc.model.destinations import parse_destination
 from toolc.model.registry_io import register

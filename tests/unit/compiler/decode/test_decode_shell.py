@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from compiled import HEAD, found_in
+from compiling.compiled import HEAD, found_in
 
 PROGRAMS = "awk cat cut grep head jq less sed sh sort tail tee tr uniq wc xargs"
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from compiled import HEAD, compile_text, found_in
+from compiling.compiled import HEAD, compile_text, found_in
 
 CALLS = {
     "eval(text)": "eval() runs text as Python code",

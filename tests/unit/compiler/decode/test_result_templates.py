@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from compiled import ECHO, HEAD, found_in, tool_of
+from compiling.compiled import ECHO, HEAD, found_in, tool_of
 
 
 def with_template(template: str) -> str:

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command_line import run
+from cli.command_line import run
 
 from toolc import Registry, build
 from toolc.compiler.cache import answers

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from paths import ROOT, TEST_SPECS
+from project.paths import ROOT, TEST_SPECS
 
 from toolc.compiler.pipeline import processes
 from toolc.compiler.pipeline.compile import compile_specs

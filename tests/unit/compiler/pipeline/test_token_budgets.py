@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from command_line import toolc
-from project_cases import TOOL, lines, report, write
+from cli.command_line import toolc
+from compiling.project_cases import TOOL, lines, report, write
 
 from toolc.compiler.pipeline.compile import compile_specs
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from project_cases import TOOL, lines, report, write
+from compiling.project_cases import TOOL, lines, report, write
 
 from toolc.compiler.pipeline.compile import compile_specs
 

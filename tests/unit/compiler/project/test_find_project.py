@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from project_cases import TOOL, lines, write
+from compiling.project_cases import TOOL, lines, write
 
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.discovery import Projects

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from compiled import HEAD, compile_text, found_in
+from compiling.compiled import HEAD, compile_text, found_in
 
 CODE = "def hello():\n    return 'hello'\n"
 

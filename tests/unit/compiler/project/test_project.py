@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from project_cases import TOOL, compiled, expected, lines, report, write
+from compiling.project_cases import TOOL, compiled, expected, lines, report, write
 
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.errors import UsageError

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from project_cases import TOOL, compiled, lines, write
+from compiling.project_cases import TOOL, compiled, lines, write
 
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.settings import Settings, invalid_code, severity_of

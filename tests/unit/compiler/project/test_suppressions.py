@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from compiled import compile_text, found_in
+from compiling.compiled import compile_text, found_in
 
 from toolc.model.diagnostics import MAX_SAME_CODE
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from project_cases import TOOL, compiled, expected, lines, report
+from compiling.project_cases import TOOL, compiled, expected, lines, report
 
 from toolc.compiler.decode import tool as decode_tool
 from toolc.model.registry_io import digests
@@ -89,7 +89,7 @@ sandbox: {env: {"A{{ vars.url }}": b}}
 
 
 def test_hints_suggest_a_missing_project_file(tmp_path: Path) -> None:
-    from compiled import compile_text
+    from compiling.compiled import compile_text
 
     tool = TOOL.replace("the whole", "{{ vars.x }}")
     assert report(compile_text(tmp_path, tool)).splitlines()[3] == (

@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from compiled import ECHO, HEAD
-from long_runs import compiled
+from compiling.compiled import ECHO, HEAD
+from compiling.long_runs import compiled
 
 from toolc.cli.main import main
 from toolc.compiler.project.work_limits import limited_time, time_limit

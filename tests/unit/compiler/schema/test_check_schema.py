@@ -4,7 +4,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from compiled import ECHO, HEAD, compile_text
+from compiling.compiled import ECHO, HEAD, compile_text
 
 from toolc.model.codes import UNKNOWN_FORMAT, UNKNOWN_KEY
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from compiled import ECHO, HEAD, compile_text, found_in
+from compiling.compiled import ECHO, HEAD, compile_text, found_in
 
 
 @pytest.mark.parametrize("written", ["1.10", "2.0", "1.5"])

@@ -4,7 +4,7 @@ import json
 from typing import Any, Final
 
 import pytest
-from paths import DATA
+from project.paths import DATA
 
 from toolc.compiler.schema.check_schema import check_instance, check_schema
 from toolc.document.map_reader import Findings

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from compiled import HEAD, compile_text, found_in, tool_of
+from compiling.compiled import HEAD, compile_text, found_in, tool_of
 
 from toolc.compiler.fixes.apply import apply_fixes
 from toolc.compiler.project.settings import NO_SETTINGS

@@ -4,7 +4,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from compiled import ECHO, HEAD, compile_text, found_in
+from compiling.compiled import ECHO, HEAD, compile_text, found_in
 
 from toolc.model import codes
 

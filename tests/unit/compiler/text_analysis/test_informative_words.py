@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from paths import CORPUS
+from project.paths import CORPUS
 
 from toolc.compiler.checks.descriptions import INFORMATIVE_NAME
 from toolc.compiler.text_analysis.informative_words import name_words, new_words, repeats_name

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from paths import DATA
+from project.paths import DATA
 
 from toolc.document.loader import load_data
 from toolc.document.nodes import to_json

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Final
 
 import pytest
-from places import marked, syntax_finding, unmarked
+from compiling.places import marked, syntax_finding, unmarked
 
 from toolc.document.toml.toml_parser import parse_toml
 

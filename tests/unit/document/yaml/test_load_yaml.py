@@ -5,9 +5,9 @@ import time
 
 import pytest
 import yaml
+from compiling.places import covered, finding_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from places import covered, finding_lines
 
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence, to_json
 from toolc.document.yaml.yaml_parser import parse_yaml

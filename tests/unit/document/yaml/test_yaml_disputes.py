@@ -1,7 +1,7 @@
 """Text that libyaml accepts and YAML 1.2 reads differently. Names such as 652Z are cases of the YAML test suite."""
 
 import pytest
-from places import finding_lines
+from compiling.places import finding_lines
 
 from toolc.document.nodes import to_json
 from toolc.document.yaml.yaml_parser import parse_yaml

@@ -7,7 +7,7 @@ import json
 from typing import Any, Final
 
 import pytest
-from paths import DATA
+from project.paths import DATA
 
 from toolc.document.nodes import to_json
 from toolc.document.yaml.yaml_parser import parse_yaml

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Final
 
 import pytest
-from places import marked, syntax_finding, unmarked
+from compiling.places import marked, syntax_finding, unmarked
 
 from toolc.document.yaml.yaml_parser import parse_yaml
 from toolc.model.source import SourceText

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from engines.waiting_sandboxes import until
 from namespace_sandbox import NamespaceSandbox, changed_bundle
-from waiting_sandboxes import until
 
 from toolc.guest import frames
 from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from provider_cases import parameters, tool
+from models.provider_cases import parameters, tool
 
 from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.spec.tool import ResultSpec

@@ -5,7 +5,7 @@ import random
 from typing import Final, Literal
 
 import pytest
-from schema_pairs import changed, pair, schema, separating
+from reviews.schema_pairs import changed, pair, schema, separating
 
 from toolc.model.json_schema import JsonObject
 from toolc.review.contract.verdicts import verdicts

@@ -4,7 +4,7 @@ import re
 
 import pytest
 import yaml
-from paths import DATA
+from project.paths import DATA
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.contract.movement import rule

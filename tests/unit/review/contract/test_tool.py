@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from reviewing import PLAIN, change_lines, difference, one
+from reviews.reviewing import PLAIN, change_lines, difference, one
 
 from toolc.client.build import build
 from toolc.review.compare import compare

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from diff_command import diff
-from repositories import Repository
-from reviewing import PLAIN
+from cli.diff_command import diff
+from reviews.repositories import Repository
+from reviews.reviewing import PLAIN
 
 DESCRIPTION = "Look a thing up by its name. Use it for names of things, not for their numbers."
 WEATHER = PLAIN.replace("name: look", "name: weather").replace(

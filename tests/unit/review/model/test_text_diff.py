@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reviewing import PLAIN, one
+from reviews.reviewing import PLAIN, one
 
 from toolc.review.model.text_diff import format_route, word_diff
 

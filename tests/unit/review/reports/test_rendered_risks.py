@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from diff_command import diff
-from repositories import Repository
-from reviewing import PLAIN
+from cli.diff_command import diff
+from reviews.repositories import Repository
+from reviews.reviewing import PLAIN
 
 DOCKERFILE = "FROM debian:bookworm\nRUN apt-get update\nUSER nobody\n"
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import paths
 import pytest
 from jsonschema import Draft4Validator
-from reviewing import PLAIN, difference
+from project import paths
+from reviews.reviewing import PLAIN, difference
 
 from toolc.review.compare import Difference
 from toolc.review.model.change import fingerprint

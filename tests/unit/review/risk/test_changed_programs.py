@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from reviewing import change_lines, difference
+from reviews.reviewing import change_lines, difference
 
 SPEC = "toolc: 1\nname: look\ndescription: Look at the moon.\nbackend: {python: {file: look.py}}\n"
 LONG = "X = 0\n" * 40_000

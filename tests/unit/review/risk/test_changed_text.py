@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from reviewing import difference, one
+from reviews.reviewing import difference, one
 
 OLD = "Print the hello page for a given reader."
 ENCODED = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNk"  # 40 characters

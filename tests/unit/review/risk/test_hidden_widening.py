@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from repositories import Repository
-from reviewing import edited, review_cases
+from reviews.repositories import Repository
+from reviews.reviewing import edited, review_cases
 
 from toolc.review.compare import Difference, compare
 from toolc.review.model.state import State

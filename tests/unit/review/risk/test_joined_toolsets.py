@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from reviewing import PLAIN, change_lines, difference
+from reviews.reviewing import PLAIN, change_lines, difference
 
 from toolc.review.model.change import ToolChange
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from reviewing import PLAIN, change_lines, difference
+from reviews.reviewing import PLAIN, change_lines, difference
 
 AGENT = PLAIN.replace(
     '  shell:\n    argv: [echo, --, "{{ name }}"]\n',

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from reviewing import difference
+from reviews.reviewing import difference
 
 HTTP = """\
 toolc: 1

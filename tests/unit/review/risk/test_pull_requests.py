@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from reviewing import PLAIN, change_lines, difference, edited, one, review_cases
+from reviews.reviewing import PLAIN, change_lines, difference, edited, one, review_cases
 
 SPECS, CASES = review_cases("pull-requests")
 

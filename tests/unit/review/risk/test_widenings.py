@@ -5,9 +5,9 @@ import re
 from typing import Any
 
 import pytest
-from diff_command import diff
-from repositories import Repository
-from reviewing import edited, review_cases
+from cli.diff_command import diff
+from reviews.repositories import Repository
+from reviews.reviewing import edited, review_cases
 
 SPECS, SECTIONS = review_cases("widenings")
 CASES = {f"{section}: {name}": case for section, cases in SECTIONS.items() for name, case in cases.items()}

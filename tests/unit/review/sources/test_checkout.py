@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from diff_command import diff
-from repositories import Repository
-from reviewing import PLAIN
+from cli.diff_command import diff
+from reviews.repositories import Repository
+from reviews.reviewing import PLAIN
 
 OTHER = PLAIN.replace("name: look", "name: find_it").replace("Look a thing up", "Find the place of one thing")
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from diff_command import diff
-from repositories import Repository
-from reviewing import PLAIN, change_lines
+from cli.diff_command import diff
+from reviews.repositories import Repository
+from reviews.reviewing import PLAIN, change_lines
 
 from toolc.review.compare import compare
 from toolc.review.sources.states import two_states

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from repositories import Repository
-from reviewing import PLAIN
+from reviews.repositories import Repository
+from reviews.reviewing import PLAIN
 
 from toolc.data.rule_pages import rule_pages
 from toolc.review.compare import Difference, compare

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from repositories import Repository
-from reviewing import PLAIN, change_lines
+from reviews.repositories import Repository
+from reviews.reviewing import PLAIN, change_lines
 
 from toolc.client.build import build
 from toolc.model.errors import UsageError

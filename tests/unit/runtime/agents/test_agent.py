@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_tools import (
+from calls.scripted_server import Request, json_reply
+from calls.scripted_tools import error_kind
+from models.agent_tools import (
     KEY,
     SAY,
     agent_details,
@@ -23,9 +25,16 @@ from agent_tools import (
     executor_of,
     registry_of,
 )
-from scripted_model import SPEECHES, OpenAISpeech, ResponsesSpeech, ScriptedModel, Speech, inner, messages, objects
-from scripted_server import Request, json_reply
-from scripted_tools import error_kind
+from models.scripted_model import (
+    SPEECHES,
+    OpenAISpeech,
+    ResponsesSpeech,
+    ScriptedModel,
+    Speech,
+    inner,
+    messages,
+    objects,
+)
 
 from toolc.model.call import Allow, BoundCall, Deny, ToolCall
 from toolc.model.errors import InfrastructureError

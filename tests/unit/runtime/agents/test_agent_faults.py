@@ -10,10 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from agent_tools import KEY, SAY, agent_details, agent_tool, ask_helper, converse, executor_of, registry_of
-from scripted_model import SPEECHES, Answer, OpenAISpeech, ScriptedModel, Speech
-from scripted_server import Request, certificate, json_reply, reply
-from scripted_tools import cancelled_after, error_kind
+from calls.scripted_server import Request, certificate, json_reply, reply
+from calls.scripted_tools import cancelled_after, error_kind
+from models.agent_tools import KEY, SAY, agent_details, agent_tool, ask_helper, converse, executor_of, registry_of
+from models.scripted_model import SPEECHES, Answer, OpenAISpeech, ScriptedModel, Speech
 
 from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.model.errors import MissingExtraError, UsageError

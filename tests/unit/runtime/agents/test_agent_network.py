@@ -5,8 +5,8 @@ from time import monotonic
 
 import httpx2
 import pytest
-from agent_tools import KEY
-from scripted_server import Request, ScriptedServer, reply
+from calls.scripted_server import Request, ScriptedServer, reply
+from models.agent_tools import KEY
 
 from toolc.model.json_schema import Schema
 from toolc.model.result import ConnectionAttempt

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import pytest
-from scripted_tools import error_kind
+from calls.scripted_tools import error_kind
 
 from toolc.model.call import BoundCall
 from toolc.model.errors import InfrastructureError

@@ -10,7 +10,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Self
 
-from tcp_server import tcp
+from calls.tcp_server import tcp
 
 from toolc.guest import frames
 from toolc.guest.frames import FrameReader, encode

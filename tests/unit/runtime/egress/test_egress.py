@@ -5,8 +5,8 @@ import threading
 import tracemalloc
 
 import pytest
+from calls.tcp_server import tcp
 from egress_guest import ScriptedGuest, connected, echo, flood, openssl_hello, requests_to
-from tcp_server import tcp
 
 from toolc.guest import frames
 from toolc.guest.frames import ProtocolError

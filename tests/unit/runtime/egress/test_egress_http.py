@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 import pytest
+from calls.tcp_server import tcp
 from egress_guest import ScriptedGuest, echo
 from hypothesis import given
 from hypothesis import strategies as st
-from tcp_server import tcp
 
 from toolc.guest import frames
 from toolc.model.destinations import parse_destination

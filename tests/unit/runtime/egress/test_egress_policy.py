@@ -1,7 +1,7 @@
 import ipaddress
 
 import pytest
-from bypass_attempts import ADDRESSES, ALLOW, HOSTS
+from engines.bypass_attempts import ADDRESSES, ALLOW, HOSTS
 from hypothesis import given
 from hypothesis import strategies as st
 

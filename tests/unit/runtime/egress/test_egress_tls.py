@@ -4,10 +4,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from calls.scripted_server import certificate
 from egress_guest import openssl_hello
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_server import certificate
 
 from toolc.model.destinations import canonical_host
 from toolc.runtime.egress.tls_sni import MAX_BYTES, ClientHelloFilter

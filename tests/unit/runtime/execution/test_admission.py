@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from scripted_tools import error_kind
+from calls.scripted_tools import error_kind
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

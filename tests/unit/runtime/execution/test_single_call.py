@@ -3,7 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from scripted_tools import Scripted, execute, exited, registered, tool
+from calls.scripted_tools import Scripted, execute, exited, registered, tool
 
 from toolc.model.call import Allow, BoundCall, Confirm, Deny, ToolCall
 from toolc.model.errors import InfrastructureError

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from scripted_tools import execute, registered
+from calls.scripted_tools import execute, registered
 
 from toolc.model.call import ToolCall
 from toolc.model.errors import UsageError

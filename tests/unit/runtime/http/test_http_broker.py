@@ -3,7 +3,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from bypass_attempts import ALLOW, URLS
+from engines.bypass_attempts import ALLOW, URLS
 
 from toolc.backends.backend_protocol import PlanError
 from toolc.backends.http_templates import render_url

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from forked_child import in_child
+from engines.forked_child import in_child
 
 from toolc.runtime.output import result_store
 from toolc.runtime.output.result_store import ResultPage, ResultStore

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from fake_tools import registry, tool
-from forked_child import in_child
+from calls.fake_tools import registry, tool
+from engines.forked_child import in_child
 
 from toolc.client.executor import Executor
 from toolc.config.configuration import Configuration

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from paths import ROOT
+from project.paths import ROOT
 
 from toolc.model.json_schema import Schema
 from toolc.model.result import Text, ToolFailure, ToolResult

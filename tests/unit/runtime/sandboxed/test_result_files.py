@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from transaction_cases import DONE, FAILED, call, doing
+from workspaces.transaction_cases import DONE, FAILED, call, doing
 
 from toolc.model.json_schema import Schema
 from toolc.model.result import Audio, Image, Resource, Text, ToolResult

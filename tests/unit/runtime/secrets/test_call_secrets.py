@@ -3,7 +3,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from scripted_tools import captured
+from calls.scripted_tools import captured
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

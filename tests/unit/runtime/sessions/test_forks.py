@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from scripted_tools import captured
+from calls.scripted_tools import captured
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

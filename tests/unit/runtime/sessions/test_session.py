@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from forked_child import in_child
-from scripted_tools import captured, error_kind
+from calls.scripted_tools import captured, error_kind
+from engines.forked_child import in_child
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry

@@ -12,7 +12,7 @@ from time import monotonic, sleep
 from typing import BinaryIO
 
 import pytest
-from base_cases import fake_mmdebstrap, layer, starts, use
+from engines.base_cases import fake_mmdebstrap, layer, starts, use
 
 from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
 from toolc.sandbox.docker import base_image

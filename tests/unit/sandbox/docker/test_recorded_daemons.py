@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from data_files import load_yaml
+from project.data_files import load_yaml
 
 from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.container import EventStream

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from waiting_sandboxes import until
+from engines.waiting_sandboxes import until
 
 from toolc.sandbox.host import janitor_process
 from toolc.sandbox.host.janitor_process import KINDS, read_removals, remove_tree, sweep

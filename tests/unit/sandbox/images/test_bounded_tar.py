@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tar_files import packed
+from engines.tar_files import packed
 
 from toolc.sandbox.images import archive
 from toolc.sandbox.images.archive import open_tar

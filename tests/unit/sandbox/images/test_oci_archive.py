@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import IO
 
 import pytest
-from tar_files import packed_files
+from engines.tar_files import packed_files
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tar_files import packed
+from engines.tar_files import packed
 
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.images.unpack import MAX_BYTES, MAX_METADATA, LayerReader, UnpackBudget, resolve, unpack

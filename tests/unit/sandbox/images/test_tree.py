@@ -7,7 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from tar_files import packed as layer
+from engines.tar_files import packed as layer
 
 from toolc.sandbox.images.tree import Tree
 from toolc.sandbox.images.unpack import LayerReader, UnpackBudget, unpack

@@ -4,8 +4,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from image_cases import archive
-from tar_files import packed
+from engines.image_cases import archive
+from engines.tar_files import packed
 
 from toolc.sandbox.images import unpacked
 

@@ -3,9 +3,9 @@ import os
 from pathlib import Path
 
 import pytest
-from edited_workspace import workspace
-from real_views import VIEWS, Engines
-from transaction_cases import call, tool
+from workspaces.edited_workspace import workspace
+from workspaces.real_views import VIEWS, Engines
+from workspaces.transaction_cases import call, tool
 
 from toolc.runtime.workspace.dir_handle import DirHandle
 from toolc.runtime.workspace.transaction.file_state import FileState, copy_content, read_state

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
-from isolation_model import FOLDER, History, committed, described, parents, snapshot
-from real_views import View, can_mount_overlays
-from transaction_cases import changes_of, tool
+from workspaces.isolation_model import FOLDER, History, committed, described, parents, snapshot
+from workspaces.real_views import View, can_mount_overlays
+from workspaces.transaction_cases import changes_of, tool
 
 from toolc.model.result import ToolResult
 from toolc.runtime.workspace.transaction import baseline

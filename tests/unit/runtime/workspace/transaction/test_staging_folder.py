@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from edited_workspace import AFTER, BEFORE, edit, scratches, workspace
-from transaction_cases import call, changes_of, doing, tool, tree
+from workspaces.edited_workspace import AFTER, BEFORE, edit, scratches, workspace
+from workspaces.transaction_cases import call, changes_of, doing, tool, tree
 
 from toolc.model.errors import UsageError
 from toolc.runtime.workspace.dir_handle import rename as real_rename

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from edited_workspace import AFTER, BEFORE, edit, scratches, workspace
-from scripted_tools import execute, registered
-from transaction_cases import DONE, FAILED, call, changes_of, doing, paths, tool, tree
+from calls.scripted_tools import execute, registered
+from workspaces.edited_workspace import AFTER, BEFORE, edit, scratches, workspace
+from workspaces.transaction_cases import DONE, FAILED, call, changes_of, doing, paths, tool, tree
 
 from toolc.model.call import Proposal, ToolCall
 from toolc.model.errors import InfrastructureError

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from edited_workspace import AFTER, BEFORE, edit, scratches, workspace
-from paths import SUPPORT
-from transaction_cases import call, changes_of, doing, tool, tree
+from project.paths import SUPPORT
+from workspaces.edited_workspace import AFTER, BEFORE, edit, scratches, workspace
+from workspaces.transaction_cases import call, changes_of, doing, tool, tree
 
 from toolc.model.errors import InfrastructureError
 from toolc.runtime.workspace import scratch_sweep
@@ -100,8 +100,8 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 sys.path[:0] = {path!r}
-from transaction_cases import call, doing, tool
-from edited_workspace import edit
+from workspaces.transaction_cases import call, doing, tool
+from workspaces.edited_workspace import edit
 from toolc.runtime.workspace.transaction import commit
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)

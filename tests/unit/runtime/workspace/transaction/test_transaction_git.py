@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from transaction_cases import call, changes_of, doing, paths, tool, tree
+from workspaces.transaction_cases import call, changes_of, doing, paths, tool, tree
 
 CONFIG = """
 [core]

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from edited_workspace import BEFORE, workspace
-from transaction_cases import DONE, call, changes_of, doing, paths, tool, tree
+from workspaces.edited_workspace import BEFORE, workspace
+from workspaces.transaction_cases import DONE, call, changes_of, doing, paths, tool, tree
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Plan, Profile

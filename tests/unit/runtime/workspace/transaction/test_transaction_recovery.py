@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from edited_workspace import AFTER, BEFORE, edit, workspace
-from paths import SUPPORT
-from transaction_cases import call, doing, tool, tree
+from project.paths import SUPPORT
+from workspaces.edited_workspace import AFTER, BEFORE, edit, workspace
+from workspaces.transaction_cases import call, doing, tool, tree
 
 from toolc.model.errors import InfrastructureError
 from toolc.runtime.execution import leftovers
@@ -25,7 +25,7 @@ __all__ = ["workspace"]
 
 
 def killed_commits(folder: Path, way: str) -> list[dict[str, Any]]:
-    program = [sys.executable, str(SUPPORT / "killed_commits.py"), str(folder), way]
+    program = [sys.executable, str(SUPPORT / "workspaces/killed_commits.py"), str(folder), way]
     done = subprocess.run(program, env=os.environ | {"PYTHONPATH": str(SUPPORT)}, capture_output=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from edited_workspace import BEFORE, workspace
-from real_views import VIEWS, Engines
-from transaction_cases import call, changes_of, tool, tree
+from workspaces.edited_workspace import BEFORE, workspace
+from workspaces.real_views import VIEWS, Engines
+from workspaces.transaction_cases import call, changes_of, tool, tree
 
 from toolc.model.call import Proposal
 from toolc.model.result import ToolResult

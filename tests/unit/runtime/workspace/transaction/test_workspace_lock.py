@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from edited_workspace import AFTER, edit, workspace
-from transaction_cases import call, changes_of, doing, tool, tree
+from workspaces.edited_workspace import AFTER, edit, workspace
+from workspaces.transaction_cases import call, changes_of, doing, tool, tree
 
 from toolc.runtime.workspace.transaction import lock
 from toolc.runtime.workspace.transaction.lock import locked_workspace

@@ -1,0 +1,1 @@
+"""The command line in tests: run in this process or on a terminal."""

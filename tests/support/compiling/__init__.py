@@ -1,0 +1,1 @@
+"""Specs that tests compile, and what is expected of their findings."""

@@ -1,5 +1,0 @@
-from command_line import Result, toolc
-
-
-def diff(*arguments: str) -> Result:
-    return toolc("diff", *arguments)

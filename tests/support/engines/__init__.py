@@ -1,0 +1,1 @@
+"""Sandbox engines, daemons and images of tests, and what is visible in their sandboxes."""

@@ -1,0 +1,1 @@
+"""Scripted models, and the wire formats and SDKs of providers."""

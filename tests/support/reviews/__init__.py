@@ -1,0 +1,1 @@
+"""Repositories and changes of specs that tests review."""

@@ -1,0 +1,1 @@
+"""Random and complete JSON Schemas, patterns and JSON texts."""

@@ -1,0 +1,1 @@
+"""Workspaces, transactions and writers that tests interrupt."""
