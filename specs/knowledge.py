@@ -69,13 +69,17 @@ def remember(text, topic, tags, ctx):
 
 def knowledge_search(query, limit, tags, ctx, topic=None):
     """Return the facts that share words with ``query``, the best match first."""
-    words, pairs = parts_of(query)
-    wanted = {"words": stored(words), "pairs": stored(pairs), "topic": topic or None}
     with STORE.reading(ctx) as store:
-        found = [] if store is None else map(as_fact, store.execute(BEST, wanted))
-        best = [fact for fact in found if {*tags} <= {*fact["tags"]}][:limit]
-    share = 1 / max(1, len(words) + len(pairs))
-    return {"results": [{**fact, "score": round(fact["score"] * share, 4)} for fact in best]}
+        found = [] if store is None else best_first(store, query, topic)
+        return {"results": [fact for fact in found if {*tags} <= {*fact["tags"]}][:limit]}
+
+
+def best_first(store, query, topic=None):
+    """Return the facts that have words of ``query``, each with the share of the words that it has as ``score``."""
+    words, pairs = parts_of(query)
+    rows = store.execute(BEST, {"words": stored(words), "pairs": stored(pairs), "topic": topic or None})
+    count = len(words) + len(pairs)
+    return [{**as_fact(row), "score": round(row["score"] / count, 4)} for row in rows]
 
 
 def knowledge_update(id, ctx, text=None, topic=None, tags=None):  # noqa: A002  its name for models

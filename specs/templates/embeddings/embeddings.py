@@ -14,7 +14,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 import sqlite_vec
-from knowledge import BEST, STORE, as_fact, words_of
+from knowledge import STORE, as_fact, best_first
 from store import Store
 
 VECTORS = Store("vectors.sqlite", 0x746C_7665, 1, [
@@ -37,8 +37,7 @@ def semantic_search(query, limit, tags, ctx, topic=None):
         if store is None:
             return {"results": []}
         facts = [as_fact(row) for row in store.execute("SELECT * FROM facts ORDER BY id")]
-        wanted = words_of(query, " OR ")
-        by_words = [row["id"] for row in store.execute(BEST, (wanted, None, None))] if wanted else []
+        by_words = [fact["id"] for fact in best_first(store, query)]
     if not facts:
         return {"results": []}
     nearest = by_meaning(facts, query, ctx)
