@@ -182,7 +182,7 @@ def test_a_tool_of_a_registry_is_run(capfdbinary: pytest.CaptureFixture[bytes]) 
         (["tools.yaml#helo"], "there is no tool 'helo'; did you mean 'hello'?\n"),
         (["hello"], ("there is no file or folder 'hello'; write the path of its spec, such as specs/hello.yaml; "
                      "for a tool in a registry, add --registry build/registry.json; "
-                     "for a built-in tool: --builtin all\n")),
+                     "for a built-in tool, add --builtin all\n")),
         (["hello", "--registry", "nope.json"], "there is no registry 'nope.json'; create it with: toolc build\n"),
         (["tools.yaml#hello", "--arg", "name"], "--arg 'name' is not an assignment; write --arg NAME=VALUE\n"),
         (["tools.yaml#hello", "--timeout", "1:30"], (

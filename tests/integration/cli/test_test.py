@@ -385,7 +385,7 @@ def test_tests_of_a_registry_are_not_updated(capsys: pytest.CaptureFixture[str])
     Path("s.yaml").write_text(SEVERAL, encoding="utf-8")
     build("s.yaml", "build")
     assert run_command("test", "build/registry.json", "--update") == 2
-    assert "pass the specs it was built from" in capsys.readouterr().err
+    assert "pass the specs from which it was built" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -76,7 +76,7 @@ def test_a_redirect_to_a_host_that_is_not_allowed_is_refused(ask: Ask) -> None:
     [
         ("http://[", "'http://[' has no port from 1 to 65535"),
         ("http://[::1", "'http://[::1' has no port from 1 to 65535"),
-        ("http://a\u2100b", "is not in ASCII, where letters can look alike"),
+        ("http://a\u2100b", "is not in ASCII, and letters outside ASCII can look alike"),
         ("https:evil", "'https:evil' is not an http or https URL"),
         (
             "http://[::ffff:127.0.0.1]/",
