@@ -59,7 +59,7 @@ def on_terminal(*arguments: str, answers: dict[bytes, bytes]) -> tuple[int, byte
 def test_a_shell_on_a_terminal_receives_keys_and_ctrl_c(folder: Path, engine: str) -> None:
     answers = {
         # Ctrl-C has no effect while the shell starts a program: the program itself says that it runs.
-        b"ends the sandbox": b"test -t 0 && sh -c 'echo $COLOR-$((6 * 7)); exec cat'\n",
+        b"to remove the sandbox: exit": b"test -t 0 && sh -c 'echo $COLOR-$((6 * 7)); exec cat'\n",
         b"red-42\r\n": b"\x03",
         # The shell's own newline: the dying program may still read what arrives before it.
         b"^C\r\n": b"echo code $?; touch made; exit 5\n",
