@@ -61,4 +61,4 @@ def test_an_editor_marks_mistakes_completes_keys_and_explains_them(server: Langu
     assert items.keys() == SHELL - {"argv"}
     assert items["script"]["documentation"].startswith("A script. It is not a template: parameters are")
     hover = server.at("textDocument/hover", spec, "  limits: {time")["contents"]["value"]
-    assert "The timeout" in hover
+    assert "The duration of a call" in hover
