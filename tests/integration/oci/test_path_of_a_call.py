@@ -33,7 +33,7 @@ backend:
 
 
 def module_of(frame: FrameType) -> str:
-    """Return the module of a function of toolc without ``toolc``; empty for others, and for types of the model."""
+    """Return the module of a function in toolc, without ``toolc.``. Other code and the types of the model have none."""
     path = Path(frame.f_code.co_filename)
     if frame.f_code.co_name == "<module>" or not path.is_relative_to(PACKAGE):
         return ""

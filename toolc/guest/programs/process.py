@@ -49,7 +49,10 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.
 
 
 CANNOT_RUN_STATUS = 126
-"""The exit status of a program for which no process or descriptor is left. ``NOT_STARTED_STATUS`` is for others."""
+"""The exit status of a program that cannot start because no process or descriptor is left.
+
+A program that cannot start for another reason has ``NOT_STARTED_STATUS``.
+"""
 
 
 class Request:

@@ -62,7 +62,6 @@ class HttpBroker:
         self._redactor = redactor
         self._read_file = read_file
         self._origin = parse_url(call.url)
-        self._cookie = ""  # of the request that is built
         self._token_requests = 0
         self._token_key = TOKENS.key(call.token, values) if call.token else ""
         self._token = TOKENS.get(self._token_key)
@@ -77,17 +76,17 @@ class HttpBroker:
     def connection_request(self, payload: bytes) -> ConnectionRequest:
         """Return the connection and data for a REQUEST frame. Raises ``RefusedError`` and ``ProtocolError``."""
         fields = _parse_request(payload)
-        self._cookie = self._checked_cookie(fields.get("cookie", ""))
         if fields.get("token") is True:
             return self._token_request(in_form=fields.get("in_form") is True)
         url, method, query = fields.get("url"), fields.get("method", self._call.method), fields.get("query", {})
         if not isinstance(method, str) or method not in {self._call.method, "GET"}:
             raise ProtocolError("it sent a request with a method that its call does not use")
+        cursor, cookie = self._checked_cursor(fields.get("cursor")), self._checked_cookie(fields.get("cookie", ""))
         if url is None:
-            return self._own_request(self._checked_query(query), self._checked_cursor(fields.get("cursor")))
+            return self._own_request(self._checked_query(query), cursor, cookie)
         if not isinstance(url, str) or query:
             raise ProtocolError("it sent a request with an invalid URL")
-        return self._other_request(self._checked_target(url), method, self._checked_cursor(fields.get("cursor")))
+        return self._connection(self._checked_target(url), method, cursor, cookie)
 
     def _checked_target(self, url: str) -> Target:
         """Return the target of a URL from the server. Raises ``RefusedError``, whose message contains no secrets."""
@@ -108,7 +107,7 @@ class HttpBroker:
         """Return whether a server sent a secret back, possibly encoded once more."""
         return any(self._redactor.text(each) != each for each in (text, unquote(text)))
 
-    def _own_request(self, query: Mapping[str, str], cursor: JsonValue) -> ConnectionRequest:
+    def _own_request(self, query: Mapping[str, str], cursor: JsonValue, cookie: str) -> ConnectionRequest:
         """Return the plan's request. ``query`` replaces query fields by name, and ``cursor`` is set in the body."""
         call = self._call
         target = self._origin
@@ -119,42 +118,34 @@ class HttpBroker:
         kept = [each for each in query_text.split("&") if each and each.partition("=")[0] not in query]
         filled = "&".join([*kept, *([fill_query(fields, self._values)] if fields else [])])
         target = replace(target, path=f"{path}?{filled}" if filled else path)
-        return self._connection(target, call.method, call.headers, with_body=True, cursor=cursor)
+        return self._connection(target, call.method, cursor, cookie)
 
-    def _other_request(self, target: Target, method: str, cursor: JsonValue) -> ConnectionRequest:
-        """Return the request for a redirect or a link, with ``cursor`` in the body if there is one."""
-        headers, has_body = self._call.headers, method == self._call.method
-        if target.origin == self._origin.origin:
-            return self._connection(target, method, headers, with_body=has_body, cursor=cursor)
-        if cursor is not None and self._has_secret(_compact_json(cursor)):
-            raise RefusedError("the server redirected to another host, with a secret in the cursor of a page")
-        public = tuple(each for each in headers if not slots(each.value) and each.name.lower() not in _PRIVATE_HEADERS)
-        return self._connection(target, method, public, with_body=has_body, is_other_origin=True, cursor=cursor)
+    def _connection(self, target: Target, method: str, cursor: JsonValue, cookie: str) -> ConnectionRequest:
+        """Return a request with ``cursor`` in its body and ``cookie`` in its headers, if there are any.
 
-    def _connection(
-        self,
-        target: Target,
-        method: str,
-        headers: tuple[NamedValue, ...],
-        *,
-        with_body: bool,
-        is_other_origin: bool = False,
-        cursor: JsonValue = None,
-    ) -> ConnectionRequest:
-        call = self._call
+        The target of a redirect or a link may be another origin, which gets no secrets and no private headers.
+        """
+        call, headers = self._call, self._call.headers
+        is_other_origin = target.origin != self._origin.origin
+        if is_other_origin:
+            if cursor is not None and self._has_secret(_compact_json(cursor)):
+                raise RefusedError("the server redirected to another host, with a secret in the cursor of a page")
+            if self._has_secret(cookie):
+                raise RefusedError("the server redirected to another host, with a secret in a cookie")
+            headers = tuple(
+                each for each in headers if not slots(each.value) and each.name.lower() not in _PRIVATE_HEADERS
+            )
         self._check_secrets(target, *(each.value for each in headers))
-        if is_other_origin and self._has_secret(self._cookie):
-            raise RefusedError("the server redirected to another host, with a secret in a cookie")
         lines = [fill_header(each, self._values) for each in headers]
         if call.token is not None and not is_other_origin:
             lines.append(self._authorization(target))
-        if self._cookie:
+        if cookie:
             own = next((line for line in lines if line.lower().startswith(b"cookie:")), b"Cookie: \r\n")
             separator = b"; " if own in lines else b""
             lines = [line for line in lines if line is not own]
-            lines.append(own.removesuffix(b"\r\n") + separator + self._cookie.encode() + b"\r\n")
+            lines.append(own.removesuffix(b"\r\n") + separator + cookie.encode() + b"\r\n")
         body, content_type = None, ""
-        if call.body is not None and with_body:
+        if call.body is not None and method == call.method:
             pieces = pieces_of(call.body)
             if is_other_origin and slots(pieces):
                 raise RefusedError(f"the server redirected a body with a secret to another host, {target.authority}")

@@ -19,7 +19,7 @@ from toolc.runtime.workspace.dir_handle import FOLDER
 from toolc.sandbox.host.owner import shared_directory
 
 WAIT_SECONDS: Final = 60.0
-"""How long a commit waits for others in the same workspace, in seconds. A commit takes milliseconds."""
+"""How long a commit waits for other commits in the same workspace, in seconds. A commit takes milliseconds."""
 
 
 @contextmanager
