@@ -26,6 +26,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "check": "Report errors and warnings in specs.",
     "explain": "Explain why a finding matters and how to fix it.",
     "run": "Run one call of a tool in a new sandbox.",
+    "batch": "Run the calls of a file, and resume after a crash.",
     "shell": "Open a shell in a tool's sandbox.",
     "test": "Run the tests in specs, each call in a new sandbox.",
     "list": "List tools.",

@@ -203,7 +203,7 @@ class Executor:
             offered[READ_RESULT] = self._read_result.spec
         return tuple(tool for _, tool in sorted(offered.items()) if not self._denials.reason(tool))
 
-    def _run(
+    def _run(  # noqa: PLR0913  one parameter per option
         self,
         name: str,
         arguments: JsonObject,
@@ -212,24 +212,33 @@ class Executor:
         on_event: Listener | None = None,
         confirm: Confirm | None = None,
         cancellation: Cancellation | None = None,
+        workspace: str | Path | None = None,
+        timeout: float | None = None,
+        session: str = "",
     ) -> CallRunner[ToolResult]:
         """Call a tool and return its result. ``is_error`` is set if the tool failed or its arguments are invalid.
 
-        ``on_event`` receives the start, output, progress and end of the call, on this thread. ``confirm`` replaces
-        the executor's function for this call. Another thread can end the call with ``cancellation``. Raises
-        ``UsageError`` for an unknown tool or a refused workspace, and ``InfrastructureError`` if the sandbox failed.
+        ``on_event`` receives the start, output, progress and end of the call, on this thread. ``confirm`` and
+        ``workspace`` replace those of the executor for this call, and ``timeout`` can only lower its limit. Another
+        thread can end the call with ``cancellation``. Calls of a tool with ``lifetime: session`` share a sandbox if
+        they have the same ``session``. Raises ``UsageError`` for an unknown tool or a refused workspace, and
+        ``InfrastructureError`` if the sandbox failed.
         """
         tool = self._registered(name)
         call = ToolCall(name=name, arguments=arguments, call_id=argument_checks.call_id(call_id or new_call_id()))
         argument_checks.listener("on_event", on_event)
         argument_checks.hook("confirm", confirm)
         check_open(cancellation)
+        folder = None if workspace is None else argument_checks.path("workspace", workspace)
+        timeout_ms = None if timeout is None else max(1, round(argument_checks.seconds("a timeout", timeout) * 1000))
         options = self._options if confirm is None else replace(self._options, confirm=confirm)
+        if folder or session:
+            options = replace(options, workspace=folder or options.workspace, session=session)
 
         def run(on_event: Listener, cancellation: Cancellation) -> ToolResult:
             with in_use():
                 context = CallContext(call_id=call.call_id, on_event=on_event, cancellation=cancellation)
-                return CallPipeline(options, self._called).run(tool, call, context)
+                return CallPipeline(options, self._called).run(tool, call, context, timeout_ms=timeout_ms)
 
         return run
 
@@ -299,6 +308,10 @@ class Executor:
     async def asandbox(self, profile: str | JsonObject) -> Sandbox:
         """Like ``sandbox``, for ``asyncio``."""
         return await async_calls.result(lambda _, __: self.sandbox(profile), None)
+
+    def end_session(self, session: str) -> None:
+        """Close the sandboxes of the calls with this ``session``. A running call ends first."""
+        self._options.sessions.end(session)
 
     def close(self) -> None:
         """Close all sessions, open sandboxes, and sandboxes that wait for calls.

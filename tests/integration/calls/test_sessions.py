@@ -208,6 +208,33 @@ def test_a_cancelled_call_ends_the_session_immediately(name: str, tmp_path: Path
     assert after == [[None, "bread", 1], [None, "bread bread", 2]]
 
 
+@pytest.mark.parametrize("name", ENGINES)
+def test_sessions_of_different_names_share_nothing_and_each_call_can_have_its_own_workspace(
+    name: str, tmp_path: Path
+) -> None:
+    engine = load(name)
+    if not engine.probe().available:
+        pytest.skip(engine.probe().reason)
+    (tmp_path / "notes.py").write_text(PLUGIN, encoding="utf-8")
+    (tmp_path / "spec.yaml").write_text(spec({}), encoding="utf-8")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    with Executor(Registry.load(tmp_path / "spec.yaml"), engine=engine) as executor:
+
+        def note(session: str, word: str) -> JsonValue:
+            return summary(executor.run("notes", {"add": word}, session=session, workspace=tmp_path / session))
+
+        assert [note("a", "milk"), note("b", "bread"), note("a", "salt"), note("a", "write")] == [
+            [None, "milk", 1], [None, "bread", 1], [None, "milk salt", 2], [None, "milk salt", 3],
+        ]  # fmt: skip
+        executor.end_session("a")
+        assert [note("a", "eggs"), note("b", "eggs")] == [[None, "eggs", 1], [None, "bread eggs", 2]]
+        timed_out = executor.run("notes", {"add": "sleep"}, workspace=tmp_path / "a", timeout=2)
+    assert (timed_out.error and timed_out.error.kind) == "timeout"
+    assert [each.name for each in (tmp_path / "a").iterdir()] == ["note.txt"]
+    assert [*(tmp_path / "b").iterdir()] == []
+
+
 OWNER = """\
 import sys
 from toolc.client.registry import Executor, Registry

@@ -2,6 +2,7 @@
 
 Start reading in ``result``. Findings are reported by ``toolc.reporters``, and reviews by ``toolc.review.reports``.
 
+- ``batch_progress``: counts the results of ``toolc batch`` and their durations, and shows them.
 - ``connections``: the connections of a call, for ``--explain-network``.
 - ``failure``: the message of an exception and its exit code (the numbers of toolc's errors are in
   ``toolc.model.errors``).

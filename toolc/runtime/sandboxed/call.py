@@ -218,8 +218,8 @@ class SandboxedCall:
             on_attempt=egress.on_attempt,
         )
         if has_session:
-            digest = self.tool.effect_digest
-            return self.options.sessions.call(digest, self.plan, start, call, egress, self.timing)
+            owner = self.options.session, self.tool.effect_digest
+            return self.options.sessions.call(owner, self.plan, start, call, egress, self.timing)
         return call_once(self.plan, start, call, egress, self.timing)
 
     def run_once(

@@ -55,7 +55,8 @@ class CallOptions:
     discarded. ``confirm`` decides for specs with ``confirm: true``. Without it, such tools are not called. ``denied``
     returns why a tool may not be called. ``sessions`` holds the sandboxes that live for several calls, ``pool`` the
     sandboxes that wait for a call, and ``result_store`` the long results. The creator of the options closes these
-    three. A ``lock`` restricts calls to approved tools, and a ``policy`` to tools that it allows.
+    three. ``session`` is the name of the session whose sandboxes the call uses. A ``lock`` restricts calls to approved
+    tools, and a ``policy`` to tools that it allows.
     """
 
     select_engine: EngineSelector
@@ -70,6 +71,7 @@ class CallOptions:
     confirm: Confirm | None = None
     denied: Callable[[ToolSpec], str | None] = lambda _: None
     sessions: Sessions = field(default_factory=Sessions)
+    session: str = ""
     result_store: ResultStore | None = None
     pool: ExecutorPool | None = None
     lock: Lock | None = None

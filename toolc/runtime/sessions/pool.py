@@ -13,11 +13,11 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from contextlib import ExitStack
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakSet
 
 from toolc.model.errors import InfrastructureError
@@ -42,6 +42,9 @@ A user who reads or takes a short break does not lose state, and a forgotten ses
 
 SERVERS: Final = 2 * (os.cpu_count() or 1)
 """The maximum number of fork servers of a tool. With more, concurrent calls would slow each other down."""
+
+_Key: TypeAlias = tuple[str, str, Hashable]
+"""The name of a session, the digest of its tool, and what its process is started with."""
 
 
 class _Session:
@@ -69,22 +72,26 @@ class Sessions:
 
     def reset(self) -> None:
         """Start with an empty pool without closing the sessions, which another process still owns."""
-        self._sessions: dict[Hashable, _Session] = {}
+        self._sessions: dict[tuple[_Key, int], _Session] = {}
         self._lock = threading.Lock()
         self._reaper: threading.Thread | None = None
         self._wake = threading.Event()
 
     def call(
-        self, owner: str, plan: Plan, start: Start, call: SessionCall, egress: Egress, timing: Timing
+        self, owner: tuple[str, str], plan: Plan, start: Start, call: SessionCall, egress: Egress, timing: Timing
     ) -> tuple[Outcome, JsonObject]:
-        """Run the call of ``plan`` in its session, once the calls before it have ended. ``owner`` identifies the tool.
+        """Run the call of ``plan`` in its session, once the calls before it have ended.
 
-        Time in the queue counts towards the call's timeout. Raises ``InfrastructureError``, which ends the session.
+        ``owner`` is the caller's name for the session, and the digest that identifies the tool. Time in the queue
+        counts towards the call's timeout. Raises ``InfrastructureError``, which ends the session.
         """
         from toolc.runtime.sessions.sandbox_server import idle_state  # lazy: +15 ms; few tools have sessions
 
         # The tools of one plugin share its process.
-        key = "" if isinstance(plan.invocation, PluginCall) else owner, idle_state(plan)
+        session_name, tool = owner
+        if plan.profile.has_fork_server:
+            session_name = ""  # a fork keeps no state
+        key = session_name, "" if isinstance(plan.invocation, PluginCall) else tool, idle_state(plan)
         session = self._session(key, SERVERS if plan.profile.has_fork_server else 1)
         begun = monotonic()
         try:
@@ -103,8 +110,16 @@ class Sessions:
 
     def close(self) -> None:
         """Close all sessions. If a call is running, its session is closed after it. Raises ``InfrastructureError``."""
+        self._close(lambda _: True)
+
+    def end(self, session_name: str) -> None:
+        """Close the sessions with this name, as ``close`` does with all."""
+        self._close(lambda owner: owner == session_name)
+
+    def _close(self, is_closed: Callable[[str], bool]) -> None:
         with self._lock:
-            sessions, self._sessions = [*self._sessions.values()], {}
+            closed = {each for each in self._sessions if is_closed(each[0][0])}
+            sessions = [self._sessions.pop(each) for each in closed]
         self._wake.set()
         with ExitStack() as ends:
             for session in sessions:
@@ -139,7 +154,7 @@ class Sessions:
                 timing.lap("close")
         return outcome, server.details()
 
-    def _session(self, key: Hashable, number: int) -> _Session:
+    def _session(self, key: _Key, number: int) -> _Session:
         """Return the session of ``key`` with the fewest calls. If all are in use, start a new one, up to ``number``."""
         with self._lock:
             places = [(key, at) for at in range(number)]

@@ -1,0 +1,141 @@
+"""Run calls concurrently, and record the start and the end of each.
+
+One thread reads the calls and writes the journal. It records all calls that can start with one write, then those that
+have ended with another. The calls run on threads of a pool.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Final
+
+from toolc.batch.calls_file import CallLine, CallsFile
+from toolc.batch.journal import Journal, Outcome, Unknown
+from toolc.client.executor import Executor
+from toolc.model.errors import InfrastructureError, ToolcError
+from toolc.model.result import failure
+
+MAX_HELD: Final = 1000
+"""The maximum number of calls that wait in memory for an earlier call of their session."""
+
+MAX_FAILURES: Final = 20
+"""The number of consecutive sandbox failures after which no call starts, because the engine does not work any more."""
+
+INTERRUPTED: Final = "toolc ended while the call was running, so it may have run"
+"""The reason if a call of an earlier run has no result."""
+
+
+class Runner:
+    """Runs the calls of one file, at most ``concurrency`` at the same time."""
+
+    def __init__(self, calls: CallsFile, journal: Journal, executor: Executor, concurrency: int) -> None:
+        self._calls = calls
+        self._journal = journal
+        self._executor = executor
+        self._concurrency = concurrency
+        self._ended: SimpleQueue[tuple[CallLine, Outcome] | None] = SimpleQueue()
+        self._held: deque[CallLine] = deque()
+        self._sessions: set[str] = set()
+        self._failures = 0
+        self.failure: str | None = None
+        """Why no further call starts, if the engine does not work."""
+        self.is_stopping = False
+
+    def stop(self) -> None:
+        """Start no further calls. May be called by a signal handler."""
+        self.is_stopping = True
+        self._ended.put(None)
+
+    def run(self, repeats: Callable[[str], bool]) -> None:
+        """Run all calls that have not ended, until ``stop``. Raises ``OSError`` if they cannot be recorded.
+
+        ``repeats`` decides whether a call of a tool that an earlier run has started runs again.
+        """
+        lines = self._left(repeats)
+        running = 0
+        with ThreadPoolExecutor(self._concurrency, "toolc batch") as threads:
+            while True:
+                starting = self._ready(lines, self._concurrency - running)
+                if starting:
+                    self._journal.start([call.line for call in starting])
+                for call in starting:
+                    threads.submit(self._run_one, call)
+                running += len(starting)
+                if not running:
+                    return
+                ended = self._wait()
+                running -= len(ended)
+                self._record(ended)
+
+    def _left(self, repeats: Callable[[str], bool]) -> Iterator[CallLine]:
+        """Yield the calls to run. Record those of unknown outcome that may not run again."""
+        for call in self._calls:
+            state = self._journal.state(call.line)
+            if state == "new" or (state == "started" and repeats(call.tool)):
+                yield call
+            elif state == "started":
+                self._record([(call, Unknown(reason=INTERRUPTED))])
+
+    def _ready(self, lines: Iterator[CallLine], count: int) -> list[CallLine]:
+        """Return at most ``count`` calls that can start now. The calls of a session run one after the other."""
+        ready: list[CallLine] = []
+        if self.is_stopping:
+            return ready
+        for held in [*self._held]:
+            if len(ready) < count and held.session not in self._sessions:
+                self._held.remove(held)
+                self._sessions.add(held.session)
+                ready.append(held)
+        while len(ready) < count and len(self._held) < MAX_HELD and (call := next(lines, None)):
+            if call.session in self._sessions:
+                self._held.append(call)
+                continue
+            if call.session:
+                self._sessions.add(call.session)
+            ready.append(call)
+        return ready
+
+    def _run_one(self, call: CallLine) -> None:
+        outcome: Outcome
+        try:
+            outcome = self._executor.run(
+                call.tool,
+                call.arguments,
+                call_id=call.call_id,
+                workspace=call.workspace,
+                timeout=call.timeout,
+                session=call.session,
+            )
+        except InfrastructureError as error:
+            outcome = Unknown(reason=f"the sandbox failed, and the call may have run: {error}")
+        except ToolcError as error:
+            outcome = failure("denied", str(error))
+        except Exception as error:  # noqa: BLE001  a bug in toolc must not end the other calls
+            outcome = Unknown(reason=f"this is a bug in toolc: {type(error).__name__}: {error}")
+        self._ended.put((call, outcome))
+
+    def _wait(self) -> list[tuple[CallLine, Outcome]]:
+        """Wait for the end of a call, and return all calls that have ended. Empty after ``stop``."""
+        ended = [self._ended.get()]
+        with suppress(Empty):
+            while True:
+                ended.append(self._ended.get_nowait())
+        return [each for each in ended if each]
+
+    def _record(self, ended: list[tuple[CallLine, Outcome]]) -> None:
+        self._journal.end(ended)
+        for call, outcome in ended:
+            self._sessions.discard(call.session)
+            if self._calls.last_lines.get(call.session) == call.line:
+                self._executor.end_session(call.session)
+            if not isinstance(outcome, Unknown):
+                self._failures = 0
+            elif outcome.reason != INTERRUPTED:
+                self._failures += 1
+        if self._failures >= MAX_FAILURES and not self.is_stopping:
+            self.failure = next(each.reason for _, each in reversed(ended) if isinstance(each, Unknown))
+            self.is_stopping = True

@@ -1,0 +1,140 @@
+"""``toolc batch``: run the calls of a file. The results go to a file, and the progress to stderr."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from toolc.cli.call_options import CallOptions, call_options
+from toolc.cli.common import CANNOT, builtin_option, note
+from toolc.cli.inputs import open_tools, refuse_disallowed, refuse_unapproved
+from toolc.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from toolc.batch.calls_file import CallsFile
+    from toolc.batch.journal import Record
+    from toolc.batch.runner import Runner
+    from toolc.client.registry import Registry
+    from toolc.model.json_schema import JsonObject
+
+NOT_OK: Final = 1
+"""The exit code if a call has no successful result."""
+
+INTERRUPTED: Final = 130
+"""The exit code after Ctrl-C, as in shells."""
+
+
+@click.command("batch")
+@click.argument("target", metavar="[TARGET]", required=False)
+@click.argument("calls_path", metavar="CALLS.jsonl", required=False)
+@click.option(
+    "--out", required=True, metavar="RESULTS.jsonl", help="The file for the results. An existing one resumes."
+)
+@click.option("--concurrency", type=click.IntRange(1, 1000), help="The number of calls at the same time.")
+@click.option("--in-order", is_flag=True, help="Put the results in the order of the calls at the end.")
+@click.option("--rerun-unknown", is_flag=True, help="Run calls again whose outcome is unknown.")
+@click.option("--workspace", metavar="DIR", default=".", help="The workspace of lines without one.  [default: .]")
+@click.option("--yes", is_flag=True, help="Allow calls that must be confirmed, and apply proposed changes.")
+@builtin_option
+@call_options
+def command(  # noqa: PLR0913  one parameter per option
+    target: str | None,
+    calls_path: str | None,
+    *,
+    out: str,
+    concurrency: int | None,
+    in_order: bool,
+    rerun_unknown: bool,
+    workspace: str,
+    yes: bool,
+    builtin: str | None,
+    options: CallOptions,
+) -> None:
+    """Run the calls of a file, each at most once.
+
+    TARGET is a spec file, a folder of specs, or a registry.json. Each line of CALLS.jsonl is an object with the keys
+    id, tool and arguments, and optionally workspace, session and timeout. After a crash or Ctrl-C, the same command
+    runs the calls that have not started.
+    """
+    from toolc.batch.calls_file import CallsFile  # start-up time
+    from toolc.batch.journal import Journal
+    from toolc.batch.runner import MAX_FAILURES, Runner
+    from toolc.cli.output.batch_progress import Progress, Summary
+    from toolc.client.executor import Executor
+    from toolc.model.call import Allow
+    from toolc.runtime.execution.batch import Order
+
+    if calls_path is None and builtin is not None:
+        target, calls_path = None, target
+    registry = open_tools(target, builtin)
+    if calls_path is None:
+        raise UsageError("CALLS.jsonl is missing; pass a file with one call on each line")
+    if options.lock is not None:
+        refuse_unapproved(options.lock, registry)
+    if options.policy is not None:
+        refuse_disallowed(options.policy, registry)
+    calls = CallsFile(Path(calls_path), registry.registered)
+    summary = Summary()
+    progress = Progress(calls.count, summary)
+
+    def repeats(tool: str) -> bool:
+        return rerun_unknown or registry.registered(tool).spec.annotations.idempotent is True
+
+    def is_kept(record: Record) -> bool:
+        return record.status != "unknown" or not repeats(record.tool)
+
+    def ended(record: Record) -> None:
+        summary.add(record)
+        progress.show()
+
+    executor = options.bound_to(Executor)(
+        registry, workspace=workspace, confirm=(lambda _: Allow()) if yes else None,
+        approve_changes=(lambda _: True) if yes else None,
+    )  # fmt: skip
+    with executor, Journal(Path(out), _identity(registry, calls), is_kept, ended) as journal:
+        runner = Runner(calls, journal, executor, concurrency or Order().max_parallel)
+        with progress, _stopping(runner):
+            runner.run(repeats)
+        if in_order:
+            journal.sort()
+    progress.print_summary()
+    if runner.failure is not None:
+        note(f"no further calls were started, because {MAX_FAILURES} in a row failed: {runner.failure}")
+    if runner.failure is not None or summary.ended < calls.count:
+        note("to run the other calls, repeat the command")
+        raise click.exceptions.Exit(CANNOT if runner.failure is not None else INTERRUPTED)
+    if summary.not_ok:
+        raise click.exceptions.Exit(NOT_OK)
+
+
+def _identity(registry: Registry, calls: CallsFile) -> JsonObject:
+    """Return what identifies a batch: its calls, and the tools with everything that they may do."""
+    tools = {name: registry.registered(name).effect_digest for name in registry.names}
+    digest = hashlib.sha256(json.dumps(tools, sort_keys=True).encode()).hexdigest()
+    return {"toolc_batch": 1, "calls": f"sha256:{calls.digest}", "tools": f"sha256:{digest}"}
+
+
+@contextmanager
+def _stopping(runner: Runner) -> Iterator[None]:
+    """Let the first Ctrl-C or SIGTERM stop the runner, and a second one end the process with its sandboxes."""
+
+    def stop(number: int, _: FrameType | None) -> None:
+        signal.signal(number, lambda *_: os._exit(128 + number))
+        runner.stop()
+        note("waiting for the running calls; to end them now, press Ctrl-C again. Their outcome is then unknown")
+
+    previous = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
