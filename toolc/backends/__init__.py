@@ -15,8 +15,8 @@ is a module here with its name, which has ``BACKEND``.
 - ``plugin``: ``backend.plugin``: calls of a plugin, and the ``difference`` from its reviewed description. Public:
   ``Plugin``, ``with_stderr``.
 - ``plugin_protocol``: the lines of the plugin protocol, read strictly, for the host and for servers. Public:
-  ``call_line``, ``encode_line``, ``quote_line``, ``read_line``, ``read_message``, ``read_offer``, ``Description``,
-  ``LineError``, ``Offer``, ``PluginResponse``, ``ProgressUpdate``, ``DESCRIBE``.
+  ``call_line``, ``encode_line``, ``quote_line``, ``read_line``, ``read_message``, ``read_offer``, ``read_request``,
+  ``Description``, ``LineError``, ``Offer``, ``PluginResponse``, ``ProgressUpdate``, ``DESCRIBE``.
 - ``python``: ``backend.python``: the arguments of a function, and its JSON response. Public: ``Python``.
 - ``shell``: ``backend.shell``: ``argv`` and scripts, argument sizes, exit codes, ``result.format: json``.
 

@@ -14,11 +14,12 @@ shown to a model. A plugin is not trusted, so its output is validated strictly.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 from toolc.backends.content import MAX_BLOCKS, MalformedError, read_media
-from toolc.model.json_schema import JsonObject, JsonValue, parse_json
+from toolc.model.json_schema import JsonObject, JsonValue, decode_json, parse_json
 from toolc.model.result import Content, Text
 from toolc.model.text import shorten
 
@@ -169,10 +170,19 @@ def _content(value: JsonObject, what: str) -> tuple[Content, ...]:
     return tuple(joined)
 
 
+def read_request(line: bytes) -> JsonObject:
+    """Return a host's line as a JSON object. Unpaired surrogates stay, for a later check. Raises ``LineError``."""
+    return _read_object(line, decode_json)
+
+
 def read_line(line: bytes) -> JsonObject:
     """Return a line as a JSON object. Raises ``LineError``."""
+    return _read_object(line, parse_json)
+
+
+def _read_object(line: bytes, parse: Callable[[bytes], JsonValue]) -> JsonObject:
     try:
-        value = parse_json(line)
+        value = parse(line)
     except ValueError as error:
         raise LineError(f"this line is not JSON ({error}): {quote_line(line)}; {_RULE}") from None
     if not isinstance(value, dict):

@@ -186,17 +186,26 @@ def type_of(value: JsonValue) -> str:
 
 
 def parse_json(data: bytes) -> JsonValue:
+    """Like ``decode_json``, but an unpaired surrogate, which UTF-8 cannot represent, becomes ``?``."""
+    value = decode_json(data)
+    if b"\\ud" not in data.lower():
+        return value
+    try:
+        return decode_json(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def decode_json(data: bytes) -> JsonValue:
     """Return one JSON value in UTF-8. Raises ``ValueError`` with a message for the user.
 
     NaN, Infinity, numbers that a double cannot represent, integers of more than ``MAX_DIGITS`` digits and values
-    that are nested too deeply are errors. An unpaired surrogate, which UTF-8 cannot represent, becomes ``?``.
+    that are nested too deeply are errors. A string may contain unpaired surrogates.
     """
     try:
         value: JsonValue = json.loads(
             data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_float, parse_int=_int
         )
-        if b"\\ud" in data.lower():
-            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except UnicodeDecodeError as error:
         raise ValueError(f"byte {error.start} is not UTF-8") from None
     except json.JSONDecodeError as error:

@@ -1,7 +1,9 @@
 """Servers that offer a registry to MCP clients or to hosts of plugins.
 
+- ``input_lines``: the lines of a client, with a maximum length.
 - ``mcp``: ``make_server``, which lists tools and runs calls, with errors and cancellation. Start reading here.
 - ``mcp_interaction``: asks the user for confirmation (elicitation), and sends progress.
+- ``mcp_messages``: the messages in a line, or the error that answers it.
 - ``mcp_stdio``: MCP over stdin and stdout, with signals and the end of the input. Public: ``serve_stdio``.
 - ``plugin_server``: a server of the plugin protocol. Public: ``PluginServer``, ``serve_plugin``.
 

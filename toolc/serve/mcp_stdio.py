@@ -1,4 +1,4 @@
-"""Serve MCP over stdin and stdout of this process.
+"""Serve MCP over stdin and stdout of this process, and answer each line that the SDK could not.
 
 The input ends when the client closes the connection, and on SIGTERM and Ctrl-C. The SDK then cancels the running calls,
 and each of them waits until its sandbox has been removed.
@@ -6,19 +6,36 @@ and each of them waits until its sandbox has been removed.
 
 from __future__ import annotations
 
-import io
+import json
+import logging
 import os
 import signal
 import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, BinaryIO, Final
 
 import anyio
-from anyio.abc import TaskStatus
+from anyio.abc import ObjectReceiveStream, ObjectSendStream, TaskStatus
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp.types import (
+    INTERNAL_ERROR,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+)
+from mcp_types.methods import SPEC_CLIENT_NOTIFICATION_METHODS
+
+from toolc.backends.plugin_protocol import encode_line
+from toolc.serve.input_lines import read_lines
+from toolc.serve.mcp_messages import Refusal, read_messages
+
+_LOG: Final = logging.getLogger("toolc.serve")
 
 
 def serve_stdio(server: Server[dict[str, Any]]) -> None:
@@ -35,16 +52,79 @@ def serve_stdio(server: Server[dict[str, Any]]) -> None:
 async def _serve(server: Server[dict[str, Any]]) -> int | None:
     incoming = _Input(_claim(0, os.open(os.devnull, os.O_RDONLY)))
     output = _Output(_claim(1, os.dup(2)), on_closed=incoming.end)
-    outgoing = io.TextIOWrapper(output, encoding="utf-8", newline="\n", write_through=True)  # type: ignore[type-var]
+    to_server, requests = anyio.create_memory_object_stream[SessionMessage | Exception]()
+    responses, from_server = anyio.create_memory_object_stream[SessionMessage]()
+    connection = _Connection(output)
     received: list[int] = []
     async with anyio.create_task_group() as tasks:
         await tasks.start(_end_on_signal, incoming, received)
-        async with stdio_server(anyio.wrap_file(incoming.lines), anyio.wrap_file(outgoing)) as (read, write):
-            await server.run(read, write, server.create_initialization_options())
+        async with anyio.create_task_group() as transport:
+            transport.start_soon(connection.read, incoming.lines, to_server)
+            transport.start_soon(connection.write, from_server)
+            await server.run(requests, responses, server.create_initialization_options())
             incoming.end()
         tasks.cancel_scope.cancel()
     incoming.lines.close()
     return received[0] if received else None
+
+
+class _Connection:
+    """The messages of one client. Answers the invalid ones, and logs each of them and each that has no effect."""
+
+    def __init__(self, output: _Output) -> None:
+        self._output = output
+        self._writing = anyio.Lock()
+        self._asked: set[RequestId | None] = set()  # the requests to the client that it has not answered yet
+
+    async def read(self, stream: BinaryIO, to_server: ObjectSendStream[SessionMessage | Exception]) -> None:
+        """Pass the client's messages to the server, until the end of ``stream``."""
+        lines = read_lines(stream)
+        async with to_server:
+            while (line := await anyio.to_thread.run_sync(next, lines, None)) is not None:
+                for message in read_messages(line.data, is_whole=line.is_whole):
+                    if isinstance(message, Refusal):
+                        _LOG.warning("an invalid message from the client: %s", message.reason)
+                        if not message.is_response:
+                            await self._send(message.answer())
+                    elif not (reason := self._reason_to_drop(message)):
+                        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the server has ended
+                            await to_server.send(SessionMessage(message))
+                    else:
+                        _LOG.warning("ignored a message from the client: %s", reason)
+
+    def _reason_to_drop(self, message: JSONRPCMessage) -> str:
+        """Return why the SDK would silently ignore a message, or an empty string."""
+        if isinstance(message, JSONRPCNotification):
+            is_known = message.method in SPEC_CLIENT_NOTIFICATION_METHODS
+            return "" if is_known else f"the notification {message.method!r:.80} is unknown"
+        if isinstance(message, JSONRPCRequest):
+            return ""
+        is_expected = message.id in self._asked
+        self._asked.discard(message.id)
+        return "" if is_expected else f"no request with the id {message.id!r:.80} waits for a response"
+
+    async def write(self, from_server: ObjectReceiveStream[SessionMessage]) -> None:
+        """Write the server's messages, until it ends."""
+        async with from_server:
+            async for each in from_server:
+                message = each.message
+                if isinstance(message, JSONRPCRequest):
+                    self._asked.add(message.id)
+                await self._send(_line(message))
+
+    async def _send(self, line: bytes) -> None:
+        async with self._writing:
+            await anyio.to_thread.run_sync(self._output.write, line)
+
+
+def _line(message: JSONRPCMessage) -> bytes:
+    """Return the line of a message from the server. One that JSON cannot represent becomes an error."""
+    try:
+        return encode_line(message.model_dump(by_alias=True, exclude_unset=True))
+    except (ValueError, TypeError, RecursionError) as error:
+        _LOG.warning("a message to the client could not be written: %s", error)
+        request_id = json.dumps(message.id) if isinstance(message, JSONRPCResponse | JSONRPCError) else "null"
+        return Refusal(INTERNAL_ERROR, "the response cannot be written as JSON", request_id).answer()
 
 
 async def _end_on_signal(
@@ -76,7 +156,7 @@ class _Input:
         self._descriptor = descriptor
         receiver, self._sender = socket.socketpair()
         with receiver:
-            self.lines = receiver.makefile("r", encoding="utf-8", errors="replace", newline="\n")
+            self.lines = receiver.makefile("rb")
         threading.Thread(target=self._forward, daemon=True, name="stdin").start()
 
     def end(self) -> None:
@@ -91,24 +171,18 @@ class _Input:
         self.end()
 
 
-class _Output(io.RawIOBase):
+class _Output:
     """Writes to a descriptor. If its reader has closed it, calls ``on_closed`` and discards further output."""
 
     def __init__(self, descriptor: int, *, on_closed: Callable[[], None]) -> None:
         self._descriptor = descriptor
         self._on_closed = on_closed
 
-    def writable(self) -> bool:
-        """Return True, because the stream is writable."""
-        return True
-
-    def write(self, data: bytes, /) -> int:  # type: ignore[override]  # the text layer passes only bytes
-        """Write all of ``data``, because the text layer above ignores the number of bytes written."""
+    def write(self, data: bytes) -> None:
+        """Write all of ``data``."""
         left = memoryview(data)
-        size = len(left)
         try:
             while left:
                 left = left[os.write(self._descriptor, left) :]
         except OSError:
             self._on_closed()
-        return size

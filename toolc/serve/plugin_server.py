@@ -9,19 +9,16 @@ from __future__ import annotations
 import base64
 import os
 import signal
-from collections.abc import Iterator, Sequence
-from typing import BinaryIO, Final, NoReturn
+from collections.abc import Sequence
+from typing import BinaryIO, NoReturn
 
-from toolc.backends.plugin_protocol import LineError, encode_line, read_line
+from toolc.backends.plugin_protocol import LineError, encode_line, read_request
 from toolc.client.executor import Executor
 from toolc.model.errors import ToolcError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Content, Image, Text, ToolResult
-from toolc.model.spec.sandbox import MIB
 from toolc.model.spec.tool import ToolSpec
-
-MAX_LINE: Final = 64 * MIB
-"""The maximum length of a line, in bytes. It is the same as for messages to a guest."""
+from toolc.serve.input_lines import read_lines
 
 
 class PluginServer:
@@ -34,11 +31,13 @@ class PluginServer:
     def respond(self, line: bytes) -> bytes:
         """Return the response to one line. Never raises an ``Exception``."""
         try:
-            return encode_line(self._respond(read_line(line)))
+            return encode_line(self._respond(read_request(line)))
         except LineError as error:
             return _failed(f"the request cannot be read: {error}")
         except ToolcError as error:
             return _failed(str(error))
+        except Exception as error:  # noqa: BLE001  a bug in toolc: the host must get a response
+            return _failed(f"this is a bug in toolc: {type(error).__name__}: {error}")
 
     def _respond(self, request: JsonObject) -> JsonObject:
         match request.get("type"):
@@ -78,21 +77,11 @@ def serve_plugin(server: PluginServer) -> None:
     output = os.dup(1)
     os.dup2(2, 1)
     with os.fdopen(0, "rb", closefd=False) as lines, os.fdopen(output, "wb", buffering=0) as responses:
-        for line in _lines(lines):
+        for line in read_lines(lines):
             try:
-                _write(responses, server.respond(line))
+                _write(responses, server.respond(line.data))
             except BrokenPipeError:
                 return
-
-
-def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines that are not empty. A line that is too long is cut off, which makes its JSON invalid."""
-    while line := stream.readline(MAX_LINE):
-        rest = line
-        while len(rest) == MAX_LINE and not rest.endswith(b"\n"):
-            rest = stream.readline(MAX_LINE)
-        if not line.isspace():
-            yield line
 
 
 def _write(stream: BinaryIO, data: bytes) -> None:

@@ -108,8 +108,30 @@ def test_the_server_exits_when_its_output_is_closed(server: subprocess.Popen[str
 
 
 @pytest.mark.slow
-def test_a_line_that_is_not_a_message_is_ignored(server: subprocess.Popen[str]) -> None:
+def test_every_line_is_answered_or_logged(server: subprocess.Popen[str]) -> None:
+    lines = [
+        "not json",
+        '{"jsonrpc":"2.0","id":2,"method":"ping","params":[]}',
+        '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"e\\ud800","arguments":{}}}',
+        '{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo","arguments":{"words":"a\\udc00"}}}',
+        '{"jsonrpc":"2.0","id":5,"method":"none"}',
+        '{"jsonrpc":"2.0","method":"notifications/none"}',
+        '{"jsonrpc":"2.0","id":9,"result":{}}',
+        '{"jsonrpc":"2.0","id":6,"method":"ping"}',
+    ]
     assert server.stdin
-    server.stdin.write("\x00not json\n\n[]\n")
-    send(server, {"id": 3, "method": "ping"})
-    assert receive(server)["id"] == 3
+    server.stdin.write("".join(f"{line}\n" for line in lines))
+    server.stdin.flush()
+    answers = {str(message["id"]): message for message in (receive(server) for _ in range(6))}
+    codes = {each: message["error"]["code"] for each, message in answers.items() if "error" in message}  # type: ignore[index]
+    assert codes == {"None": -32700, "2": -32602, "3": -32602, "5": -32601}
+    assert "words: contains an unpaired surrogate" in json.dumps(answers["4"])
+    assert answers["6"]["result"] == {}
+    stdout, stderr = server.communicate(timeout=60)
+    assert stdout == ""
+    assert stderr.splitlines() == [
+        "an invalid message from the client: this line cannot be read as JSON: line 1 column 1: Expecting value",
+        "an invalid message from the client: 'params' must be an object",
+        "ignored a message from the client: the notification 'notifications/none' is unknown",
+        "ignored a message from the client: no request with the id 9 waits for a response",
+    ]

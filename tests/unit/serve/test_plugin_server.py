@@ -109,6 +109,21 @@ def test_the_response_to_an_invalid_line_is_an_error(line: bytes, message: str) 
         }
 
 
+def test_a_surrogate_is_refused_and_names_the_argument() -> None:
+    with serving("echo") as server:
+        response = json.loads(server.respond(call(params={"words": "a\ud800"})))
+    message = "wrong arguments for echo:\n- words: contains an unpaired surrogate, which is not valid Unicode"
+    assert response == {"content": [{"type": "text", "text": message}], "error": True}
+
+
+def test_a_bug_is_an_error_response() -> None:
+    with serving("echo") as server, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Executor, "run", lambda *_, **__: 1 // 0)
+        response = json.loads(server.respond(call()))
+    assert response["error"] is True
+    assert "this is a bug in toolc: ZeroDivisionError" in response["content"][0]["text"]
+
+
 def test_a_usage_error_is_an_error_response(tmp_path: Path) -> None:
     found = Registry.load(_spec(tmp_path, "c", {"shell": {"argv": ["true"]}}, {"workspace": "ro"}))
     with Executor(found, engine=FakeEngine(lambda _: Outcome(ending="exited"))) as made:
