@@ -32,6 +32,8 @@ SMALL_MODULES = {
     "toolc.compiler.pipeline.parallel_build",
     "toolc.runtime.sandboxed.plugin_description",
     "toolc.sandbox.images.debian",
+    "toolc.serve.http.application",
+    "toolc.serve.offered",
     "toolc.validation.ecma_advice",
 }
 """Modules of fewer than 60 lines that have one importer: scripts, and subjects that readers search for by name."""

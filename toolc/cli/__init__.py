@@ -7,6 +7,8 @@ Start reading in ``main``. ``commands`` has one module per command, ``output`` p
   ``code_owners``, ``owner``, ``repository_top``.
 - ``common``: options that several commands have (``--engine``, ``--policy``, ``--format``), and printing of findings.
   Public: ``FINDINGS``, ``note``.
+- ``http_options``: the options of ``toolc serve`` for HTTP (``HttpOptions``), and the start message. Public:
+  ``http_options``, ``print_start``.
 - ``inputs``: reads arguments, registries and the user's configuration, and refuses registries that a lock file or a
   policy does not allow. Public: ``compile_or_exit``.
 - ``main``: finds a command by name and runs it. Handles signals, standard streams, and errors that reach the top
@@ -16,5 +18,5 @@ Start reading in ``main``. ``commands`` has one module per command, ``output`` p
   ``ToolTemplate``.
 
 May import: everything; no other package imports this one. Inside, the order is ``common``, ``code_owners``,
-``terminal`` and ``tool_templates``, ``inputs``, ``call_options``, ``output``, ``commands``.
+``terminal`` and ``tool_templates``, ``inputs``, ``call_options`` and ``http_options``, ``output``, ``commands``.
 """

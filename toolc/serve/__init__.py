@@ -1,11 +1,13 @@
-"""Servers that offer a registry to MCP clients or to hosts of plugins.
+"""Servers that offer a registry to MCP clients or to hosts of plugins. ``http`` serves several clients.
 
 - ``input_lines``: the lines of a client, with a maximum length.
 - ``mcp``: ``make_server``, which lists tools and runs calls, with errors and cancellation. Start reading here.
 - ``mcp_interaction``: asks the user for confirmation (elicitation), and sends progress.
 - ``mcp_messages``: the messages in a line, or the error that answers it.
 - ``mcp_stdio``: MCP over stdin and stdout, with signals and the end of the input. Public: ``serve_stdio``.
+- ``offered``: which tools a client is offered. Public: ``needing_workspace``, ``with_tags``, ``without``.
 - ``plugin_server``: a server of the plugin protocol. Public: ``PluginServer``, ``serve_plugin``.
+- ``served_client``: a client, its quotas and its running calls. Public: ``Quota``, ``ServedClient``, ``ServerCalls``.
 
 May import: ``client`` and every package below it.
 """

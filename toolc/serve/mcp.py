@@ -6,13 +6,18 @@ tool is the JSON-RPC error -32602, and a failure of the sandbox is -32603.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from secrets import token_bytes
+from typing import Any, Final, TypeAlias
 
 import anyio
 from mcp import MCPError
+from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -26,43 +31,104 @@ from mcp.types import (
 
 from toolc.client.executor import CallableTools, Executor
 from toolc.model.errors import ToolcError
+from toolc.model.json_schema import JsonObject
 from toolc.model.registry_io import surfaces_digest
 from toolc.providers.mcp import call_result
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.execution.batch import new_call_id
 from toolc.serve.mcp_interaction import ClientConfirmation, InputRequiredError, ProgressRelay
-
-MAX_CALLS: Final = 16
-"""The maximum number of concurrent calls. Others wait. It is below anyio's 40 threads, because stdin needs one."""
-
+from toolc.serve.served_client import STATE_SECONDS, QuotaError, Reservation, RunningCall, ServedClient, ServerCalls
 
 REGISTRY_KEY: Final = "toolc/registry"
 """The key of the registry's digest in the metadata of a list of tools. Typed clients compare it with their own."""
 
+PAGE: Final = 1000
+"""The number of tools in a page of ``tools/list``."""
+
+LIST_SECONDS: Final = 60
+"""How long a client of revision 2026-07-28 may keep a list of tools. A subscribed client learns of a change earlier."""
+
+Context: TypeAlias = ServerRequestContext[dict[str, Any]]
+
 
 def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:
     """Return a server that offers the executor's tools to one client. It need not be closed."""
-    slots = anyio.Semaphore(MAX_CALLS)
-    lock = anyio.Lock()
+    client = ServedClient("stdio", executor, ServerCalls())
+    return make_shared_server(lambda _: client, lambda: executor.registry, version=version)
 
-    async def list_tools(
-        _: ServerRequestContext[dict[str, Any]],
-        params: PaginatedRequestParams | None,  # noqa: ARG001
-    ) -> ListToolsResult:
-        # List the tools for each request, because a deny-list may change.
-        tools = [Tool.model_validate(each) for each in executor.definitions("mcp")]
-        return ListToolsResult(tools=tools, _meta={REGISTRY_KEY: _registry_digest(executor.registry)})
 
-    async def call_tool(
-        context: ServerRequestContext[dict[str, Any]], params: CallToolRequestParams
-    ) -> CallToolResult | InputRequiredResult:
+def make_shared_server(
+    client_of: Callable[[Context], ServedClient],
+    tools: Callable[[], CallableTools],
+    *,
+    version: str,
+    reservation_of: Callable[[Context], Reservation | None] = lambda _: None,
+) -> Server[dict[str, Any]]:
+    """Return a server of several clients. ``client_of`` returns the client that made a request.
+
+    ``tools`` returns the tools of all clients, whose schemas say which headers must repeat an argument.
+    ``reservation_of`` returns the right to make the call, if the transport has reserved it.
+    """
+
+    async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+        return _page(client_of(context).executor, params.cursor if params else None)
+
+    async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+        client = client_of(context)
+        state = params.request_state
+        if state is not None and not client.take_answer(state):
+            raise MCPError(INVALID_PARAMS, "Invalid or expired requestState", {"reason": "invalid_request_state"})
+        executor = client.executor
         if params.name not in executor.registry and all(params.name != tool.name for tool in executor.tools):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
-        async with slots:
-            confirmation = ClientConfirmation(context, params, new_call_id(), lock)
-            return await _run(executor, params, confirmation, context)
+        try:
+            with client.calling(params.name, reservation_of(context)) as call:
+                async with client.calls.free:
+                    asking = ClientConfirmation(
+                        context, params, call.call_id, client.asking, is_answer=state is not None
+                    )
+                    result = await _run(call, params, asking, context, client.calls.threads)
+        except QuotaError as error:
+            raise MCPError(INTERNAL_ERROR, str(error), {"retryAfter": error.seconds}) from None
+        return _with_state(result, client) if isinstance(result, InputRequiredResult) else result
 
-    return Server("toolc", version=version, on_list_tools=list_tools, on_call_tool=call_tool)
+    server = Server[dict[str, Any]](
+        "toolc",
+        version=version,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        cache_hints={"tools/list": CacheHint(ttl_ms=LIST_SECONDS * 1000)},
+        get_tool_input_schema=lambda name: _input_schema(tools(), name),
+    )
+    security = RequestStateSecurity(
+        keys=[token_bytes(32)], ttl=STATE_SECONDS, bind_principal=lambda context: client_of(context).name
+    )
+    server.middleware.append(RequestStateBoundary(security, default_audience=None))
+    return server
+
+
+def _input_schema(tools: CallableTools, name: str) -> JsonObject | None:
+    return tools.registered(name).spec.parameters.value if name in tools else None
+
+
+def _page(executor: Executor, cursor: str | None) -> ListToolsResult:
+    """Return a page of the tools. List them for each request, because a deny-list may change."""
+    digest = _registry_digest(executor.registry)
+    generation, _, start = (cursor or f"{digest}:0").rpartition(":")
+    if generation != digest or not re.fullmatch("[0-9]{1,9}", start):
+        raise MCPError(INVALID_PARAMS, "Invalid cursor: the list of tools has changed; list the tools again")
+    definitions = executor.definitions("mcp")
+    end = int(start) + PAGE
+    tools = [Tool.model_validate(each) for each in definitions[int(start) : end]]
+    following = f"{digest}:{end}" if end < len(definitions) else None
+    return ListToolsResult(tools=tools, next_cursor=following, _meta={REGISTRY_KEY: digest})
+
+
+def _with_state(result: InputRequiredResult, client: ServedClient) -> InputRequiredResult:
+    """Return a question with the state that its answer must repeat, which the middleware of the SDK encrypts."""
+    state = client.new_question()
+    if state is None:
+        raise MCPError(INTERNAL_ERROR, "too many questions to this client are unanswered; try again later")
+    return result.model_copy(update={"request_state": state})
 
 
 def _registry_digest(registry: CallableTools) -> str:
@@ -70,35 +136,32 @@ def _registry_digest(registry: CallableTools) -> str:
 
 
 async def _run(
-    executor: Executor,
+    running: RunningCall,
     params: CallToolRequestParams,
     confirmation: ClientConfirmation,
-    context: ServerRequestContext[dict[str, Any]],
+    context: Context,
+    threads: anyio.CapacityLimiter,
 ) -> CallToolResult | InputRequiredResult:
     """Run a call on a separate thread. Cancelling this task ends the call and waits for its sandbox."""
     relay = ProgressRelay(context.session.report_progress)
-    with Cancellation() as cancellation:
-        call = partial(_attempt, executor, params, cancellation, relay, confirmation)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_cancel_call, cancellation, confirmation.closed)
-            tasks.start_soon(relay.run)
-            with anyio.CancelScope(shield=True):
-                result = await anyio.to_thread.run_sync(call)
-            await relay.flush()
-            tasks.cancel_scope.cancel()
+    call = partial(_attempt, running, params, relay, confirmation)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_cancel_call, running.cancellation, confirmation.closed)
+        tasks.start_soon(relay.run)
+        with anyio.CancelScope(shield=True):
+            result = await anyio.to_thread.run_sync(call, limiter=threads)
+        await relay.flush()
+        tasks.cancel_scope.cancel()
     if isinstance(result, MCPError):
         raise result
     return result
 
 
 def _attempt(
-    executor: Executor,
-    params: CallToolRequestParams,
-    cancellation: Cancellation,
-    relay: ProgressRelay,
-    confirmation: ClientConfirmation,
+    running: RunningCall, params: CallToolRequestParams, relay: ProgressRelay, confirmation: ClientConfirmation
 ) -> CallToolResult | InputRequiredResult | MCPError:
     """Run the call. Return errors instead of raising them, because a task group would wrap them."""
+    executor = running.executor
     # An application that embeds the server may have its own ``confirm``.
     asks = executor.confirm is None and confirmation.is_supported
     try:
@@ -108,7 +171,7 @@ def _attempt(
             call_id=confirmation.call_id,
             on_event=relay.on_event,
             confirm=confirmation.confirm if asks else None,
-            cancellation=cancellation,
+            cancellation=running.cancellation,
         )
     except InputRequiredError as question:
         return question.result

@@ -60,7 +60,8 @@ class InputRequiredError(Exception):
 class ClientConfirmation:
     """Asks the user of the client that made a request. Set ``closed`` when the request has ended.
 
-    All requests of a client share ``lock``, so that only one asks at a time.
+    All requests of a client share ``lock``, so that only one asks at a time. ``is_answer`` says whether the request
+    repeats a call with the first answer to the question that ended it.
     """
 
     def __init__(
@@ -69,12 +70,14 @@ class ClientConfirmation:
         params: CallToolRequestParams,
         call_id: str,
         lock: anyio.Lock,
+        *,
+        is_answer: bool = False,
     ) -> None:
         self.closed = anyio.Event()
         self.call_id = call_id
         self._lock = lock
         self._context = context
-        self._responses = params.input_responses or {}
+        self._responses = (params.input_responses or {}) if is_answer else {}
         self._loop = anyio.lowlevel.current_token()
 
     @property

@@ -167,7 +167,7 @@ async def test_a_denied_tool_is_no_longer_listed() -> None:
 async def test_a_response_is_only_valid_for_its_own_question() -> None:
     def prompted(arguments: JsonObject, answers: dict[str, ElicitResult]) -> tuple[str, ...]:
         params = CallToolRequestParams(name="wipe", arguments=arguments, input_responses={**answers})
-        confirmation = ClientConfirmation(context, params, "c", anyio.Lock())
+        confirmation = ClientConfirmation(context, params, "c", anyio.Lock(), is_answer=True)
         with pytest.raises(InputRequiredError) as caught:
             confirmation.confirm(BoundCall(tool=WIPE, arguments=arguments, call_id="c"))
         return tuple(caught.value.result.input_requests or ())
@@ -181,6 +181,6 @@ async def test_a_response_is_only_valid_for_its_own_question() -> None:
     assert key != other
     params = CallToolRequestParams(name="wipe", arguments={"path": "b"}, input_responses={other: yes})
     call = BoundCall(tool=WIPE, arguments={"path": "b"}, call_id="c")
-    confirmation = ClientConfirmation(context, params, "c", anyio.Lock())
+    confirmation = ClientConfirmation(context, params, "c", anyio.Lock(), is_answer=True)
     assert confirmation.confirm(call) == Allow()
     assert isinstance(confirmation.confirm(replace(call, call_id="c.part")), Deny)

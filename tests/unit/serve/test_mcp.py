@@ -14,7 +14,7 @@ from calls.fake_tools import executor, registry, text, tool
 from mcp import Client, MCPError
 from mcp.types import AudioContent, CallToolResult, EmbeddedResource, ImageContent, TextContent
 
-from toolc.cli.commands.serve import check_ready, check_workspace
+from toolc.cli.commands.serve import check_ready, usable
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.registry_io import surfaces_digest
@@ -213,18 +213,23 @@ def test_an_error_result_has_no_details() -> None:
     }
 
 
-def test_tools_with_a_workspace_need_the_option_at_the_start(tmp_path: Path) -> None:
+def test_tools_that_need_a_workspace_are_left_out_without_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = registry(ECHO, tool("look", workspace="ro"), tool("alter", workspace="rw"))
-    with pytest.raises(UsageError, match=r"^alter, look: these tools need a workspace.*--workspace DIR$"):
-        check_workspace(found, None)
-    check_workspace(found, tmp_path)
-    check_workspace(registry(ECHO), None)
+    assert usable(found, None).names == ("echo",)
+    assert capsys.readouterr().err == (
+        "toolc: alter, look: left out, because they need a workspace; set one with: --workspace DIR\n"
+    )
+    assert usable(found, tmp_path) is found
+    assert usable(registry(ECHO), None).names == ("echo",)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("folder", ["/", "/nowhere/at/all"])
 def test_an_unusable_workspace_is_rejected_at_the_start(folder: str) -> None:
     with pytest.raises(UsageError):
-        check_workspace(registry(ECHO), Path(folder))
+        usable(registry(ECHO), Path(folder))
 
 
 def test_tools_that_cannot_run_are_rejected_at_the_start() -> None:

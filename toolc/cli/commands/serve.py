@@ -1,24 +1,30 @@
-"""``toolc serve``: serve tools over stdio to the program that started the command."""
+"""``toolc serve``: serve tools over stdio to the program that started the command, or over HTTP."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from toolc.cli.call_options import CallOptions, call_options
-from toolc.cli.common import builtin_option
+from toolc.cli.common import builtin_option, note
+from toolc.cli.http_options import HttpOptions, http_options, print_start
 from toolc.cli.inputs import open_tools, refuse_disallowed, refuse_unapproved
 from toolc.client.registry import Registry
 from toolc.model.errors import MissingExtraError, UsageError
 from toolc.runtime.execution.admission import unsupported_features
 from toolc.runtime.workspace.mount import mount
+from toolc.serve.offered import needing_workspace, without
 from toolc.version import __version__
 
 if TYPE_CHECKING:
     from toolc.client.executor import Executor
+    from toolc.serve.http.gate import Caller
+    from toolc.serve.http.settings import HttpSettings
 
 
 @click.command("serve")
@@ -39,6 +45,7 @@ if TYPE_CHECKING:
     help="Serve only the tools of this toolset. May be repeated.",
 )
 @click.option("--workspace", metavar="DIR", help="The workspace of the calls. There is no default.")
+@http_options
 @call_options
 def command(
     target: str | None,
@@ -47,13 +54,17 @@ def command(
     plugins: tuple[str, ...],
     toolsets: tuple[str, ...],
     workspace: str | None,
+    http: HttpOptions,
     options: CallOptions,
 ) -> None:
-    """Serve tools to an MCP client over stdin and stdout.
+    """Serve tools to an MCP client over stdin and stdout, or to several clients over HTTP.
 
-    TARGET is a spec file, a folder of specs, or a registry.json. To serve built-in tools instead, use --builtin. The
-    command exits at the end of its input.
+    TARGET is a spec file, a folder of specs, or a registry.json. To serve built-in tools instead, use --builtin. Over
+    stdio, the command exits at the end of its input.
     """
+    settings = http.settings()
+    if plugins and settings:
+        raise UsageError("--plugin serves over stdio only; remove --http")
     serve = _as_plugin if plugins else _mcp()
     from toolc.client.executor import Executor  # start-up time
     from toolc.runtime.output.truncation import READ_RESULT
@@ -69,10 +80,14 @@ def command(
         registry = registry.only(*plugins)
     folder = Path(workspace) if workspace is not None else None
     check_ready(registry)
-    check_workspace(registry, folder)
+    registry = usable(registry, folder)
     # A plugin host calls only the tools that it names.
     keep_results = not plugins and READ_RESULT not in registry
-    with options.bound_to(Executor)(registry, workspace=folder, keep_results=keep_results) as executor:
+    open_executor = partial(options.bound_to(Executor), registry, workspace=folder, keep_results=keep_results)
+    if settings:
+        _over_http(settings, registry, lambda _: open_executor())
+        return
+    with open_executor() as executor:
         serve(executor)
 
 
@@ -83,28 +98,50 @@ def _as_plugin(executor: Executor) -> None:
 
 
 def _mcp() -> Callable[[Executor], None]:
-    """Return the function that serves MCP. Raises ``MissingExtraError``."""
-    try:
-        from toolc.serve.mcp import make_server  # an optional extra
+    """Return the function that serves MCP over stdio. Raises ``MissingExtraError``."""
+    with _optional_extra():
+        from toolc.serve.mcp import make_server
         from toolc.serve.mcp_stdio import serve_stdio
-    except ModuleNotFoundError as error:
-        if error.name and error.name.partition(".")[0] in {"anyio", "mcp", "mcp_types"}:
-            raise MissingExtraError("toolc serve", "serve") from None
-        raise
     return lambda executor: serve_stdio(make_server(executor, version=__version__))
 
 
-def check_workspace(registry: Registry, workspace: Path | None) -> None:
-    """Raise ``UsageError`` if the workspace cannot be used, or is missing and a tool needs one."""
+def _over_http(settings: HttpSettings, registry: Registry, open_executor: Callable[[Caller], Executor]) -> None:
+    with _optional_extra():
+        from toolc.serve.http.application import make_app
+        from toolc.serve.http.host import HttpHost
+        from toolc.serve.http.listener import serve_http
+
+    host = HttpHost(registry, open_executor)
+    if settings.requires_token or not settings.is_loopback:
+        raise UsageError("authentication is not supported yet; listen on a loopback address, such as 127.0.0.1:8000")
+    serve_http(
+        lambda bound: make_app(host, bound, lambda _: None), host, settings,
+        lambda bound: print_start(bound, len(registry)),
+    )  # fmt: skip
+
+
+@contextmanager
+def _optional_extra() -> Iterator[None]:
+    """Raise ``MissingExtraError`` if an import fails because the packages for servers are not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name and error.name.partition(".")[0] in {"anyio", "mcp", "mcp_types", "starlette", "uvicorn"}:
+            raise MissingExtraError("toolc serve", "serve") from None
+        raise
+
+
+def usable(registry: Registry, workspace: Path | None) -> Registry:
+    """Return the registry without the tools that need a workspace, if there is none. Say so on stderr.
+
+    Raises ``UsageError`` if the workspace cannot be used.
+    """
     if workspace is not None:
         mount(workspace, "ro")
-        return
-    needing = [tool.name for tool in registry if tool.sandbox.workspace != "none"]
-    if needing:
-        raise UsageError(
-            f"{', '.join(needing)}: these tools need a workspace, and toolc serve has no default; "
-            "set one with: --workspace DIR"
-        )
+        return registry
+    if left_out := needing_workspace(registry):
+        note(f"{', '.join(left_out)}: left out, because they need a workspace; set one with: --workspace DIR")
+    return without(registry, left_out)
 
 
 def check_ready(registry: Registry) -> None:

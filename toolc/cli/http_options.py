@@ -1,0 +1,95 @@
+"""The options of ``toolc serve`` for HTTP, and the start message."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from toolc.cli.common import duration, note
+from toolc.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from toolc.serve.http.settings import HttpSettings
+
+T = TypeVar("T")
+
+_OPTIONS = (
+    click.option("--http", "address", metavar="HOST:PORT", help="Serve over HTTP at this address instead of stdio."),
+    click.option(
+        "--allowed-host", "hosts", multiple=True, metavar="HOST[:PORT]",
+        help="A further name of the server that requests may use. May be repeated.",
+    ),
+    click.option("--tls-cert", metavar="FILE", help="The server's certificate, with those of its authorities."),
+    click.option("--tls-key", metavar="FILE", help="The private key of --tls-cert."),
+    click.option(
+        "--proxy", "proxies", multiple=True, metavar="ADDRESS",
+        help="A proxy whose X-Forwarded-For and X-Forwarded-Proto headers count. May be repeated.",
+    ),
+    click.option("--base-path", default="", metavar="PATH", help="The path under which a proxy publishes the server."),
+    click.option("--require-token", is_flag=True, help="Require a token even on a loopback address."),
+    click.option(
+        "--drain", metavar="TIME", default="30s", callback=duration, show_default=True,
+        help="How long running calls may take to end after SIGTERM.",
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpOptions:
+    """The values of the options. ``address`` is None without ``--http``."""
+
+    address: str | None
+    hosts: tuple[str, ...]
+    tls_cert: str | None
+    tls_key: str | None
+    proxies: tuple[str, ...]
+    base_path: str
+    require_token: bool
+    drain: float
+
+    def settings(self) -> HttpSettings | None:
+        """Return the settings of the server, or None without ``--http``. Raises ``UsageError``."""
+        if self.address is None:
+            if self.hosts or self.tls_cert or self.proxies or self.base_path or self.require_token:
+                raise UsageError("--allowed-host, --tls-cert, --proxy, --base-path and --require-token need --http")
+            return None
+        from toolc.serve.http.settings import parse_settings  # lazy: +5 ms (ipaddress); only --http needs it
+
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise UsageError("--tls-cert and --tls-key belong together; pass both")
+        if self.base_path and (not self.base_path.startswith("/") or self.base_path.endswith("/")):
+            raise UsageError("--base-path must start with / and not end with /, such as /tools")
+        return replace(
+            parse_settings(self.address, self.hosts), certificate=self.tls_cert, key=self.tls_key,
+            proxies=self.proxies, base_path=self.base_path, requires_token=self.require_token,
+            drain_seconds=self.drain,
+        )  # fmt: skip
+
+
+def http_options(command: Callable[..., T]) -> Callable[..., T]:
+    """Add the options to ``command``, which receives ``HttpOptions`` as its argument ``http``."""
+
+    @wraps(command)
+    def collected(**values: object) -> T:
+        own = {name: values.pop(name) for name in HttpOptions.__slots__}
+        return command(http=HttpOptions(**own), **values)  # type: ignore[arg-type]  # click converts the values
+
+    for option in reversed(_OPTIONS):
+        collected = option(collected)
+    return collected
+
+
+def print_start(settings: HttpSettings, tools: int) -> None:
+    """Print on stderr what to paste into a client."""
+    needs_token = settings.requires_token or not settings.is_loopback
+    header = {"Authorization": "Bearer TOKEN"} if needs_token else {}
+    entry = {"type": "http", "url": f"{settings.url}/mcp", **({"headers": header} if header else {})}
+    note(f"serving {tools} tools; Ctrl-C ends the server")
+    note(f"URL:    {settings.url}/mcp")
+    note(f"header: {'Authorization: Bearer TOKEN (of toolc token create)' if needs_token else 'none needed'}")
+    note(f"entry:  {json.dumps({'mcpServers': {'toolc': entry}})}")

@@ -1,0 +1,13 @@
+"""Tools over HTTP: ``/mcp``, health checks, and the checks that every request passes before it reaches a tool.
+
+- ``settings``: the address, and the hosts and origins that requests may name. Public: ``HttpSettings``,
+  ``parse_settings``.
+- ``host``: what all routes share: the tools, the clients, and the calls. Public: ``HttpHost``.
+- ``gate``: Host, Origin, authentication, rates and the size of requests. Public: ``Gate``, ``Caller``.
+- ``problems``: errors as problem documents (RFC 9457). Public: ``problem``.
+- ``mcp_endpoint``: streamable HTTP of MCP, and streams that a client can resume.
+- ``application``: the routes. Public: ``make_app``.
+- ``listener``: sockets, slow connections, signals and the end. Public: ``serve_http``. Start reading here.
+
+May import: ``serve``, and what it may import.
+"""

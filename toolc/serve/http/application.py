@@ -1,0 +1,50 @@
+"""The routes of a server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from toolc.serve.http.gate import Gate, Verify
+from toolc.serve.http.host import HttpHost
+from toolc.serve.http.mcp_endpoint import McpEndpoint
+from toolc.serve.http.problems import problem
+from toolc.serve.http.settings import HttpSettings
+
+
+def make_app(host: HttpHost, settings: HttpSettings, verify: Verify) -> ASGIApp:
+    """Return the application. ``verify`` returns the caller with a token."""
+    endpoint = McpEndpoint(host)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with endpoint.run():
+            yield
+
+    async def healthz(_: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def readyz(_: Request) -> Response:
+        return PlainTextResponse("not ok\n", 503) if host.calls.is_closing else PlainTextResponse("ok\n")
+
+    routes = [Route("/healthz", healthz), Route("/readyz", readyz), Route("/mcp", endpoint)]
+    app = Starlette(
+        routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _http_problem, Exception: _bug}
+    )
+    return Gate(app, settings, verify, host.client_of)
+
+
+async def _http_problem(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return problem(error.status_code, str(error.detail), error.headers)
+
+
+async def _bug(_: Request, error: Exception) -> Response:
+    return problem(500, f"this is a bug in toolc: {type(error).__name__}")

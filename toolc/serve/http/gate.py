@@ -1,0 +1,138 @@
+"""What every request passes before a route sees it: Host, Origin, authentication, the rate, and the size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from toolc.serve.http.problems import problem, retry_later
+from toolc.serve.http.settings import HttpSettings
+from toolc.serve.served_client import QuotaError, ServedClient
+
+HEALTH: Final = ("/healthz", "/readyz")
+"""Paths that need no authentication, and accept every Host, because load balancers use addresses."""
+
+MAX_BODY: Final = 4 * 2**20
+"""The maximum size of the body of a request, in bytes. Large data belongs in a workspace."""
+
+BODY_SECONDS: Final = 30.0
+"""The time in which a client must send the body of a request, in seconds."""
+
+LOCAL: Final = "local"
+"""The name of the client that sends no token to a server on a loopback address."""
+
+BODY: Final = "toolc.body"
+"""The key of the body in the scope of a request that passed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who makes a request: the name of a token, its role, and the tags of the tools that it may use (None: all)."""
+
+    name: str
+    role: str = "caller"
+    tags: tuple[str, ...] | None = None
+
+
+Verify = Callable[[str], Caller | None]
+"""Returns the caller with this token, or None."""
+
+
+class ServedUser(AuthenticatedUser):
+    """The client of a request, to which the SDK binds sessions."""
+
+    def __init__(self, caller: Caller, client: ServedClient) -> None:
+        super().__init__(AccessToken(token="", client_id=caller.name, scopes=[caller.role]))
+        self.caller = caller
+        self.client = client
+
+
+class Gate:
+    """Passes requests on to ``app``, with a ``ServedUser`` as ``user`` and the complete body in their scope."""
+
+    def __init__(
+        self, app: ASGIApp, settings: HttpSettings, verify: Verify, client_of: Callable[[Caller], ServedClient]
+    ) -> None:
+        self.app = app
+        self._settings = settings
+        self._verify = verify
+        self._client_of = client_of
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request with a problem, or pass it on."""
+        if scope["type"] == "http":
+            refusal = self._checked(scope) or await _with_body(scope, receive)
+            if refusal is not None:
+                await refusal(scope, receive, send)
+                return
+            receive = _replay(scope[BODY], receive)
+        await self.app(scope, receive, send)
+
+    def _checked(self, scope: Scope) -> Response | None:
+        """Return why the headers of a request are refused. Otherwise set its user, and return None."""
+        headers: dict[bytes, list[str]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name, []).append(value.decode("latin-1"))
+        is_health = scope["path"].removeprefix(self._settings.base_path) in HEALTH
+        hosts = headers.get(b"host", [])
+        if not is_health and not (len(hosts) == 1 and self._settings.accepts_host(hosts[0])):
+            return problem(421, "this server does not have the name in the Host header; add it with --allowed-host")
+        if not all(map(self._settings.accepts_origin, headers.get(b"origin", []))):
+            return problem(403, "pages of this origin may not use this server")
+        return None if is_health else self._authenticated(scope, headers.get(b"authorization", []))
+
+    def _authenticated(self, scope: Scope, authorization: list[str]) -> Response | None:
+        challenge = {"WWW-Authenticate": 'Bearer realm="toolc"'}
+        if authorization:
+            kind, _, token = authorization[0].partition(" ")
+            caller = self._verify(token.strip()) if len(authorization) == 1 and kind.lower() == "bearer" else None
+            if caller is None:
+                challenge = {"WWW-Authenticate": 'Bearer realm="toolc", error="invalid_token"'}
+                return problem(401, "this token is unknown, expired or revoked", challenge)
+        elif self._settings.requires_token or not self._settings.is_loopback:
+            return problem(401, "send a token: Authorization: Bearer TOKEN", challenge)
+        else:
+            caller = Caller(name=LOCAL)
+        client = self._client_of(caller)
+        scope["user"] = ServedUser(caller, client)
+        try:
+            client.count_request()
+        except QuotaError as error:
+            return retry_later(429, str(error), error.seconds)
+        return None
+
+
+async def _with_body(scope: Scope, receive: Receive) -> Response | None:
+    """Read the body into the scope. Return why it is refused, or None."""
+    body = bytearray()
+    with anyio.move_on_after(BODY_SECONDS):
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return Response(status_code=400)  # the client has gone and does not read this
+            body += message.get("body", b"")
+            if len(body) > MAX_BODY:
+                return problem(413, f"the body of the request is larger than {MAX_BODY} bytes", _CLOSE)
+            if not message.get("more_body", False):
+                scope[BODY] = bytes(body)
+                return None
+    return problem(408, f"the body of the request took more than {BODY_SECONDS:g} seconds", _CLOSE)
+
+
+_CLOSE: Final = {"Connection": "close"}
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replayed() -> Message:
+        return parts.pop() if parts else await receive()
+
+    return replayed

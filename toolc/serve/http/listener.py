@@ -1,0 +1,160 @@
+"""The socket of a server, connections that are too slow, and the end of the server."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Final
+
+import anyio
+import h11
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from toolc.model.errors import UsageError
+from toolc.serve.http.host import HttpHost
+from toolc.serve.http.settings import HttpSettings
+
+STALL_SECONDS: Final = 15.0
+"""How long a client may take to send the headers of a request, or to read from a full connection, in seconds."""
+
+MAX_HEADERS: Final = 32 * 1024
+"""The maximum size of the headers of a request, in bytes."""
+
+MAX_CONNECTIONS: Final = 2048
+"""The maximum number of connections. Further ones are answered with status 503."""
+
+_STREAM_SECONDS: Final = 1
+"""The time that streams have to end after the last call, in seconds."""
+
+
+class PromptConnection(H11Protocol):
+    """A connection that is dropped if its client neither completes a request nor reads what it was sent."""
+
+    _stall: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._limit_stall(is_stalled=True)
+
+    def data_received(self, data: bytes) -> None:
+        """Wait no longer if the headers are complete."""
+        super().data_received(data)
+        self._limit_stall(is_stalled=self.conn.their_state is h11.IDLE)
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read."""
+        super().pause_writing()
+        self._limit_stall(is_stalled=True)
+
+    def resume_writing(self) -> None:
+        """Wait no longer."""
+        super().resume_writing()
+        self._limit_stall(is_stalled=False)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._limit_stall(is_stalled=False)
+        super().connection_lost(exc)
+
+    def _limit_stall(self, *, is_stalled: bool) -> None:
+        if not is_stalled and self._stall:
+            self._stall.cancel()
+            self._stall = None
+        elif is_stalled and self._stall is None:
+            self._stall = self.loop.call_later(STALL_SECONDS, self.transport.abort)
+
+
+class _Server(uvicorn.Server):
+    """Ends running calls before it closes their connections."""
+
+    def __init__(
+        self, config: uvicorn.Config, host: HttpHost, drain_seconds: float, started: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._host = host
+        self._drain_seconds = drain_seconds
+        self._started = started
+        self.received: int | None = None
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle signals in ``_signals`` instead, because uvicorn would raise them again at the end."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Print the start message when requests are accepted."""
+        await super().startup(sockets)
+        if not self.should_exit:
+            self._started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish or cancel the running calls, then close all connections."""
+        await self._host.calls.drain(self._drain_seconds)
+        await super().shutdown(sockets)
+
+    async def run_until_signal(self, sockets: list[socket.socket]) -> None:
+        """Serve until SIGINT or SIGTERM. A second signal ends the running calls."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._signals)
+            await self.serve(sockets)
+            tasks.cancel_scope.cancel()
+
+    async def _signals(self) -> None:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            async for number in signals:
+                if self.received is not None:
+                    for call in list(self._host.calls.running.values()):
+                        call.cancellation.cancel()
+                self.received = self.received or number
+                self.should_exit = True
+
+
+def serve_http(
+    app: Callable[[HttpSettings], ASGIApp],
+    host: HttpHost,
+    settings: HttpSettings,
+    started: Callable[[HttpSettings], None],
+) -> None:
+    """Serve until SIGINT or SIGTERM, and return when every call has ended. After Ctrl-C, raise ``KeyboardInterrupt``.
+
+    ``started`` is called with the settings when the server accepts requests; a port 0 has then been replaced.
+    Raises ``UsageError`` if the address cannot be used.
+    """
+    with _listening(settings) as listener:
+        settings = replace(settings, port=listener.getsockname()[1])
+        config = uvicorn.Config(
+            app(settings), http=PromptConnection, ws="none", lifespan="on", log_config=None, access_log=False,
+            server_header=False, limit_concurrency=MAX_CONNECTIONS, h11_max_incomplete_event_size=MAX_HEADERS,
+            timeout_keep_alive=int(STALL_SECONDS), timeout_graceful_shutdown=_STREAM_SECONDS,
+            proxy_headers=bool(settings.proxies), forwarded_allow_ips=list(settings.proxies),
+            root_path=settings.base_path, ssl_certfile=settings.certificate, ssl_keyfile=settings.key,
+        )  # fmt: skip
+        server = _Server(config, host, settings.drain_seconds, lambda: started(settings))
+        try:
+            anyio.run(server.run_until_signal, [listener])
+        finally:
+            host.close()
+    if server.received == signal.SIGINT:
+        raise KeyboardInterrupt
+
+
+def _listening(settings: HttpSettings) -> socket.socket:
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        hint = "; another program uses this port, choose another" if error.errno == errno.EADDRINUSE else ""
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+        raise UsageError(f"cannot listen on {settings.host}:{settings.port}: {reason}{hint}") from None
+    return listener

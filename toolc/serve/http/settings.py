@@ -1,0 +1,95 @@
+"""Where a server listens, and which hosts and origins the requests that it accepts may name."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from toolc.model.errors import UsageError
+
+LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
+"""The names by which programs of this machine reach a server on a loopback address, as in a Host header."""
+
+_HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSettings:
+    """The settings of a server. ``hosts`` are further names of it, such as ``tools.example.com`` or ``[::1]:8443``.
+
+    ``certificate`` and ``key`` are files for TLS. ``base_path`` is the path under which a proxy publishes the server,
+    and ``proxies`` are the addresses whose ``X-Forwarded-*`` headers count.
+    """
+
+    host: str
+    port: int
+    hosts: tuple[str, ...] = ()
+    certificate: str | None = None
+    key: str | None = None
+    base_path: str = ""
+    proxies: tuple[str, ...] = ()
+    requires_token: bool = False
+    drain_seconds: float = 30.0
+
+    @property
+    def url(self) -> str:
+        """The address of the server, for a client."""
+        name = self.hosts[0] if self.hosts else _bracketed(self.host)
+        name = name if self.hosts else f"{name}:{self.port}"
+        return f"{'https' if self.certificate or self.proxies else 'http'}://{name}{self.base_path}"
+
+    def accepts_host(self, header: str | None) -> bool:
+        """Return whether a request may name this host. Without a port, it names the default port."""
+        match = _HOST.fullmatch(header or "")
+        if match is None:
+            return False
+        name, port = match[1].lower(), match[2]
+        own = {_bracketed(self.host).lower(), *(LOOPBACK_NAMES if self.is_loopback else ())}
+        if name in own and port == str(self.port):
+            return True
+        return name in self.hosts or f"{name}:{port}" in self.hosts
+
+    def accepts_origin(self, origin: str) -> bool:
+        """Return whether a page of this origin may send requests: only one that the server has."""
+        parts = urlsplit(origin)
+        return parts.scheme in {"http", "https"} and origin == f"{parts.scheme}://{parts.netloc}" and self.accepts_host(
+            parts.netloc
+        )  # fmt: skip
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can connect."""
+        return is_loopback(self.host)
+
+
+def parse_settings(address: str, hosts: Sequence[str] = ()) -> HttpSettings:
+    """Return the settings for ``HOST:PORT`` and further hosts. Raises ``UsageError``."""
+    match = _HOST.fullmatch(address)
+    if match is None or match[2] is None or int(match[2]) > 65535:
+        raise UsageError(f"--http {address!r:.80} is not HOST:PORT; write e.g. 127.0.0.1:8000 or [::1]:8000")
+    for each in hosts:
+        if not _HOST.fullmatch(each):
+            raise UsageError(
+                f"--allowed-host {each!r:.80} is not a host; write e.g. tools.example.com, without https://"
+            )
+    return HttpSettings(
+        host=match[1].strip("[]"), port=int(match[2]), hosts=tuple(each.lower() for each in hosts)
+    )  # fmt: skip
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether every address of ``host`` is a loopback address. Raises ``UsageError`` if it has none."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise UsageError(f"--http: the host {host!r:.80} has no address: {error.strerror}") from None
+    return all(ipaddress.ip_address(each[4][0]).is_loopback for each in found)
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

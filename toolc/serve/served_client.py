@@ -1,0 +1,162 @@
+"""A client of a server, the calls it runs, and its quotas. State belongs to the client, never to an MCP session."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from secrets import token_urlsafe
+from time import monotonic, time
+from typing import Final
+
+import anyio
+
+from toolc.client.executor import Executor
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.execution.batch import new_call_id
+
+MAX_CALLS: Final = 16
+"""The maximum number of concurrent calls. Others wait. It is below anyio's 40 threads, because stdin needs one."""
+
+STATE_SECONDS: Final = 600.0
+"""How long a client may take to answer a question that ended a call, in seconds."""
+
+MAX_QUESTIONS: Final = 1024
+"""The maximum number of questions of a client that ended a call and have no answer yet."""
+
+
+class QuotaError(Exception):
+    """A client has used up a quota, or the server ends. It may try again after ``seconds``."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        super().__init__(message)
+        self.seconds = max(1, math.ceil(seconds))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """What a client may use: requests per minute, and calls at the same time. None means without a limit."""
+
+    rate: int | None = None
+    concurrent: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningCall:
+    """A call that runs, or waits for a thread. ``executor`` stays the same even if the tools change."""
+
+    call_id: str
+    client: str
+    tool: str
+    executor: Executor
+    cancellation: Cancellation
+    started: float
+
+
+class ServerCalls:
+    """The calls of all clients of a server, each on a thread, ``number`` at the same time."""
+
+    def __init__(self, number: int = MAX_CALLS) -> None:
+        self.free = anyio.Semaphore(number)
+        self.threads = anyio.CapacityLimiter(number)
+        self.running: dict[str, RunningCall] = {}
+        self.is_closing = False
+
+    async def drain(self, seconds: float) -> None:
+        """Refuse further calls, and return when none is running. After ``seconds``, cancel those that are."""
+        self.is_closing = True
+        with anyio.move_on_after(seconds):
+            await self._ended()
+        for call in list(self.running.values()):
+            call.cancellation.cancel()
+        await self._ended()
+
+    async def _ended(self) -> None:
+        while self.running:
+            await anyio.sleep(0.02)
+
+
+class Reservation:
+    """The right to make one call. ``release`` gives it back, unless a call has taken it and does so at its end."""
+
+    def __init__(self, client: ServedClient) -> None:
+        self._client = client
+        self._is_open = True
+        self.is_taken = False
+
+    def release(self) -> None:
+        """Give the right back. Has no effect the second time."""
+        if self._is_open:
+            self._is_open = False
+            self._client.reserved -= 1
+
+
+class ServedClient:
+    """A client with its own executor, and so with its own workspace, secrets and sandboxes of sessions.
+
+    ``asking`` lets the client be asked one question at a time. Use it on the thread of the event loop.
+    """
+
+    def __init__(self, name: str, executor: Executor, calls: ServerCalls, quota: Quota | None = None) -> None:
+        self.name = name
+        self.calls = calls
+        self.asking = anyio.Lock()
+        self.executor = executor
+        self.reserved = 0
+        self._quota = quota or Quota()
+        self._questions: dict[str, float] = {}
+        self._budget, self._refilled = float(self._quota.rate or 0), monotonic()
+
+    def count_request(self) -> None:
+        """Raise ``QuotaError`` if the client made more requests than its quota allows in a minute."""
+        rate = self._quota.rate
+        if rate is None:
+            return
+        now = monotonic()
+        self._budget = min(rate, self._budget + (now - self._refilled) * rate / 60)
+        self._refilled = now
+        if self._budget < 1:
+            raise QuotaError(f"more than {rate} requests in a minute", (1 - self._budget) * 60 / rate)
+        self._budget -= 1
+
+    def reserve(self) -> Reservation:
+        """Return the right to make a call. Raises ``QuotaError``."""
+        if self.calls.is_closing:
+            raise QuotaError("the server is shutting down", 5)
+        if self._quota.concurrent is not None and self.reserved >= self._quota.concurrent:
+            raise QuotaError(f"{self.reserved} calls of this client are running, which is its maximum", 1)
+        self.reserved += 1
+        return Reservation(self)
+
+    @contextmanager
+    def calling(self, tool: str, reservation: Reservation | None = None) -> Iterator[RunningCall]:
+        """Return a new call, which is listed until it ends. Raises ``QuotaError``."""
+        if reservation is None or reservation.is_taken:
+            reservation = self.reserve()
+        reservation.is_taken = True
+        with Cancellation() as cancellation:
+            call = RunningCall(
+                call_id=new_call_id(), client=self.name, tool=tool, executor=self.executor,
+                cancellation=cancellation, started=time(),
+            )  # fmt: skip
+            self.calls.running[call.call_id] = call
+            try:
+                yield call
+            finally:
+                del self.calls.running[call.call_id]
+                reservation.release()
+
+    def new_question(self) -> str | None:
+        """Return the identifier of a question that may be answered once. None if too many are open."""
+        now = monotonic()
+        self._questions = {each: expires for each, expires in self._questions.items() if expires > now}
+        if len(self._questions) >= MAX_QUESTIONS:
+            return None
+        identifier = token_urlsafe(16)
+        self._questions[identifier] = now + STATE_SECONDS
+        return identifier
+
+    def take_answer(self, identifier: str) -> bool:
+        """Return whether the answer to this question is the first, and in time."""
+        return self._questions.pop(identifier, 0.0) > monotonic()
