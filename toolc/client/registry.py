@@ -129,7 +129,7 @@ class Registry:
         """Return the registry that a build would write for this compilation. Raises ``SpecError`` if it has errors."""
         # Use the stored form, so that a spec runs the same way before and after a build.
         stored = registry_from_json(parse(registry_bytes(compilation.registry())))
-        return cls(stored, compilation.diagnostics)
+        return cls(stored.with_lifetimes(compilation.lifetimes), compilation.diagnostics)
 
     @classmethod
     def builtin(cls, preset: str = "all") -> Self:

@@ -55,7 +55,8 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
   ``render_json``, ``Filter``, ``JsonConstant``, ``JsonEntry``, ``JsonList``, ``JsonMap``, ``JsonTemplate``,
   ``Placeholder``, ``TemplateError``, ``FILTERS``, ``FILTERS_WITH_ARGUMENT``, ``SECRETS``, ``STEPS``.
 - ``text``: sizes, durations, counts and long texts in messages; expressions that are compiled at their first use
-  (``lazy_re``). Public: ``count_noun``, ``join_first``, ``render_duration``, ``render_size``, ``shorten``.
+  (``lazy_re``). Public: ``count_noun``, ``join_first``, ``printable``, ``render_duration``, ``render_size``,
+  ``shorten``.
 
 May import: nothing of toolc, and no third-party package except ``rfc8785``.
 """

@@ -9,8 +9,8 @@ The compiler writes a registry and the runtime reads it. They share nothing else
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import Final, Literal, Union, get_args, get_origin
 
@@ -18,6 +18,8 @@ from toolc.model.errors import RegistryError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.spec.code_backends import HostFunction
 from toolc.model.spec.declared import type_hints
+from toolc.model.spec.policy import Policy
+from toolc.model.spec.sandbox import Lifetime
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Template
 
@@ -30,13 +32,15 @@ class RegisteredTool:
     """A tool in a registry, with the digests that were reviewed.
 
     ``effect_digest`` is empty for a tool that the embedding program defines, which cannot be reviewed. If the tool was
-    compiled from a spec to be written to a registry, ``stored`` has the bytes of its entry in the file.
+    compiled from a spec to be written to a registry, ``stored`` has the bytes of its entry in the file. ``policies``
+    are those of its project files, as far as only the runtime can apply them. A registry file does not have them.
     """
 
     spec: ToolSpec
     surface_digest: str
     effect_digest: str
     stored: bytes = field(default=b"", compare=False, repr=False)
+    policies: tuple[Policy, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def is_host_defined(self) -> bool:
@@ -62,6 +66,16 @@ class RegistryFile:
     def get(self, name: str) -> RegisteredTool | None:
         """Return the tool with this name, or None."""
         return next((tool for tool in self.tools if tool.spec.name == name), None)
+
+    def with_lifetimes(self, lifetimes: Mapping[str, Sequence[tuple[str, Sequence[Lifetime]]]]) -> RegistryFile:
+        """Return the registry with policies: for each tool, their paths and the lifetimes that they allow."""
+        policies = {
+            name: tuple(Policy(path=path, lifetime=tuple(allowed)) for path, allowed in each)
+            for name, each in lifetimes.items()
+        }
+        return replace(
+            self, tools=tuple(replace(tool, policies=policies.get(tool.spec.name, ())) for tool in self.tools)
+        )
 
     def to_json(self) -> JsonObject:
         """Return the value that is stored in the file."""

@@ -33,6 +33,11 @@ def shorten(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
+def printable(text: str) -> str:
+    """Return a text on one line, with U+FFFD for control characters, such as those of terminals, and surrogates."""
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+
+
 def join_first(texts: Sequence[str], max_count: int) -> str:
     """Return a text with at most ``max_count`` of the texts, such as ``a, b and 3 more``."""
     more = f" and {len(texts) - max_count} more" if len(texts) > max_count else ""

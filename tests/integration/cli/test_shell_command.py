@@ -70,6 +70,14 @@ def test_a_shell_on_a_terminal_receives_keys_and_ctrl_c(folder: Path, engine: st
     assert b"lines $ " in printed
 
 
+def test_the_policy_of_the_project_file_forbids_a_shell(folder: Path) -> None:
+    (folder / "toolc.yaml").write_text("policy: {lifetime: [call]}\n", encoding="utf-8")
+    for _ in range(2):  # the second time, the registry of the spec is stored
+        result = run("lines.yaml", "true")
+        assert (result.returncode, result.stdout) == (2, b"")
+        assert b"calls have one sandbox per session, which toolc.yaml does not allow" in result.stderr
+
+
 @pytest.mark.parametrize("engine", engines())
 def test_without_a_terminal_the_streams_are_pipes(folder: Path, engine: str) -> None:
     script = b"cat /tool/script; echo error >&2; sleep 1.5; exit 3\n"

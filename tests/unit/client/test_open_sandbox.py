@@ -193,6 +193,17 @@ def test_a_policy_without_sessions_forbids_open_sandboxes(opened: Callable[..., 
         executor.sandbox("edit")
 
 
+def test_the_policy_of_the_project_file_forbids_open_sandboxes(tmp_path: Path, engine: FakeEngine) -> None:
+    (tmp_path / "tools.yaml").write_text(TOOLS, encoding="utf-8")
+    (tmp_path / "toolc.yaml").write_text("policy: {lifetime: [call]}\n", encoding="utf-8")
+    registry = Registry.load(tmp_path / "tools.yaml").only("edit")
+    with (
+        Executor(registry, engine=engine, workspace=tmp_path) as executor,
+        pytest.raises(PolicyError, match=r"calls have one sandbox per session, which .*toolc\.yaml does not allow"),
+    ):
+        executor.sandbox("edit")
+
+
 def test_a_denied_tool_has_no_sandbox(executor: Executor, engine: FakeEngine) -> None:
     executor.deny("edit")
     with pytest.raises(UsageError, match="the tool 'edit' is denied here"):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from toolc.compiler.project.settings import Settings
 
 
-_FORMAT: Final = 8
+_FORMAT: Final = 9
 """The version of the format. A cache file of another version is not read."""
 
 _PACKAGES: Final = frozenset({"jinja2", "jmespath", "jsonschema", "pyyaml", "referencing", "tomli", "toolc"})

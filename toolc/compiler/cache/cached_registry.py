@@ -42,9 +42,11 @@ def registry_of_specs(paths: Sequence[Path]) -> SpecRegistry:
     if compilation.diagnostics.has_errors:
         return SpecRegistry(None, tuple(local), compilation.diagnostics)
     data = registry_bytes(compilation.registry())
-    inputs.store(compilation, [data.decode(), local])
+    lifetimes = compilation.lifetimes
+    inputs.store(compilation, [data.decode(), local, lifetimes])
     # Use the stored form, so that a spec runs the same way before and after a build.
-    return SpecRegistry(parse_registry(data, paths[0]), tuple(local), compilation.diagnostics)
+    file = parse_registry(data, paths[0]).with_lifetimes(lifetimes)
+    return SpecRegistry(file, tuple(local), compilation.diagnostics)
 
 
 def _stored(inputs: Inputs) -> SpecRegistry | None:
@@ -52,7 +54,8 @@ def _stored(inputs: Inputs) -> SpecRegistry | None:
     if answer is None:
         return None
     try:
-        text, local = answer.more
-        return SpecRegistry(parse_registry(text.encode(), Path()), tuple(local), answer.diagnostics)
+        text, local, lifetimes = answer.more
+        file = parse_registry(text.encode(), Path()).with_lifetimes(lifetimes)
+        return SpecRegistry(file, tuple(local), answer.diagnostics)
     except (RegistryError, *INVALID_CACHE):
         return None

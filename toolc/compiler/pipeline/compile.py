@@ -33,6 +33,7 @@ from toolc.model.text import count_noun
 if TYPE_CHECKING:
     from toolc.compiler.project.baseline import Baseline
     from toolc.model.registry import RegistryFile
+    from toolc.model.spec.sandbox import Lifetime
 
 _TOOL_SET_NUMBERS: Final = frozenset(check.number for check in TOOL_SET_CHECKS)
 """Findings that need all files. Their suppressions are reported as unused only if every file is compiled."""
@@ -90,6 +91,15 @@ class Compilation:
                 here = (member.name for member in members if member.name in compiled)
                 toolsets[name] = (*toolsets.get(name, ()), *here)
         return toolsets
+
+    @property
+    def lifetimes(self) -> dict[str, list[tuple[str, tuple[Lifetime, ...]]]]:
+        """The lifetimes that policies of project files allow, for each tool: a sandbox may stay open for a caller."""
+        found = {
+            tool.spec.name: [(each.path, each.lifetime) for each in tool.policies if each.lifetime is not None]
+            for tool in self.located
+        }
+        return {name: policies for name, policies in found.items() if policies}
 
     def raise_errors(self) -> None:
         """Raise ``SpecError`` if there is an error."""

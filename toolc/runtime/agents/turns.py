@@ -14,11 +14,11 @@ from toolc.model.destinations import format_host
 from toolc.model.errors import UsageError
 from toolc.model.events import ToolConnect, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.model.result import REPLACEMENT, ConnectionAttempt
+from toolc.model.result import ConnectionAttempt
 from toolc.model.spec.composed_backends import AgentBackend, AgentProvider
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
-from toolc.model.text import lazy_re
+from toolc.model.text import lazy_re, printable
 from toolc.runtime.agents.broker_transport import EgressTransport
 from toolc.runtime.agents.model import ModelApi, ModelError, ModelResponse, Post, request
 from toolc.runtime.caller import CallContext
@@ -133,8 +133,7 @@ class AgentEvents:
             self._context.on_event(replace(update, stream="content", text=text))
         if response.calls:
             names = ", ".join(dict.fromkeys(each.name for each in response.calls))[:200]
-            printable = "".join(each if each.isprintable() else REPLACEMENT for each in names)
-            self._context.on_event(replace(update, message=f"turn {number}: {printable}"))
+            self._context.on_event(replace(update, message=f"turn {number}: {printable(names)}"))
 
 
 @dataclass(slots=True)

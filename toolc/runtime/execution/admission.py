@@ -54,16 +54,21 @@ class DenyList:
         return f"the tool {tool.name!r} is denied here, as are all tools with the tag {tag!r}; continue without it"
 
 
+def policies_of(tool: RegisteredTool, policy: Policy | None) -> tuple[Policy, ...]:
+    """Return all policies of the calls of ``tool``: those of its project files, and the one of the caller."""
+    return tool.policies if policy is None else (*tool.policies, policy)
+
+
 def check_admission(
     tool: RegisteredTool, find: Callable[[str], RegisteredTool], lock: Lock | None, policy: Policy | None
 ) -> None:
     """Raise ``LockError``, ``PolicyError`` or ``RegistryError`` if calls of ``tool`` are not permitted."""
     if lock is not None:
         lock.check(tool)
-    if policy is not None:
+    if policies := policies_of(tool, policy):
         from toolc.policy.rules import enforce_policies  # lazy: +10 ms; few callers have a policy
 
-        enforce_policies(tool.spec, ReviewedTools(find), (policy,))
+        enforce_policies(tool.spec, ReviewedTools(find), policies)
     if called_tools(tool.spec):
         check_calls(tool, find)
 

@@ -4,7 +4,7 @@ The sandbox of a tool needs the same permissions as a call: lock file, policy, d
 spec has ``confirm: true``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -17,12 +17,13 @@ from toolc.model.lock_file import LockError
 from toolc.model.plan import Plan, Programs
 from toolc.model.registry import RegisteredTool
 from toolc.model.spec.code_backends import Argv, ShellBackend
+from toolc.model.spec.policy import Policy
 from toolc.model.spec.sandbox import Limits, SandboxSpec
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.rules import enforce_policies
 from toolc.runtime.call_details import Timing, identity
 from toolc.runtime.egress.broker import Egress
-from toolc.runtime.execution.admission import check_admission
+from toolc.runtime.execution.admission import check_admission, policies_of
 from toolc.runtime.execution.batch import new_call_id
 from toolc.runtime.sandboxed.options import (
     CallOptions,
@@ -56,7 +57,7 @@ def open_tool(tool: RegisteredTool, find: Callable[[str], RegisteredTool], optio
     """Open the sandbox of ``tool``. Raises ``UsageError``, ``LockError``, ``PolicyError``, ``InfrastructureError``."""
     spec = tool.spec
     check_admission(tool, find, options.lock, options.policy)
-    _enforce_policy(spec, options)
+    _enforce_policies(spec, policies_of(tool, options.policy))
     _refuse_denied(spec, options)
     _check_kind(spec)
     if spec.confirm:
@@ -77,16 +78,15 @@ def open_profile(profile: SandboxSpec, options: CallOptions) -> OpenSandbox:
     spec = ToolSpec(
         name=PROFILE_NAME, description="", parameters=Schema({"type": "object"}), backend=backend, sandbox=profile
     )
-    _enforce_policy(spec, options)
+    _enforce_policies(spec, (options.policy,) if options.policy else ())
     _check_kind(spec)
     return _open(spec, options, {"reviewed": False})
 
 
-def _enforce_policy(spec: ToolSpec, options: CallOptions) -> None:
-    """Raise ``PolicyError`` if the policy forbids the sandbox, which counts as a session."""
-    if options.policy is not None:
-        session = replace(spec, sandbox=replace(spec.sandbox, lifetime="session"))
-        enforce_policies(session, dict[str, ToolSpec](), (options.policy,))
+def _enforce_policies(spec: ToolSpec, policies: Sequence[Policy]) -> None:
+    """Raise ``PolicyError`` if a policy forbids the sandbox, which counts as a session."""
+    session = replace(spec, sandbox=replace(spec.sandbox, lifetime="session"))
+    enforce_policies(session, dict[str, ToolSpec](), policies)
 
 
 def _check_kind(spec: ToolSpec) -> None:

@@ -24,6 +24,9 @@ from toolc.runtime.wire.protocol import json_object, read_report
 MAX_CONTROL: Final = 64 * 1024
 """The maximum size of a guest's report about a program, in bytes. A report has a few numbers and a reason."""
 
+MAX_ERRNO: Final = 4095
+"""The largest error number of Linux (include/linux/err.h)."""
+
 NUMBERS: Final = 4
 """The number of stream ids of each program."""
 
@@ -204,8 +207,9 @@ class ProgramTable:
                     self._pump_stdin(state)
                     state.notify()
                 elif (kind, stream) == (frames.CLOSE, state.stream):
-                    del self._running[state.stream]
+                    # An invalid report must leave it here, so that ``notify_all`` wakes its waiter.
                     state.end = self._end(state, payload)
+                    del self._running[state.stream]
                     state.notify()
                 else:
                     raise ProtocolError(f"it sent a frame of type {kind} for the program {stream}")
@@ -250,16 +254,18 @@ class ProgramTable:
                 pass
             case _:
                 raise ProtocolError("its report about a program is invalid")
+        number = message.get("errno")
+        if not (number is None or (type(number) is int and 0 < number <= MAX_ERRNO)):
+            raise ProtocolError("its report about a program has an invalid errno")
         for stream, output in state.outputs.items():
             self._buffer(state, stream, output.finish())
         stdout, stderr = state.captures()
-        number = message.get("errno")
         return ProgramEnd(
             ending=ending,
             status=report.status,
             timed_out=message.get("timed_out") is True,
             reason=report.reason,
-            errno=number if isinstance(number, int) else None,
+            errno=number,
             out_of_memory=None if report.oom_kills is None else report.oom_kills > 0,
             cpu_ms=report.cpu_ms,
             stdout=stdout,

@@ -22,6 +22,7 @@ from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.plan import PROXY_PORT, Exec, LoopbackProxy, Plan, PluginCall, Programs, PythonCall
 from toolc.model.result import Capture, Content, Ending, Outcome, Usage
 from toolc.model.spec.code_backends import File
+from toolc.model.text import printable
 from toolc.runtime.http.message import ADDRESS, http_message, interim_details
 from toolc.runtime.output.guest_streams import (
     DelimitedOutput,
@@ -371,7 +372,7 @@ def read_report(message: JsonObject, redactor: Redactor) -> ExitReport:
     return ExitReport(
         ending=known,
         status=status,
-        reason=redactor.head(reason, MAX_MESSAGE),
+        reason=printable(redactor.head(reason, MAX_MESSAGE)),
         oom_kills=oom_kills if _is_count(oom_kills) else None,
         cpu_ms=cpu if _is_number(cpu) and 0 <= cpu < 1e15 else None,  # a guest can send infinity
         peak_memory_bytes=peak if _is_count(peak) else None,

@@ -12,6 +12,7 @@ from typing import Final
 
 from toolc.model.errors import raise_shortage
 from toolc.model.json_schema import JsonObject
+from toolc.sandbox.host import janitor
 from toolc.sandbox.host.owner import Owner
 
 CONTROLLERS: Final = ("memory", "pids", "cpu")
@@ -102,11 +103,16 @@ def unenforceable() -> list[str]:
 
 
 def can_limit(controller: str, group: Group) -> bool:
-    """Return whether a limited group of this controller can be created for a child of a process in ``group``."""
+    """Return whether a limited group of this controller can be created for a child of a process in ``group``.
+
+    Raises ``InfrastructureError`` if the janitor, which removes the group after a ``kill -9``, cannot be started.
+    """
     if group.version == 2 and not _offers(controller, group):
         return False
-    # The name is like that of a sandbox, so that the group is removed if this process is killed here.
-    probe = group.parent / f"toolc-{Owner.current().label()}-{threading.get_ident()}"
+    # The name is like that of a sandbox, so that the janitor removes the group if this process is killed here.
+    name = f"toolc-{Owner.current().label()}"
+    janitor.register("control group", name)
+    probe = group.parent / f"{name}-{threading.get_ident()}"
     try:
         probe.mkdir()
         probe.rmdir()

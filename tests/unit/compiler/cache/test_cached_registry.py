@@ -49,6 +49,17 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return calls
 
 
+def test_the_lifetimes_of_policies_are_stored(spec: Path, compiled: list[object]) -> None:
+    (spec.parent / "toolc.yaml").write_text("policy: {lifetime: [call]}\n", encoding="utf-8")
+    allowed = [
+        [(Path(each.path).name, each.lifetime) for each in tool.policies]
+        for found in (registry(spec), registry(spec))
+        for tool in (found.file.tools if found.file else ())
+    ]
+    assert allowed == [[("toolc.yaml", ("call",))]] * 2
+    assert len(compiled) == 1
+
+
 def test_an_unchanged_spec_is_not_compiled_again(spec: Path, compiled: list[object]) -> None:
     stored = registry(spec)
     assert compiled == []

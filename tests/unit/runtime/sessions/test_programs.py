@@ -1,6 +1,7 @@
 """What the host accepts from the guest of an open sandbox, and what it refuses."""
 
 import json
+import math
 from collections.abc import Callable
 
 import pytest
@@ -22,9 +23,11 @@ class Host:
         self.sent: list[tuple[int, int, bytes]] = []
         self.table = ProgramTable(lambda data: self.sent.extend(self._reader.feed(data)), redactor or Redactor())
 
-    def start(self, *, buffers_output: bool = False, output_bytes: int = 1000) -> ProgramState:
+    def start(
+        self, *, buffers_output: bool = False, output_bytes: int = 1000, notify: Callable[[], None] = lambda: None
+    ) -> ProgramState:
         request = ProgramRequest(argv=("true",), timeout_ms=1000, output_bytes=output_bytes)
-        return self.table.start(request, lambda: None, buffers_output=buffers_output)
+        return self.table.start(request, notify, buffers_output=buffers_output)
 
     def receive(self, kind: int, stream: int, payload: bytes = b"") -> None:
         self.table.receive(encode(kind, stream, payload))
@@ -113,14 +116,32 @@ def test_programs_have_separate_streams() -> None:
         (lambda host: host.receive(frames.CLOSE, FIRST, b"[]"), "the report about a program is not a JSON object"),
         (lambda host: host.receive(frames.CLOSE, FIRST, json.dumps(END | {"status": 256}).encode()), "is invalid"),
         (lambda host: host.receive(frames.CLOSE, FIRST, json.dumps(END | {"ending": []}).encode()), "is invalid"),
+        (lambda host: host.receive(frames.CLOSE, FIRST, json.dumps(END | {"errno": 4096}).encode()), "invalid errno"),
+        (lambda host: host.receive(frames.CLOSE, FIRST, json.dumps(END | {"errno": 10**99}).encode()), "invalid errno"),
+        (lambda host: host.receive(frames.CLOSE, FIRST, json.dumps(END | {"errno": True}).encode()), "invalid errno"),
+        (lambda host: host.receive(frames.CLOSE, FIRST, json.dumps(END | {"cpu_ms": math.nan}).encode()), "not a JSON"),
+        (lambda host: host.receive(frames.CLOSE, FIRST, b'{"cpu_ms": 1e999}'), "not a JSON object"),
+        (lambda host: host.receive(frames.CLOSE, FIRST, b"[" * 30_000), "not a JSON object"),
         (lambda host: host.table.receive(b"\xff" * 9), "an invalid frame"),
     ],
-)
-def test_violations_of_the_protocol(send: Callable[[Host], None], reason: str) -> None:
+)  # fmt: skip
+def test_violations_of_the_protocol_end_the_wait_for_the_program(send: Callable[[Host], None], reason: str) -> None:
     host = Host()
-    host.start()
+    notified: list[bool] = []
+    host.start(notify=lambda: notified.append(True))
     with pytest.raises(ProtocolError, match=reason):
         send(host)
+    notified.clear()
+    host.table.notify_all()
+    assert notified == [True]
+
+
+def test_a_reason_has_no_control_characters() -> None:
+    host = Host()
+    state = host.start()
+    host.end(state, ending="not_started", reason="\x1b[2Jno\nfile", errno=2)
+    assert state.end is not None
+    assert (state.end.reason, state.end.errno) == ("\ufffd[2Jno\ufffdfile", 2)
 
 
 def test_output_beyond_the_window_is_refused() -> None:

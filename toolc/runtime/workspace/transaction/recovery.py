@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolc.model.text import lazy_re
+from toolc.model.text import lazy_re, printable
 from toolc.runtime.workspace.dir_handle import FOLDER, RENAME_EXCHANGE, RENAME_NOREPLACE, DirHandle, rename
 from toolc.runtime.workspace.transaction.journal import (
     ChmodStep,
@@ -116,7 +116,7 @@ def format_conflicts(conflicts: list[Conflict]) -> str:
     """Return the conflicts as one line without terminal control characters."""
     more = f", and {len(conflicts) - _MAX_NAMED} more" if len(conflicts) > _MAX_NAMED else ""
     named = ", ".join(map(str, conflicts[:_MAX_NAMED]))
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in named) + more
+    return printable(named) + more
 
 
 def _recover(scratch: Path) -> Unfinished | None:
