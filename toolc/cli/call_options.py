@@ -13,6 +13,7 @@ import click
 
 from toolc.cli.common import central_policy, engine_option, nearest_lock, policy_option
 from toolc.cli.inputs import user_configuration
+from toolc.config.configuration import Configuration
 from toolc.config.secret_sources import SecretSource, SecretStore
 from toolc.model.lock_file import Lock
 from toolc.model.names import LOCK_NAME
@@ -37,13 +38,19 @@ class CallOptions:
     lock: Lock | None
     policy: Policy | None
 
-    def bound_to(self, executor: Callable[..., T], *, only_given_secrets: bool = False) -> partial[T]:
+    def bound_to(
+        self,
+        executor: Callable[..., T],
+        *,
+        only_given_secrets: bool = False,
+        configuration: Configuration | None = None,
+    ) -> partial[T]:
         """Return the class ``Executor`` with these options and the user's configuration. Raises ``UsageError``.
 
         Commands import the class themselves when they need it. A secret is looked up in the file of ``--secrets``, the
         configuration and the environment, in this order. With ``only_given_secrets``, it must be in the file.
         """
-        configuration = user_configuration()
+        configuration = configuration or user_configuration()
         _leave_no_core()
         given: Mapping[str, SecretSource] = {}
         if self.secrets is not None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -32,6 +33,7 @@ _OPTIONS = (
     ),
     click.option("--base-path", default="", metavar="PATH", help="The path under which a proxy publishes the server."),
     click.option("--require-token", is_flag=True, help="Require a token even on a loopback address."),
+    click.option("--config", metavar="FILE", help="A configuration file with clients, instead of your own."),
     click.option(
         "--drain", metavar="TIME", default="30s", callback=duration, show_default=True,
         help="How long running calls may take to end after SIGTERM.",
@@ -50,13 +52,16 @@ class HttpOptions:
     proxies: tuple[str, ...]
     base_path: str
     require_token: bool
+    config: str | None
     drain: float
 
     def settings(self) -> HttpSettings | None:
         """Return the settings of the server, or None without ``--http``. Raises ``UsageError``."""
         if self.address is None:
-            if self.hosts or self.tls_cert or self.proxies or self.base_path or self.require_token:
-                raise UsageError("--allowed-host, --tls-cert, --proxy, --base-path and --require-token need --http")
+            if self.hosts or self.tls_cert or self.proxies or self.base_path or self.require_token or self.config:
+                raise UsageError(
+                    "--allowed-host, --tls-cert, --proxy, --base-path, --require-token and --config need --http"
+                )
             return None
         from toolc.serve.http.settings import parse_settings  # lazy: +5 ms (ipaddress); only --http needs it
 
@@ -67,7 +72,7 @@ class HttpOptions:
         return replace(
             parse_settings(self.address, self.hosts), certificate=self.tls_cert, key=self.tls_key,
             proxies=self.proxies, base_path=self.base_path, requires_token=self.require_token,
-            drain_seconds=self.drain,
+            drain_seconds=self.drain, config=None if self.config is None else Path(self.config),
         )  # fmt: skip
 
 
@@ -90,6 +95,8 @@ def print_start(settings: HttpSettings, tools: int) -> None:
     header = {"Authorization": "Bearer TOKEN"} if needs_token else {}
     entry = {"type": "http", "url": f"{settings.url}/mcp", **({"headers": header} if header else {})}
     note(f"serving {tools} tools; Ctrl-C ends the server")
+    if settings.host in {"0.0.0.0", "::"} and not settings.hosts:  # noqa: S104  compares, and does not listen
+        note("other machines need a name of this server, which you allow with: --allowed-host NAME:PORT")
     note(f"URL:    {settings.url}/mcp")
     note(f"header: {'Authorization: Bearer TOKEN (of toolc token create)' if needs_token else 'none needed'}")
     note(f"entry:  {json.dumps({'mcpServers': {'toolc': entry}})}")

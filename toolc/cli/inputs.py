@@ -17,7 +17,7 @@ from toolc.cli.common import CANNOT, print_findings
 from toolc.client.build import compile_paths, split_target
 from toolc.client.registry import Registry
 from toolc.config.configuration import Configuration
-from toolc.config.user_config import load_configuration
+from toolc.config.user_config import load_configuration, read_private
 from toolc.data.paths import packaged_path
 from toolc.model.errors import PolicyError, UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema, types_of
@@ -198,13 +198,13 @@ def only_name(target: str, names: Sequence[str]) -> str:
     return names[0]
 
 
-def user_configuration(*, warn: bool = True) -> Configuration:
-    """Return the user's configuration. Raises ``UsageError``.
+def user_configuration(*, warn: bool = True, path: Path | None = None) -> Configuration:
+    """Return the user's configuration, or the one in another file. Raises ``UsageError``.
 
     From then on, stderr shows the progress while a base image is created. With ``warn``, it also shows which
     protections a call lacks.
     """
-    configuration = load_configuration()
+    configuration = load_configuration() if path is None else read_private(path)
     progress = _print_log("toolc.images", "toolc: %(message)s")
     progress.setLevel(logging.INFO)
     progress.propagate = False

@@ -313,6 +313,10 @@ class Executor:
         """Close the sandboxes of the calls with this ``session``. A running call ends first."""
         self._options.sessions.end(session)
 
+    def end_idle_sessions(self, keep: int) -> None:
+        """Close sessions without a running call, except the last ``keep`` that were used."""
+        self._options.sessions.end_idle(keep)
+
     def close(self) -> None:
         """Close all sessions, open sandboxes, and sandboxes that wait for calls.
 

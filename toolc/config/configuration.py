@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from toolc.config.secret_sources import SecretSource
@@ -14,8 +15,28 @@ MAX_WARM: Final = 1000
 More is probably a typing mistake, because the limits of the pool are lower.
 """
 
+MAX_QUOTA: Final = 1_000_000
+"""The maximum of each number in the settings of a client."""
+
 WORKSPACE_GROWTH_BYTES: Final = 2048 * MIB
 """The default of ``workspace_growth``. Most builds write less, and most disks have more free space."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSettings:
+    """What a client of a server may use. None and an empty tuple are not a restriction.
+
+    ``tags`` are those of the tools that it may use, ``deny`` the names and tags of those that it may not. ``rate`` is a
+    number of requests per minute. ``sandboxes`` counts running calls and idle sessions.
+    """
+
+    workspace: Path | None = None
+    secrets: Mapping[str, SecretSource] = field(default_factory=dict)
+    tags: tuple[str, ...] | None = None
+    deny: tuple[str, ...] = ()
+    rate: int | None = None
+    concurrent: int | None = None
+    sandboxes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +48,8 @@ class Configuration:
     name of a secret to the source of its value. ``base_image`` is the image for tools that name none, instead of
     toolc's own. With ``host_programs``, such tools run with the host's own programs on an engine without a daemon.
     ``warm`` maps the name of a tool to the number of its sandboxes that are started when an executor opens, and kept.
-    With 0, no sandbox of the tool is ever started ahead.
+    With 0, no sandbox of the tool is ever started ahead. ``clients`` has the settings of the clients of a server by the
+    names of their tokens, and those of all others as ``default``.
     """
 
     engine: str = AUTO
@@ -37,3 +59,4 @@ class Configuration:
     base_image: str | None = None
     host_programs: bool = False
     warm: Mapping[str, int] = field(default_factory=dict)
+    clients: Mapping[str, ClientSettings] = field(default_factory=dict)

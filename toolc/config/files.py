@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from toolc.config.configuration import MAX_WARM, WORKSPACE_GROWTH_BYTES, Configuration
+from toolc.config.configuration import MAX_QUOTA, MAX_WARM, WORKSPACE_GROWTH_BYTES, ClientSettings, Configuration
 from toolc.config.secret_sources import CommandSource, EnvSource, FileSource, LiteralSource, SecretSource
 from toolc.document import nodes
 from toolc.document.loader import load_project
@@ -57,9 +57,43 @@ def _configuration(document: nodes.Document, findings: Findings) -> Configuratio
         base_image=reader.optional("base_image", _image),
         host_programs=reader.default("host_programs", boolean, False),
         warm=reader.default("warm", _numbers, {}),
+        clients=reader.default("clients", _clients, {}),
     )
     reader.close()
     return configuration
+
+
+def _clients(node: nodes.Node, what: str, findings: Findings) -> dict[str, ClientSettings] | None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
+        return None
+    return {entry.key: _client(entry.value, f"{what}.{entry.key}", findings) for entry in map_node.entries}
+
+
+def _client(node: nodes.Node, what: str, findings: Findings) -> ClientSettings:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
+        return ClientSettings()
+    reader, number = Reader(map_node, what, findings), integer(1, MAX_QUOTA)
+    settings = ClientSettings(
+        workspace=reader.optional("workspace", _folder),
+        secrets=reader.default("secrets", _sources, {}),
+        tags=reader.optional("tags", list_of(text)),
+        deny=reader.default("deny", list_of(text), ()),
+        rate=reader.optional("rate", number),
+        concurrent=reader.optional("concurrent", number),
+        sandboxes=reader.optional("sandboxes", number),
+    )
+    reader.close()
+    return settings
+
+
+def _folder(node: nodes.Node, what: str, findings: Findings) -> Path | None:
+    path = text(node, what, findings)
+    if path is not None and not path.startswith(("/", "~")):
+        findings.add(codes.BAD_VALUE, f"{what} is not an absolute path", node.span, "start it with / or ~")
+        return None
+    return None if path is None else Path(path).expanduser()
 
 
 def _sources(node: nodes.Node, what: str, findings: Findings) -> dict[str, SecretSource] | None:

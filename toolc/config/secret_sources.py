@@ -87,6 +87,11 @@ class SecretStore:
         self._lock = threading.Lock()
         self._reading: dict[str, threading.Lock] = {}
 
+    def extended(self, sources: Mapping[str, SecretSource]) -> "SecretStore":
+        """Return a store in which these sources replace or extend those of this one."""
+        merged = {**self._sources, **sources}
+        return SecretStore(merged, self._environment, from_environment=self._from_environment)
+
     def __repr__(self) -> str:
         return f"<SecretStore: {', '.join(sorted(self._sources)) or 'no sources'}>"
 

@@ -12,7 +12,7 @@ The file is ``$XDG_CONFIG_HOME/toolc/config.yaml`` or ``config.toml`` (in ``~/.c
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -33,10 +33,23 @@ def load_configuration(environment: Mapping[str, str] | None = None) -> Configur
         return Configuration()
     if len(existing) > 1:
         raise UsageError(f"both {existing[0]} and {existing[1].name} exist; keep one of them")
-    _check_place(existing[0], environment)
+    return read_private(existing[0], may_be_in_repository=not environment.get("XDG_CONFIG_HOME"))
+
+
+def read_private(path: Path, *, may_be_in_repository: bool = False) -> Configuration:
+    """Return the configuration in this file, which must be as private as the user's own. Raises ``UsageError``."""
+    _check_place(path, may_be_in_repository=may_be_in_repository)
     from toolc.config.files import read_configuration  # lazy: +10 ms (documents); most users have no file
 
-    return read_configuration(existing[0])
+    return read_configuration(path)
+
+
+def configuration_source(path: Path | None) -> tuple[tuple[Path, ...], Callable[[], Configuration]]:
+    """Return the files that may contain the configuration, and the function that reads it. ``path`` is another file."""
+    if path is not None:
+        return (path,), lambda: read_private(path)
+    folder = configuration_folder(os.environ)
+    return tuple(folder / name for name in NAMES), load_configuration
 
 
 def configuration_folder(environment: Mapping[str, str]) -> Path:
@@ -46,7 +59,7 @@ def configuration_folder(environment: Mapping[str, str]) -> Path:
     return base / "toolc"
 
 
-def _check_place(path: Path, environment: Mapping[str, str]) -> None:
+def _check_place(path: Path, *, may_be_in_repository: bool) -> None:
     """Reject a file that another user could have written or created."""
     try:
         status = path.stat()
@@ -62,7 +75,7 @@ def _check_place(path: Path, environment: Mapping[str, str]) -> None:
                 f"run: chown $USER {each} && chmod {mode} {each}"
             )
     repository = _repository(Path.cwd())
-    if environment.get("XDG_CONFIG_HOME") and repository and path.resolve().is_relative_to(repository):
+    if not may_be_in_repository and repository and path.resolve().is_relative_to(repository):
         raise UsageError(
             f"{path} is in the repository {repository}, but your own configuration must be outside of it; "
             "set XDG_CONFIG_HOME to another folder, or leave it unset"

@@ -5,9 +5,11 @@
 - ``mcp_interaction``: asks the user for confirmation (elicitation), and sends progress.
 - ``mcp_messages``: the messages in a line, or the error that answers it.
 - ``mcp_stdio``: MCP over stdin and stdout, with signals and the end of the input. Public: ``serve_stdio``.
-- ``offered``: which tools a client is offered. Public: ``needing_workspace``, ``with_tags``, ``without``.
+- ``offered``: which tools a client is offered, and which are denied. Public: ``check_denied``, ``deny``,
+  ``needing_workspace``, ``with_tags``, ``without``.
 - ``plugin_server``: a server of the plugin protocol. Public: ``PluginServer``, ``serve_plugin``.
 - ``served_client``: a client, its quotas and its running calls. Public: ``Quota``, ``ServedClient``, ``ServerCalls``.
+- ``tokens``: the tokens of clients, stored as digests. Public: ``ROLES``, ``Token``, ``TokenFile``.
 
 May import: ``client`` and every package below it.
 """

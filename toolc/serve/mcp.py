@@ -30,7 +30,7 @@ from mcp.types import (
 )
 
 from toolc.client.executor import CallableTools, Executor
-from toolc.model.errors import ToolcError
+from toolc.model.errors import ToolcError, UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.registry_io import surfaces_digest
 from toolc.providers.mcp import call_result
@@ -175,6 +175,8 @@ def _attempt(
         )
     except InputRequiredError as question:
         return question.result
+    except UsageError as error:
+        return MCPError(INTERNAL_ERROR, f"{params.name}: {error}")
     except ToolcError as error:
         return MCPError(INTERNAL_ERROR, str(error))
     except Exception as error:  # noqa: BLE001  a bug in toolc: the client must get an answer without a traceback

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from toolc.client.executor import CallableTools, Executor
 from toolc.client.registry import Registry
 from toolc.model.call_graph import reachable_tools
+from toolc.model.errors import UsageError
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.execution.admission import ReviewedTools
 
@@ -31,3 +33,24 @@ def with_tags(registry: Registry, tags: Collection[str] | None) -> Registry:
 def without(registry: Registry, names: Collection[str]) -> Registry:
     """Return a registry without these tools."""
     return registry.only(*(name for name in registry.names if name not in names)) if names else registry
+
+
+def deny(executor: Executor, entries: Collection[str]) -> None:
+    """Deny the tools with one of these names or tags, even to other tools that call them."""
+    executor.deny(*(each for each in entries if _is_name(executor.registry, each)), tags=entries)
+
+
+def check_denied(registry: Registry, entries: Collection[str]) -> None:
+    """Raise ``UsageError`` if an entry is neither the name nor a tag of a tool, because it would deny nothing."""
+    tags = {tag for each in (*registry, *(part.spec for part in registry.parts.by_name.values())) for tag in each.tags}
+    for each in entries:
+        if each not in tags and not _is_name(registry, each):
+            raise UsageError(f"--deny {each!r:.80} is neither the name nor a tag of a tool; see: toolc list")
+
+
+def _is_name(tools: CallableTools, name: str) -> bool:
+    try:
+        tools.called(name)
+    except UsageError:
+        return False
+    return True

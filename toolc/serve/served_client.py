@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from secrets import token_urlsafe
+from threading import Thread
 from time import monotonic, time
 from typing import Final
 
@@ -36,10 +37,15 @@ class QuotaError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """What a client may use: requests per minute, and calls at the same time. None means without a limit."""
+    """What a client may use. None means without a limit.
+
+    ``rate`` is a number of requests per minute, ``concurrent`` of calls at the same time, and ``sandboxes`` of calls
+    and idle sessions together.
+    """
 
     rate: int | None = None
     concurrent: int | None = None
+    sandboxes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +68,19 @@ class ServerCalls:
         self.threads = anyio.CapacityLimiter(number)
         self.running: dict[str, RunningCall] = {}
         self.is_closing = False
+        self._retired: list[Executor] = []
+
+    def retire(self, executor: Executor) -> None:
+        """Close an executor that gets no further calls, when its running calls have ended."""
+        self._retired.append(executor)
+        self.close_unused()
+
+    def close_unused(self) -> None:
+        """Close the retired executors without running calls, on threads of their own."""
+        used = [call.executor for call in self.running.values()]
+        for each in [each for each in self._retired if each not in used]:
+            self._retired.remove(each)
+            Thread(target=each.close, name="toolc retired").start()
 
     async def drain(self, seconds: float) -> None:
         """Refuse further calls, and return when none is running. After ``seconds``, cancel those that are."""
@@ -126,6 +145,11 @@ class ServedClient:
             raise QuotaError("the server is shutting down", 5)
         if self._quota.concurrent is not None and self.reserved >= self._quota.concurrent:
             raise QuotaError(f"{self.reserved} calls of this client are running, which is its maximum", 1)
+        sandboxes = self._quota.sandboxes
+        if sandboxes is not None:
+            if self.reserved >= sandboxes:
+                raise QuotaError(f"this client uses {sandboxes} sandboxes, which is its maximum", 1)
+            Thread(target=self.executor.end_idle_sessions, args=[sandboxes - self.reserved - 1]).start()
         self.reserved += 1
         return Reservation(self)
 
@@ -146,6 +170,7 @@ class ServedClient:
             finally:
                 del self.calls.running[call.call_id]
                 reservation.release()
+                self.calls.close_unused()
 
     def new_question(self) -> str | None:
         """Return the identifier of a question that may be answered once. None if too many are open."""

@@ -3,7 +3,7 @@
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,18 +12,23 @@ from typing import cast
 import httpx2
 from starlette.types import ASGIApp
 
-from calls.fake_tools import Answer, executor, text, tool
+from calls.fake_tools import Answer, executor, registry, text, tool
+from toolc.config.configuration import ClientSettings
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.tool import ToolSpec
 from toolc.serve.http.application import make_app
-from toolc.serve.http.gate import Caller, Gate
+from toolc.serve.http.gate import Gate
 from toolc.serve.http.host import HttpHost
 from toolc.serve.http.listener import serve_http
 from toolc.serve.http.settings import HttpSettings
+from toolc.serve.tokens import Token
 
 URL = "http://127.0.0.1:8000"
 SETTINGS = HttpSettings(host="127.0.0.1", port=8000)
-TOKENS = {"alice-token": Caller(name="alice"), "bob-token": Caller(name="bob", role="reviewer")}
+TOKENS = {
+    "alice-token": Token(name="alice", digest="", created=0),
+    "bob-token": Token(name="bob", digest="", created=0, role="reviewer"),
+}
 ECHO, WAIT, FAIL = tool("echo", words={"type": "string"}), tool("wait", started={"type": "string"}), tool("fail")
 WIPE = replace(tool("wipe", path={"type": "string"}), confirm=True)
 
@@ -41,12 +46,14 @@ def wait(arguments: JsonObject) -> JsonObject:
 ANSWERS: dict[str, Answer] = {"echo": echo, "wait": wait, "wipe": lambda _: text("wiped")}
 
 
-def fake_host(*tools: ToolSpec, answers: dict[str, Answer] | None = None) -> HttpHost:
-    """Return a host of these tools. Without any, of ``echo`` and ``wipe``."""
-    offered = tools or (ECHO, WIPE)
-    return HttpHost(
-        executor({}, *offered).registry, lambda _: executor(answers or ANSWERS, *offered)
-    )  # fmt: skip
+def fake_host(*tools: ToolSpec, denied: Sequence[str] = (), **clients: ClientSettings) -> HttpHost:
+    """Return a host of these tools. Without any, of ``echo`` and ``wipe``. ``clients`` has settings by name."""
+
+    def settings_of(name: str) -> ClientSettings:
+        return clients.get(name, ClientSettings())
+
+    offered = registry(*(tools or (ECHO, WIPE)))
+    return HttpHost(offered, lambda each, _: executor(ANSWERS, *each), settings_of=settings_of, denied=denied)
 
 
 @asynccontextmanager

@@ -19,10 +19,11 @@ reason, commands import most packages inside their functions. To add a command, 
 - ``run``: ``toolc run``: run one call with prompts, live output, ``--json`` and ``--events``.
 - ``schedule``: ``toolc schedule``: show or run the entries of a schedule that are due.
 - ``schema``: ``toolc schema``: print the JSON Schema for editors.
-- ``serve``: ``toolc serve``: serve MCP or a plugin host over stdio.
+- ``serve``: ``toolc serve``: serve MCP over stdio or HTTP, or a plugin host.
 - ``shell``: ``toolc shell``: open a shell, or run one command, in the sandbox of a tool.
 - ``show``: ``toolc show``: show one tool, its permissions and its ``--effective`` values.
 - ``test``: ``toolc test``: run the tests in specs; ``--update``, progress, exit codes.
+- ``token``: ``toolc token``: create, list and revoke tokens of clients.
 
 May import: every package.
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,17 +12,18 @@ import click
 from toolc.cli.call_options import CallOptions, call_options
 from toolc.cli.common import builtin_option, note
 from toolc.cli.http_options import HttpOptions, http_options, print_start
-from toolc.cli.inputs import open_tools, refuse_disallowed, refuse_unapproved
+from toolc.cli.inputs import open_tools, refuse_disallowed, refuse_unapproved, user_configuration
 from toolc.client.registry import Registry
+from toolc.config.configuration import ClientSettings
+from toolc.config.user_config import configuration_source
 from toolc.model.errors import MissingExtraError, UsageError
 from toolc.runtime.execution.admission import unsupported_features
 from toolc.runtime.workspace.mount import mount
-from toolc.serve.offered import needing_workspace, without
+from toolc.serve.offered import check_denied, deny, needing_workspace, without
 from toolc.version import __version__
 
 if TYPE_CHECKING:
     from toolc.client.executor import Executor
-    from toolc.serve.http.gate import Caller
     from toolc.serve.http.settings import HttpSettings
 
 
@@ -44,15 +44,23 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Serve only the tools of this toolset. May be repeated.",
 )
+@click.option(
+    "--deny",
+    "denied",
+    multiple=True,
+    metavar="NAME|TAG",
+    help="Deny the tool with this name, or all tools with this tag, even to other tools. May be repeated.",
+)
 @click.option("--workspace", metavar="DIR", help="The workspace of the calls. There is no default.")
 @http_options
 @call_options
-def command(
+def command(  # noqa: PLR0913  one parameter per option
     target: str | None,
     *,
     builtin: str | None,
     plugins: tuple[str, ...],
     toolsets: tuple[str, ...],
+    denied: tuple[str, ...],
     workspace: str | None,
     http: HttpOptions,
     options: CallOptions,
@@ -80,14 +88,15 @@ def command(
         registry = registry.only(*plugins)
     folder = Path(workspace) if workspace is not None else None
     check_ready(registry)
+    check_denied(registry, denied)
+    if settings:
+        _over_http(settings, registry, options, folder, denied)
+        return
     registry = usable(registry, folder)
     # A plugin host calls only the tools that it names.
     keep_results = not plugins and READ_RESULT not in registry
-    open_executor = partial(options.bound_to(Executor), registry, workspace=folder, keep_results=keep_results)
-    if settings:
-        _over_http(settings, registry, lambda _: open_executor())
-        return
-    with open_executor() as executor:
+    with options.bound_to(Executor)(registry, workspace=folder, keep_results=keep_results) as executor:
+        deny(executor, denied)
         serve(executor)
 
 
@@ -105,17 +114,39 @@ def _mcp() -> Callable[[Executor], None]:
     return lambda executor: serve_stdio(make_server(executor, version=__version__))
 
 
-def _over_http(settings: HttpSettings, registry: Registry, open_executor: Callable[[Caller], Executor]) -> None:
+def _over_http(
+    settings: HttpSettings, registry: Registry, options: CallOptions, workspace: Path | None, denied: tuple[str, ...]
+) -> None:
     with _optional_extra():
         from toolc.serve.http.application import make_app
-        from toolc.serve.http.host import HttpHost
+        from toolc.serve.http.host import ClientSettingsFile, HttpHost
         from toolc.serve.http.listener import serve_http
+    from toolc.client.executor import Executor  # start-up time
+    from toolc.runtime.output.truncation import READ_RESULT
+    from toolc.serve.tokens import TokenFile
 
-    host = HttpHost(registry, open_executor)
-    if settings.requires_token or not settings.is_loopback:
-        raise UsageError("authentication is not supported yet; listen on a loopback address, such as 127.0.0.1:8000")
+    tokens = TokenFile()
+    if not tokens.tokens() and (settings.requires_token or not settings.is_loopback):
+        raise UsageError(
+            f"{settings.host} can be reached from other machines, so clients need a token, and there are none; create "
+            "one with: toolc token create NAME"
+            if not settings.is_loopback
+            else "--require-token: there are no tokens; create one with: toolc token create NAME"
+        )
+    paths, load = configuration_source(settings.config)
+    base = options.bound_to(Executor, configuration=user_configuration(path=settings.config))
+
+    def open_executor(tools: Registry, client: ClientSettings) -> Executor:
+        secrets = base.keywords["secrets"].extended(client.secrets)
+        keep_results = READ_RESULT not in tools
+        return base(tools, workspace=client.workspace, secrets=secrets, keep_results=keep_results)
+
+    host = HttpHost(
+        registry, open_executor, settings_of=ClientSettingsFile(paths, load).settings_of, workspace=workspace,
+        denied=denied,
+    )  # fmt: skip
     serve_http(
-        lambda bound: make_app(host, bound, lambda _: None), host, settings,
+        lambda bound: make_app(host, bound, tokens.find), host, settings,
         lambda bound: print_start(bound, len(registry)),
     )  # fmt: skip
 

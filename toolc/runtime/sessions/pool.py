@@ -108,6 +108,15 @@ class Sessions:
             if not self._release(session):
                 _end_unused(session)
 
+    def end_idle(self, keep: int) -> None:
+        """Close sessions without a running call, except the last ``keep`` that were used."""
+        with self._lock:
+            idle = [key for key, each in self._sessions.items() if not each.calls]
+            idle.sort(key=lambda key: self._sessions[key].used, reverse=True)
+            ended = [self._sessions.pop(key) for key in idle[max(0, keep) :]]
+        for session in ended:
+            _end_unused(session)
+
     def close(self) -> None:
         """Close all sessions. If a call is running, its session is closed after it. Raises ``InfrastructureError``."""
         self._close(lambda _: True)

@@ -2,7 +2,7 @@
 
 - ``settings``: the address, and the hosts and origins that requests may name. Public: ``HttpSettings``,
   ``parse_settings``.
-- ``host``: what all routes share: the tools, the clients, and the calls. Public: ``HttpHost``.
+- ``host``: what all routes share: the tools, the clients, and the calls. Public: ``ClientSettingsFile``, ``HttpHost``.
 - ``gate``: Host, Origin, authentication, rates and the size of requests. Public: ``Gate``, ``Caller``.
 - ``problems``: errors as problem documents (RFC 9457). Public: ``problem``.
 - ``mcp_endpoint``: streamable HTTP of MCP, and streams that a client can resume.

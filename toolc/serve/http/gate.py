@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from toolc.serve.http.problems import problem, retry_later
 from toolc.serve.http.settings import HttpSettings
 from toolc.serve.served_client import QuotaError, ServedClient
+from toolc.serve.tokens import Role, Token
 
 HEALTH: Final = ("/healthz", "/readyz")
 """Paths that need no authentication, and accept every Host, because load balancers use addresses."""
@@ -37,12 +38,12 @@ class Caller:
     """Who makes a request: the name of a token, its role, and the tags of the tools that it may use (None: all)."""
 
     name: str
-    role: str = "caller"
+    role: Role = "caller"
     tags: tuple[str, ...] | None = None
 
 
-Verify = Callable[[str], Caller | None]
-"""Returns the caller with this token, or None."""
+Verify: TypeAlias = Callable[[str], Token | None]
+"""Returns the valid token with this secret, or None."""
 
 
 class ServedUser(AuthenticatedUser):
@@ -91,11 +92,12 @@ class Gate:
     def _authenticated(self, scope: Scope, authorization: list[str]) -> Response | None:
         challenge = {"WWW-Authenticate": 'Bearer realm="toolc"'}
         if authorization:
-            kind, _, token = authorization[0].partition(" ")
-            caller = self._verify(token.strip()) if len(authorization) == 1 and kind.lower() == "bearer" else None
-            if caller is None:
+            kind, _, secret = authorization[0].partition(" ")
+            token = self._verify(secret.strip()) if len(authorization) == 1 and kind.lower() == "bearer" else None
+            if token is None:
                 challenge = {"WWW-Authenticate": 'Bearer realm="toolc", error="invalid_token"'}
                 return problem(401, "this token is unknown, expired or revoked", challenge)
+            caller = Caller(name=token.name, role=token.role, tags=token.tags)
         elif self._settings.requires_token or not self._settings.is_loopback:
             return problem(401, "send a token: Authorization: Bearer TOKEN", challenge)
         else:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, TypeAlias
 
-from toolc.client.executor import CallableTools, Executor
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
+from toolc.config.configuration import ClientSettings, Configuration
+from toolc.model.errors import UsageError
+from toolc.runtime.workspace.mount import mount
 from toolc.serve.http.gate import Caller
+from toolc.serve.offered import deny, needing_workspace, with_tags, without
 from toolc.serve.served_client import Quota, ServedClient, ServerCalls
 
 MAX_CALLS: Final = 64
@@ -15,25 +23,104 @@ MAX_CALLS: Final = 64
 MAX_CLIENT_CALLS: Final = 16
 """The maximum number of concurrent calls of a client without a limit of its own."""
 
+OpenExecutor: TypeAlias = Callable[[Registry, ClientSettings], Executor]
+"""Returns a new executor of these tools, with the workspace and the secrets of a client."""
+
+
+class ClientSettingsFile:
+    """The settings of clients, read again after each change of the files in ``paths``.
+
+    A file with errors leaves the last valid settings in place.
+    """
+
+    def __init__(self, paths: Sequence[Path], load: Callable[[], Configuration]) -> None:
+        self._paths = paths
+        self._load = load
+        self._state = self._now()
+        self._clients = load().clients
+
+    def settings_of(self, name: str) -> ClientSettings:
+        """Return the settings of the client with a token of this name."""
+        if (state := self._now()) != self._state:
+            self._state = state
+            try:
+                self._clients = self._load().clients
+            except UsageError as error:
+                logging.getLogger("toolc").error("the settings of clients are not read again: %s", error)
+        return self._clients.get(name) or self._clients.get("default") or ClientSettings()
+
+    def _now(self) -> tuple[tuple[int, int, int], ...]:
+        states = [each.stat() for each in self._paths if each.exists()]
+        return tuple((each.st_mtime_ns, each.st_ino, each.st_size) for each in states)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    caller: Caller
+    settings: ClientSettings
+    client: ServedClient
+
 
 class HttpHost:
-    """The clients of a server. Each gets its own executor, which ``open_executor`` makes, when it first calls."""
+    """The clients of a server. Each gets its own executor from ``open_executor`` with its first request.
 
-    def __init__(self, tools: CallableTools, open_executor: Callable[[Caller], Executor]) -> None:
+    ``settings_of`` returns the settings of a client by its name. ``workspace`` is the folder of clients without one of
+    their own. Tools with a name or a tag in ``denied`` are denied to everyone.
+    """
+
+    def __init__(
+        self,
+        tools: Registry,
+        open_executor: OpenExecutor,
+        *,
+        settings_of: Callable[[str], ClientSettings] = lambda _: ClientSettings(),
+        workspace: Path | None = None,
+        denied: Sequence[str] = (),
+    ) -> None:
         self.tools = tools
         self.calls = ServerCalls(MAX_CALLS)
         self._open_executor = open_executor
-        self._clients: dict[Caller, ServedClient] = {}
+        self._settings_of = settings_of
+        self._workspace = workspace
+        self._denied = denied
+        self._clients: dict[str, _Known] = {}
+
+    @property
+    def clients(self) -> Mapping[str, ServedClient]:
+        """The clients that have sent a request, by name."""
+        return {name: known.client for name, known in self._clients.items()}
 
     def client_of(self, caller: Caller) -> ServedClient:
-        """Return the client that makes a request."""
-        client = self._clients.get(caller)
-        if client is None:
-            quota = Quota(concurrent=MAX_CLIENT_CALLS)
-            client = self._clients[caller] = ServedClient(caller.name, self._open_executor(caller), self.calls, quota)
+        """Return the client that makes a request. If its settings have changed, it starts anew."""
+        settings, known = self._settings_of(caller.name), self._clients.get(caller.name)
+        if known and (known.caller, known.settings) == (caller, settings):
+            return known.client
+        if known:
+            self.calls.retire(known.client.executor)
+        quota = Quota(
+            rate=settings.rate, concurrent=settings.concurrent or MAX_CLIENT_CALLS, sandboxes=settings.sandboxes
+        )
+        client = ServedClient(caller.name, self._executor(caller, settings), self.calls, quota)
+        self._clients[caller.name] = _Known(caller, settings, client)
         return client
 
     def close(self) -> None:
         """Close the executors of all clients."""
-        for client in self._clients.values():
-            client.executor.close()
+        for known in self._clients.values():
+            known.client.executor.close()
+
+    def _executor(self, caller: Caller, settings: ClientSettings) -> Executor:
+        """Return an executor of the tools that a client may use."""
+        workspace = settings.workspace or self._workspace
+        if workspace is not None:
+            try:
+                mount(workspace, "ro")
+            except UsageError as error:
+                logging.getLogger("toolc").error("the client %s has no workspace: %s", caller.name, error)
+                workspace = None
+        tools = with_tags(with_tags(self.tools, settings.tags), caller.tags)
+        if workspace is None:
+            tools = without(tools, needing_workspace(tools))
+        executor = self._open_executor(tools, replace(settings, workspace=workspace))
+        deny(executor, (*self._denied, *settings.deny))
+        return executor

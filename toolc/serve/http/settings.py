@@ -7,6 +7,7 @@ import re
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -22,8 +23,9 @@ _HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5})
 class HttpSettings:
     """The settings of a server. ``hosts`` are further names of it, such as ``tools.example.com`` or ``[::1]:8443``.
 
-    ``certificate`` and ``key`` are files for TLS. ``base_path`` is the path under which a proxy publishes the server,
-    and ``proxies`` are the addresses whose ``X-Forwarded-*`` headers count.
+    ``config`` is a configuration file to use instead of the user's. ``certificate`` and ``key`` are files for TLS.
+    ``base_path`` is the path under which a proxy publishes the server, and ``proxies`` are the addresses whose
+    ``X-Forwarded-*`` headers count.
     """
 
     host: str
@@ -34,6 +36,7 @@ class HttpSettings:
     base_path: str = ""
     proxies: tuple[str, ...] = ()
     requires_token: bool = False
+    config: Path | None = None
     drain_seconds: float = 30.0
 
     @property
@@ -49,7 +52,7 @@ class HttpSettings:
         if match is None:
             return False
         name, port = match[1].lower(), match[2]
-        own = {_bracketed(self.host).lower(), *(LOOPBACK_NAMES if self.is_loopback else ())}
+        own = {_bracketed(self.host).lower(), *LOOPBACK_NAMES}
         if name in own and port == str(self.port):
             return True
         return name in self.hosts or f"{name}:{port}" in self.hosts

@@ -1,0 +1,63 @@
+"""``toolc token``: create, list and revoke the tokens of clients of ``toolc serve --http``."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import click
+
+from toolc.cli.common import note
+from toolc.cli.main import CommandGroup
+from toolc.model.errors import UsageError
+
+
+@click.group("token", cls=CommandGroup)
+def command() -> None:
+    """Create, list and revoke the tokens of clients of toolc serve --http."""
+
+
+@command.command("create", short_help="Create a token and print it once.")
+@click.argument("name", metavar="NAME")
+@click.option("--tags", metavar="TAG,...", help="The client may use only tools with one of these tags.")
+@click.option("--role", type=click.Choice(["caller", "reviewer"]), default="caller", show_default=True,
+              help="A reviewer may also answer confirmations.")  # fmt: skip
+@click.option("--expires", metavar="DAYS", help="When the token expires, such as 90d.  [default: never]")
+def create(name: str, tags: str | None, role: str, expires: str | None) -> None:
+    """Create a token for the client NAME and print it. It is stored only as a digest, so it is printed once."""
+    from toolc.serve.tokens import ROLES, TokenFile
+
+    days = re.fullmatch(r"([0-9]{1,4})d", expires or "")
+    if expires is not None and (days is None or not int(days[1])):
+        raise UsageError(f"--expires {expires!r:.40} is not a number of days; write it as 90d")
+    listed = None if tags is None else tuple(filter(None, (each.strip() for each in tags.split(","))))
+    if listed == ():
+        raise UsageError("--tags names no tag; write e.g. --tags search,read, or leave it out")
+    found = next(each for each in ROLES if each == role)
+    click.echo(TokenFile().create(name, role=found, tags=listed, days=int(days[1]) if days else None))
+    note(f"clients send it as: Authorization: Bearer TOKEN; to revoke it: toolc token revoke {name}")
+
+
+@command.command("list", short_help="List the tokens.")
+def list_() -> None:
+    """List the tokens: the name, the role, the tags and the day of expiry. Their values are not known any more."""
+    from toolc.serve.tokens import TokenFile
+
+    tokens = TokenFile().tokens()
+    for token in tokens.values():
+        tags = "all tools" if token.tags is None else f"tags {','.join(token.tags)}"
+        day = (
+            "never expires" if token.expires is None else time.strftime("expires %Y-%m-%d", time.gmtime(token.expires))
+        )
+        click.echo(f"{token.name}  {token.role}  {tags}  {'expired' if token.is_expired else day}")
+    if not tokens:
+        note("there are no tokens yet; create one with: toolc token create NAME")
+
+
+@command.command("revoke", short_help="Revoke a token.")
+@click.argument("name", metavar="NAME")
+def revoke(name: str) -> None:
+    """Revoke the token NAME. Servers refuse it from now on, without a restart."""
+    from toolc.serve.tokens import TokenFile
+
+    TokenFile().revoke(name)
