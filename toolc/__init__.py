@@ -17,6 +17,7 @@ The packages, from the top. The docstring of each lists its modules with the pub
 - ``serve``: MCP servers and plugins over stdio.
 - ``adapters``: the tools of an executor as tool objects of an agent framework.
 - ``batch``: ``toolc batch``: the calls of a file, and what happened to each.
+- ``cluster``: ``RayExecutor``: the calls of a program on the nodes of a Ray cluster.
 - ``testing``: ``toolc test``, and ``FakeEngine`` for programs that embed toolc.
 - ``client``: the library API: ``Registry``, ``Executor``, ``Sandbox``, ``build``, messages of providers.
 - ``review``: ``toolc diff``: changes between two states of the specs, contracts and risks, accepted changes.

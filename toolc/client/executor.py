@@ -196,6 +196,11 @@ class Executor:
         return request_options_for(provider, self.tools)
 
     @property
+    def max_parallel(self) -> int:
+        """How many calls of a batch run at the same time by default."""
+        return Order().max_parallel
+
+    @property
     def tools(self) -> tuple[ToolSpec, ...]:
         """The tools in ``definitions``, sorted by name."""
         offered = {tool.name: tool for tool in self.registry}
@@ -238,7 +243,7 @@ class Executor:
         def run(on_event: Listener, cancellation: Cancellation) -> ToolResult:
             with in_use():
                 context = CallContext(call_id=call.call_id, on_event=on_event, cancellation=cancellation)
-                return CallPipeline(options, self._called).run(tool, call, context, timeout_ms=timeout_ms)
+                return self._pipeline(options).run(tool, call, context, timeout_ms=timeout_ms)
 
         return run
 
@@ -276,8 +281,10 @@ class Executor:
         check_open(cancellation)
         argument_checks.hook("steer", steer)
         seconds = None if timeout is None else argument_checks.seconds("a timeout", timeout)
+        if size is None and mode == "parallel":
+            size = self.max_parallel
         order, made = Order(mode=mode, size=size, steer=steer), with_ids(calls)
-        pipeline = CallPipeline(self._options, self._called)
+        pipeline = self._pipeline(self._options)
 
         def run(on_event: Listener, cancellation: Cancellation) -> list[ToolResult]:
             context = CallContext(call_id="", on_event=on_event, cancellation=cancellation)
@@ -338,6 +345,9 @@ class Executor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _pipeline(self, options: CallOptions) -> CallPipeline:
+        return CallPipeline(options, self._called)
 
     def _select_engine(self, profile: Profile) -> EngineSelection:
         if isinstance(self._engine, str):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from toolc.batch.calls_file import CallsFile
     from toolc.batch.journal import Record
     from toolc.batch.runner import Runner
+    from toolc.client.executor import Executor
     from toolc.client.registry import Registry
     from toolc.model.json_schema import JsonObject
 
@@ -39,10 +40,13 @@ INTERRUPTED: Final = 130
 @click.option(
     "--out", required=True, metavar="RESULTS.jsonl", help="The file for the results. An existing one resumes."
 )
+@click.option("--address", metavar="auto|HOST:PORT", help="Run the calls on the nodes of this Ray cluster.")
 @click.option("--concurrency", type=click.IntRange(1, 1000), help="The number of calls at the same time.")
 @click.option("--in-order", is_flag=True, help="Put the results in the order of the calls at the end.")
 @click.option("--rerun-unknown", is_flag=True, help="Run calls again whose outcome is unknown.")
-@click.option("--workspace", metavar="DIR", default=".", help="The workspace of lines without one.  [default: .]")
+@click.option(
+    "--workspace", metavar="DIR", help="The workspace of lines without one.  [default: .; none with --address]"
+)
 @click.option("--yes", is_flag=True, help="Allow calls that must be confirmed, and apply proposed changes.")
 @builtin_option
 @call_options
@@ -51,10 +55,11 @@ def command(  # noqa: PLR0913  one parameter per option
     calls_path: str | None,
     *,
     out: str,
+    address: str | None,
     concurrency: int | None,
     in_order: bool,
     rerun_unknown: bool,
-    workspace: str,
+    workspace: str | None,
     yes: bool,
     builtin: str | None,
     options: CallOptions,
@@ -69,9 +74,6 @@ def command(  # noqa: PLR0913  one parameter per option
     from toolc.batch.journal import Journal
     from toolc.batch.runner import MAX_FAILURES, Runner
     from toolc.cli.output.batch_progress import Progress, Summary
-    from toolc.client.executor import Executor
-    from toolc.model.call import Allow
-    from toolc.runtime.execution.batch import Order
 
     if calls_path is None and builtin is not None:
         target, calls_path = None, target
@@ -96,12 +98,9 @@ def command(  # noqa: PLR0913  one parameter per option
         summary.add(record)
         progress.show()
 
-    executor = options.bound_to(Executor)(
-        registry, workspace=workspace, confirm=(lambda _: Allow()) if yes else None,
-        approve_changes=(lambda _: True) if yes else None,
-    )  # fmt: skip
+    executor = _executor(registry, address, options, workspace, yes=yes)
     with executor, Journal(Path(out), _identity(registry, calls), is_kept, ended) as journal:
-        runner = Runner(calls, journal, executor, concurrency or Order().max_parallel)
+        runner = Runner(calls, journal, executor, concurrency or executor.max_parallel)
         with progress, _stopping(runner):
             runner.run(repeats)
         if in_order:
@@ -114,6 +113,29 @@ def command(  # noqa: PLR0913  one parameter per option
         raise click.exceptions.Exit(CANNOT if runner.failure is not None else INTERRUPTED)
     if summary.not_ok:
         raise click.exceptions.Exit(NOT_OK)
+
+
+def _executor(
+    registry: Registry, address: str | None, options: CallOptions, workspace: str | None, *, yes: bool
+) -> Executor:
+    """Return the executor of this machine, or of the cluster at ``address``. Raises ``UsageError``."""
+    from toolc.client.executor import Executor  # start-up time
+    from toolc.model.call import Allow
+
+    confirm = (lambda _: Allow()) if yes else None
+    if address is None:
+        approve = (lambda _: True) if yes else None
+        return options.bound_to(Executor)(
+            registry, workspace=workspace or ".", confirm=confirm, approve_changes=approve
+        )
+    from toolc.cluster.ray_executor import RayExecutor  # an optional extra
+
+    if options.secrets is not None:
+        raise UsageError("--secrets cannot be combined with --address, because each node looks up secrets itself")
+    return RayExecutor(
+        registry, address=address, shared_workspace=workspace, engine=options.engine, confirm=confirm,
+        lock=options.lock, policy=options.policy,
+    )  # fmt: skip
 
 
 def _identity(registry: Registry, calls: CallsFile) -> JsonObject:

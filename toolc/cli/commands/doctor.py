@@ -28,13 +28,17 @@ CANNOT_RUN: Final = 3
 @click.command("doctor")
 @click.option("--probe", is_flag=True, help="Run calls that try to escape the sandbox, exceed limits and leave traces.")
 @click.option("--engine", type=click.Choice(ENGINES), help="Report only this engine.  [default: all]")
+@click.option("--address", metavar="auto|HOST:PORT", help="Report the nodes of this Ray cluster instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(probe: bool, engine: str | None, as_json: bool) -> None:
+def command(probe: bool, engine: str | None, address: str | None, as_json: bool) -> None:
     """Report which engines this host has, what each enforces, and how to improve it.
 
     The report includes known vulnerabilities of the installed versions. Exit code 0: a tool can run; 3: no tool can
     run, or a probe failed.
     """
+    if address is not None:
+        _report_cluster(address, as_json=as_json)
+        return
     from toolc.cli.inputs import user_configuration  # start-up time
 
     # The report lists the protections that calls lack, so do not print them as warnings too.
@@ -48,6 +52,29 @@ def command(probe: bool, engine: str | None, as_json: bool) -> None:
 
         sys.stdout.write(to_text(diagnosis))
     if not diagnosis.works:
+        raise click.exceptions.Exit(CANNOT_RUN)
+
+
+def _report_cluster(address: str, *, as_json: bool) -> None:
+    """Print a line for each node of a cluster: the engines that it has, and how many calls it runs."""
+    from toolc.client.registry import Registry  # start-up time
+    from toolc.cluster.ray_executor import RayExecutor  # an optional extra
+
+    with RayExecutor(Registry(), address=address) as executor:
+        slots, nodes, refused = executor.max_parallel, executor.nodes, executor.refused
+    if as_json:
+        found = [
+            {"name": node.name, "engines": dict(node.report.engines), "slots": node.report.slots} for node in nodes
+        ]
+        print(json.dumps({"nodes": found, "refused": refused}, indent=2))
+    else:
+        for node in sorted(nodes, key=lambda each: each.name):
+            engines = ", ".join(f"{name} {version}" for name, version in node.report.engines) or "no engine"
+            print(f"{node.name}: {engines}; runs {node.report.slots} calls at a time")
+        for line in refused:
+            print(f"{line}")
+        print(f"{len(nodes)} nodes, {slots if nodes else 0} calls at a time")
+    if not any(node.report.engines for node in nodes):
         raise click.exceptions.Exit(CANNOT_RUN)
 
 

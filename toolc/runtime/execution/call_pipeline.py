@@ -39,10 +39,20 @@ def no_tools(name: str) -> RegisteredTool:
 
 
 class CallPipeline:
-    """Calls the tools that ``find`` returns. If the tool ``owner`` calls others, this is its ``Caller``."""
+    """Calls the tools that ``find`` returns. If the tool ``owner`` calls others, this is its ``Caller``.
 
-    def __init__(self, options: CallOptions, find: Find = no_tools, owner: RegisteredTool | None = None) -> None:
+    ``make`` makes the calls: the class ``Call``, or another that runs them elsewhere.
+    """
+
+    def __init__(
+        self,
+        options: CallOptions,
+        find: Find = no_tools,
+        owner: RegisteredTool | None = None,
+        make: Callable[..., Call] = Call,
+    ) -> None:
         self._options = options
+        self._make = make
         self._find = find
         self._owner = owner
 
@@ -61,7 +71,7 @@ class CallPipeline:
         check_admission(tool, self._find, lock, policy)
         caller = CallPipeline(self._options, self._find, tool)
         try:
-            result = Call(
+            result = self._make(
                 tool=tool, call=call, options=self._options, context=context, caller=caller, timeout_ms=timeout_ms
             ).result()
         except (OSError, ImportError) as error:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from toolc.backends.backend_protocol import PlanError
 from toolc.model.call import Allow, BoundCall, ToolCall
@@ -38,9 +38,6 @@ from toolc.runtime.sandboxed.call import SandboxedCall
 from toolc.runtime.sandboxed.interruption import NOT_STARTED
 from toolc.runtime.sandboxed.options import CallOptions, limit_ms
 
-if TYPE_CHECKING:
-    from toolc.runtime.composite.composed_call import ComposedCall
-
 _OUTCOMES: Final[dict[ErrorKind, str]] = {"cancelled": "cancelled", "timeout": "timed_out"}
 """The value of ``details.outcome`` for a call that ended before it started."""
 
@@ -48,6 +45,17 @@ NO_CONFIRM_HOOK: Final = (
     "each call must be confirmed, and there is no way to ask; use toolc run on a terminal or with --yes, "
     "toolc serve with a client that supports elicitation, or Executor(confirm=...) in a program"
 )
+
+
+class Attempt(Protocol):
+    """A call with valid arguments that is ready to run."""
+
+    @property
+    def bound(self) -> BoundCall:
+        """The call with its defaults filled in."""
+
+    def run(self, context: CallContext, timeout_ms: int, /) -> ToolResult:
+        """Run the call and return its result. Raises ``InfrastructureError``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +118,7 @@ class Call:
             return self._refused()
         return None
 
-    def _confirmed(self) -> SandboxedCall | ComposedCall | ToolResult:
+    def _confirmed(self) -> Attempt | ToolResult:
         """Prepare the first attempt, and ask for confirmation if required. Return an error result if refused."""
         timing = Timing()
         ready = self._prepared(self.call.arguments, timing)
@@ -125,7 +133,7 @@ class Call:
         # Check again, because the confirmation may have taken long.
         return self._refused() or ready
 
-    def _prepared(self, arguments: JsonValue, timing: Timing) -> SandboxedCall | ComposedCall:
+    def _prepared(self, arguments: JsonValue, timing: Timing) -> Attempt:
         spec = self.tool.spec
         bound = bind(spec, arguments, self.call.call_id)
         timing.lap("bind")

@@ -1,0 +1,220 @@
+"""``RayExecutor`` on a real cluster of two nodes: each form of a call, sessions, and nodes that die."""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.command_line import toolc
+from engines.waiting_sandboxes import until
+
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
+from toolc.cluster.ray_executor import RayExecutor
+from toolc.model.call import Allow, ToolCall
+from toolc.model.errors import InfrastructureError, UsageError
+from toolc.model.events import ToolEnd, ToolStart, ToolUpdate
+from toolc.model.json_schema import JsonObject
+from toolc.runtime.cancellation import Cancellation
+
+ray = pytest.importorskip("ray")
+cluster_utils = pytest.importorskip("ray.cluster_utils")
+
+pytestmark = pytest.mark.integrations
+
+SPEC = """\
+toolc: 1
+tools:
+  - name: echo
+    description: Say one word again, for the tests of a cluster only.
+    parameters: {word: {type: string, description: A word}}
+    backend: {shell: {script: 'echo "$ARG_word"'}}
+  - name: sleep
+    description: Sleep for some seconds, for the tests of a cluster only.
+    parameters: {seconds: {type: integer, minimum: 0, description: How long}}
+    backend: {shell: {script: 'echo started; sleep "$ARG_seconds"'}}
+  - name: count
+    description: Count the calls of a session, for the tests of a cluster only.
+    parameters: {}
+    backend: {python: {code: "N = []\\n\\ndef count():\\n    N.append(1)\\n    return len(N)\\n"}}
+    sandbox: {lifetime: session}
+  - name: wipe
+    description: Wipe something, for the tests of a cluster only.
+    parameters: {}
+    confirm: true
+    backend: {shell: {argv: [echo, wiped]}}
+  - name: strict
+    description: Needs a virtual machine, for the tests of a cluster only.
+    parameters: {}
+    backend: {shell: {argv: [echo, strict]}}
+    sandbox: {min_isolation: vm}
+  - name: both
+    description: Say a word and wipe, for the tests of a cluster only.
+    parameters: {word: {type: string, description: A word}}
+    backend:
+      composite:
+        strategy: sequential
+        steps:
+          - {id: say, tool: echo, args: {word: "{{ word }}"}}
+          - {id: wipe, tool: wipe, continue_on_error: true}
+  - name: append
+    description: Append a word to a file, for the tests of a cluster only.
+    parameters: {word: {type: string, description: A word}}
+    backend: {shell: {script: 'echo "$ARG_word" >> words.txt'}}
+    sandbox: {workspace: rw}
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "disabled")
+        patch.setenv("RAY_DEDUP_LOGS", "0")
+        cluster = cluster_utils.Cluster(
+            initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 80 * 2**20}
+        )
+        cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
+        ray.init(address=cluster.address, log_to_driver=False)
+        yield cluster
+        ray.shutdown()
+        cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
+    path = tmp_path_factory.mktemp("specs") / "tools.yaml"
+    path.write_text(SPEC)
+    return Registry.load(path)
+
+
+@pytest.fixture(scope="module")
+def executor(cluster: object, registry: Registry) -> Iterator[RayExecutor]:
+    with RayExecutor(registry, engine="oci") as executor:
+        until(lambda: len(executor.nodes) == 2)
+        yield executor
+
+
+def test_results_are_those_of_an_executor_with_the_node_added(executor: RayExecutor, registry: Registry) -> None:
+    cases: tuple[tuple[str, JsonObject], ...] = (("echo", {"word": "hi"}), ("echo", {}), ("wipe", {}))
+    with Executor(registry, engine="oci") as local:
+        for name, arguments in cases:
+            here, there = (each.run(name, arguments) for each in (local, executor))
+            assert (there.content, there.error, there.is_error) == (here.content, here.error, here.is_error)
+            assert there.details.get("digests") == here.details.get("digests")
+    assert {each.name for each in executor.nodes} >= {executor.run("echo", {"word": "hi"}).details["node"]}
+    assert executor.definitions("anthropic")
+
+
+def test_every_form_of_a_call_works(executor: RayExecutor) -> None:
+    with closing(executor.stream("echo", {"word": "hi"})) as events:
+        kinds = [type(event) for event in events]
+    assert (kinds[0], kinds[-1]) == (ToolStart, ToolEnd)
+    assert ToolUpdate in kinds
+    assert asyncio.run(executor.arun("echo", {"word": "hi"})).text == "hi\n"
+
+
+def test_a_batch_uses_all_nodes_and_keeps_the_order(executor: RayExecutor) -> None:
+    calls = [ToolCall(name="echo", arguments={"word": str(number)}) for number in range(40)]
+    results = executor.run_batch(calls, size=16)
+    assert [each.text for each in results] == [f"{number}\n" for number in range(40)]
+    assert {each.details["node"] for each in results} == {each.name for each in executor.nodes}
+
+
+def test_a_cancelled_call_ends_on_its_node(executor: RayExecutor) -> None:
+    with Cancellation() as cancellation:
+        threading.Timer(1, cancellation.cancel).start()
+        begun = time.monotonic()
+        result = executor.run("sleep", {"seconds": 60}, cancellation=cancellation)
+    assert result.error is not None
+    assert result.error.kind == "cancelled"
+    assert time.monotonic() - begun < 20
+
+
+def test_a_session_stays_on_its_node(executor: RayExecutor) -> None:
+    results = [executor.run("count", {}, session=name) for name in "abab"]
+    assert [each.text for each in results] == ["1", "1", "2", "2"]
+    executor.end_session("a")
+    assert executor.run("count", {}, session="a").text == "1"
+
+
+def test_the_driver_confirms_and_a_step_cannot_be_confirmed(executor: RayExecutor) -> None:
+    assert executor.run("wipe", {}).is_error
+    assert executor.run("wipe", {}, confirm=lambda _: Allow()).text == "wiped\n"
+    both = executor.run("both", {"word": "hi"}, confirm=lambda _: Allow())
+    assert "a step of another tool cannot be confirm" in both.text
+
+
+def test_a_call_that_no_node_can_run_says_what_each_node_lacks(executor: RayExecutor) -> None:
+    with pytest.raises(InfrastructureError, match="no node of the cluster can run this call:") as raised:
+        executor.run("strict", {})
+    assert all(f"- {node.name}: " in str(raised.value) for node in executor.nodes)
+
+
+def test_a_denied_tool_is_not_sent(executor: RayExecutor) -> None:
+    executor.deny("echo")
+    assert executor.run("echo", {"word": "hi"}).is_error
+    executor.allow("echo")
+    assert not executor.run("echo", {"word": "hi"}).is_error
+
+
+def test_a_workspace_must_be_shared(cluster: object, executor: RayExecutor, registry: Registry, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="name a folder that all nodes see"):
+        executor.run("append", {"word": "hi"})
+    (tmp_path / "a").mkdir()
+    with RayExecutor(registry, engine="oci", shared_workspace=tmp_path) as shared:
+        assert not shared.run("append", {"word": "hi"}, workspace=tmp_path / "a").is_error
+        with pytest.raises(UsageError, match="is not inside the shared workspace"):
+            shared.run("append", {"word": "hi"}, workspace=tmp_path.parent)
+    assert (tmp_path / "a" / "words.txt").read_text() == "hi\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_batch_and_a_report_from_the_command_line(cluster: Any, tmp_path: Path) -> None:
+    (tmp_path / "tools.yaml").write_text(SPEC)
+    lines = (json.dumps({"id": str(number), "tool": "echo", "arguments": {"word": "hi"}}) for number in range(20))
+    (tmp_path / "calls.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    done = toolc(
+        "batch", str(tmp_path / "tools.yaml"), str(tmp_path / "calls.jsonl"), "--out", str(tmp_path / "out.jsonl"),
+        "--engine", "oci", "--address", cluster.address,
+    )  # fmt: skip
+    assert "20 of 20 calls have ended: 20 ok" in done[2]
+    assert done[0] == 0
+    status, out, _ = toolc("doctor", "--address", cluster.address)
+    assert (status, out.count("oci "), "2 nodes, " in out) == (0, 2, True)
+
+
+def test_the_client_of_ray_is_refused(registry: Registry) -> None:
+    with pytest.raises(UsageError, match="Ray Client"):
+        RayExecutor(registry, address="ray://localhost:10001")
+
+
+def test_a_node_that_joins_is_used_and_one_that_dies_is_named(cluster: Any, executor: RayExecutor) -> None:
+    node = cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
+    until(lambda: len(executor.nodes) == 3)
+    (joined,) = (each for each in executor.nodes if each.id == node.node_id)
+    outcomes: list[object] = []
+
+    def call() -> None:
+        try:
+            outcomes.append(executor.run("sleep", {"seconds": 8}))
+        except InfrastructureError as error:
+            outcomes.append(error)
+
+    threads = [threading.Thread(target=call) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    until(lambda: joined.load > 0)
+    time.sleep(1)
+    cluster.remove_node(node, allow_graceful=False)
+    for thread in threads:
+        thread.join()
+    died = [each for each in outcomes if isinstance(each, InfrastructureError)]
+    assert 1 <= len(died) < 6
+    assert all(f"the node {joined.name} died while it ran a call of sleep" in str(each) for each in died)
+    until(lambda: len(executor.nodes) == 2)
+    assert executor.run("echo", {"word": "hi"}).text == "hi\n"

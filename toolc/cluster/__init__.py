@@ -1,0 +1,16 @@
+"""The executor of a Ray cluster: Ray distributes calls, and each node runs them in its own sandboxes.
+
+::
+
+    RayExecutor ──> placement ──> Nodes ──ray──> NodeActor ──> Executor ──> sandboxes of the node
+
+- ``node``: the actor of a node, which holds an ordinary ``Executor``. Public: ``NodeActor``, ``NodeSetup``,
+  ``RemoteCall``.
+- ``nodes``: the nodes of a cluster as they join and leave. Public: ``Nodes``.
+- ``placement``: which node runs a call. Public: ``Node``, ``choose``.
+- ``ray_calls``: calls of a node's actor through Ray, and what Ray's exceptions mean. Public: ``asked``, ``awaited``,
+  ``connect``, ``followed``, ``NodeDiedError``.
+- ``ray_executor``: ``RayExecutor``, with the methods of ``Executor``. Start reading here.
+
+May import: ``client`` and the packages below it.
+"""

@@ -1,0 +1,206 @@
+"""The actor of one node. It holds an ordinary ``Executor`` with its pool, and returns errors as values.
+
+The actor is asynchronous, because Ray cannot cancel a running method of a synchronous one. An exception of the actor
+would arrive wrapped in types of Ray, so ``Failed`` carries its type and message.
+"""
+
+from __future__ import annotations
+
+import pickle
+import platform
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry, ToolCollection
+from toolc.model import errors
+from toolc.model.call import Allow, BoundCall, Deny
+from toolc.model.errors import InfrastructureError, RegistryError, ToolcError, UsageError
+from toolc.model.events import Event
+from toolc.model.json_schema import JsonObject
+from toolc.model.lock_file import Lock
+from toolc.model.names import ENGINES
+from toolc.model.registry import RegisteredTool, RegistryFile
+from toolc.model.result import ToolResult
+from toolc.model.spec.policy import Policy
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.execution.batch import Order
+from toolc.runtime.sessions.pool import IDLE_SECONDS
+from toolc.sandbox.selection import probe
+from toolc.version import __version__
+
+VERSIONS: Final[Mapping[str, str]] = {"toolc": __version__, "Python": platform.python_version()}
+"""The versions that must be the same on the driver and on a node, because the types of calls are sent between them."""
+
+CONFIRM_STEP: Final = "a step of another tool cannot be confirmed on a cluster; call the tool itself"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSetup:
+    """What the executor of each node is made from."""
+
+    tools: tuple[RegisteredTool, ...]
+    parts: ToolCollection
+    engine: str | None = None
+    timeout: float | None = None
+    session_idle: float = IDLE_SECONDS
+    lock: Lock | None = None
+    policy: Policy | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeReport:
+    """What a node says about itself.
+
+    ``refusal`` is why it runs no calls. ``slots`` is how many it runs at a time. ``engines`` has the name and version
+    of each engine that is available.
+    """
+
+    refusal: str = ""
+    slots: int = 0
+    engines: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteCall:
+    """A call for a node. ``effect_digest`` is that of the tool which the driver has admitted and confirmed."""
+
+    name: str
+    effect_digest: str
+    arguments: JsonObject
+    call_id: str
+    workspace: str | None
+    timeout: float | None
+    session: str
+    is_confirmed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An error of toolc on a node: the name of its type, and its message."""
+
+    kind: str
+    message: str
+
+    def error(self) -> ToolcError:
+        """Return the error, to be raised by the driver."""
+        kind = getattr(errors, self.kind, InfrastructureError)
+        plain = {UsageError, errors.NoEngineError, errors.SandboxDiedError, errors.PolicyError, RegistryError}
+        return kind(self.message) if kind in plain else InfrastructureError(self.message)
+
+
+class NodeActor:
+    """Runs the calls of one driver on one node. Its methods may run concurrently."""
+
+    def __init__(self, versions: Mapping[str, str], setup: bytes) -> None:
+        self._refusal = "".join(
+            f"it has {name} {VERSIONS[name]}, and the driver has {version}; install the same version on all nodes"
+            for name, version in versions.items()
+            if VERSIONS[name] != version
+        )
+        self._executor: Executor | None = None
+        self._running: dict[str, Cancellation] = {}
+        if not self._refusal:
+            try:
+                self._start(pickle.loads(setup))  # noqa: S301  from the driver, which may run any code on the node
+            except ToolcError as error:
+                self._refusal = str(error)
+
+    def _start(self, setup: NodeSetup) -> None:
+        registry = Registry(RegistryFile(tools=setup.tools), parts=setup.parts)
+        self._executor = Executor(
+            registry, engine=setup.engine, timeout=setup.timeout, lock=setup.lock, policy=setup.policy,
+            session_idle=setup.session_idle,
+        )  # fmt: skip
+
+    async def report(self) -> NodeReport:
+        """Return what this node can do."""
+        if self._refusal:
+            return NodeReport(refusal=self._refusal)
+        found = {name: probe(name) for name in ENGINES}
+        engines = tuple((name, status.version) for name, status in found.items() if status.available)
+        return NodeReport(slots=Order().max_parallel, engines=engines)
+
+    async def sees(self, folder: str, name: str, content: str) -> bool:
+        """Return whether a file of the driver's is in the same folder here."""
+        try:
+            return Path(folder, name).read_text("utf-8") == content
+        except (OSError, UnicodeDecodeError):
+            return False
+
+    async def run(self, call: RemoteCall) -> ToolResult | Failed:
+        """Run a call and return its result."""
+        try:
+            with self._cancellation(call) as cancellation:
+                return await self._callee(call).arun(**_arguments(call), cancellation=cancellation)
+        except ToolcError as error:
+            return Failed(type(error).__name__, str(error))
+
+    async def stream(self, call: RemoteCall) -> AsyncIterator[Event | Failed]:
+        """Run a call, and yield its events. The last one is its ``ToolEnd``."""
+        try:
+            with self._cancellation(call) as cancellation:
+                async with aclosing(
+                    self._callee(call).astream(**_arguments(call), cancellation=cancellation)
+                ) as events:
+                    async for event in events:
+                        yield event
+        except ToolcError as error:
+            yield Failed(type(error).__name__, str(error))
+
+    def _callee(self, call: RemoteCall) -> Executor:
+        """Return the executor. Raises ``RegistryError`` if the tool is another version than the driver has."""
+        if self._executor is None:
+            raise InfrastructureError(self._refusal)
+        if self._executor.registry.registered(call.name).effect_digest != call.effect_digest:
+            raise RegistryError(f"the node has another version of the tool {call.name!r} than the driver")
+        return self._executor
+
+    @contextmanager
+    def _cancellation(self, call: RemoteCall) -> Iterator[Cancellation]:
+        with Cancellation() as cancellation:
+            self._running[call.call_id] = cancellation
+            try:
+                yield cancellation
+            finally:
+                del self._running[call.call_id]
+
+    async def cancel(self, call_id: str) -> None:
+        """Cancel a running call, which then ends with a result."""
+        if cancellation := self._running.get(call_id):
+            cancellation.cancel()
+
+    async def deny(self, names: tuple[str, ...], tags: tuple[str, ...]) -> None:
+        """Deny further calls, as ``Executor.deny`` does."""
+        if self._executor:
+            self._executor.deny(*names, tags=tags)
+
+    async def end_session(self, session: str) -> None:
+        """Close the sandboxes of a session."""
+        if self._executor:
+            self._executor.end_session(session)
+
+    async def close(self) -> None:
+        """Close the executor."""
+        if self._executor:
+            self._executor.close()
+
+
+def _arguments(call: RemoteCall) -> dict[str, Any]:
+    """Return the arguments of ``Executor.arun``."""
+
+    def confirm(bound: BoundCall) -> Allow | Deny:
+        return Allow() if call.is_confirmed and bound.call_id == call.call_id else Deny(CONFIRM_STEP)
+
+    return {
+        "name": call.name,
+        "arguments": call.arguments,
+        "call_id": call.call_id,
+        "workspace": call.workspace,
+        "timeout": call.timeout,
+        "session": call.session,
+        "confirm": confirm,
+    }

@@ -1,0 +1,147 @@
+"""The nodes of a cluster as they join and leave, and the choice of the node for a call.
+
+Each node gets one actor, which is bound to it and is never restarted, so no call runs twice. A thread looks for new
+nodes every two seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any, Final
+
+from toolc.cluster.node import NodeReport, NodeSetup
+from toolc.cluster.placement import Node, choose
+from toolc.cluster.ray_calls import START_SECONDS, WAIT_SECONDS, end_actors, live_nodes, start_actor
+from toolc.model.errors import InfrastructureError
+from toolc.runtime.cancellation import Cancellation
+
+LOOK_SECONDS: Final = 2.0
+"""The time between two looks at the list of nodes. Ray itself needs about that long to notice a dead node."""
+
+
+class Nodes:
+    """The nodes that run the calls of one driver. Safe to use from several threads."""
+
+    def __init__(self, setup: NodeSetup, is_usable: Callable[[Any], bool]) -> None:
+        self._setup = pickle.dumps(setup)
+        self._is_usable = is_usable
+        self._nodes: dict[str, Node] = {}
+        self._refused: dict[str, str] = {}
+        self._starting: set[str] = set()
+        self._has_looked = False
+        self._changed = threading.Condition()
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="toolc nodes", daemon=True)
+        self._thread.start()
+
+    @property
+    def alive(self) -> list[Node]:
+        """The nodes that run calls."""
+        with self._changed:
+            return [node for node in self._nodes.values() if not node.is_dead]
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """The names of the nodes that run no calls, each with the reason."""
+        with self._changed:
+            return tuple(self._refused.values())
+
+    def settled(self) -> list[Node]:
+        """Return the nodes that run calls once every node of the cluster has started its actor."""
+        deadline = monotonic() + START_SECONDS
+        with self._changed:
+            while (self._starting or not self._has_looked) and monotonic() < deadline:
+                self._changed.wait(WAIT_SECONDS)
+        return self.alive
+
+    @contextmanager
+    def lease(self, effect_digest: str, cancellation: Cancellation, only: Node | None = None) -> Iterator[Node | None]:
+        """Wait for a node with a free slot, and keep the slot. Yield None if ``cancellation`` comes first.
+
+        Raises ``InfrastructureError`` if no node can run the tool, with what each of them lacks.
+        """
+        node = self._acquire(effect_digest, cancellation, only)
+        try:
+            yield node
+        finally:
+            if node:
+                with self._changed:
+                    node.load -= 1
+                    self._changed.notify_all()
+
+    def _acquire(self, effect_digest: str, cancellation: Cancellation, only: Node | None) -> Node | None:
+        deadline = monotonic() + START_SECONDS
+        with self._changed:
+            while not cancellation.is_cancelled:
+                nodes = [node for node in ([only] if only else self._nodes.values()) if not node.is_dead]
+                if node := choose(nodes, effect_digest):
+                    node.load += 1
+                    node.warm.add(effect_digest)
+                    return node
+                can = [each for each in nodes if effect_digest not in each.lacks]
+                if not can and not self._starting and (nodes or self._refused or monotonic() > deadline):
+                    raise InfrastructureError(self._lacking(nodes, effect_digest))
+                self._changed.wait(WAIT_SECONDS)
+        return None
+
+    def _lacking(self, nodes: list[Node], effect_digest: str) -> str:
+        reasons = [*self._refused.values(), *(f"{node.name}: {node.lacks.get(effect_digest, '')}" for node in nodes)]
+        lines = "".join(f"\n- {reason}" for reason in reasons)
+        return f"no node of the cluster can run this call{':' if lines else ', because none is alive'}{lines}"
+
+    def has_died(self, node: Node) -> None:
+        """Use a node no more."""
+        with self._changed:
+            node.is_dead = True
+            self._nodes.pop(node.id, None)
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Close the executors of all nodes and end their actors."""
+        self._closed.set()
+        with self._changed:
+            actors, self._nodes = [node.actor for node in self._nodes.values()], {}
+        end_actors(actors)
+
+    def _watch(self) -> None:
+        while not self._closed.is_set():
+            try:
+                self._look()
+            except Exception as error:  # noqa: BLE001  Ray raises many types while a cluster ends
+                logging.getLogger("toolc").warning("the nodes of the cluster cannot be listed: %s", error)
+            self._closed.wait(LOOK_SECONDS)
+
+    def _look(self) -> None:
+        """Start an actor on each node that has none, and forget nodes that have left."""
+        alive = live_nodes()
+        with self._changed:
+            gone = [node for node in self._nodes.values() if node.id not in alive]
+            known = {*self._nodes, *self._starting, *self._refused}
+            new = [each for each in alive if each not in known and self._is_usable(alive[each][1])]
+            self._starting.update(new)
+            self._has_looked = True
+        for node in gone:
+            self.has_died(node)
+        for each in new:
+            name = alive[each][0]
+            threading.Thread(target=self._start, args=(each, name), name="toolc node", daemon=True).start()
+
+    def _start(self, node_id: str, name: str) -> None:
+        actor = None
+        try:
+            actor, report = start_actor(node_id, self._setup)
+        except Exception as error:  # noqa: BLE001  Ray raises many types if an actor does not start
+            report = NodeReport(refusal=f"its actor did not start: {str(error).strip().splitlines()[-1]}")
+        with self._changed:
+            self._starting.discard(node_id)
+            if report.refusal:
+                self._refused[node_id] = f"{name}: {report.refusal}"
+                logging.getLogger("toolc").warning("a node runs no calls: %s: %s", name, report.refusal)
+            elif not self._closed.is_set():
+                self._nodes[node_id] = Node(node_id, name, actor, report)
+            self._changed.notify_all()

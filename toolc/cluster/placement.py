@@ -1,0 +1,36 @@
+"""The choice of the node for a call: where the tool is warm, unless that node is much busier than others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from toolc.cluster.node import NodeReport
+
+MORE_LOAD: Final = 1
+"""How many more calls a node may run than the least busy one to get a call because the tool is warm there."""
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """A node that runs calls. ``lacks`` has the reason for each tool that it cannot run, by effect digest."""
+
+    id: str
+    name: str
+    actor: Any
+    report: NodeReport
+    load: int = 0
+    is_dead: bool = False
+    warm: set[str] = field(default_factory=set)
+    lacks: dict[str, str] = field(default_factory=dict)
+
+
+def choose(nodes: Iterable[Node], effect_digest: str) -> Node | None:
+    """Return the node for the next call: one on which the tool is warm, else the least busy. None if all are busy."""
+    free = [node for node in nodes if node.load < node.report.slots and effect_digest not in node.lacks]
+    if not free:
+        return None
+    least = min(free, key=lambda node: node.load)
+    warm = [node for node in free if effect_digest in node.warm and node.load <= least.load + MORE_LOAD]
+    return min(warm, key=lambda node: node.load, default=least)

@@ -1,0 +1,139 @@
+"""Calls of a node's actor through Ray, and what Ray's exceptions mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Final, TypeVar
+
+from toolc.cluster.node import VERSIONS, Failed, NodeActor, NodeReport, RemoteCall
+from toolc.cluster.placement import Node
+from toolc.model.errors import InfrastructureError, MissingExtraError, UsageError
+from toolc.model.events import Event, Listener, ToolEnd, ToolStart
+from toolc.model.result import ToolResult
+from toolc.runtime.cancellation import Cancellation
+
+try:
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+except ModuleNotFoundError as error:
+    raise MissingExtraError("toolc.cluster", "ray") from error
+
+T = TypeVar("T")
+
+START_SECONDS: Final = 120.0
+"""How long an actor may take to start. Its environment may have to be installed first."""
+
+CLOSE_SECONDS: Final = 30.0
+"""How long the running calls of a node may take to end when the executor is closed."""
+
+WAIT_SECONDS: Final = 0.05
+"""The longest time in which a waiting call notices its cancellation."""
+
+MAX_CALLS: Final = 1000
+"""The maximum number of methods of one actor that run at the same time."""
+
+
+class NodeDiedError(Exception):
+    """A node or its actor ended before it answered."""
+
+
+def connect(address: str | None) -> None:
+    """Join the cluster. Raises ``UsageError``."""
+    if address is not None and address.startswith("ray://"):
+        raise UsageError(
+            "Ray Client (ray://) cannot stream results; run the program on a node of the cluster with address='auto', "
+            "or submit it with: ray job submit"
+        )
+    if ray.is_initialized():
+        return
+    try:
+        ray.init(address=address, log_to_driver=False)
+    except ConnectionError as error:
+        raise UsageError(f"there is no Ray cluster at {address or 'this address'}: {error}") from None
+
+
+def live_nodes() -> dict[str, tuple[str, Any]]:
+    """Return the name and Ray's description of each node of the cluster that is alive, by its id."""
+    return {
+        each["NodeID"]: (f"{each['NodeManagerHostname']} ({each['NodeManagerAddress']}, {each['NodeID'][:8]})", each)
+        for each in ray.nodes()
+        if each["Alive"]
+    }
+
+
+def start_actor(node_id: str, setup: bytes) -> tuple[Any, NodeReport]:
+    """Start the actor of a node, which Ray never restarts. Raises exceptions of Ray."""
+    actor = (
+        ray.remote(NodeActor)
+        .options(
+            num_cpus=0,
+            max_restarts=0,
+            max_task_retries=0,
+            max_concurrency=MAX_CALLS,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False),
+        )
+        .remote(dict(VERSIONS), setup)
+    )
+    return actor, ray.get(actor.report.remote(), timeout=START_SECONDS)
+
+
+def end_actors(actors: list[Any]) -> None:
+    """Close the executors of these actors, and end them."""
+    closing = [actor.close.remote() for actor in actors]
+    if closing:
+        ray.wait(closing, num_returns=len(closing), timeout=CLOSE_SECONDS)
+    for actor in actors:
+        ray.kill(actor)
+
+
+def asked(node: Node, method: str, *arguments: object) -> object:
+    """Return the answer of a method of a node's actor. Raises ``NodeDiedError``."""
+    return _translated(lambda: ray.get(getattr(node.actor, method).remote(*arguments)), node)
+
+
+def awaited(node: Node, call: RemoteCall, cancellation: Cancellation) -> ToolResult | Failed:
+    """Run a call on a node and return its result. Raises ``NodeDiedError``."""
+    done: Future[ToolResult | Failed] = node.actor.run.remote(call).future()
+    is_cancelled = False
+    while True:
+        try:
+            return _translated(lambda: done.result(WAIT_SECONDS), node)
+        except TimeoutError:
+            if cancellation.is_cancelled and not is_cancelled:
+                is_cancelled = True
+                node.actor.cancel.remote(call.call_id)
+
+
+def followed(node: Node, call: RemoteCall, on_event: Listener, cancellation: Cancellation) -> ToolResult | Failed:
+    """Like ``awaited``, but pass on the events of the call, except for its start and end. Raises ``NodeDiedError``."""
+    items = node.actor.stream.options(num_returns="streaming", _generator_backpressure_num_objects=64).remote(call)
+    is_cancelled = False
+    outcome: ToolResult | Failed = Failed("InfrastructureError", "the node sent no result")
+    while True:
+        if cancellation.is_cancelled and not is_cancelled:
+            is_cancelled = True
+            node.actor.cancel.remote(call.call_id)
+        ready, _ = ray.wait([items], timeout=WAIT_SECONDS)
+        if not ready:
+            continue
+        try:
+            item: Event | Failed = _translated(lambda: ray.get(next(items)), node)
+        except StopIteration:
+            return outcome
+        if isinstance(item, Failed):
+            outcome = item
+        elif isinstance(item, ToolEnd) and item.call_id == call.call_id:
+            outcome = item.result
+        elif not (isinstance(item, ToolStart) and item.call_id == call.call_id):
+            on_event(item)
+
+
+def _translated(ask: Callable[[], T], node: Node) -> T:
+    """Return an answer. Raises ``NodeDiedError`` and ``InfrastructureError`` instead of Ray's exceptions."""
+    try:
+        return ask()
+    except ray.exceptions.RayTaskError as error:
+        raise InfrastructureError(f"this is a bug in toolc on the node {node.name}: {error.cause}") from None
+    except ray.exceptions.RayError as error:
+        raise NodeDiedError(str(error)) from None

@@ -1,0 +1,221 @@
+"""``RayExecutor``: the methods of ``Executor``, with calls that run on the nodes of a Ray cluster.
+
+A call is admitted and confirmed by the driver, and runs whole on one node. Ray repeats nothing. If a node dies, its
+running calls raise ``InfrastructureError``, because they may have run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from secrets import token_hex
+from time import monotonic
+from typing import Any
+
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
+from toolc.cluster.node import Failed, NodeSetup, RemoteCall
+from toolc.cluster.nodes import Nodes
+from toolc.cluster.placement import Node
+from toolc.cluster.ray_calls import NodeDiedError, asked, awaited, connect, followed
+from toolc.model.call import BoundCall, Confirm
+from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
+from toolc.model.json_schema import JsonValue
+from toolc.model.lock_file import Lock
+from toolc.model.registry import RegisteredTool
+from toolc.model.result import ToolResult, failure
+from toolc.model.spec.policy import Policy
+from toolc.runtime.argument_binding import bind
+from toolc.runtime.call_details import Timing
+from toolc.runtime.caller import CallContext, ignore_event
+from toolc.runtime.execution.call_pipeline import CallPipeline
+from toolc.runtime.execution.single_call import Call
+from toolc.runtime.sandboxed.options import CallOptions
+from toolc.runtime.sessions.pool import IDLE_SECONDS
+
+
+class RayExecutor(Executor):
+    """Call a registry's tools on the nodes of a Ray cluster. The options are those of ``Executor``, except for these.
+
+    - ``address``: the cluster, as for ``ray.init``. A program that has called ``ray.init``, or runs as a Ray job, needs
+      none.
+    - ``shared_workspace``: a folder at the same path on the driver and on each node, as on NFS. Only with it, tools can
+      have a workspace: this folder, or one inside it that a call names.
+    - ``is_usable``: receives an entry of ``ray.nodes()``, and returns whether the node may run calls.
+
+    Every node needs the same versions of toolc and Python. Secrets are looked up by name on the node of a call.
+    """
+
+    def __init__(  # noqa: PLR0913  one parameter per option
+        self,
+        registry: Registry,
+        *,
+        address: str | None = None,
+        shared_workspace: str | Path | None = None,
+        engine: str | None = None,
+        timeout: float | None = None,
+        confirm: Confirm | None = None,
+        session_idle: float = IDLE_SECONDS,
+        lock: Lock | None = None,
+        policy: Policy | None = None,
+        is_usable: Callable[[Any], bool] = lambda _: True,
+    ) -> None:
+        super().__init__(
+            registry, workspace=shared_workspace, timeout=timeout, confirm=confirm, lock=lock, policy=policy, pool=None
+        )
+        connect(address)
+        tools = tuple(registry.registered(name) for name in registry.names)
+        reviewed = tuple(tool for tool in tools if not tool.is_host_defined)
+        setup = NodeSetup(
+            tools=reviewed, parts=registry.parts, engine=engine, timeout=timeout, session_idle=session_idle, lock=lock,
+            policy=policy,
+        )  # fmt: skip
+        self._nodes = Nodes(setup, is_usable)
+        self._cluster = _Cluster(self._nodes, Path(shared_workspace).resolve() if shared_workspace else None)
+
+    @property
+    def max_parallel(self) -> int:
+        """How many calls the nodes run at the same time. Waits for all nodes that are in the cluster now."""
+        return max(1, sum(node.report.slots for node in self._nodes.settled()))
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """The nodes that run no calls, each with the reason."""
+        return self._nodes.refused
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes that run calls now."""
+        return tuple(self._nodes.alive)
+
+    def end_session(self, session: str) -> None:
+        """Close the sandboxes of the calls with this ``session`` on the node that has them."""
+        if node := self._cluster.sessions.pop(session, None):
+            node.actor.end_session.remote(session)
+
+    def close(self) -> None:
+        """Close the executors of all nodes. Running calls end first."""
+        self._nodes.close()
+        super().close()
+
+    def _pipeline(self, options: CallOptions) -> CallPipeline:
+        return CallPipeline(options, self._called, make=partial(_ClusterCall, cluster=self._cluster))
+
+
+class _Cluster:
+    """The nodes, what they share with the driver, and which of them has which session."""
+
+    def __init__(self, nodes: Nodes, shared: Path | None) -> None:
+        self.nodes = nodes
+        self.sessions: dict[str, Node] = {}
+        self._shared = shared
+        self._seeing: set[str] = set()
+
+    def workspace(self, folder: Path | None, tool: str) -> str:
+        """Return the path of a workspace on every node. Raises ``UsageError`` if it is not shared."""
+        if self._shared is None or folder is None:
+            raise UsageError(
+                f"the tool {tool} needs a workspace; name a folder that all nodes see with shared_workspace=..."
+            )
+        resolved = folder.resolve()
+        if not resolved.is_relative_to(self._shared):
+            raise UsageError(f"the workspace {folder} is not inside the shared workspace {self._shared}")
+        return str(resolved)
+
+    def has_died(self, node: Node) -> None:
+        """Use a node and its sessions no more."""
+        self.nodes.has_died(node)
+        self.sessions = {name: each for name, each in self.sessions.items() if each is not node}
+
+    def check_sees(self, node: Node) -> None:
+        """Raise ``InfrastructureError`` if a node does not see the shared workspace."""
+        if self._shared is None or node.id in self._seeing:
+            return
+        nonce = self._shared / f".toolc-{token_hex(16)}"
+        content = token_hex(16)
+        try:
+            nonce.write_text(content, "utf-8")
+            if not asked(node, "sees", str(self._shared), nonce.name, content):
+                raise NoEngineError(f"the node does not see the shared workspace {self._shared}")
+        finally:
+            nonce.unlink(missing_ok=True)
+        self._seeing.add(node.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ClusterCall(Call):
+    """A call whose attempts run on a node. The node repeats them if the spec has ``retry``."""
+
+    cluster: _Cluster
+
+    def result(self) -> ToolResult:
+        """Run the call as ``Call`` does, without repeating it here."""
+        if self.tool.is_host_defined:
+            raise UsageError(
+                f"the tool {self.tool.spec.name} is a function of this program, which the nodes of a cluster lack"
+            )
+        here = replace(self, tool=replace(self.tool, spec=replace(self.tool.spec, retry=None)))
+        return super(_ClusterCall, here).result()
+
+    def _without_backend(self) -> ToolResult | None:
+        return None
+
+    def _prepared(self, arguments: JsonValue, timing: Timing) -> _Attempt:
+        bound = bind(self.tool.spec, arguments, self.call.call_id)
+        timing.lap("bind")
+        return _Attempt(bound, self.tool, self.options, self.cluster)
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """A call with valid arguments that runs on a node."""
+
+    bound: BoundCall
+    tool: RegisteredTool
+    options: CallOptions
+    cluster: _Cluster
+
+    def run(self, context: CallContext, limit_ms: int) -> ToolResult:
+        """Run the call on one node. Raises ``InfrastructureError`` if the node dies, and if none can run it."""
+        spec, digest = self.tool.spec, self.tool.effect_digest
+        workspace = None
+        if spec.sandbox.workspace != "none":
+            workspace = self.cluster.workspace(self.options.workspace, spec.name)
+        session = self.options.session or (digest if spec.sandbox.lifetime == "session" else "")
+        while True:
+            with self.cluster.nodes.lease(digest, context.cancellation, self.cluster.sessions.get(session)) as node:
+                if node is None:
+                    return failure("cancelled", "the call was cancelled before it started")
+                if session:
+                    self.cluster.sessions.setdefault(session, node)
+                call = RemoteCall(
+                    name=spec.name, effect_digest=digest, arguments=self.bound.arguments, call_id=self.bound.call_id,
+                    workspace=workspace, timeout=min(limit_ms / 1000, context.deadline - monotonic()),
+                    session=self.options.session, is_confirmed=spec.confirm,
+                )  # fmt: skip
+                try:
+                    if workspace:
+                        self.cluster.check_sees(node)
+                    result = self._ran(node, call, context)
+                except NoEngineError as error:
+                    node.lacks[digest] = str(error)
+                    self.cluster.sessions.pop(session, None)
+                    continue
+                return replace(result, details=result.details | {"node": node.name})
+
+    def _ran(self, node: Node, call: RemoteCall, context: CallContext) -> ToolResult:
+        try:
+            if context.on_event is ignore_event:
+                outcome = awaited(node, call, context.cancellation)
+            else:
+                outcome = followed(node, call, context.on_event, context.cancellation)
+        except NodeDiedError:
+            self.cluster.has_died(node)
+            raise InfrastructureError(
+                f"the node {node.name} died while it ran a call of {call.name}, so the call may have run"
+            ) from None
+        if isinstance(outcome, Failed):
+            raise outcome.error()
+        return outcome
