@@ -17,6 +17,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "sandbox": {"docker", "urllib3"},
     "client": {"jsonschema"},
     "adapters": {"agents", "google", "inspect_ai", "langchain_core", "pydantic", "pydantic_ai", "smolagents"},
+    "cluster": {"ray"},
     "serve": {"mcp", "mcp_types", "anyio", "h11", "pydantic", "starlette", "uvicorn"},
     "cli": {"click"},
 }

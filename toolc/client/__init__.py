@@ -12,7 +12,7 @@ Start reading in ``registry``, then ``executor``. Most of these names are export
 - ``messages``: ``tool_calls``, ``tool_messages`` and ``collect_response``, which pass a provider's messages to its
   module in ``toolc.providers``. Public: ``acollect_response``.
 - ``read_result``: the tool ``read_result`` and its page size. Public: ``read_result_tool``.
-- ``registry``: ``Registry``, which loads, combines, filters and describes tools.
+- ``registry``: ``Registry``, which loads, combines, filters and describes tools. Public: ``ToolCollection``.
 - ``sandbox``: ``Sandbox``, an open sandbox with its commands and files. Public: ``ExecResult``, ``FileEntry``,
   ``open_sandbox``.
 - ``serialization``: ``result_to_json``, ``event_to_json``.

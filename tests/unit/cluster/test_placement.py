@@ -13,7 +13,7 @@ def node(name: str, load: int, *, warm: bool = False, lacks: bool = False, slots
 
 def name(*nodes: Node) -> str | None:
     chosen = choose(nodes, "tool")
-    return chosen and chosen.name
+    return chosen.name if chosen else None
 
 
 def test_the_least_busy_node_runs_the_call() -> None:

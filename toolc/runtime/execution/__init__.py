@@ -17,7 +17,7 @@ Commands check the lock file first, in ``toolc.cli.inputs``.
   ``OpenSandbox``.
 - ``retry``: whether to repeat a failed call, and how long to wait.
 - ``started_ahead``: the sandboxes that the user's configuration starts before any call. Public: ``start_ahead``.
-- ``single_call``: one call: deny-list, validation, confirmation, deadline, attempts.
+- ``single_call``: one call: deny-list, validation, confirmation, deadline, attempts. Public: ``Call``.
 
 May import: every package of ``runtime``, and what it may import.
 """
