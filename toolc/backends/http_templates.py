@@ -85,19 +85,21 @@ def render_path(path: Template, arguments: JsonObject) -> str:
     Raises ``TemplateError``, and ``PlanError`` if an argument would make a segment empty, ``.`` or ``..``.
     """
     text = ""
-    used: set[str] = set()
+    names: list[str] = []
     for part in path.parts:
         if isinstance(part, str):
             text += quote(part, safe="/%:@!$&'()*+,;=-._~")
             continue
-        used.add(part.name)
+        names.append(part.name)
         text += _MARK + quote(as_text(evaluate(part, arguments)), safe="") + _MARK
     for segment in text.split("/"):
         # The spec's own text may be encoded. A server reads ``%2e`` followed by an argument ``.`` as ``..``.
         plain = unquote(segment.replace(_MARK, ""))
-        if _MARK in segment and plain in {"", ".", ".."}:
+        count = segment.count(_MARK) // 2
+        if count and plain in {"", ".", ".."}:
             problem = f"{plain!r} would change the URL's path" if plain else "an empty segment in the URL's path"
-            raise PlanError(f"{', '.join(sorted(used))}: {problem}; use another value")
+            raise PlanError(f"{', '.join(sorted(set(names[:count])))}: {problem}; use another value")
+        names = names[count:]
     text = text.replace(_MARK, "")
     return _check_length(text if text.startswith("/") else f"/{text}")
 

@@ -16,10 +16,11 @@ shown to a model. A plugin is not trusted, so its output is validated strictly.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from toolc.backends.content import MAX_BLOCKS, MalformedError, read_media
-from toolc.model.json_schema import JsonObject, JsonValue, decode_json, parse_json
+from toolc.model.json_schema import JsonObject, JsonValue, decode_json, parse_json, unique_object
 from toolc.model.result import Content, Text
 from toolc.model.text import shorten
 
@@ -172,7 +173,7 @@ def _content(value: JsonObject, what: str) -> tuple[Content, ...]:
 
 def read_request(line: bytes) -> JsonObject:
     """Return a host's line as a JSON object. Unpaired surrogates stay, for a later check. Raises ``LineError``."""
-    return _read_object(line, decode_json)
+    return _read_object(line, partial(decode_json, object_of=unique_object))
 
 
 def read_line(line: bytes) -> JsonObject:

@@ -6,7 +6,7 @@ from toolc.backends.backend_protocol import Backend, PlanError, environment
 from toolc.backends.content import combined_output, program_failure, signal_name, with_note
 from toolc.guest.context import image_type
 from toolc.model.call import BoundCall
-from toolc.model.json_schema import JsonObject, parse_json
+from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.plan import Exec, Plan, Profile
 from toolc.model.result import Image, Outcome, Text, ToolResult, failure
 from toolc.model.spec.code_backends import Argv, ErrorKind, File, Script, ShellBackend
@@ -146,15 +146,20 @@ def _argv(command: Argv, allow_dash: tuple[str, ...], arguments: JsonObject) -> 
             texts = ["".join(pieces)]
         for text in texts:
             if text.startswith("-") and isinstance(source, Placeholder) and source.name not in may_dash:
-                raise PlanError(
-                    f"{source.name}: {text[:60]!r} starts with '-', so the command would read it as an option; "
-                    f"for a file, use './{text[:60]}'"
-                )
+                raise PlanError(f"{source.name}: {_as_option(text, evaluate(source, arguments))}")
             _check_size(", ".join(sorted(template.names)), text)
         argv += texts
     if not argv or not argv[0]:
         raise PlanError("the command is empty with these arguments; pass arguments that name a program")
     return tuple(argv)
+
+
+def _as_option(text: str, value: JsonValue) -> str:
+    """Return the message for a value that starts with ``-``, or for an array with such a text."""
+    if isinstance(value, int | float) or (isinstance(value, list) and not any(isinstance(each, str) for each in value)):
+        return f"{text[:60]} is negative, so the command would read it as an option; use a number that is not negative"
+    shown = f"{text[:60]!r} starts with '-', so the command would read it as an option"
+    return f"{shown}; for a file, use './{text[:60]}'"
 
 
 def _check_size(name: str, text: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from toolc.config.configuration import Configuration
 from toolc.config.user_config import load_configuration, read_private
 from toolc.data.paths import packaged_path
 from toolc.model.errors import PolicyError, UsageError
-from toolc.model.json_schema import JsonObject, JsonValue, Schema, types_of
+from toolc.model.json_schema import JsonObject, JsonValue, Schema, types_of, unique_object
 from toolc.model.lock_file import Lock, LockError, changed_tools
 from toolc.model.names import TOOL_NAME, close_match
 from toolc.model.spec.policy import Policy
@@ -65,7 +64,7 @@ def read_arguments(args: str | None, pairs: tuple[str, ...], schema: Schema) -> 
 def _read_args(args: str) -> JsonObject:
     where, text = _source(args)
     try:
-        value: JsonValue = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+        value: JsonValue = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=unique_object)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno} column {error.colno}"
         raise UsageError(
@@ -109,7 +108,7 @@ def _typed(name: str, text: str, schema: JsonObject | None) -> JsonValue:
     if "string" in types:
         return text
     try:
-        value: JsonValue = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+        value: JsonValue = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=unique_object)
     except (ValueError, RecursionError):
         if not types:
             return text
@@ -126,14 +125,6 @@ def _types(schema: JsonObject) -> set[str]:
     if isinstance(values, list) and values and all(isinstance(value, str) for value in values):
         return {"string"}
     return set()
-
-
-def _unique(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
-    values = dict(pairs)
-    if len(values) != len(pairs):
-        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise ValueError(f"the key {_echoed(twice)} appears twice")
-    return values
 
 
 def _echoed(key: str) -> str:

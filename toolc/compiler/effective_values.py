@@ -29,7 +29,12 @@ class ValueOrigin:
 def effective(tool: LocatedTool) -> tuple[ValueOrigin, ...]:
     """Return the values of a tool as written in a spec, in file order, then the defaults of format 1."""
     written = _written(tool.node, "", frozenset(span for layer in tool.defaults for span in _key_spans(layer)))
-    return (*written, *_format_defaults(keys_of(ToolSpec), tool.node, ""))
+    of_policies = (
+        ValueOrigin("policy.arguments.json_text", value=False, origin=str(each.span("arguments")))
+        for each in tool.policies
+        if not each.arguments.json_text
+    )
+    return (*written, *of_policies, *_format_defaults(keys_of(ToolSpec), tool.node, ""))
 
 
 def _key_spans(node: Node) -> Iterator[Span]:

@@ -28,7 +28,7 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
 - ``json_schema``: ``JsonValue``, ``JsonObject``, ``parse_json``, ``Schema``, subschemas and JSON Pointers. Public:
   ``anchors``, ``child_pointer``, ``decode_json``, ``direct_subschemas``, ``list_index``, ``list_under``,
   ``map_subschemas``, ``map_under``, ``pointer_tokens``, ``subschemas``, ``target_of``, ``type_of``, ``types_of``,
-  ``value_at``, ``values_within``, ``LISTS_OF_SCHEMAS``, ``MAPS_OF_SCHEMAS``, ``SCHEMAS``.
+  ``unique_object``, ``value_at``, ``values_within``, ``LISTS_OF_SCHEMAS``, ``MAPS_OF_SCHEMAS``, ``SCHEMAS``.
 - ``lock_file``: reads and writes ``toolc.lock``, and finds tools that changed (``Lock.check``). Public:
   ``changed_tools``, ``lock_tools``, ``Lock``, ``LockError``, ``LockedTool``, ``Pin``, ``ANY``.
 - ``names``: the names of providers and engines, the rules for names of tools, parameters and variables, and

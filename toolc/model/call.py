@@ -31,7 +31,7 @@ class ToolCall:
     """A call as received: the name of a tool, unvalidated arguments, and the caller's id.
 
     If ``call_id`` is empty, an executor generates an id. Models sometimes write arguments that are not an object, or
-    not even JSON. ``arguments`` is then their text, and the call fails.
+    not even JSON. ``arguments`` is then their text.
     """
 
     name: str
@@ -41,11 +41,16 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundCall:
-    """A call whose arguments match the tool's schema, with defaults filled in."""
+    """A call whose arguments match the tool's schema, with defaults filled in.
+
+    ``coerced`` is ``details.coerced``: the arguments that were JSON text, each with its ``pointer`` and its text,
+    ``from``.
+    """
 
     tool: ToolSpec
     arguments: JsonObject
     call_id: str
+    coerced: tuple[JsonObject, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

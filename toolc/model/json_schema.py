@@ -2,13 +2,14 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NoReturn, TypeAlias
 from urllib.parse import unquote
 
-from toolc.model.text import lazy_re
+from toolc.model.text import lazy_re, shorten, valid_unicode
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = "dict[str, JsonValue]"
@@ -31,6 +32,10 @@ _INDEX: Final = lazy_re(r"0|[1-9][0-9]{0,8}")
 
 MAX_DIGITS: Final = 4300
 """The maximum number of digits of an integer, which is Python's own default (CVE-2020-10735)."""
+
+
+MAX_KEY: Final = 60
+"""The maximum number of characters of a key in a message."""
 
 
 @dataclass(frozen=True)
@@ -186,25 +191,30 @@ def type_of(value: JsonValue) -> str:
 
 
 def parse_json(data: bytes) -> JsonValue:
-    """Like ``decode_json``, but an unpaired surrogate, which UTF-8 cannot represent, becomes ``?``."""
+    """Like ``decode_json``, but an unpaired surrogate, which UTF-8 cannot represent, becomes U+FFFD."""
     value = decode_json(data)
     if b"\\ud" not in data.lower():
         return value
     try:
-        return decode_json(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+        return decode_json(valid_unicode(json.dumps(value, ensure_ascii=False)).encode())
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
 
-def decode_json(data: bytes) -> JsonValue:
+def decode_json(data: bytes, object_of: Callable[[list[tuple[str, JsonValue]]], JsonObject] | None = None) -> JsonValue:
     """Return one JSON value in UTF-8. Raises ``ValueError`` with a message for the user.
 
     NaN, Infinity, numbers that a double cannot represent, integers of more than ``MAX_DIGITS`` digits and values
-    that are nested too deeply are errors. A string may contain unpaired surrogates.
+    that are nested too deeply are errors. A string may contain unpaired surrogates. ``object_of`` makes an object of
+    its keys and values, such as ``unique_object``.
     """
     try:
         value: JsonValue = json.loads(
-            data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_float, parse_int=_int
+            data.decode("utf-8"),
+            parse_constant=_refuse_constant,
+            parse_float=_float,
+            parse_int=_int,
+            object_pairs_hook=object_of,
         )
     except UnicodeDecodeError as error:
         raise ValueError(f"byte {error.start} is not UTF-8") from None
@@ -213,6 +223,15 @@ def decode_json(data: bytes) -> JsonValue:
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     return value
+
+
+def unique_object(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
+    """Return an object of keys and values. Raises ``ValueError`` that names a key that occurs twice."""
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"the key {shorten(twice, MAX_KEY)!r} occurs twice in an object")
+    return result
 
 
 def _float(digits: str) -> float:

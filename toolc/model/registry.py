@@ -199,10 +199,12 @@ def _shape(cls: type) -> _Shape:
         raise TypeError(f"{cls.__name__} has no JSON form")
     names, tag = _names(cls), getattr(cls, "tag", None)
     composed = tuple(name for name in names if not _is_plain(type_hints(cls)[name]))
-    optional = {
-        each.name: each.default for each in fields(cls) if getattr(each.metadata.get("key"), "stored_if_set", False)
-    }
+    optional = {each.name: each.default for each in fields(cls) if _is_stored_if_set(each.metadata)}
     return _Shape(names, composed, optional, tag if isinstance(tag, str) else None)
+
+
+def _is_stored_if_set(metadata: Mapping[str, object]) -> bool:
+    return bool(getattr(metadata.get("key"), "stored_if_set", metadata.get("stored_if_set")))
 
 
 def _is_plain(hint: object) -> bool:

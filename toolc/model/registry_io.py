@@ -7,7 +7,6 @@ effect also has a key ``calls`` with the digests of all tools that it may call, 
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ import rfc8785
 
 from toolc.model.call_graph import NO_TOOLS, ToolLookup, called_tools, reachable_tools, tools_by_name
 from toolc.model.errors import RegistryError, UsageError
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, unique_object
 from toolc.model.registry import (
     REGISTRY_FORMAT,
     RegisteredTool,
@@ -94,16 +93,8 @@ def parse(data: bytes | str) -> JsonValue:
     RFC 8785 writes the float 1e16 as ``10000000000000000``, so an integer that a double cannot hold exactly is read
     as a float. Raises ``ValueError`` for text that is not JSON, and for a duplicate key in an object.
     """
-    value: JsonValue = json.loads(data, parse_int=_number, object_pairs_hook=_object_of)
+    value: JsonValue = json.loads(data, parse_int=_number, object_pairs_hook=unique_object)
     return value
-
-
-def _object_of(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key {twice!r:.60} occurs twice in an object")
-    return result
 
 
 def _number(digits: str) -> int | float:
@@ -186,7 +177,7 @@ def _digest(kind: bytes, fields: Mapping[str, bytes], names: Iterable[str], call
 
 
 def _object(fields: Mapping[str, bytes], names: Iterable[str]) -> bytes:
-    return b"{" + b",".join([fields[name] for name in names]) + b"}"
+    return b"{" + b",".join([fields[name] for name in names if name in fields]) + b"}"
 
 
 def read_registry(path: Path) -> RegistryFile:

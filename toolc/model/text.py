@@ -1,4 +1,4 @@
-"""Sizes, counts and long texts in messages, and expressions that are compiled at their first use."""
+"""Sizes, counts and long texts in messages, valid Unicode, and expressions that are compiled at their first use."""
 
 from __future__ import annotations
 
@@ -38,6 +38,11 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 
+def valid_unicode(text: str) -> str:
+    """Return ``text`` with U+FFFD for each unpaired surrogate, which UTF-8 cannot represent."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
 def join_first(texts: Sequence[str], max_count: int) -> str:
     """Return a text with at most ``max_count`` of the texts, such as ``a, b and 3 more``."""
     more = f" and {len(texts) - max_count} more" if len(texts) > max_count else ""
@@ -68,3 +73,6 @@ class _LazyPattern(Generic[AnyStr]):
 def lazy_re(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return an object like ``re.compile(text, flags)``, which compiles the expression when it is first used."""
     return cast("re.Pattern[AnyStr]", _LazyPattern(text, flags))
+
+
+_SURROGATE: Final = lazy_re("[\ud800-\udfff]")

@@ -9,7 +9,7 @@ from typing import Final
 from toolc.model.destinations import covers, format_destination
 from toolc.model.permissions import format_permissions
 from toolc.model.source import Span
-from toolc.model.spec.policy import ISOLATION, Approval, Policy
+from toolc.model.spec.policy import ISOLATION, Approval, ArgumentRules, Policy
 
 _EMPTY: Final = Policy()
 _KEYS: Final = tuple(field.name for field in fields(Policy) if field.name not in {"path", "places"})
@@ -62,6 +62,8 @@ def _keeps(key: str, old: Policy, new: Policy) -> bool:
             return set(getattr(old, key)) <= set(getattr(new, key))
         case "min_isolation":
             return ISOLATION.index(new.min_isolation) >= ISOLATION.index(old.min_isolation)
+        case "arguments":
+            return not new.arguments.json_text
         case "run_as":
             return new.run_as == old.run_as
         case _:
@@ -72,6 +74,8 @@ def _keeps(key: str, old: Policy, new: Policy) -> bool:
 def _text(policy: Policy, key: str) -> str:
     """Return the value of a key as short text."""
     value = getattr(policy, key)
+    if isinstance(value, ArgumentRules):
+        return f"json_text: {str(value.json_text).lower()}"
     if not isinstance(value, tuple):
         return str(value).lower() if isinstance(value, bool) else str(value)
     show = _FORMATS.get(key, str)

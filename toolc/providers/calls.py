@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from toolc.model.call import ToolCall
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, unique_object
 
 INVALID_JSON = "INVALID_JSON"
 """The key for arguments that are not valid JSON, in APIs that accept only objects. Anthropic documents it."""
@@ -52,14 +52,14 @@ def numbered(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
 
 
 def parse_arguments(text: JsonValue, *, cut_off: bool = False) -> JsonValue:
-    """Parse a provider's JSON text. If it is invalid, return the text, so that the call can report it.
+    """Parse a provider's JSON text. If it is invalid or repeats a key, return the text, so that the call can report it.
 
     An empty text means that there are no arguments, unless the call was ``cut_off`` at the limit of a response.
     """
     if not isinstance(text, str) or (cut_off and not text):
         return text
     try:
-        value: JsonValue = json.loads(text or "{}")
+        value: JsonValue = json.loads(text or "{}", object_pairs_hook=unique_object)
     except (ValueError, RecursionError):
         return text
     return value

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final, cast
 
 from toolc.model.call import BoundCall
 from toolc.model.errors import RegistryError
-from toolc.model.json_schema import JsonObject, JsonValue, Schema, parse_json
+from toolc.model.json_schema import JsonObject, JsonValue, Schema, type_of
 from toolc.model.names import close_match
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.text import count_noun, lazy_re, shorten
-from toolc.validation.coercion import with_integers, without_nulls
+from toolc.validation.coercion import parse_text, parsed_texts, with_integers, without_json_text, without_nulls
 from toolc.validation.formats import describe_format
 from toolc.validation.plain_schema import plainly_satisfies
 from toolc.validation.schema_patterns import matches_key
@@ -61,6 +61,9 @@ MAX_DEPTH: Final = 64
 
 MAX_INTEGER: Final = int(sys.float_info.max)
 """The maximum absolute value of an integer. It is the largest floating-point number, as JSON readers use."""
+
+MAX_COERCED: Final = 100
+"""The maximum number of parsed texts that ``details.coerced`` lists."""
 
 _SURROGATE: Final = lazy_re("[\ud800-\udfff]")
 
@@ -114,7 +117,7 @@ def problems_of(error: FailedKeyword) -> Iterator[str]:
         case "additionalProperties" if error.value is False:
             yield from _unknown(error)
         case "type":
-            yield f"{where}: expected {_type_names(error.value)}, got {got}"
+            yield f"{where}: expected {_type_names(error.value)}, got {got}{_text_hint(error)}"
         case "enum":
             yield f"{where}: {_not_in_enum(error)}"
         case "anyOf" | "oneOf":
@@ -156,31 +159,31 @@ class BindError(ValueError):
         self.problems = problems
 
 
-def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
-    """Fill in defaults, validate, and convert ``2.0`` to ``2`` where the schema requires an integer.
+def bind(tool: ToolSpec, arguments: JsonValue, call_id: str, *, json_text: bool = True) -> BoundCall:
+    """Read arguments as models write them, fill in defaults, and validate.
 
-    The caller's ``arguments`` are not changed. Raises ``BindError`` with up to ``MAX_PROBLEMS`` problems, and
+    A null for an optional parameter that cannot be null means that the parameter is absent. Unless ``json_text`` is
+    off, JSON text is parsed where the schema allows no string. Where the schema requires an integer, ``2.0`` becomes
+    ``2``. The caller's ``arguments`` are not changed. Raises ``BindError`` with up to ``MAX_PROBLEMS`` problems, and
     ``RegistryError`` if the schema itself is broken.
     """
     problems = tuple(islice(_not_json(arguments, ()), MAX_PROBLEMS))
     if problems:
         raise BindError(tool.name, problems)
-    if not isinstance(arguments, dict):
-        raise BindError(tool.name, (f"arguments: expected an object, got {_describe_non_object(arguments)}",))
     schema = tool.parameters.value
+    coerced: tuple[JsonObject, ...] = ()
     try:
-        # Under a strict mode, nulls represent omitted values.
-        is_strict = any(choice.strict for choice in tool.providers)
-        bound = _with_defaults(schema, without_nulls(schema, arguments) if is_strict else arguments)
-        assert isinstance(bound, dict)
-        if not plainly_satisfies(bound, schema):
-            failed = map(failed_keyword, validation_errors(schema, bound))
-            in_order = sorted(failed, key=lambda each: (problem_path(each.path), each.keyword))
-            lines = (line + _omission(each, schema) for each in in_order for line in problems_of(each))
-            problems = tuple(dict.fromkeys(islice(lines, MAX_PROBLEMS)))
+        bound = _with_defaults(schema, arguments)
+        if not isinstance(bound, dict) or not plainly_satisfies(bound, schema):
+            read, coerced = _as_meant(schema, arguments, json_text=json_text)
+            bound = _with_defaults(schema, read)
+            if not isinstance(bound, dict):
+                raise BindError(tool.name, (f"arguments: expected an object, got {_describe_non_object(arguments)}",))
+            problems = tuple(islice(_not_json(bound, ()), MAX_PROBLEMS)) or _problems(schema, bound)
             bound = bound if problems else with_integers(schema, bound)
-    except TooDeepError as error:
-        raise BindError(tool.name, (f"arguments: {error}",)) from None
+    except (TooDeepError, RecursionError) as error:
+        reason = error if isinstance(error, TooDeepError) else "nested too deeply"
+        raise BindError(tool.name, (f"arguments: {reason}",)) from None
     except UnresolvableError as error:
         raise RegistryError(
             f"the parameters of tool {tool.name!r} refer to a schema that cannot be resolved ({error}); "
@@ -188,7 +191,41 @@ def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
         ) from None
     if problems:
         raise BindError(tool.name, problems)
-    return BoundCall(tool=tool, arguments=bound, call_id=call_id)
+    return BoundCall(tool=tool, arguments=bound, call_id=call_id, coerced=coerced)
+
+
+def _as_meant(schema: JsonObject, arguments: JsonValue, *, json_text: bool) -> tuple[JsonValue, tuple[JsonObject, ...]]:
+    """Return ``arguments`` without nulls for absent values and, with ``json_text``, without JSON text for other values.
+
+    The second value is ``BoundCall.coerced``.
+    """
+    given = without_nulls(schema, arguments) if isinstance(arguments, dict) else arguments
+    if not json_text:
+        return given, ()
+    read = without_json_text(schema, given)
+    texts = tuple(islice(parsed_texts(given, read), MAX_COERCED))
+    # A text can contain such nulls, too.
+    meant = without_nulls(schema, read) if texts and isinstance(read, dict) else read
+    return meant, tuple({"pointer": pointer, "from": shorten(text, MAX_QUOTED)} for pointer, text in texts)
+
+
+def _problems(schema: JsonObject, arguments: JsonObject) -> tuple[str, ...]:
+    """Return one line for each problem of ``arguments``, at most ``MAX_PROBLEMS``."""
+    if plainly_satisfies(arguments, schema):
+        return ()
+    failed = sorted(
+        map(failed_keyword, validation_errors(schema, arguments)),
+        key=lambda each: (problem_path(each.path), each.keyword),
+    )
+    listed = {each.path for each in failed if each.keyword == "enum"}
+    lines = (
+        line + _omission(each, schema)
+        for each in failed
+        # The values that are allowed say which type is expected.
+        if each.keyword != "type" or each.path not in listed
+        for line in problems_of(each)
+    )
+    return tuple(dict.fromkeys(islice(lines, MAX_PROBLEMS)))
 
 
 def validate_result(result: ToolResult, schema: Schema, tool: str) -> ToolResult:
@@ -223,6 +260,20 @@ def _omission(error: FailedKeyword, schema: JsonObject) -> str:
     """Return a hint for an optional parameter, because models often pass an empty value. Empty if it is required."""
     is_optional = len(error.path) == 1 and error.path[0] not in _list(schema.get("required"))
     return "; leave it out if it is not needed" if is_optional and error.instance in (None, "", [], {}) else ""
+
+
+def _text_hint(error: FailedKeyword) -> str:
+    """Return what to send instead of a string that is the JSON text of the expected value, or why it is not JSON."""
+    if not isinstance(error.instance, str):
+        return ""
+    try:
+        meant = type_of(parse_text(error.instance))
+    except ValueError as problem:
+        return f" ({problem})" if error.instance.lstrip()[:1] in {"{", "["} else ""
+    allowed, is_number = _list(error.value) or [error.value], meant in {"integer", "fraction"}
+    if meant not in allowed and not (is_number and "number" in allowed):
+        return ""
+    return f"; send the {'number' if is_number else meant} itself, not its JSON text in a string"
 
 
 def _missing(error: FailedKeyword) -> Iterator[str]:
@@ -313,7 +364,7 @@ def _describe_non_object(arguments: JsonValue) -> str:
     """Describe arguments that are not an object. Models may send a string, so say whether it is JSON."""
     if isinstance(arguments, str):
         try:
-            meant = parse_json(arguments.encode())
+            meant = parse_text(arguments)
         except ValueError as error:
             text = arguments.strip()
             hint = "" if text and (text.endswith("}") or not text.startswith("{")) else _CUT_OFF

@@ -2,6 +2,7 @@
 
 from time import perf_counter
 
+from toolc.model.call import BoundCall
 from toolc.model.json_schema import JsonObject
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import Outcome, ToolResult
@@ -38,6 +39,11 @@ class Timing:
 def identity(tool: RegisteredTool, call_id: str) -> JsonObject:
     """Return the call id and the digests of the reviewed tool. A host function has no effect digest."""
     return {"call_id": call_id, "digests": {"surface": tool.surface_digest, "effect": tool.effect_digest or None}}
+
+
+def coerced(call: BoundCall) -> JsonObject:
+    """Return the arguments that were JSON text, if there are any."""
+    return {"coerced": [*call.coerced]} if call.coerced else {}
 
 
 def sandbox_details(user: str, image: ImageUsed | None) -> JsonObject:

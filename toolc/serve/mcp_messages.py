@@ -24,7 +24,7 @@ from mcp.types import (
 )
 from pydantic import ValidationError
 
-from toolc.model.json_schema import JsonObject, JsonValue, decode_json
+from toolc.model.json_schema import JsonObject, JsonValue, decode_json, unique_object
 
 _TOKEN: Final = re.compile(
     rb'[ \t\r\n]*+("(?:[^"\\]++|\\.)*+"|-?[0-9][-+.0-9eE]*+|true|false|null|NaN|-?Infinity|[][{}:,])', re.DOTALL
@@ -61,7 +61,7 @@ def read_messages(line: bytes, *, is_whole: bool = True) -> Iterator[JSONRPCMess
     ``is_whole`` is False for the start of a line that is too long.
     """
     try:
-        value = decode_json(line)
+        value = decode_json(line, unique_object)
     except ValueError as error:
         reason = (
             f"this line cannot be read as JSON: {error}" if is_whole else f"this line is longer than {len(line)} bytes"

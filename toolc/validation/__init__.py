@@ -2,8 +2,8 @@
 
 Messages about arguments of calls are in ``toolc.runtime.argument_binding``.
 
-- ``coercion``: corrects arguments that models write: null for an absent value, 2.0 for 2. Public: ``allows_null``,
-  ``with_integers``, ``without_nulls``.
+- ``coercion``: corrects arguments that models write: null for an absent value, JSON text, 2.0 for 2. Public:
+  ``allows_null``, ``parse_text``, ``parsed_texts``, ``with_integers``, ``without_json_text``, ``without_nulls``.
 - ``character_sets``: characters as ranges of code points. Public: ``Ranges``.
 - ``ecma_advice``: suggests ECMA-262 syntax to replace the syntax of other languages.
 - ``ecma_pattern``: translates ECMA-262 patterns to Python patterns. Public: ``Remark``, ``Translation``, ``translate``.

@@ -99,6 +99,12 @@ def test_an_argument_cannot_be_a_dot_segment(value: str, message: str) -> None:
     assert str(caught.value) == message
 
 
+def test_only_the_argument_of_an_empty_segment_is_named() -> None:
+    path = url("/", arg("a"), "/", arg("b"), arg("c"), "/", arg("d"))
+    with pytest.raises(PlanError, match=r"^b, c: an empty segment"):
+        call(HttpBackend(url=path), a="x", b="", c="", d="")
+
+
 @pytest.mark.parametrize("written", ["/%2e", "/%2E", "/a/."])
 def test_the_spec_and_an_argument_cannot_form_a_dot_segment(written: str) -> None:
     with pytest.raises(PlanError, match=r"a: '\.\.' would change"):

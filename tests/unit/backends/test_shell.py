@@ -104,7 +104,8 @@ def test_the_spec_can_allow_a_dash_by_name() -> None:
     ("elements", "arguments", "message"),
     [
         ((X,), {"x": DASHED}, "^x: '-rf' starts with '-'"), ((X,), {"x": "--"}, "^x: '--' starts with '-'"),
-        ((X,), {"x": "-"}, "^x: '-' starts with '-'"), ((X,), {"x": -5}, "^x: '-5' starts with '-'"),
+        ((X,), {"x": "-"}, "^x: '-' starts with '-'"), ((X,), {"x": -5}, "^x: -5 is negative, .* not negative$"),
+        ((X,), {"x": [1, -0.5]}, "^x: -0.5 is negative"), ((X,), {"x": [1, "-5"]}, "^x: '-5' starts .* './-5'$"),
         ((X,), {"x": ["ok", DASHED]}, "^x: '-rf' starts with '-'"),
         ((text(name("x"), ".txt"),), {"x": DASHED}, "^x: "),
         ((text(name("empty"), name("x")),), {"x": DASHED, "empty": ""}, "^x: "),
@@ -282,7 +283,7 @@ def test_output_that_is_not_json_is_a_serialization_error(stdout: bytes, why: st
 
 def test_an_unpaired_surrogate_is_replaced() -> None:
     result = read(stdout=b'["\\ud800", "\\ud83d\\ude00"]', result=ResultSpec(format="json"))
-    assert result.structured == (["?", "\U0001f600"],)
+    assert result.structured == (["\ufffd", "\U0001f600"],)
 
 
 def test_an_image_is_detected_by_its_first_bytes() -> None:

@@ -9,6 +9,7 @@ from toolc.cli.inputs import MAX_ARGS, read_arguments
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 
+KEY = "k" * 100
 OBJECT = """'{"path": "README.md"}'"""
 NONE = Schema({"type": "object"})
 
@@ -44,10 +45,10 @@ def test_json_comes_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
                f"write an object such as {OBJECT}")),
         ("[1]", f"--args must be a JSON object such as {OBJECT}, not [1]"),
         ('{"a": NaN}', "--args is not JSON: NaN is not a JSON number"),
-        ('{"a": 1, "a": 2}', "--args is not JSON: the key 'a' appears twice"),
+        ('{"a": 1, "a": 2}', "--args is not JSON: the key 'a' occurs twice in an object"),
         ("[" * 100_000, "--args is nested too deeply"),
         ("@/dev/zero", "--args @/dev/zero is larger than 16MiB; pass large data in a workspace file"),
-        (f'{{"{"k" * 100}": 1, "{"k" * 100}": 2}}', f"--args is not JSON: the key '{'k' * 79}…' appears twice"),
+        (f'{{"{KEY}": 1, "{KEY}": 2}}', f"--args is not JSON: the key '{KEY[:59]}…' occurs twice in an object"),
         ("@/nope/a.json", "--args @/nope/a.json cannot be read: No such file or directory"),
     ],
 )  # fmt: skip

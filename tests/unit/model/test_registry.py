@@ -212,7 +212,7 @@ def test_a_registry_without_toolsets_has_no_toolsets_key() -> None:
 def test_a_digest_is_over_the_canonical_bytes_of_its_fields(tool: ToolSpec) -> None:
     fields = tool_to_json(tool)
     for kind, names, found in (("surface", SURFACE, digests(tool).surface), ("effect", EFFECT, digests(tool).effect)):
-        value: JsonObject = {"toolc": 1, kind: {name: fields[name] for name in names}}
+        value: JsonObject = {"toolc": 1, kind: {name: fields[name] for name in names if name in fields}}
         if kind == "effect" and called_tools(tool):
             value["calls"] = dict.fromkeys(called_tools(tool))
         assert found == f"sha256:{hashlib.sha256(rfc8785.dumps(value)).hexdigest()}"

@@ -37,6 +37,7 @@ def policy(folder: Path, text: str) -> Policy:
         ("{workspace: [ro]}", "{workspace: [ro, rw]}", "ro", "ro, rw"),
         ("{lifetime: [call]}", "{lifetime: [call, session]}", "call", "call, session"),
         ("{run_as: nonroot}", "{}", "nonroot", None),
+        ("{arguments: {json_text: false}}", "{arguments: {json_text: true}}", "json_text: false", None),
         ("{min_isolation: vm}", "{min_isolation: gvisor}", "vm", "gvisor"),
         (
             "{approvals: [{by: ['@a'], risks: [high]}]}", "{approvals: [{by: ['@b'], risks: [high]}]}", "@a for high",

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from toolc.compiler.effective_values import effective
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.policy import read_policy
 from toolc.compiler.project.settings import NO_SETTINGS, Settings
@@ -98,6 +99,24 @@ def test_a_central_policy_applies_in_addition_to_the_projects(tmp_path: Path) ->
         "specs/both.yaml:8:27",
         "specs/one.yaml:6:21",
         "specs/one.yaml:6:40",
+    ]
+
+
+def test_a_registry_contains_what_a_policy_says_about_arguments() -> None:
+    write(specs__one=ONE)
+    (plain,) = compile_specs([Path("specs")]).registry().tools
+    assert "json_text" not in plain.to_json()
+    central = "policy: {arguments: {json_text: false}}\n"
+    write(central=central)
+    (by_central,) = compile_specs([Path("specs")], Settings(policies=(read_policy("central.yaml"),))).registry().tools
+    write(toolc=central)
+    compilation = compile_specs([Path("specs")])
+    (by_project,) = compilation.registry().tools
+    assert by_central.to_json() == by_project.to_json()
+    assert by_project.to_json()["json_text"] is False
+    assert (by_project.surface_digest == plain.surface_digest, by_project.effect_digest) != (True, plain.effect_digest)
+    assert ("policy.arguments.json_text", False, "toolc.yaml:1:10") in [
+        (each.key, each.value, each.origin) for each in effective(compilation.located[0])
     ]
 
 

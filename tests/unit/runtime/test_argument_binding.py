@@ -88,20 +88,20 @@ def test_all_problems_are_reported_together() -> None:
         ("path",),
     )
     with pytest.raises(BindError) as raised:
-        bind(spec, {"pth": "a", "limit": "5", "filters": [{"name": 1}]}, "c")
+        bind(spec, {"pth": "a", "limit": "five", "filters": [{"name": 1}]}, "c")
     assert str(raised.value) == (
         "wrong arguments for t:\n"
         "- pth: no such parameter; did you mean 'path'?\n"
         "- path: required but missing; expected a string\n"
         "- filters.0.name: expected a string, got the number 1\n"
-        "- limit: expected an integer, got the string '5'"
+        "- limit: expected an integer, got the string 'five'"
     )
 
 
 @pytest.mark.parametrize(
     ("value", "got"),
     [
-        (None, "null"), (True, "true"), (1.5, "the number 1.5"), ("5", "the string '5'"),
+        (None, "null"), (True, "true"), (1.5, "the number 1.5"), ("five", "the string 'five'"),
         ("a" * 100, "the string '" + "a" * 58 + "…"), ([1, 2], "an array of 2"), ({}, "an empty object"),
         ({"a": 1, "b": 2}, "an object with the keys a, b"),
     ],
@@ -241,15 +241,70 @@ def test_a_large_value_without_a_match_has_a_short_message() -> None:
     assert message.startswith("x: matches none of 100 allowed forms; got an object with the keys other_0, other_1, ")
 
 
-def test_strict_mode_treats_null_as_omitted() -> None:
-    plain = tool({"a": {"type": "string", "default": "x"}, "b": {"type": "integer"}}, ("b",))
-    strict = replace(plain, providers=(ProviderChoice(provider="openai_chat", strict=True),))
-    assert bind(strict, {"a": None, "b": 1}, "c").arguments == {"a": "x", "b": 1}
-    assert problems(strict, {"b": None}) == ("b: expected an integer, got null",)
-    assert problems(plain, {"a": None, "b": 1}) == ("a: expected a string, got null; leave it out if it is not needed",)
+def test_null_means_that_an_optional_parameter_that_cannot_be_null_is_absent() -> None:
+    spec = tool(
+        {
+            "owner": {"type": "string", "enum": ["ann", "bob"]},
+            "state": {"type": "string", "enum": ["open", "closed"]},
+            "since": {"type": "string", "format": "date"},
+            "per_page": {"type": "integer", "default": 20},
+            "note": {"type": ["string", "null"]},
+        },
+        ("owner",),
+    )
+    nulls: JsonObject = {"state": None, "since": None, "per_page": None, "note": None}
+    assert bind(spec, nulls | {"owner": "ann"}, "c").arguments == {"owner": "ann", "per_page": 20, "note": None}
+    assert problems(spec, nulls | {"owner": None}) == ("owner: expected one of 'ann', 'bob'; got null",)
 
 
-@pytest.mark.parametrize("empty", ["", None, [], {}])
+def test_json_text_is_parsed_where_the_schema_allows_no_string() -> None:
+    spec = tool(
+        {
+            "first": {"type": "integer"},
+            "headers": {"type": "object", "properties": {"a": {"type": "string"}}},
+            "text": {"type": "string"},
+        },
+        ("first",),
+    )
+    arguments: JsonObject = {"first": "4.0", "headers": '{"a": null}', "text": "[1]"}
+    bound = bind(spec, arguments, "c")
+    assert bound.arguments == {"first": 4, "headers": {}, "text": "[1]"}
+    assert bound.coerced == ({"pointer": "/first", "from": "4.0"}, {"pointer": "/headers", "from": '{"a": null}'})
+    assert bind(spec, '{"first": 4}', "c").coerced == ({"pointer": "", "from": '{"first": 4}'},)
+    assert bind(spec, {"first": 4, "text": "[1]"}, "c").coerced == ()
+    with pytest.raises(BindError) as raised:
+        bind(spec, arguments, "c", json_text=False)
+    assert raised.value.problems == (
+        "first: expected an integer, got the string '4.0'; send the number itself, not its JSON text in a string",
+        (
+            "headers: expected an object, got the string '{\"a\": null}'; "
+            "send the object itself, not its JSON text in a string"
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "message"),
+    [
+        ("object", '{"a": 1, "a": 2}', "'{\"a\": 1, \"a\": 2}' (the key 'a' occurs twice in an object)"),
+        ("array", "['a']", "\"['a']\" (line 1 column 2: Expecting value)"),
+        ("integer", "4.5", "'4.5'"),
+        ("integer", "four", "'four'"),
+    ],
+)
+def test_text_that_cannot_be_parsed_is_explained(schema: str, text: str, message: str) -> None:
+    expected = problem({"type": schema}, "")
+    assert problem({"type": schema}, text) == expected.replace("''", message)
+
+
+def test_parsed_text_is_checked_like_other_arguments() -> None:
+    assert problem({"type": "object"}, '{"a": ' * 100 + "1" + "}" * 100).endswith("nested deeper than 64 levels")
+    assert problem({"type": "array", "items": {"maxLength": 1}}, '["ab"]') == (
+        "x.0: expected at most 1 character, got the string 'ab'"
+    )
+
+
+@pytest.mark.parametrize("empty", ["", [], {}])
 def test_an_empty_value_of_an_optional_parameter_can_be_left_out(empty: JsonValue) -> None:
     spec = tool({"a": {"type": "string", "minLength": 1}, "b": {"type": "string", "minLength": 1}}, ("b",))
     optional, required = problems(spec, {"a": empty, "b": empty})
@@ -282,12 +337,16 @@ CUT_OFF = "it may have been cut off at the maximum length of a response, so writ
         ('{"name": ', f"{NO_JSON} 10: Expecting value): '{{\"name\": '; {CUT_OFF}"),
         ("", f"{NO_JSON} 1: Expecting value): ''; {CUT_OFF}"),
         ('["a"]', "the string '[\"a\"]'"),
+        (
+            '{"a": 1, "a": 2}',
+            "a string that is not JSON (the key 'a' occurs twice in an object): '{\"a\": 1, \"a\": 2}'",
+        ),
         ('{"name": 1}', "a string that contains a JSON object instead of the object: '{\"name\": 1}'"),
     ],
 )
 def test_arguments_as_a_string_are_explained(arguments: str, message: str) -> None:
     with pytest.raises(BindError) as error:
-        bind(tool({"name": {}}), arguments, "c")
+        bind(tool({"name": {}}), arguments, "c", json_text=False)
     assert error.value.problems == (f"arguments: expected an object, got {message}",)
 
 

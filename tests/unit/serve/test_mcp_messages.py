@@ -54,6 +54,7 @@ def test_a_surrogate_in_arguments_is_kept_for_the_validation_of_arguments() -> N
         (b'{"id":7,"params":' + b"9" * 5000 + b"}", -32700, "more than 4300 digits", 7),
         (b'{"params":NaN,"id":1-2}', -32700, "NaN", None),
         (b'{"params":{"id":8},"id":{"id":9},"x":NaN}', -32700, "NaN", None),
+        (b'{"id":7,"params":{"a":1,"a":2}}', -32700, "the key 'a' occurs twice in an object", 7),
         (b"5", -32600, "a message must be an object", None),
         (b"[]", -32600, "a message must be an object", None),
         (b"{}", -32600, "the message has no method", None),

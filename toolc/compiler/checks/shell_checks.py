@@ -13,10 +13,10 @@ from toolc.document.edits import fix, insert_item, is_toml, replace, text_at
 from toolc.document.nodes import Scalar
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Edit, Fix
-from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.json_schema import JsonObject, JsonValue, Schema, list_under, map_under, types_of
 from toolc.model.source import Span
 from toolc.model.spec.code_backends import Argv, Script, ShellBackend, WhenGroup
-from toolc.model.template import Template, as_text
+from toolc.model.template import Placeholder, Template, as_text
 from toolc.model.text import lazy_re
 
 _ARGUMENT: Final = r"\$(?:ARG_[A-Za-z_][A-Za-z0-9_]*|\{ARG_[A-Za-z_][A-Za-z0-9_]*\})"
@@ -130,30 +130,34 @@ def check_leading_dash(tool: LocatedTool) -> Iterator[Diagnostic]:
 
     A call with such an argument is rejected, because a program could interpret it as an option, unless ``--`` precedes
     it or ``allow_dash`` names the parameter. Only certain cases are reported: a default, an enum, a constant, or a
-    number that can be negative.
+    number without a minimum of 0.
     """
     backend = tool.spec.backend
     if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Argv):
         return
     properties = tool.spec.parameters.properties
-    if not any(map(_dashed_value, properties.values())):
-        return
     is_fixed = False  # one '--' is sufficient for all later arguments
     for template, route in _before_end_of_options(backend.command):
-        placeholder = template.sole_placeholder
-        if placeholder is None or placeholder.keys or placeholder.filters or placeholder.name in backend.allow_dash:
+        first = template.parts[0] if template.parts else ""
+        if isinstance(first, str) or first.filters or first.name in backend.allow_dash:
             continue
-        dashed = _dashed_value(properties.get(placeholder.name, {}))
-        if dashed is not None:
-            span = tool.span(*route)
-            yield Diagnostic(
-                codes.LEADING_DASH,
-                f"'{placeholder.name}' may be {dashed}, which looks like an option, so a call with it is rejected",
-                span,
-                f"put '--' before it, or, if the program does not need '--', write allow_dash: [{placeholder.name}]",
-                None if is_fixed else _dash_fix(tool, backend.command, template, span),
+        name, schema = first.name, _schema_of(first, properties.get(first.name, {}))
+        dashed = _dashed_value(schema)
+        if dashed is None and not _may_be_negative(schema):
+            continue
+        message = f"'{name}' may be {dashed}, which looks like an option, so a call with it is rejected"
+        hint = f"put '--' before it, or, if the program does not need '--', write allow_dash: [{name}]"
+        if dashed is None:
+            message = (
+                f"'{name}' may be negative, which looks like an option, so a call with a negative number is rejected"
             )
-            is_fixed = True
+            hint = f"if it is never negative, write minimum: 0; otherwise, join it to its option (--OPTION=...), {hint}"
+        span = tool.span(*route)
+        fix_of_dash = None if is_fixed or dashed is None else _dash_fix(tool, backend.command, template, span)
+        yield Diagnostic(
+            codes.NEGATIVE_NUMBER if dashed is None else codes.LEADING_DASH, message, span, hint, fix_of_dash
+        )
+        is_fixed = is_fixed or dashed is not None
 
 
 def _dash_fix(tool: LocatedTool, argv: Argv, template: Template, span: Span) -> Fix | None:
@@ -177,10 +181,25 @@ def _before_end_of_options(argv: Argv) -> Iterator[tuple[Template, tuple[str | i
             yield from ((each, (*route, "argv", inner)) for inner, each in enumerate(element.argv))
 
 
+def _schema_of(placeholder: Placeholder, schema: JsonObject) -> JsonObject:
+    """Return the schema of the value of a placeholder, or of its items. Empty if it is not known."""
+    for key in placeholder.keys:
+        inner = map_under(schema, "properties").get(key)
+        schema = inner if isinstance(inner, dict) else {}
+    return map_under(schema, "items") if schema.get("type") == "array" else schema
+
+
+def _may_be_negative(schema: JsonObject) -> bool:
+    """Return whether a schema is for numbers and has neither a lower bound nor a list of values."""
+    if not {"minimum", "exclusiveMinimum", "enum", "const"}.isdisjoint(schema):
+        return False
+    choices = (each for keyword in ("anyOf", "oneOf") for each in list_under(schema, keyword))
+    return not {"integer", "number"}.isdisjoint(types_of(schema)) or any(
+        isinstance(each, dict) and _may_be_negative(each) for each in choices
+    )
+
+
 def _dashed_value(schema: JsonObject) -> str | None:
-    if schema.get("type") == "array":
-        items = schema.get("items")
-        schema = items if isinstance(items, dict) else {}
     enum = schema.get("enum")
     values: list[JsonValue] = [*(enum if isinstance(enum, list) else ()), schema.get("const"), schema.get("default")]
     for value in values:

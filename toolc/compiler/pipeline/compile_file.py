@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -122,6 +122,7 @@ class FileCompiler:
             diagnostics.add_source(source)
         try:
             tools = decode(document, folder, Findings(document.source, diagnostics), project)
+            tools = tuple(_with_policies(tool, self.settings.policies) for tool in tools)
         except Exception as error:  # noqa: BLE001  a bug that one file causes must not hide the findings of others
             diagnostics.append(internal_error(document.source.whole_file(), error))
             tools = ()
@@ -169,6 +170,13 @@ def folder_of(file: SpecFile) -> SpecFolder:
 def _folder(path: str, display_path: str) -> tuple[Path, str]:
     """Cache the ``Path`` of each folder, because creating one for each of thousands of files is slow."""
     return Path(path), display_path
+
+
+def _with_policies(tool: LocatedTool, more: Sequence[Policy]) -> LocatedTool:
+    """Return ``tool`` with what policies decide about its calls, so that its registry contains it."""
+    if all(each.arguments.json_text for each in (*tool.policies, *more)):
+        return tool
+    return replace(tool, spec=replace(tool.spec, json_text=False))
 
 
 def check_alone(tools: Sequence[LocatedTool], more: Sequence[Policy]) -> Iterator[Diagnostic]:

@@ -18,8 +18,8 @@ effective values and hints follow from that. The field also decides which digest
 - ``keys``: ``Kind`` and ``Key``: the vocabulary of declarations. Public: ``choice``, ``either``, ``integer``, ``key``,
   ``list_of``, ``map_at``, ``map_of``, ``map_with``, ``matching``, ``number``, ``BOOLEAN``, ``EXPRESSION``,
   ``FIELD``, ``JSON``, ``TEMPLATE``, ``TEXT``, ``SIZE``, ``STRING``.
-- ``policy``: ``Policy`` of a project: its keys, and patterns of paths. Public: ``Approval``, ``path_matches``,
-  ``PolicyKey``, ``RequiredField``, ``BACKEND_KINDS``, ``GRADES``, ``ISOLATION``, ``RISK``.
+- ``policy``: ``Policy`` of a project: its keys, and patterns of paths. Public: ``Approval``, ``ArgumentRules``,
+  ``path_matches``, ``PolicyKey``, ``RequiredField``, ``BACKEND_KINDS``, ``GRADES``, ``ISOLATION``, ``RISK``.
 - ``project``: the keys of the project file. Public: ``LintKeys``, ``ProjectKeys``, ``ReviewSettings``,
   ``TokenBudgets``, ``HOST``.
 - ``schema_keywords``: the keywords of JSON Schema in ``parameters``. Public: ``DIALECTS``, ``KEYWORDS``, ``TYPES``.

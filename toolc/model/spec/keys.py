@@ -140,3 +140,6 @@ key: Final = _metadata(Key)
 
 NO_KEY: Final[Mapping[str, None]] = {"key": None}
 """The metadata of a field that is not a key."""
+
+STORED_IF_SET: Final[Mapping[str, bool | None]] = {"key": None, "stored_if_set": True}
+"""The metadata of a field that is not a key, with ``stored_if_set`` of ``Key``."""

@@ -75,6 +75,14 @@ class Approval:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArgumentRules:
+    """How the arguments of calls are read."""
+
+    json_text: bool = True
+    """Whether an argument may be the JSON text of its value, where the schema allows no string."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """The keys of a policy. An absent key restricts nothing.
 
@@ -134,6 +142,11 @@ class Policy:
     """The weakest isolation that a spec may require.
 
     Example: gvisor
+    """
+    arguments: ArgumentRules = field(default_factory=ArgumentRules)
+    """How the arguments of calls are read.
+
+    Example: {json_text: false}
     """
     approvals: tuple[Approval, ...] = field(
         default=(), metadata=keys.key(keys.list_of(keys.map_with(Approval, required=True)))

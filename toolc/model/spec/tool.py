@@ -100,8 +100,8 @@ SURFACE: Final = (
 )  # fmt: skip
 """The fields of the surface digest."""
 
-EFFECT: Final = ("backend", "result", "sandbox", "retry", "confirm")
-"""The fields of the effect digest."""
+EFFECT: Final = ("backend", "result", "sandbox", "retry", "confirm", "json_text")
+"""The fields of the effect digest. Of those that are stored only if they are set, it has those that are stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,7 +314,7 @@ class ToolSpec:
     """One tool.
 
     The *surface* is what a model sees: the fields from name to examples. The *effect* is what a call does: the
-    fields from backend to confirm. The other fields (version, owner, tags, tests) are in neither digest.
+    fields from backend to json_text. The other fields (version, owner, tags, tests) are in neither digest.
     ``backend`` is a ``HostFunction`` only if the embedding program defined the tool.
 
     Instead of: argv command cmd exec run runs: write backend: {shell: {argv: [...]}}
@@ -404,6 +404,8 @@ class ToolSpec:
     """
     confirm: bool = False
     """Whether a user must confirm each call."""
+    json_text: bool = field(default=True, metadata=keys.STORED_IF_SET)
+    """Whether an argument may be the JSON text of its value. A policy decides."""
     version: str | None = None
     """The version of the tool, in quotes. For users.
 

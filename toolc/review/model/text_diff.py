@@ -39,7 +39,7 @@ class Part:
 def changed_parts(old: Reviewed, new: Reviewed, fields: Sequence[str]) -> Iterator[Part]:
     """Yield the smallest parts of ``fields`` that differ. Lists are compared as a whole."""
     for name in fields:
-        yield from _parts(old.stored[name], new.stored[name], (name,))
+        yield from _parts(old.stored.get(name), new.stored.get(name), (name,))
 
 
 def _parts(old: JsonValue, new: JsonValue, route: Route) -> Iterator[Part]:

@@ -45,7 +45,7 @@ _MAX_STEPS: Final = 2_000
 _SAME_CHANGE: Final = frozenset({("workspace", "transaction"), ("image", "build"), ("build", "image")})
 """Keys of ``sandbox`` that rules report, with another key that changes with them."""
 
-_REPORTED_FIELDS: Final = frozenset({"sandbox", "confirm", "retry"})
+_REPORTED_FIELDS: Final = frozenset({"sandbox", "confirm", "retry", "json_text"})
 """Fields whose relaxations other rules report. A remaining difference is stricter, or means the same."""
 
 

@@ -129,23 +129,7 @@ def _make_call(call: ToolCall, names: frozenset[str], step: str, context: CallCo
     if call.name not in names:
         known = f"known tools: {', '.join(sorted(names))}" if names else "it has no tools"
         return failure("not_found", f"there is no tool {call.name[:100]!r}; {known}")
-    arguments = _as_object(call.arguments)
-    if isinstance(arguments, str):
-        message = f"the arguments of {call.name} are not a JSON object{arguments}; write one JSON object"
-        return failure("invalid_args", message)
-    return caller.call(call.name, arguments, context, step=step)
-
-
-def _as_object(arguments: JsonValue) -> JsonObject | str:
-    """Return the arguments. If they are not an object, return the end of the error message instead."""
-    if isinstance(arguments, dict):
-        return arguments
-    if isinstance(arguments, str):
-        try:
-            parse_json(arguments.encode("utf-8", "replace"))
-        except ValueError as error:
-            return f": {error}"
-    return ""
+    return caller.call(call.name, call.arguments, context, step=step)
 
 
 @dataclass(slots=True)

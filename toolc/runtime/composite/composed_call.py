@@ -10,7 +10,7 @@ from toolc.model.result import ToolResult
 from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.spec.tool import ResultSpec
 from toolc.runtime.argument_binding import validate_result
-from toolc.runtime.call_details import Timing, identity
+from toolc.runtime.call_details import Timing, coerced, identity
 from toolc.runtime.caller import CallContext, Caller, ComposedBackend, ignore_event
 from toolc.runtime.http.message import guest_libraries
 from toolc.runtime.output.truncation import fit_to_limit
@@ -73,7 +73,7 @@ class ComposedCall:
             result = shape_result(self.tool, self.bound, result, self.options, inner)
         if spec.result_schema:
             result = validate_result(result, spec.result_schema, spec.name)
-        details = result.details | identity(self.tool, self.bound.call_id)
+        details = result.details | identity(self.tool, self.bound.call_id) | coerced(self.bound)
         details["duration_ms"] = round((monotonic() - began) * 1000, 3)
         result = redact_result(replace(result, details=details), redactor)
         store = self.options.result_store.add if self.options.result_store else None

@@ -135,7 +135,9 @@ class Call:
 
     def _prepared(self, arguments: JsonValue, timing: Timing) -> Attempt:
         spec = self.tool.spec
-        bound = bind(spec, arguments, self.call.call_id)
+        policy = self.options.policy
+        json_text = spec.json_text and (policy is None or policy.arguments.json_text)
+        bound = bind(spec, arguments, self.call.call_id, json_text=json_text)
         timing.lap("bind")
         if backend := composed(spec):
             from toolc.runtime.composite.composed_call import ComposedCall  # lazy: +8 ms; few tools call others

@@ -33,7 +33,7 @@ from toolc.model.registry import RegisteredTool
 from toolc.model.result import Capture, Outcome, ToolResult, failure
 from toolc.model.spec.code_backends import ShellBackend
 from toolc.runtime.argument_binding import validate_result
-from toolc.runtime.call_details import Timing, identity, measurements, sandbox_details
+from toolc.runtime.call_details import Timing, coerced, identity, measurements, sandbox_details
 from toolc.runtime.caller import CallContext, ignore_event
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress.broker import Egress, RequestHandler
@@ -296,7 +296,7 @@ class SandboxedCall:
     def _details(self, result: ToolResult, outcome: Outcome, sandbox: JsonObject) -> JsonObject:
         """Return the details of ``result`` together with the identity and the measurements of the call."""
         details = result.details | identity(self.tool, self.bound.call_id) | measurements(result, outcome)
-        details |= {"engine": self.selection.engine.name} | sandbox
+        details |= coerced(self.bound) | {"engine": self.selection.engine.name} | sandbox
         if self.selection.notes:
             details["engine_notes"] = [*self.selection.notes]
         if self.selection.unenforced:

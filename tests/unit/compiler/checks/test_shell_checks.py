@@ -76,6 +76,20 @@ def test_finding_is_at_the_command_with_the_equivalent_argv(tmp_path: Path) -> N
         ("{enum: [m]}", '{argv: [a, "{{ x }}"]}', []),
         ("{type: string}", '{argv: [a, "{{ x }}"]}', []),
         ("{type: integer, minimum: 0}", '{argv: [a, "{{ x }}"]}', []),
+        ("{type: integer}", '{argv: [a, "{{ x }}"]}', ["TC403"]),
+        ("{type: [number, 'null'], maximum: 3}", '{argv: [a, "{{ x }}px"]}', ["TC403"]),
+        ("{anyOf: [{type: number}, {type: boolean}]}", '{argv: [a, "{{ x }}"]}', ["TC403"]),
+        (
+            "{type: object, properties: {low: {type: integer}}, required: [low]}",
+            '{argv: [a, "{{ x.low }}"]}',
+            ["TC403"],
+        ),
+        ("{type: array, items: {type: integer}}", '{argv: [a, "{{ x }}"]}', ["TC403"]),
+        ("{type: integer}", '{argv: [a, "--by={{ x }}"]}', []),
+        ("{type: integer}", '{argv: [a, --, "{{ x }}"]}', []),
+        ("{type: integer}", '{argv: [a, "{{ x }}"], allow_dash: [x]}', []),
+        ("{type: integer, exclusiveMinimum: 0}", '{argv: [a, "{{ x }}"]}', []),
+        ("{type: integer, enum: [1, 2]}", '{argv: [a, "{{ x }}"]}', []),
     ],
 )
 def test_values_that_look_like_options_are_reported(tmp_path: Path, schema: str, shell: str, codes: list[str]) -> None:

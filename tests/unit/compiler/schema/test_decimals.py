@@ -52,14 +52,14 @@ def test_hints_for_tagged_numbers_remove_the_tag(tmp_path: Path, written: str, s
     ],
 )  # fmt: skip
 def test_decimal_choices_that_look_like_text_are_reported(tmp_path: Path, schema: str, message: str | None) -> None:
-    use = 'backend: {shell: {argv: [echo, "{{ v }}"]}}\n'
+    use = 'backend: {shell: {argv: [echo, --, "{{ v }}"]}}\n'
     found = found_in(tmp_path, f"{HEAD}parameters: {{v: {schema}}}\n{use}")
     assert [each.partition(" ")[2] for each in found] == ([f"TC004 {message}"] if message else [])
 
 
 @pytest.mark.parametrize("written", ["3.10", "310", "true"])
 def test_hints_suggest_quotes_around_a_default(tmp_path: Path, written: str) -> None:
-    use = 'backend: {shell: {argv: [echo, "{{ v }}"]}}\n'
+    use = 'backend: {shell: {argv: [echo, --, "{{ v }}"]}}\n'
     spec = f"{HEAD}parameters: {{v: {{type: string, default: {written}}}}}\n{use}"
     (found,) = compile_text(tmp_path, spec).diagnostics.sorted()
     assert (found.code.number, found.hint) == ("TC304", f'put it in quotes: "{written}"')

@@ -100,8 +100,8 @@ def test_invalid_calls_are_reported_to_the_model(speech: Speech, tmp_path: Path)
     assert result.text == "sorry"
     assert "- words: required but missing" in errors[0]
     assert errors[1].endswith("there is no tool 'helper'; known tools: say")
-    assert "the arguments of say are not a JSON object: line 1 column 3" in errors[2]
-    assert "the arguments of say are not a JSON object; write one JSON object" in errors[3]
+    assert "arguments: expected an object, got a string that is not JSON (line 1 column 3" in errors[2]
+    assert "arguments: expected an object, got an array of 1" in errors[3]
     assert errors[4] == "ok"
     assert [(call["tool"], call["error"]) for call in objects(agent_details(result)["calls"])] == [
         ("say", "invalid_args"),
