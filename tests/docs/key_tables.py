@@ -101,6 +101,7 @@ def type_of(kind: Kind) -> str:
 
 def class_named(name: str) -> type:
     modules = [import_module(f"toolc.model.spec.{each.name}") for each in iter_modules(spec.__path__)]
-    found = next(vars(module)[name] for module in modules if name in vars(module))
+    own = (vars(each)[name] for each in modules if name in vars(each))
+    found = next(each for each in own if each.__module__.startswith(spec.__name__))  # not the one of dataclasses
     assert isinstance(found, type)
     return found

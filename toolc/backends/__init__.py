@@ -10,6 +10,8 @@ is a module here with its name, which has ``BACKEND``.
   failed. Public: ``add_note``, ``MalformedError``, ``with_note``.
 - ``http``: ``backend.http``: the request of a call, from its URL, query, headers, ``auth`` and body, and the result of
   its response.
+- ``http_styles``: writes lists and objects in a path, query, header, cookie or form. Public: ``cookies``, ``header``,
+  ``path_segment``, ``query_fields``.
 - ``http_templates``: renders the templates of a request and escapes each value for a path, a query or a header.
   Public: ``escape``.
 - ``plugin``: ``backend.plugin``: calls of a plugin, and the ``difference`` from its reviewed description. Public:

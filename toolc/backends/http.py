@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from toolc.backends.backend_protocol import Backend, PlanError, environment
+from toolc.backends.http_styles import cookies, header, path_segment, query_fields
 from toolc.backends.http_templates import (
     escape,
     has_arguments,
@@ -28,6 +29,7 @@ from toolc.model.http_plan import (
     RequestBody,
     ResponseHandling,
     TokenRequest,
+    WorkspaceFile,
 )
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan, Profile
@@ -40,6 +42,7 @@ from toolc.model.spec.http_backend import (
     BearerAuth,
     Body,
     Field,
+    FileBody,
     FormBody,
     HttpBackend,
     JsonBody,
@@ -82,6 +85,10 @@ def request_body(body: Body, arguments: JsonObject) -> RequestBody:
             return MultipartForm(parts=tuple(each for part in parts for each in _form_parts(part, arguments)))
         case TextBody(text=text):
             return PlainBody(content_type=TEXT_TYPE, pieces=render_text(text, arguments))
+        case FileBody(path=path, content_type=content_type):
+            return WorkspaceFile(
+                path=_workspace_path(path.render(arguments), path, "body.file"), content_type=content_type
+            )
 
 
 class Http:
@@ -155,9 +162,9 @@ def _delimited(start: str, items: Iterator[tuple[Piece, ...]], end: str) -> Iter
 def _form(fields: tuple[Field, ...], arguments: JsonObject) -> Iterator[Piece]:
     between = ""
     for each in fields:
-        for text in render_values(each.value, arguments, "form"):
-            yield f"{between}{escape(each.name, 'form')}="
-            yield from text
+        for pair in query_fields(each, arguments, "form"):
+            yield f"{between}{pair.name}="
+            yield from pair.value
             between = "&"
 
 
@@ -165,16 +172,17 @@ def _form_parts(part: MultipartPart, arguments: JsonObject) -> Iterator[FormPart
     for text in render_values(part.value, arguments):
         if part.is_file:
             # A path has no secrets: the compiler rejects them.
-            yield _file(part, "".join(piece for piece in text if isinstance(piece, str)))
+            path = _workspace_path("".join(map(str, text)), part.value, part.name)
+            yield FormPart(name=part.name, path=path, content_type=part.content_type)
         else:
             yield FormPart(name=part.name, value=text, content_type=part.content_type)
 
 
-def _file(part: MultipartPart, path: str) -> FormPart:
+def _workspace_path(path: str, template: Template, name: str) -> str:
     if not path or path.startswith("/") or "\0" in path or ".." in path.split("/"):
-        names = ", ".join(sorted(part.value.names)) or part.name
+        names = ", ".join(sorted(template.names)) or name
         raise PlanError(f"{names}: {path[:80]!r} is not a path in the workspace; use one relative to it")
-    return FormPart(name=part.name, path=path, content_type=part.content_type)
+    return path
 
 
 def _join_text(pieces: Iterator[Piece]) -> tuple[Piece, ...]:
@@ -198,14 +206,14 @@ def _allow(backend: HttpBackend, listed: tuple[Destination, ...]) -> tuple[Desti
 
 def _call(backend: HttpBackend, call: BoundCall) -> HttpCall:
     arguments = call.arguments
-    query = _query(backend.query, arguments)
-    headers = _headers(backend.headers, arguments)
+    query = tuple(pair for each in backend.query for pair in query_fields(each, arguments, "query"))
+    headers = tuple(pair for each in backend.headers for pair in header(each, arguments))
     auth_headers, auth_query, token = _auth(backend.auth, arguments)
     return HttpCall(
         method=backend.method,
-        url=_url(backend.url, arguments),
+        url=_url(backend.url, arguments, backend.path),
         query=query + auth_query,
-        headers=_merge_headers(headers, auth_headers),
+        headers=_merge_headers((*headers, *cookies(backend.cookies, arguments)), auth_headers),
         body=request_body(backend.body, arguments) if backend.body else None,
         token=token,
         reading=ResponseHandling(
@@ -225,25 +233,13 @@ def _may_repeat(backend: HttpBackend, call: BoundCall) -> bool:
     return backend.method in _IDEMPOTENT or call.tool.annotations.idempotent is True
 
 
-def _url(url: Url | Template, arguments: JsonObject) -> str:
+def _url(url: Url | Template, arguments: JsonObject, path: tuple[Field, ...] = ()) -> str:
     if isinstance(url, Template):
         return render_url(url, arguments)
     host = f"[{url.host}]" if ":" in url.host else url.host
     query = f"?{url.query}" if url.query else ""
-    return f"{url.scheme}://{host}:{url.port}{render_path(url.path, arguments)}{query}"
-
-
-def _query(fields: tuple[Field, ...], arguments: JsonObject) -> tuple[NamedValue, ...]:
-    return tuple(
-        NamedValue(escape(each.name, "query"), text)
-        for each in fields
-        for text in render_values(each.value, arguments, "query")
-    )
-
-
-def _headers(fields: tuple[Field, ...], arguments: JsonObject) -> tuple[NamedValue, ...]:
-    kept = (each for each in fields if render_values(each.value, arguments))
-    return tuple(NamedValue(each.name, render_header(each.name, each.value, arguments)) for each in kept)
+    segments = {each.name: path_segment(each, arguments) for each in path}
+    return f"{url.scheme}://{host}:{url.port}{render_path(url.path, arguments, segments)}{query}"
 
 
 def _auth(

@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote, quote_plus, unquote
 
@@ -15,7 +17,11 @@ MAX_RENDERED_URL: Final = 8000
 """The maximum length of a URL in characters. RFC 9110, 4.1, recommends that every server accept this length."""
 
 _HEADER_TEXT: Final = lazy_re(r"[^\x00-\x08\x0a-\x1f\x7f]*")
+_SEGMENT: Final = lazy_re(r"\{([^{}/]+)\}")
 _UNSAFE_URL: Final = lazy_re(r"[\x00-\x20\x7f\\]")
+
+_RESERVED: Final = ":/?@!$'()*,;="
+"""The reserved characters of RFC 3986 that a value in a query may contain and that do not end its field."""
 
 _MARK: Final = "\0"
 """Marks the start and the end of an argument while a path is built. Within an argument, it is percent-encoded."""
@@ -33,6 +39,9 @@ def escape(text: str, place: Escaping) -> str:
             return text
         case "query":
             return quote(text, safe="")
+        case "reserved":
+            # RFC 6570, 3.2.3, keeps percent-encoded characters.
+            return re.sub("%25(?=[0-9A-Fa-f]{2})", "%", quote(text, safe=_RESERVED))
         case "form":
             return quote_plus(text)
         case "json":
@@ -79,16 +88,22 @@ def render_header(name: str, template: Template, arguments: JsonObject) -> tuple
     return pieces
 
 
-def render_path(path: Template, arguments: JsonObject) -> str:
+def render_path(path: Template, arguments: JsonObject, segments: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return a URL's path with percent-encoded arguments. A ``/`` in an argument is encoded too.
 
-    Raises ``TemplateError``, and ``PlanError`` if an argument would make a segment empty, ``.`` or ``..``.
+    ``segments`` are the encoded values of ``{NAME}``. Raises ``TemplateError``, and ``PlanError`` if an argument would
+    make a segment empty, ``.`` or ``..``.
     """
     text = ""
     names: list[str] = []
     for part in path.parts:
         if isinstance(part, str):
-            text += quote(part, safe="/%:@!$&'()*+,;=-._~")
+            for index, each in enumerate(_SEGMENT.split(part)):
+                if index % 2 and each in segments:
+                    used.add(each)
+                    text += _MARK + segments[each] + _MARK
+                else:
+                    text += quote(f"{{{each}}}" if index % 2 else each, safe="/%:@!$&'()*+,;=-._~")
             continue
         names.append(part.name)
         text += _MARK + quote(as_text(evaluate(part, arguments)), safe="") + _MARK

@@ -24,7 +24,7 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
   ``ToolEnd``; ``BatchEvent`` of a batch: ``Event`` or ``BatchEnd``. Public: ``CallEvent``, ``Listener``, ``Stream``.
 - ``http_plan``: ``HttpCall``: the request of an HTTP tool, with a ``Slot`` for each secret. Public: ``slots``,
   ``Base64``, ``Escaping``, ``FormPart``, ``MultipartForm``, ``NamedValue``, ``Piece``, ``Pieces``, ``PlainBody``,
-  ``RequestBody``, ``ResponseHandling``, ``TokenRequest``.
+  ``RequestBody``, ``ResponseHandling``, ``TokenRequest``, ``WorkspaceFile``.
 - ``json_schema``: ``JsonValue``, ``JsonObject``, ``parse_json``, ``Schema``, subschemas and JSON Pointers. Public:
   ``anchors``, ``child_pointer``, ``decode_json``, ``direct_subschemas``, ``list_index``, ``list_under``,
   ``map_subschemas``, ``map_under``, ``pointer_tokens``, ``subschemas``, ``target_of``, ``type_of``, ``types_of``,

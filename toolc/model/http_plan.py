@@ -11,8 +11,11 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.http_backend import HttpErrorRule, HttpRetry, Method, Pagination
 
-Escaping: TypeAlias = Literal["plain", "query", "form", "json"]
-"""How the value of a secret is escaped. ``plain`` does not escape, and a header with line ends is refused when sent."""
+Escaping: TypeAlias = Literal["plain", "query", "reserved", "form", "json"]
+"""How the value of a secret is escaped. ``plain`` does not escape, and a header with line ends is refused when sent.
+
+``reserved`` is for a query whose values keep reserved characters, except those that end a field.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,16 @@ class MultipartForm:
     parts: tuple[FormPart, ...]
 
 
-RequestBody: TypeAlias = PlainBody | MultipartForm
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceFile:
+    """A body that is the workspace file at ``path``."""
+
+    tag: ClassVar[str] = "file"
+    path: str
+    content_type: str
+
+
+RequestBody: TypeAlias = PlainBody | MultipartForm | WorkspaceFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

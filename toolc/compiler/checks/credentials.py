@@ -181,7 +181,7 @@ def _http(http: Mapping) -> Iterator[Place]:
     host = host_of(http.get("url"))
     if entry := http.entry("auth"):
         yield from _auth(entry, "auth", host)
-    for section, what in (("headers", "the header"), ("query", "the query field")):
+    for section, what in (("headers", "the header"), ("query", "the query field"), ("cookies", "the cookie")):
         yield from _fields(http.get(section), what, host)
     body = http.get("body")
     if isinstance(body, Mapping):
@@ -210,6 +210,8 @@ def _fields(node: Node | None, what: str, host: str) -> Iterator[Place]:
     for entry in node.entries if isinstance(node, Mapping) else ():
         certainty = (credential_header if what == "the header" else credential_name)(entry.key)
         if certainty:
+            styled = entry.value.get("value") if isinstance(entry.value, Mapping) else None
+            entry = entry._replace(value=styled) if styled else entry  # noqa: PLW2901  the same field
             suffix = "TOKEN" if entry.key.lower().endswith(("authorization", "cookie")) else _variable_name(entry.key)
             yield from _value(entry, f"{what} '{entry.key}'", certainty, suffix, host)
 

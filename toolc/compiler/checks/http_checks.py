@@ -15,7 +15,7 @@ from toolc.model.source import Span
 from toolc.model.template import Placeholder, Template
 
 if TYPE_CHECKING:
-    from toolc.model.spec.http_backend import Field, Url
+    from toolc.model.spec.http_backend import HttpBackend
 
 
 @tool_check("TC408", needs={"backend"})
@@ -48,7 +48,7 @@ def check_double_encoding(tool: LocatedTool) -> Iterator[Diagnostic]:
     backend = tool.spec.backend
     if backend.tag != "http":
         return
-    for template, span in _encoded_templates(tool, backend.url, backend.query):
+    for template, span in _encoded_templates(tool, backend):
         for part in template.parts:
             if isinstance(part, Placeholder) and any(each.name == "urlencode" for each in part.filters):
                 yield Diagnostic(
@@ -57,12 +57,12 @@ def check_double_encoding(tool: LocatedTool) -> Iterator[Diagnostic]:
                 )  # fmt: skip
 
 
-def _encoded_templates(
-    tool: LocatedTool, url: Url | Template, query: tuple[Field, ...]
-) -> Iterator[tuple[Template, Span]]:
-    if not isinstance(url, Template):
-        yield url.path, tool.span("backend", "http", "url")
-    yield from ((field.value, tool.span("backend", "http", "query", field.name)) for field in query)
+def _encoded_templates(tool: LocatedTool, backend: HttpBackend) -> Iterator[tuple[Template, Span]]:
+    if not isinstance(backend.url, Template):
+        yield backend.url.path, tool.span("backend", "http", "url")
+    for place in ("path", "query"):
+        for each in getattr(backend, place):
+            yield each.value, tool.span("backend", "http", place, each.name)
 
 
 @tool_check("TC410", needs={"backend"})

@@ -244,13 +244,16 @@ def _outside_expressions(tool: LocatedTool, text: LocatedText) -> Iterator[_Spel
 
 def _request(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Yield the placeholders of a request, in which only ``{{ name }}`` and ``{{ secrets.NAME }}`` have a meaning."""
-    used = used_arguments(tool.spec.backend)
+    backend = tool.spec.backend
+    used = used_arguments(backend)
+    segments = {each.name for each in backend.path} if backend.tag == "http" else set()
     credentials = {place.scalar.span for place in literal_credentials(tool)}  # reported as such
-    for key in ("url", "query", "headers", "auth", "body"):
+    for key in ("url", "path", "query", "headers", "cookies", "auth", "body"):
         in_url = key == "url"
         for text in _texts(tool, "http", key):
             for each in _outside_expressions(tool, text) if in_url or text.node_span not in credentials else ():
-                if _is_meant(each, in_url=in_url, is_used=each.name in used):
+                is_segment = in_url and each.kind == "brace" and each.inside in segments
+                if not is_segment and _is_meant(each, in_url=in_url, is_used=each.name in used):
                     yield _in_request(each, in_url=in_url)
 
 

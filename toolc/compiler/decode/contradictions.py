@@ -105,7 +105,7 @@ def _sent_secrets(tool: LocatedTool) -> Iterator[tuple[str, str]]:
     fetched = auth if auth is not None and auth.tag == "oauth2" else None
     sent: tuple[tuple[object, Url | Template], ...] = (
         (backend.query, backend.url),
-        (backend.headers, backend.url),
+        ((backend.headers, backend.cookies), backend.url),
         (backend.body, backend.url),
         (auth, fetched.token_url if fetched else backend.url),
     )
@@ -122,6 +122,10 @@ def _workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("result", "files"), "add sandbox: {workspace: rw}")
     backend = tool.spec.backend
     body = backend.body if backend.tag == "http" else None
+    if body is not None and body.tag == "file":
+        span = tool.key_span("backend", "http", "body", "file")
+        message = "this file is in the workspace, but this tool has none"
+        yield Diagnostic(codes.BAD_VALUE, message, span, "add sandbox: {workspace: ro}")
     for part in body.parts if body is not None and body.tag == "multipart" else ():
         if part.is_file:
             span = tool.key_span("backend", "http", "body", "multipart", part.name, "file")
@@ -224,6 +228,8 @@ def _headers(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
         if name == "content-type" and backend.body is not None and backend.body.tag == "multipart":
             message = "this header would replace the one that defines the boundary between the parts of the body"
             yield Diagnostic(codes.BAD_VALUE, message, span, "remove it")
+        if name == "cookie" and backend.cookies:
+            yield Diagnostic(codes.BAD_VALUE, "'cookies' sets this header too", span, "write all of them in 'cookies'")
         if name == "accept-encoding" and not each.value.names:
             asked = re.findall(r"(?:^|,)\s*([^\s,;]+)", each.value.render({}).lower())
             if unknown := sorted(set(asked) - _CODINGS):
@@ -286,7 +292,7 @@ def _plain_secrets(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnost
     auth = backend.auth
     fetched = auth if auth is not None and auth.tag == "oauth2" else None
     sent: tuple[tuple[object, Url | Template, tuple[str, ...]], ...] = (
-        ((backend.query, backend.headers, backend.body, auth), backend.url, ("url",)),
+        ((backend.query, backend.headers, backend.cookies, backend.body, auth), backend.url, ("url",)),
         (fetched, fetched.token_url if fetched else backend.url, ("auth", "oauth2", "token_url")),
     )
     for parts, url, place in sent:

@@ -31,6 +31,17 @@ _RESERVED_HEADERS: Final = ("connection", "content-length", "host", "transfer-en
 _MEDIA_TYPE: Final = lazy_re(r"[\w.+-]+/[\w.+-]+(; *[\w-]+=[\w.+-]+)*")
 _NO_BODY: Final = ("GET", "HEAD", "OPTIONS")
 
+_QUERY_STYLES: Final = ("form", "spaceDelimited", "pipeDelimited", "deepObject")
+_STYLES: Final = {
+    "path": ("simple", "label", "matrix"), "query": _QUERY_STYLES, "form": _QUERY_STYLES, "headers": ("simple",),
+    "cookies": ("form",),
+}  # fmt: skip
+"""The styles of each place, of which the first one is the default (OpenAPI 3.1, 4.8.12.3)."""
+_EXPLODED: Final = ("form", "deepObject")
+_PLACES: Final = {
+    "path": "a path", "query": "a query", "form": "a form", "headers": "a header", "cookies": "a cookie",
+}  # fmt: skip
+
 
 @map_parser("'auth'")
 def read_auth(reader: Reader, scope: Scope) -> spec.Auth | None:
@@ -68,18 +79,20 @@ def _api_key(reader: Reader, scope: Scope) -> spec.ApiKeyAuth | None:
     return spec.ApiKeyAuth(place=place, name=found[place], value=found["value"])
 
 
-def read_fields(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[spec.Field, ...] | None:
-    """Decode a map of names to templates; the result is sorted by name."""
+def read_fields(
+    node: Node, what: str, findings: Findings, scope: Scope, place: str = "query"
+) -> tuple[spec.Field, ...] | None:
+    """Decode a map of names to templates, or to values with a style of ``place``; the result is sorted by name."""
     map_node = mapping(node, what, findings)
     if map_node is None:
         return None
-    fields = (_field(entry, f"{what}.{entry.key}", findings, scope.omitting()) for entry in map_node.entries)
+    fields = (_field(entry, f"{what}.{entry.key}", findings, scope, place) for entry in map_node.entries)
     return tuple(sorted((each for each in fields if each is not None), key=lambda each: each.name))
 
 
 def read_headers(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[spec.Field, ...] | None:
     """Decode a map of header names to templates. Names are case-insensitive."""
-    fields = read_fields(node, what, findings, scope)
+    fields = read_fields(node, what, findings, scope.omitting(), "headers")
     seen: set[str] = set()
     for entry in node.entries if isinstance(node, Mapping) else ():
         name = entry.key.lower()
@@ -94,8 +107,8 @@ def read_headers(node: Node, what: str, findings: Findings, scope: Scope) -> tup
             findings.add(codes.BAD_VALUE, f"the header '{entry.key}' is set twice", entry.key_span, "keep one")
         seen.add(name)
         value = entry.value
-        if isinstance(value, Mapping) and (public := value.get("public")):
-            value = public
+        if isinstance(value, Mapping) and (inner := value.get("public") or value.get("value")):
+            value = inner
         _report_line_breaks(value, f"{what}.{entry.key}", findings)
     return fields
 
@@ -117,8 +130,9 @@ def read_body(reader: Reader, scope: Scope) -> spec.Body | None:
         reader.ignore(*keys)
         return None
     found = read_keys(
-        reader, spec.BodyKeys, json=partial(read_json_template, scope=scope), form=partial(read_fields, scope=scope),
-        multipart=partial(_parts, scope=scope), text=partial(read_template, scope=scope),
+        reader, spec.BodyKeys, json=partial(read_json_template, scope=scope), multipart=partial(_parts, scope=scope),
+        form=partial(read_fields, scope=scope.omitting(), place="form"), text=partial(read_template, scope=scope),
+        file=partial(_file, scope=replace(scope, allows_secrets=False)),
     )  # fmt: skip
     match alternative(reader, spec.BodyKeys):
         case "json" if "json" in found:
@@ -129,13 +143,60 @@ def read_body(reader: Reader, scope: Scope) -> spec.Body | None:
             return spec.MultipartBody(parts=found["multipart"])
         case "text" if "text" in found:
             return spec.TextBody(text=found["text"])
+        case "file" if "file" in found:
+            file: spec.FileBody = found["file"]
+            return file
         case _:
             return None
 
 
-def _field(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> spec.Field | None:
+def _field(entry: MappingEntry, what: str, findings: Findings, scope: Scope, place: str) -> spec.Field | None:
+    if isinstance(entry.value, Mapping) and entry.value.get("value"):
+        return _styled(entry.value, what, findings, scope, entry.key, place)
     value = read_field(entry.value, what, findings, scope)
     return spec.Field(name=entry.key, value=value) if value is not None else None
+
+
+@map_parser()
+def _styled(reader: Reader, scope: Scope, name: str, place: str) -> spec.Field | None:
+    """Decode a value with a style; ``style`` and ``explode`` get the defaults of its place."""
+    found = read_keys(reader, spec.Field, value=partial(read_field, scope=scope))
+    style = found.setdefault("style", _STYLES[place][0])
+    explode = found.setdefault("explode", style in _EXPLODED)
+    entries = {key: entry for key in ("style", "explode", "allow_reserved") if (entry := reader.node.entry(key))}
+    if style not in _STYLES[place]:
+        message = f"{_PLACES[place]} has no style '{style}'"
+        hint = f"write {quote_names(_STYLES[place])}, or leave it out for '{_STYLES[place][0]}'"
+        reader.findings.add(codes.BAD_VALUE, message, entries["style"].value.span, hint)
+    if style == "deepObject" and not explode:
+        message = "the style 'deepObject' writes each key on its own"
+        reader.findings.add(codes.BAD_VALUE, message, entries["explode"].value.span, "remove 'explode'")
+    if found.get("allow_reserved") and place not in {"query", "form"}:
+        message = f"{_PLACES[place]} has no 'allow_reserved'"
+        reader.findings.add(codes.BAD_VALUE, message, entries["allow_reserved"].key_span, "remove it")
+    return spec.Field(name=name, **found) if "value" in found else None
+
+
+@map_parser()
+def _file(reader: Reader, scope: Scope) -> spec.FileBody | None:
+    return read_map(reader, spec.FileBody, path=partial(read_template, scope=scope), content_type=_media_type)
+
+
+def _cookies(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[spec.Field, ...] | None:
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        if not _HEADER.fullmatch(entry.key):
+            findings.add(codes.BAD_VALUE, f"{entry.key[:80]!r} cannot be the name of a cookie", entry.key_span)
+    return read_fields(node, what, findings, scope.omitting(), "cookies")
+
+
+def _report_unused_segments(reader: Reader, backend: spec.HttpBackend) -> None:
+    node, url = reader.node.get("path"), backend.url
+    texts = "" if isinstance(url, Template) else "".join(part for part in url.path.parts if isinstance(part, str))
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        if f"{{{entry.key}}}" not in texts:
+            message = f"the path of the URL has no {{{entry.key}}}"
+            hint = f"write {{{entry.key}}} in 'url' at the place of the segment"
+            reader.findings.add(codes.BAD_VALUE, message, entry.key_span, hint)
 
 
 def _report_line_breaks(node: Node, what: str, findings: Findings) -> None:
@@ -181,7 +242,9 @@ def decode_http(reader: Reader, /, *, parameters: Schema | None, **_: object) ->
     flag = reader.node.entry("url_from_argument")
     is_open = flag is not None and isinstance(flag.value, Scalar) and flag.value.value is True
     found = read_keys(
-        reader, spec.HttpBackend, query=partial(read_fields, scope=secret),
+        reader, spec.HttpBackend, query=partial(read_fields, scope=secret.omitting()),
+        path=partial(read_fields, scope=Scope(parameters=parameters), place="path"),
+        cookies=partial(_cookies, scope=secret),
         url=partial(read_template if is_open else read_url, scope=Scope(parameters=parameters)),
         headers=partial(read_headers, scope=secret), body=partial(read_body, scope=secret),
         auth=partial(read_auth, scope=secret), pagination=read_pagination,
@@ -189,6 +252,8 @@ def decode_http(reader: Reader, /, *, parameters: Schema | None, **_: object) ->
     )  # fmt: skip
     found.pop("url_from_argument", None)
     backend = spec.HttpBackend(**{"url": Template(())} | found)
+    if "url" in found:
+        _report_unused_segments(reader, backend)
     if backend.method in _NO_BODY and (entry := reader.node.entry("body")):
         message = f"a {backend.method} request has no body"
         reader.findings.add(codes.BAD_VALUE, message, entry.key_span, "use 'query', or another 'method' such as POST")

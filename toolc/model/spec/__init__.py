@@ -12,9 +12,10 @@ effective values and hints follow from that. The field also decides which digest
   ``keys_under``, ``keyword_texts``, ``map_class``, ``Text``, ``type_hints``.
 - ``http_backend``: ``HttpBackend``: URL, authentication, bodies, pagination, error rules, retries. Public:
   ``ApiKeyAuth``, ``Auth``, ``AuthKeys``, ``BasicAuth``, ``BearerAuth``, ``Body``, ``BodyKeys``, ``CursorPages``,
-  ``Field``, ``FormBody``,
+  ``Field``, ``FileBody``, ``FormBody``,
   ``HttpErrorRule``, ``HttpRetry``, ``JsonBody``, ``LinkPages``, ``Method``, ``MultipartBody``, ``MultipartPart``,
-  ``NumberedPages``, ``OAuth2Auth``, ``OffsetPages``, ``Pagination``, ``Scheme``, ``Style``, ``TextBody``, ``Url``.
+  ``NumberedPages``, ``OAuth2Auth``, ``OffsetPages``, ``Pagination``, ``Scheme``, ``Style``, ``TextBody``, ``Url``,
+  ``WireStyle``.
 - ``keys``: ``Kind`` and ``Key``: the vocabulary of declarations. Public: ``choice``, ``either``, ``integer``, ``key``,
   ``list_of``, ``map_at``, ``map_of``, ``map_with``, ``matching``, ``number``, ``BOOLEAN``, ``EXPRESSION``,
   ``FIELD``, ``JSON``, ``TEMPLATE``, ``TEXT``, ``SIZE``, ``STRING``.

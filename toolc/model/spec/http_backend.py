@@ -28,12 +28,42 @@ class Url:
     query: str = ""
 
 
+WireStyle: TypeAlias = Literal["form", "simple", "label", "matrix", "spaceDelimited", "pipeDelimited", "deepObject"]
+"""How a list or an object is written in a request: the styles of OpenAPI, which has RFC 6570 as its source."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One header, or one field of a query or form. It is omitted if its value uses an absent argument."""
+    """One header, cookie or segment of a path, or one field of a query or form.
 
-    name: str
-    value: Template
+    It is omitted if its value uses an absent argument. ``style`` is None for a value that is written without one.
+    """
+
+    name: str = field(metadata=keys.NO_KEY)
+    value: Template = field(metadata=keys.key(FORM_FIELD))
+    """The value, a template.
+
+    Example: "{{ tags }}"
+    """
+    style: WireStyle | None = field(default=None, metadata=keys.key(stored_if_set=True))
+    """How a list or an object is written. Without it: ``form`` in a query, form or cookie, and ``simple`` elsewhere.
+
+    Example: pipeDelimited
+    """
+    explode: bool | None = field(default=None, metadata=keys.key(stored_if_set=True))
+    """Whether each item or key is written on its own. Without it: only for the styles ``form`` and ``deepObject``.
+
+    Example: false
+    """
+    allow_reserved: bool = field(default=False, metadata=keys.key(stored_if_set=True))
+    """Whether characters such as ``/`` and ``:`` stay as they are. Only in a query or form.
+
+    Example: true
+    """
+
+
+STYLED_FIELD: Final = keys.either(FORM_FIELD, keys.map_with(Field, required=True))
+"""A value, or a map that also says how a list or an object is written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,19 +123,36 @@ class TextBody:
     text: Template
 
 
-Body: TypeAlias = JsonBody | FormBody | MultipartBody | TextBody
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileBody:
+    """``body.file``: the bytes of the workspace file at ``path``."""
+
+    tag: ClassVar[Literal["file"]] = "file"
+    path: Template
+    """The path in the workspace, a template.
+
+    Example: "{{ path }}"
+    """
+    content_type: str = "application/octet-stream"
+    """The media type.
+
+    Example: image/png
+    """
+
+
+Body: TypeAlias = JsonBody | FormBody | MultipartBody | TextBody | FileBody
 
 
 class BodyKeys:
     """The keys of ``body``, which has exactly one of them."""
 
-    one_of: ClassVar = ("json", "form", "multipart", "text")
+    one_of: ClassVar = ("json", "form", "multipart", "text", "file")
     json: ClassVar = keys.Key(keys.JSON)
     """A JSON value. Strings are templates; a string that is only a placeholder keeps the type of the value.
 
     Example: {title: "{{ title }}"}
     """
-    form: ClassVar = keys.Key(keys.map_of(FORM_FIELD))
+    form: ClassVar = keys.Key(keys.map_of(STYLED_FIELD))
     """The fields of a form.
 
     Example: {title: "{{ title }}"}
@@ -119,6 +166,11 @@ class BodyKeys:
     """Text, a template.
 
     Example: "{{ text }}"
+    """
+    file: ClassVar = keys.Key(keys.map_with(FileBody))
+    """The bytes of a workspace file.
+
+    Example: {path: "{{ path }}", content_type: image/png}
     """
 
 
@@ -449,15 +501,25 @@ class HttpBackend(BackendTraits):
     """
     url_from_argument: ClassVar = keys.Key(keys.BOOLEAN, default=False)
     """Whether an argument may determine the scheme and the host."""
-    query: tuple[Field, ...] = field(default=(), metadata=keys.key(keys.map_of(FORM_FIELD)))
+    path: tuple[Field, ...] = field(default=(), metadata=keys.key(keys.map_of(STYLED_FIELD), stored_if_set=True))
+    """The values of segments of the URL that are written as ``{NAME}``, with their styles.
+
+    Example: {point: {value: "{{ point }}", style: matrix}}
+    """
+    query: tuple[Field, ...] = field(default=(), metadata=keys.key(keys.map_of(STYLED_FIELD)))
     """The query of the URL. A field that uses an absent argument is omitted.
 
     Example: {limit: "{{ limit }}"}
     """
-    headers: tuple[Field, ...] = field(default=(), metadata=keys.key(keys.map_of(FORM_FIELD)))
+    headers: tuple[Field, ...] = field(default=(), metadata=keys.key(keys.map_of(STYLED_FIELD)))
     """The headers. They can contain secrets.
 
     Example: {Accept: text/plain}
+    """
+    cookies: tuple[Field, ...] = field(default=(), metadata=keys.key(keys.map_of(STYLED_FIELD), stored_if_set=True))
+    """The cookies, which can contain secrets.
+
+    Example: {session: "{{ secrets.SESSION }}"}
     """
     body: Body | None = field(default=None, metadata=keys.key(keys.map_with(BodyKeys)))
     """The body of the request.

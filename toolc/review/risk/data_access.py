@@ -164,7 +164,8 @@ def receivers(tool: ToolSpec) -> dict[str, tuple[Destination, ...]]:
         return inside
     token_url = backend.auth.token_url if isinstance(backend.auth, OAuth2Auth) else backend.url
     found: dict[str, tuple[Destination, ...]] = dict(inside)
-    for part, url in (((backend.query, backend.headers, backend.body), backend.url), (backend.auth, token_url)):
+    parts = (backend.query, backend.headers, backend.cookies, backend.body)
+    for part, url in ((parts, backend.url), (backend.auth, token_url)):
         for name in (name for template in templates_in(part) for name in template.secrets):
             found[name] = (*found.get(name, ()), *(_destination(url) or tool.sandbox.network.allow))
     return found

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from toolc.backends.http_templates import escape
 from toolc.model.destinations import HostError, canonical_host, format_host, is_loopback
-from toolc.model.http_plan import Base64, FormPart, NamedValue, Pieces, PlainBody, RequestBody, Slot
+from toolc.model.http_plan import Base64, FormPart, NamedValue, Pieces, PlainBody, RequestBody, Slot, WorkspaceFile
 from toolc.model.text import lazy_re, render_size
 from toolc.runtime.egress.transport import RefusedError
 
@@ -142,6 +142,8 @@ def pieces_of(body: RequestBody) -> Pieces:
     """Return all pieces of a body, without the syntax between them."""
     if isinstance(body, PlainBody):
         return body.pieces
+    if isinstance(body, WorkspaceFile):
+        return ()
     return tuple(piece for part in body.parts for piece in part.value)
 
 
@@ -149,15 +151,23 @@ def fill_body(body: RequestBody, secrets: Mapping[str, str], read_file: ReadFile
     """Return the bytes and the media type of a body. Raises ``RefusedError`` for a file that cannot be sent."""
     if isinstance(body, PlainBody):
         return fill(body.pieces, secrets), body.content_type
+    if isinstance(body, WorkspaceFile):
+        content = read_file(body.path)
+        _check_size(len(content))
+        return content, body.content_type
     parts = [
         (_part_head(part), fill(part.value, secrets) if part.path is None else read_file(part.path))
         for part in body.parts
     ]
-    if sum(len(data) for _, data in parts) > MAX_REQUEST_BODY:
-        raise RefusedError(f"the body has more than {render_size(MAX_REQUEST_BODY)}")
+    _check_size(sum(len(data) for _, data in parts))
     boundary = b"toolc-" + token_hex(20).encode()  # no content can be made to contain it
     pieces = [b"--" + boundary + b"\r\n" + head + b"\r\n" + data + b"\r\n" for head, data in parts]
     return b"".join(pieces) + b"--" + boundary + b"--\r\n", f"multipart/form-data; boundary={boundary.decode()}"
+
+
+def _check_size(size: int) -> None:
+    if size > MAX_REQUEST_BODY:
+        raise RefusedError(f"the body has more than {render_size(MAX_REQUEST_BODY)}")
 
 
 def _part_head(part: FormPart) -> bytes:
