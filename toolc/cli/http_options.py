@@ -15,7 +15,7 @@ from toolc.cli.common import duration, note
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from toolc.serve.http.settings import HttpSettings
+    from toolc.serve.http.settings import ConfirmMode, HttpSettings
 
 T = TypeVar("T")
 
@@ -33,6 +33,10 @@ _OPTIONS = (
     ),
     click.option("--base-path", default="", metavar="PATH", help="The path under which a proxy publishes the server."),
     click.option("--require-token", is_flag=True, help="Require a token even on a loopback address."),
+    click.option(
+        "--confirm", type=click.Choice(["client", "api", "refuse"]), default="client", show_default=True,
+        help="Who confirms calls of tools with 'confirm: true': the client's user, a reviewer over /api/v1, or no one.",
+    ),
     click.option("--config", metavar="FILE", help="A configuration file with clients, instead of your own."),
     click.option(
         "--drain", metavar="TIME", default="30s", callback=duration, show_default=True,
@@ -53,6 +57,7 @@ class HttpOptions:
     base_path: str
     require_token: bool
     config: str | None
+    confirm: ConfirmMode
     drain: float
 
     def settings(self) -> HttpSettings | None:
@@ -62,6 +67,8 @@ class HttpOptions:
                 raise UsageError(
                     "--allowed-host, --tls-cert, --proxy, --base-path, --require-token and --config need --http"
                 )
+            if self.confirm == "api":
+                raise UsageError("--confirm api needs --http, because reviewers answer over /api/v1")
             return None
         from toolc.serve.http.settings import parse_settings  # lazy: +5 ms (ipaddress); only --http needs it
 
@@ -72,7 +79,7 @@ class HttpOptions:
         return replace(
             parse_settings(self.address, self.hosts), certificate=self.tls_cert, key=self.tls_key,
             proxies=self.proxies, base_path=self.base_path, requires_token=self.require_token,
-            drain_seconds=self.drain, config=None if self.config is None else Path(self.config),
+            drain_seconds=self.drain, confirm=self.confirm, config=None if self.config is None else Path(self.config),
         )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ Start reading in ``provider``. Each provider has a module with the passes that l
   Public: ``join_gemini``.
 - ``provider_limits``: limits that providers change without notice, from a data file. Public: ``Exceeded``, ``Limit``,
   ``exceeded_limits``, ``limits_of``, ``size_of``.
-- ``mcp``: the Model Context Protocol: ``Tool``, ``CallToolResult``. Public: ``call_result``.
+- ``mcp``: the Model Context Protocol: ``Tool``, ``CallToolResult``. Public: ``call_result``, ``hints``.
 - ``mistral``: Mistral Chat Completions.
 - ``ollama``: Ollama Chat, the API of a local model server.
 - ``openapi``: OpenAPI 3.1, with an operation per tool. It is not a ``Provider``, because it has no calls or messages.

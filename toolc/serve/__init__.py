@@ -1,6 +1,7 @@
 """Servers that offer a registry to MCP clients or to hosts of plugins. ``http`` serves several clients.
 
 - ``input_lines``: the lines of a client, with a maximum length.
+- ``confirmations``: calls that wait for a reviewer. Public: ``Confirmations``, ``refuse``.
 - ``mcp``: ``make_server``, which lists tools and runs calls, with errors and cancellation. Start reading here.
 - ``mcp_interaction``: asks the user for confirmation (elicitation), and sends progress.
 - ``mcp_messages``: the messages in a line, or the error that answers it.

@@ -13,14 +13,17 @@ import httpx2
 from starlette.types import ASGIApp
 
 from calls.fake_tools import Answer, executor, registry, text, tool
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.config.configuration import ClientSettings
+from toolc.model.call import Confirm
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.tool import ToolSpec
 from toolc.serve.http.application import make_app
 from toolc.serve.http.gate import Gate
 from toolc.serve.http.host import HttpHost
 from toolc.serve.http.listener import serve_http
-from toolc.serve.http.settings import HttpSettings
+from toolc.serve.http.settings import ConfirmMode, HttpSettings
 from toolc.serve.tokens import Token
 
 URL = "http://127.0.0.1:8000"
@@ -46,14 +49,20 @@ def wait(arguments: JsonObject) -> JsonObject:
 ANSWERS: dict[str, Answer] = {"echo": echo, "wait": wait, "wipe": lambda _: text("wiped")}
 
 
-def fake_host(*tools: ToolSpec, denied: Sequence[str] = (), **clients: ClientSettings) -> HttpHost:
+def fake_host(
+    *tools: ToolSpec, denied: Sequence[str] = (), confirm: ConfirmMode = "client", **clients: ClientSettings
+) -> HttpHost:
     """Return a host of these tools. Without any, of ``echo`` and ``wipe``. ``clients`` has settings by name."""
 
     def settings_of(name: str) -> ClientSettings:
         return clients.get(name, ClientSettings())
 
     offered = registry(*(tools or (ECHO, WIPE)))
-    return HttpHost(offered, lambda each, _: executor(ANSWERS, *each), settings_of=settings_of, denied=denied)
+
+    def open_executor(tools: Registry, _: ClientSettings, confirm: Confirm | None) -> Executor:
+        return executor(ANSWERS, *tools, confirm=confirm)
+
+    return HttpHost(offered, open_executor, settings_of=settings_of, denied=denied, confirm=confirm)
 
 
 @asynccontextmanager

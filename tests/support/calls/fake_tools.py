@@ -8,6 +8,7 @@ from pathlib import Path
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
+from toolc.model.call import Confirm
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.plan import Plan, PythonCall
 from toolc.model.registry import RegisteredTool, RegistryFile
@@ -51,7 +52,9 @@ def registry(*tools: ToolSpec) -> Registry:
     )
 
 
-def executor(answers: Mapping[str, Answer], *tools: ToolSpec, keep_results: bool = False) -> Executor:
+def executor(
+    answers: Mapping[str, Answer], *tools: ToolSpec, keep_results: bool = False, confirm: Confirm | None = None
+) -> Executor:
     """Return an executor; the functions in ``answers`` answer the calls of each tool."""
 
     def run(plan: Plan) -> Outcome:
@@ -59,7 +62,7 @@ def executor(answers: Mapping[str, Answer], *tools: ToolSpec, keep_results: bool
         reply = json.dumps(answers[plan.invocation.function](plan.invocation.arguments)).encode()
         return Outcome(ending="exited", reply=Capture(reply, total_bytes=len(reply)))
 
-    return Executor(registry(*tools), engine=FakeEngine(run), keep_results=keep_results)
+    return Executor(registry(*tools), engine=FakeEngine(run), keep_results=keep_results, confirm=confirm)
 
 
 def text(words: str) -> JsonObject:

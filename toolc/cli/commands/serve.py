@@ -16,9 +16,11 @@ from toolc.cli.inputs import open_tools, refuse_disallowed, refuse_unapproved, u
 from toolc.client.registry import Registry
 from toolc.config.configuration import ClientSettings
 from toolc.config.user_config import configuration_source
+from toolc.model.call import Confirm
 from toolc.model.errors import MissingExtraError, UsageError
 from toolc.runtime.execution.admission import unsupported_features
 from toolc.runtime.workspace.mount import mount
+from toolc.serve.confirmations import refuse
 from toolc.serve.offered import check_denied, deny, needing_workspace, without
 from toolc.version import __version__
 
@@ -95,7 +97,9 @@ def command(  # noqa: PLR0913  one parameter per option
     registry = usable(registry, folder)
     # A plugin host calls only the tools that it names.
     keep_results = not plugins and READ_RESULT not in registry
-    with options.bound_to(Executor)(registry, workspace=folder, keep_results=keep_results) as executor:
+    confirm = refuse if http.confirm == "refuse" else None
+    bound = options.bound_to(Executor)
+    with bound(registry, workspace=folder, keep_results=keep_results, confirm=confirm) as executor:
         deny(executor, denied)
         serve(executor)
 
@@ -136,14 +140,14 @@ def _over_http(
     paths, load = configuration_source(settings.config)
     base = options.bound_to(Executor, configuration=user_configuration(path=settings.config))
 
-    def open_executor(tools: Registry, client: ClientSettings) -> Executor:
+    def open_executor(tools: Registry, client: ClientSettings, confirm: Confirm | None) -> Executor:
         secrets = base.keywords["secrets"].extended(client.secrets)
         keep_results = READ_RESULT not in tools
-        return base(tools, workspace=client.workspace, secrets=secrets, keep_results=keep_results)
+        return base(tools, workspace=client.workspace, secrets=secrets, keep_results=keep_results, confirm=confirm)
 
     host = HttpHost(
         registry, open_executor, settings_of=ClientSettingsFile(paths, load).settings_of, workspace=workspace,
-        denied=denied,
+        denied=denied, confirm=settings.confirm,
     )  # fmt: skip
     serve_http(
         lambda bound: make_app(host, bound, tokens.find), host, settings,

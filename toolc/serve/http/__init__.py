@@ -1,6 +1,9 @@
-"""Tools over HTTP: ``/mcp``, health checks, and the checks that every request passes before it reaches a tool.
+"""Tools over HTTP: ``/mcp``, ``/api/v1``, and the checks that every request passes before it reaches a tool.
 
-- ``settings``: the address, and the hosts and origins that requests may name. Public: ``HttpSettings``,
+- ``api``: the routes of ``/api/v1``. Public: ``Api``.
+- ``api_calls``: calls over ``/api/v1``, their events and results. Public: ``ApiCalls``.
+- ``api_document``: the OpenAPI document of ``/api/v1``.
+- ``settings``: the address, and the hosts and origins that requests may name. Public: ``ConfirmMode``, ``HttpSettings``,
   ``parse_settings``.
 - ``host``: what all routes share: the tools, the clients, and the calls. Public: ``ClientSettingsFile``, ``HttpHost``.
 - ``gate``: Host, Origin, authentication, rates and the size of requests. Public: ``Gate``, ``Caller``.

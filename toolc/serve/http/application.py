@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import anyio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
+from toolc.serve.http.api import PREFIX, Api
 from toolc.serve.http.gate import Gate, Verify
 from toolc.serve.http.host import HttpHost
 from toolc.serve.http.mcp_endpoint import McpEndpoint
@@ -21,12 +23,13 @@ from toolc.serve.http.settings import HttpSettings
 
 def make_app(host: HttpHost, settings: HttpSettings, verify: Verify) -> ASGIApp:
     """Return the application. ``verify`` returns the caller with a token."""
-    endpoint = McpEndpoint(host)
+    endpoint, api = McpEndpoint(host), Api(settings, host.confirmations)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with endpoint.run():
+        async with endpoint.run(), anyio.create_task_group() as api.tasks:
             yield
+            api.tasks.cancel_scope.cancel()
 
     async def healthz(_: Request) -> Response:
         return PlainTextResponse("ok\n")
@@ -34,7 +37,12 @@ def make_app(host: HttpHost, settings: HttpSettings, verify: Verify) -> ASGIApp:
     async def readyz(_: Request) -> Response:
         return PlainTextResponse("not ok\n", 503) if host.calls.is_closing else PlainTextResponse("ok\n")
 
-    routes = [Route("/healthz", healthz), Route("/readyz", readyz), Route("/mcp", endpoint)]
+    routes = [
+        Route("/healthz", healthz),
+        Route("/readyz", readyz),
+        Route("/mcp", endpoint),
+        Mount(PREFIX, routes=api.routes()),
+    ]
     app = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _http_problem, Exception: _bug}
     )

@@ -11,9 +11,12 @@ from typing import Final, TypeAlias
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.config.configuration import ClientSettings, Configuration
+from toolc.model.call import Confirm
 from toolc.model.errors import UsageError
 from toolc.runtime.workspace.mount import mount
+from toolc.serve.confirmations import Confirmations, refuse
 from toolc.serve.http.gate import Caller
+from toolc.serve.http.settings import ConfirmMode
 from toolc.serve.offered import deny, needing_workspace, with_tags, without
 from toolc.serve.served_client import Quota, ServedClient, ServerCalls
 
@@ -23,8 +26,8 @@ MAX_CALLS: Final = 64
 MAX_CLIENT_CALLS: Final = 16
 """The maximum number of concurrent calls of a client without a limit of its own."""
 
-OpenExecutor: TypeAlias = Callable[[Registry, ClientSettings], Executor]
-"""Returns a new executor of these tools, with the workspace and the secrets of a client."""
+OpenExecutor: TypeAlias = Callable[[Registry, ClientSettings, Confirm | None], Executor]
+"""Returns a new executor of these tools, with a client's workspace and secrets, and the hook for confirmations."""
 
 
 class ClientSettingsFile:
@@ -76,9 +79,12 @@ class HttpHost:
         settings_of: Callable[[str], ClientSettings] = lambda _: ClientSettings(),
         workspace: Path | None = None,
         denied: Sequence[str] = (),
+        confirm: ConfirmMode = "client",
     ) -> None:
         self.tools = tools
         self.calls = ServerCalls(MAX_CALLS)
+        self.confirmations = Confirmations(self.calls.running)
+        self._confirm = confirm
         self._open_executor = open_executor
         self._settings_of = settings_of
         self._workspace = workspace
@@ -121,6 +127,8 @@ class HttpHost:
         tools = with_tags(with_tags(self.tools, settings.tags), caller.tags)
         if workspace is None:
             tools = without(tools, needing_workspace(tools))
-        executor = self._open_executor(tools, replace(settings, workspace=workspace))
+        asked = self.confirmations.confirm_for(caller.name) if self._confirm == "api" else None
+        confirm = refuse if self._confirm == "refuse" else asked
+        executor = self._open_executor(tools, replace(settings, workspace=workspace), confirm)
         deny(executor, (*self._denied, *settings.deny))
         return executor

@@ -8,13 +8,16 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from toolc.model.errors import UsageError
 
 LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 """The names by which programs of this machine reach a server on a loopback address, as in a Host header."""
+
+ConfirmMode: TypeAlias = Literal["client", "api", "refuse"]
+"""Who confirms calls of tools with ``confirm: true``: the client's user, a reviewer over ``/api/v1``, or no one."""
 
 _HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
 
@@ -36,6 +39,7 @@ class HttpSettings:
     base_path: str = ""
     proxies: tuple[str, ...] = ()
     requires_token: bool = False
+    confirm: ConfirmMode = "client"
     config: Path | None = None
     drain_seconds: float = 30.0
 

@@ -1,0 +1,222 @@
+"""``/api/v1``: tools, calls and confirmations for programs that do not speak MCP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from toolc.client.executor import Executor
+from toolc.client.serialization import result_to_json
+from toolc.model.call import Allow, Deny
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import ToolResult, failure
+from toolc.model.spec.tool import ToolSpec
+from toolc.providers.mcp import hints
+from toolc.serve.confirmations import Confirmations
+from toolc.serve.http.api_calls import ApiCall, ApiCalls
+from toolc.serve.http.api_document import api_document
+from toolc.serve.http.gate import BODY, ServedUser
+from toolc.serve.http.problems import problem, retry_later
+from toolc.serve.http.settings import HttpSettings
+from toolc.serve.served_client import QuotaError
+
+PREFIX = "/api/v1"
+
+
+class Api:
+    """The routes. ``tasks`` runs calls that outlive their requests."""
+
+    def __init__(self, settings: HttpSettings, confirmations: Confirmations) -> None:
+        self._base = f"{settings.base_path}{PREFIX}"
+        self._confirmations = confirmations
+        self._calls = ApiCalls()
+        self.tasks: TaskGroup | None = None
+
+    def routes(self) -> list[Route]:
+        """Return the routes below ``PREFIX``."""
+        return [
+            Route("/openapi.json", self._document),
+            Route("/tools", self._tools),
+            Route("/tools/{name}", self._tool, methods=["GET"]),
+            Route("/tools/{name}", self._call, methods=["POST"]),
+            Route("/providers/{name}", self._definitions),
+            Route("/calls", self._running),
+            Route("/calls/{id}", self._state, methods=["GET"]),
+            Route("/calls/{id}", self._cancel, methods=["DELETE"]),
+            Route("/calls/{id}/events", self._events),
+            Route("/confirmations", self._questions),
+            Route("/confirmations/{id}", self._answer, methods=["POST"]),
+        ]
+
+    async def _document(self, request: Request) -> Response:
+        return JSONResponse(api_document(_user(request).client.executor.tools, self._base))
+
+    async def _tools(self, request: Request) -> Response:
+        return JSONResponse({"tools": [_summary(tool) for tool in _user(request).client.executor.tools]})
+
+    async def _tool(self, request: Request) -> Response:
+        tool = _find(_user(request).client.executor, request.path_params["name"])
+        return _no_tool(request) if tool is None else JSONResponse(_description(tool))
+
+    async def _definitions(self, request: Request) -> Response:
+        executor, name = _user(request).client.executor, request.path_params["name"]
+        try:
+            return JSONResponse({"tools": executor.definitions(name), "options": executor.request_options(name)})
+        except UsageError as error:
+            return problem(404, str(error))
+
+    async def _call(self, request: Request) -> Response:
+        client = _user(request).client
+        tool = _find(client.executor, request.path_params["name"])
+        if tool is None:
+            return _no_tool(request)
+        arguments = _arguments(request.scope[BODY])
+        if isinstance(arguments, str):
+            return _answered(failure("invalid_args", arguments))
+        try:
+            reservation = client.reserve()
+        except QuotaError as error:
+            return retry_later(503 if client.calls.is_closing else 429, str(error), error.seconds)
+        if "respond-async" in request.headers.get("prefer", "").replace(",", " ").split():
+            assert self.tasks is not None
+            call: ApiCall = await self.tasks.start(self._calls.start, client, tool.name, arguments, reservation)
+            location = f"{self._base}/calls/{call.running.call_id}"
+            return JSONResponse(
+                call.to_json(), 202, headers={"Location": location, "Preference-Applied": "respond-async"}
+            )
+        ended = await _unless_disconnected(request, partial(self._calls.run, client, tool.name, arguments, reservation))
+        return Response(status_code=499) if ended is None else _answered(ended.outcome)
+
+    async def _running(self, request: Request) -> Response:
+        client = _user(request).client
+        calls = [each for each in client.calls.running.values() if each.client == client.name]
+        listed: list[JsonValue] = [{"id": each.call_id, "tool": each.tool, "started": each.started} for each in calls]
+        return JSONResponse({"calls": listed})
+
+    async def _state(self, request: Request) -> Response:
+        call = self._calls.find(_user(request).client, request.path_params["id"])
+        return _no_call() if call is None else JSONResponse(call.to_json())
+
+    async def _cancel(self, request: Request) -> Response:
+        client, call_id = _user(request).client, request.path_params["id"]
+        running = client.calls.running.get(call_id)
+        if running is None or running.client != client.name:
+            return _no_call() if self._calls.find(client, call_id) is None else Response(status_code=204)
+        running.cancellation.cancel()
+        return Response(status_code=204)
+
+    async def _events(self, request: Request) -> Response:
+        call = self._calls.find(_user(request).client, request.path_params["id"])
+        after = request.headers.get("last-event-id", "0")
+        if call is None:
+            return _no_call()
+
+        async def stream() -> AsyncIterator[str]:
+            async for number, event in call.events(int(after) if after.isdecimal() and len(after) < 10 else 0):
+                yield f"id: {number}\nevent: {event['event']}\ndata: {json.dumps(event)}\n\n"
+
+        return StreamingResponse(stream(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    async def _questions(self, request: Request) -> Response:
+        user = _user(request)
+        if user.caller.role != "reviewer":
+            return _not_reviewer()
+        waiting = self._confirmations.waiting(user.caller.name)
+        return JSONResponse({"confirmations": [each.to_json() for each in waiting]})
+
+    async def _answer(self, request: Request) -> Response:
+        user = _user(request)
+        if user.caller.role != "reviewer":
+            return _not_reviewer()
+        given = _arguments(request.scope[BODY])
+        if isinstance(given, str) or not isinstance(given.get("allow"), bool):
+            return _answered(failure("invalid_args", 'send {"allow": true} or {"allow": false, "reason": "…"}'))
+        decision = Allow() if given["allow"] else Deny(str(given.get("reason") or ""))
+        if not self._confirmations.answer(request.path_params["id"], user.caller.name, decision):
+            return problem(404, "no call of another client waits for this confirmation; it may have been answered")
+        return Response(status_code=204)
+
+
+async def _unless_disconnected(request: Request, run: Any) -> ApiCall | None:
+    """Run a call. If the client disconnects, cancel it and return None."""
+    ended: list[ApiCall] = []
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        tasks.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        ended.append(await run())
+        tasks.cancel_scope.cancel()
+    return ended[0] if ended else None
+
+
+def _user(request: Request) -> ServedUser:
+    user = request.scope["user"]
+    assert isinstance(user, ServedUser)
+    return user
+
+
+def _find(executor: Executor, name: str) -> ToolSpec | None:
+    return next((tool for tool in executor.tools if name in (tool.name, *tool.aliases)), None)
+
+
+def _arguments(body: bytes) -> JsonObject | str:
+    """Return the object in a body, or what is wrong with it."""
+    try:
+        value: JsonValue = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        return f"the body of the request is not JSON: {str(error)[:200]}"
+    return value if isinstance(value, dict) else "the body of the request must be a JSON object with the arguments"
+
+
+def _answered(outcome: ToolResult | tuple[int, str] | None) -> Response:
+    match outcome:
+        case ToolResult() as result:
+            return JSONResponse(result_to_json(result), 422 if result.is_error else 200)
+        case status, message:
+            return problem(status, message)
+        case None:
+            return problem(500, "this is a bug in toolc: the call has no outcome")
+
+
+def _summary(tool: ToolSpec) -> JsonObject:
+    tags: list[JsonValue] = [*tool.tags]
+    return {
+        "name": tool.name,
+        "title": tool.label or tool.name,
+        "description": tool.description,
+        "tags": tags,
+        "annotations": hints(tool),
+        "confirm": tool.confirm,
+        "deprecated": tool.deprecated is not None,
+    }
+
+
+def _description(tool: ToolSpec) -> JsonObject:
+    result = tool.result_schema.value if tool.result_schema else None
+    examples: list[JsonValue] = [*tool.examples]
+    return _summary(tool) | {"parameters": tool.parameters.value, "result": result, "examples": examples}
+
+
+def _no_tool(request: Request) -> Response:
+    return problem(404, f"there is no tool {request.path_params['name']!r:.80} for this client; see {PREFIX}/tools")
+
+
+def _no_call() -> Response:
+    return problem(404, "this client has no such call; finished calls are kept for a limited time")
+
+
+def _not_reviewer() -> Response:
+    return problem(403, "this needs a token with the role reviewer: toolc token create NAME --role reviewer")

@@ -1,0 +1,134 @@
+"""The OpenAPI document of ``/api/v1``: an operation for each tool of a client, and the fixed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.spec.tool import ToolSpec
+from toolc.providers.openapi import document
+
+_TEXT: Final[JsonObject] = {"type": "string"}
+_ID: Final[JsonObject] = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+_NAME: Final[JsonObject] = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
+_PREFER: Final[JsonObject] = {
+    "name": "Prefer", "in": "header", "description": "With respond-async, the call is followed by its id.",
+    "schema": {"type": "string"},
+}  # fmt: skip
+_LAST: Final[JsonObject] = {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string"}}
+_PROBLEM: Final[JsonObject] = {
+    "description": "The request was refused, or the server failed (RFC 9457).",
+    "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/problem"}}},
+}
+_FAILED: Final[JsonObject] = {
+    "description": "The call failed, or its arguments are not valid.",
+    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/error"}}},
+}
+_NOTHING: Final[JsonObject] = {"description": "Done."}
+
+_SCHEMAS: Final[JsonObject] = {
+    "problem": {
+        "type": "object",
+        "properties": {
+            "type": _TEXT, "title": _TEXT, "status": {"type": "integer"}, "detail": _TEXT,
+        },
+        "required": ["type", "title", "status", "detail"],
+    },
+    "call": {
+        "type": "object",
+        "properties": {
+            "id": _TEXT, "tool": _TEXT, "started": {"type": "number"},
+            "status": {"enum": ["running", "ended", "failed"]}, "result": {"type": "object"}, "problem": _TEXT,
+        },
+        "required": ["id", "tool", "started"],
+    },
+    "confirmation": {
+        "type": "object",
+        "properties": {
+            "id": _TEXT, "client": _TEXT, "tool": _TEXT, "arguments": {"type": "object"}, "asked": {"type": "number"},
+        },
+        "required": ["id", "client", "tool", "arguments", "asked"],
+    },
+    "answer": {
+        "type": "object",
+        "properties": {"allow": {"type": "boolean"}, "reason": _TEXT},
+        "required": ["allow"],
+    },
+}  # fmt: skip
+
+
+def api_document(tools: Sequence[ToolSpec], base: str) -> JsonObject:
+    """Return the document for a client that may use these tools."""
+    result = document(tools)
+    components, paths = result["components"], result["paths"]
+    assert isinstance(components, dict)
+    assert isinstance(components["schemas"], dict)
+    assert isinstance(paths, dict)
+    components["schemas"] |= _SCHEMAS
+    components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    for item in paths.values():
+        assert isinstance(item, dict)
+        assert isinstance(item["post"], dict)
+        item["post"] |= {"parameters": [_PREFER]}
+        assert isinstance(item["post"]["responses"], dict)
+        started = _json("The call has started. Location has its URL.", _ref("call"))
+        item["post"]["responses"] |= {"202": started, "422": _FAILED, "default": _PROBLEM}
+    fixed: JsonObject = {
+        "/tools": {"get": _get("listTools", "List the tools", _object("tools", {"type": "object"}))},
+        "/tools/{name}": {"get": _get("describeTool", "Describe a tool", {"type": "object"}, _NAME)},
+        "/providers/{name}": {
+            "get": _get("providerDefinitions", "Return the tools for a provider's SDK", {"type": "object"}, _NAME)
+        },
+        "/calls": {"get": _get("listCalls", "List the running calls of this client", _object("calls", _ref("call")))},
+        "/calls/{id}": {
+            "get": _get("callState", "Return the state of a call", _ref("call"), _ID),
+            "delete": _operation("cancelCall", "Cancel a call", {"204": _NOTHING}, _ID),
+        },
+        "/calls/{id}/events": {
+            "get": _operation(
+                "callEvents", "Follow a call", {"200": _content("Its events.", "text/event-stream", _TEXT)}, _ID, _LAST
+            )
+        },
+        "/confirmations": {
+            "get": _get("listConfirmations", "List calls that wait for a reviewer",
+                        _object("confirmations", _ref("confirmation")))
+        },
+        "/confirmations/{id}": {
+            "post": _operation("answerConfirmation", "Confirm or deny a call", {"204": _NOTHING, "422": _FAILED}, _ID)
+            | {"requestBody": {"required": True, "content": {"application/json": {"schema": _ref("answer")}}}}
+        },
+        "/openapi.json": {"get": _get("openapi", "Return this document", {"type": "object"})},
+    }  # fmt: skip
+    paths |= fixed
+    # A token is not needed on a loopback address.
+    return {**result, "servers": [{"url": base}], "security": [{"token": []}, {}]}
+
+
+def _ref(name: str) -> JsonObject:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _object(key: str, items: JsonObject) -> JsonObject:
+    return {"type": "object", "properties": {key: {"type": "array", "items": items}}, "required": [key]}
+
+
+def _content(description: str, media_type: str, schema: JsonObject) -> JsonObject:
+    return {"description": description, "content": {media_type: {"schema": schema}}}
+
+
+def _json(description: str, schema: JsonObject) -> JsonObject:
+    return _content(description, "application/json", schema)
+
+
+def _get(name: str, summary: str, schema: JsonObject, *parameters: JsonValue) -> JsonObject:
+    return _operation(name, summary, {"200": _json(f"{summary}.", schema)}, *parameters)
+
+
+def _operation(name: str, summary: str, responses: JsonObject, *parameters: JsonValue) -> JsonObject:
+    return {
+        "operationId": f"_{name}",  # a tool cannot have a name with this start
+        "summary": summary,
+        "parameters": [*parameters],
+        "responses": responses | {"default": _PROBLEM},
+    }
