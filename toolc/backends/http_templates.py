@@ -100,7 +100,7 @@ def render_path(path: Template, arguments: JsonObject, segments: Mapping[str, st
         if isinstance(part, str):
             for index, each in enumerate(_SEGMENT.split(part)):
                 if index % 2 and each in segments:
-                    used.add(each)
+                    names.append(each)
                     text += _MARK + segments[each] + _MARK
                 else:
                     text += quote(f"{{{each}}}" if index % 2 else each, safe="/%:@!$&'()*+,;=-._~")
