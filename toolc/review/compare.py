@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 from toolc.document.nodes import to_json
@@ -11,7 +12,7 @@ from toolc.model.errors import RegistryError
 from toolc.model.spec.policy import Policy
 from toolc.review import project_changes
 from toolc.review.argument_changes import argument_changes
-from toolc.review.concealed import Hidden, conceal_change
+from toolc.review.concealed import Hidden, conceal_change, credential_parts
 from toolc.review.contract import changes as contract
 from toolc.review.model import text_diff
 from toolc.review.model.change import GRADES, Grade, ToolChange
@@ -68,7 +69,8 @@ def compare(old: State, new: State, central: Sequence[Policy] = ()) -> Differenc
     """
     both = pairs(old, new)
     links = Links(old, new, {each.name: each.old for each in both if each.status == "renamed" and each.old})
-    found = [ToolDifference(pair, tuple(_changes(pair, links, central))) for pair in both]
+    parts_in = cache(credential_parts)
+    found = [ToolDifference(pair, tuple(_changes(pair, links, central, parts_in))) for pair in both]
     policies = [*central, *(policy for state in (old, new) for each in state.projects for policy in each.policies)]
     shared = [
         replace(each, approvers=project_changes.approvers(each, each.new.path if each.new else "", None, policies))
@@ -80,13 +82,15 @@ def compare(old: State, new: State, central: Sequence[Policy] = ()) -> Differenc
     return Difference(old, new, tuple(each for each in found if each.changes), tuple(shared))
 
 
-def _changes(pair: ToolPair, links: Links, central: Sequence[Policy]) -> Iterator[ToolChange]:
+def _changes(
+    pair: ToolPair, links: Links, central: Sequence[Policy], parts_in: Callable[[str], frozenset[str]]
+) -> Iterator[ToolChange]:
     """Yield the changes of one tool, each with the file that caused it and its required approvers."""
     # A change that removes an approval rule still needs its approval, so the approvers of both states count.
     tools = [side for side in (pair.old, pair.new) if side]
     policies = [*central, *(policy for each in tools if each.located for policy in each.located.policies)]
     found = [*_all_changes(pair, links)]
-    hidden = Hidden.of(tools if found else ())  # an old state may have credentials in a spec
+    hidden = Hidden.of(tools if found else (), parts_in)  # an old state may have credentials in a spec
     for each in found:
         change = _at_own_place(pair, conceal_change(each, hidden))
         cause = change.cause or _cause(pair, change)

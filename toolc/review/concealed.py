@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
@@ -30,12 +30,12 @@ class Hidden:
     """The credentials of some tools: the words in them, and all of their parts that have ``_PART`` characters."""
 
     words: Concealer
-    parts: frozenset[str]
+    parts: tuple[frozenset[str], ...]
 
     @classmethod
-    def of(cls, tools: Iterable[Reviewed]) -> Hidden:
-        """Return the credentials in the specs of ``tools``."""
-        placed, found = list[str](), list[str]()
+    def of(cls, tools: Iterable[Reviewed], parts_in: Callable[[str], frozenset[str]]) -> Hidden:
+        """Return the credentials in the specs of ``tools``. ``parts_in`` is ``credential_parts``, perhaps cached."""
+        placed, parts = list[str](), list[frozenset[str]]()
         for tool in tools:
             stored = tool.stored
             named = _parameter_values(stored)
@@ -45,17 +45,16 @@ class Hidden:
                 named = chain(named, _named(stored["backend"]), _named(value_at(stored, ("sandbox", "env"))))
             placed += _assigned(named)
             texts = [tool.source.text] if tool.source else [*_strings(tool.stored)]
-            found += [text[start:end] for text in texts for start, end in credentials.secret_ranges(text)]
-            found += [match[0] for text in texts for match in _PRIVATE_KEY.finditer(text)]
-        words = [word for value in [*placed, *found] for word in value.split() if word not in _PEM]
-        parts = (word[at : at + _PART] for word in words for at in range(len(word) - _PART + 1))
-        return cls(Concealer.of(placed, min_length=1), frozenset(parts))
+            parts += [each for text in texts if (each := parts_in(text))]
+        return cls(Concealer.of(placed, min_length=1), (_parts(placed), *dict.fromkeys(parts)))
 
     def text(self, text: str) -> str:
         """Return ``text`` with each character of a credential replaced."""
         shown = credentials.conceal_text(self.words.text(text))
-        starts = range(len(shown) - _PART + 1 if self.parts else 0)
-        return credentials.masked(shown, ((at, at + _PART) for at in starts if shown[at : at + _PART] in self.parts))
+        starts = range(len(shown) - _PART + 1 if any(self.parts) else 0)
+        return credentials.masked(
+            shown, ((at, at + _PART) for at in starts if any(shown[at : at + _PART] in each for each in self.parts))
+        )
 
     def value(self, value: JsonValue) -> JsonValue:
         """Return a JSON value without credentials in its strings and keys."""
@@ -64,6 +63,17 @@ class Hidden:
         if isinstance(value, list):
             return [self.value(each) for each in value]
         return {self.text(key): self.value(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def credential_parts(text: str) -> frozenset[str]:
+    """Return all parts of the credentials in the text of a file. Many tools may have the same file."""
+    found = [text[start:end] for start, end in credentials.secret_ranges(text)]
+    return _parts([*found, *(match[0] for match in _PRIVATE_KEY.finditer(text))])
+
+
+def _parts(values: Iterable[str]) -> frozenset[str]:
+    words = (word for value in values for word in value.split() if word not in _PEM)
+    return frozenset(word[at : at + _PART] for word in words for at in range(len(word) - _PART + 1))
 
 
 def conceal_change(change: ToolChange, hidden: Hidden) -> ToolChange:

@@ -6,8 +6,10 @@ change without an effect may be listed, but its place and its message must be ri
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
@@ -98,16 +100,16 @@ class _Comparison:
 
     def _unmatched(self, before: list[JsonValue], after: list[JsonValue]) -> tuple[list[int], list[int]]:
         """Return the indices of the items that exist on only one side, ignoring order and annotations."""
-        added = [*range(len(after))]
+        unmatched: defaultdict[str, deque[int]] = defaultdict(deque)
+        for index, each in enumerate(after):
+            unmatched[self.joined.key(each)].append(index)
         removed: list[int] = []
         for index, each in enumerate(before):
-            key = self.joined.key(each)
-            match = next((other for other in added if self.joined.key(after[other]) == key), None)
-            if match is None:
-                removed.append(index)
+            if same := unmatched.get(self.joined.key(each)):
+                same.popleft()
             else:
-                added.remove(match)
-        return removed, added
+                removed.append(index)
+        return removed, sorted(chain.from_iterable(unmatched.values()))
 
 
 def _exchanged(place: Place) -> tuple[Place, SchemaChange] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -70,9 +71,10 @@ class _Judge:
     side: Side
 
     def judge(self, changes: Sequence[SchemaChange]) -> Iterator[Verdict]:
-        changes = [each for each in changes if not _has_opposite(each, changes) or self._has_effect(each)]
-        overall = self._refused(())
-        found = [self._judged(each, overall, has_opposite=_has_opposite(each, changes)) for each in changes]
+        twice = _opposites(changes)
+        changes = [each for each in changes if id(each.edited) not in twice or self._has_effect(each)]
+        twice, overall = _opposites(changes), self._refused(())
+        found = [self._judged(each, overall, has_opposite=id(each.edited) in twice) for each in changes]
         if overall is not Unsolved.IMPOSSIBLE and not any(each.grade == "breaking" for each in found):
             yield self._together(overall, len(changes))
         yield from found
@@ -128,8 +130,10 @@ class _Judge:
         return self.solver.find([accepts], [refuses]) is not Unsolved.IMPOSSIBLE
 
 
-def _has_opposite(change: SchemaChange, changes: Sequence[SchemaChange]) -> bool:
-    """Return whether the same change is also listed with the opposite direction."""
-    return change.edited is not None and any(
-        each.edited is change.edited and each.direction is not change.direction for each in changes
-    )
+def _opposites(changes: Sequence[SchemaChange]) -> set[int]:
+    """Return the ``id`` of each edited schema that is listed with both directions."""
+    directions: defaultdict[int, set[Direction]] = defaultdict(set)
+    for each in changes:
+        if each.edited is not None:
+            directions[id(each.edited)].add(each.direction)
+    return {edited for edited, found in directions.items() if len(found) > 1}
