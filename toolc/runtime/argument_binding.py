@@ -11,11 +11,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from time import monotonic
 from typing import TYPE_CHECKING, Final, cast
 
 from toolc.model.call import BoundCall
 from toolc.model.errors import RegistryError
-from toolc.model.json_schema import JsonObject, JsonValue, Schema, type_of
+from toolc.model.json_schema import JsonObject, JsonValue, Schema, type_of, values_within
 from toolc.model.names import close_match
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.tool import ToolSpec
@@ -24,7 +25,13 @@ from toolc.validation.coercion import parse_text, parsed_texts, with_integers, w
 from toolc.validation.formats import describe_format
 from toolc.validation.plain_schema import plainly_satisfies
 from toolc.validation.schema_patterns import matches_key
-from toolc.validation.validate import TooDeepError, UnresolvableError, validation_errors
+from toolc.validation.validate import (
+    OutOfTimeError,
+    TooDeepError,
+    UnresolvableError,
+    ValidationBudget,
+    validation_errors,
+)
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -69,6 +76,15 @@ _SURROGATE: Final = lazy_re("[\ud800-\udfff]")
 
 MAX_PROBLEMS: Final = 50
 """The maximum number of problems that a message lists. A model cannot fix more in one step."""
+
+MAX_RESULT_VALUES: Final = 250_000
+"""The maximum number of values in a tool's data that is compared with a schema that is not simple.
+
+The comparison takes up to 500 bytes of memory for each value, 125 MB in all.
+"""
+
+MIN_VALIDATION_SECONDS: Final = 1.0
+"""How long data may be compared with its schema in any case, in seconds, if the tool has used all of its time."""
 
 MAX_RESULT_PROBLEMS: Final = 10
 """The maximum number of problems that a message about a result lists.
@@ -228,10 +244,11 @@ def _problems(schema: JsonObject, arguments: JsonObject) -> tuple[str, ...]:
     return tuple(dict.fromkeys(islice(lines, MAX_PROBLEMS)))
 
 
-def validate_result(result: ToolResult, schema: Schema, tool: str) -> ToolResult:
+def validate_result(result: ToolResult, schema: Schema, tool: str, *, until: float = math.inf) -> ToolResult:
     """Return ``result``, or an error if its data does not satisfy ``schema``, the ``result.schema`` of ``tool``.
 
-    Raises ``RegistryError`` if the schema itself is broken.
+    ``until`` is the end of the call's time, of the monotonic clock. Raises ``RegistryError`` if the schema itself is
+    broken.
     """
     if result.is_error:
         return result
@@ -241,10 +258,19 @@ def validate_result(result: ToolResult, schema: Schema, tool: str) -> ToolResult
     value = result.structured[0]
     if plainly_satisfies(value, schema.value):
         return result
+    if next(islice(values_within(value), MAX_RESULT_VALUES, None), None):
+        message = (
+            f"the tool's data has more than {MAX_RESULT_VALUES} values, too many to compare with the result.schema of "
+            "its spec; request less data"
+        )
+        return failure("output_limit", message, result.details)
     try:
-        problems = [
-            line for each in validation_errors(schema.value, value) for line in problems_of(failed_keyword(each))
-        ]
+        budget = ValidationBudget.of(value, max(until, monotonic() + MIN_VALIDATION_SECONDS))
+        errors = validation_errors(schema.value, value, budget=budget)
+        problems = [line for each in errors for line in problems_of(failed_keyword(each))]
+    except OutOfTimeError:
+        message = "the call's time ended while its data was compared with the result.schema of its spec"
+        return failure("timeout", f"{message}; request less data", result.details)
     except TooDeepError as error:
         problems = [f"result: {error}"]
     except UnresolvableError as error:

@@ -24,7 +24,7 @@ Messages about arguments of calls are in ``toolc.runtime.argument_binding``.
   ``is_slow_pattern``, ``matches``, ``matches_key``, ``pattern_problem``, ``steps_to_check``.
 - ``validate``: ``validation_errors`` with ``jsonschema``, counting steps (``ValidationBudget``). Start reading here.
   Public: ``is_valid_schema``, ``libraries``, ``metaschema_errors``, ``schema_problem``, ``validation_error``,
-  ``SchemaValidator``, ``TooDeepError``, ``UnresolvableError``.
+  ``OutOfTimeError``, ``SchemaValidator``, ``TooDeepError``, ``UnresolvableError``.
 
 May import: ``model``.
 """

@@ -7,11 +7,13 @@ the same on every machine.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import islice
+from time import monotonic
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -56,25 +58,35 @@ class BudgetExceededError(Exception):
     """Raised if a validation exceeds its budget."""
 
 
+class OutOfTimeError(Exception):
+    """Raised if a validation does not end before the time that its budget allows."""
+
+
 @dataclass(slots=True)
 class ValidationBudget:
-    """The remaining steps to validate one value, the sizes of its parts, and the references being followed."""
+    """The remaining steps to validate one value, the sizes of its parts, and the references being followed.
+
+    ``until`` is a time of the monotonic clock.
+    """
 
     left: int
     _sizes: dict[int, int]
+    until: float = math.inf
     following: set[tuple[int, int]] = field(default_factory=set)
 
     @classmethod
-    def of(cls, value: JsonValue) -> ValidationBudget:
+    def of(cls, value: JsonValue, until: float = math.inf) -> ValidationBudget:
         """Return the budget for ``value``. The caller must keep ``value`` alive as long as the budget."""
         sizes: dict[int, int] = {}
-        return cls(min(MIN_STEPS + STEPS_PER_CHARACTER * _measure(value, sizes), MAX_VALIDATION_STEPS), sizes)
+        return cls(min(MIN_STEPS + STEPS_PER_CHARACTER * _measure(value, sizes), MAX_VALIDATION_STEPS), sizes, until)
 
     def spend(self, steps: int) -> None:
-        """Subtract ``steps``. Raises ``BudgetExceededError`` if the budget is exceeded."""
+        """Subtract ``steps``. Raises ``BudgetExceededError`` if too few are left, and ``OutOfTimeError``."""
         self.left -= steps
         if self.left < 0:
             raise BudgetExceededError
+        if self.until < math.inf and monotonic() > self.until:
+            raise OutOfTimeError
 
     def size(self, part: object) -> int:
         """Return the approximate number of characters of a part of the value as JSON."""
@@ -108,7 +120,8 @@ class SchemaValidator:
     ) -> list[ValidationError]:
         """Return at most ``MAX_ERRORS`` errors of ``value`` for the schema, or for ``at``, a subschema of it.
 
-        ``budget`` can be shared by several values. Raises ``UnresolvableError``.
+        ``budget`` can be shared by several values. Raises ``UnresolvableError``, and ``OutOfTimeError`` if the budget
+        has a time.
         """
         if self._has_key_patterns:
             lengths = (len(key) for _, each in values_within(value) if isinstance(each, dict) for key in each)
@@ -312,8 +325,13 @@ def _check_multiple(validator: Any, step: Any, instance: Any, _schema: Any) -> I
 
 def _check_unique(_validator: Any, expected: bool, instance: Any, _schema: Any) -> Iterator[ValidationError]:  # noqa: FBT001  the library's
     # The library compares each item with all others if it cannot sort them.
-    if expected and isinstance(instance, list) and len({_comparable(each) for each in instance}) < len(instance):
-        yield validation_error(f"{instance!r} has non-unique elements")
+    if expected and isinstance(instance, list):
+        budget, distinct = _budget.get(), set[object]()
+        for each in instance:
+            budget.spend(1)
+            distinct.add(_comparable(each))
+        if len(distinct) < len(instance):
+            yield validation_error(f"{instance!r} has non-unique elements")
 
 
 def _comparable(value: JsonValue) -> object:

@@ -72,7 +72,7 @@ class ComposedCall:
             result = self.backend.run(spec.backend, self.bound, inner, self.caller)
             result = shape_result(self.tool, self.bound, result, self.options, inner)
         if spec.result_schema:
-            result = validate_result(result, spec.result_schema, spec.name)
+            result = validate_result(result, spec.result_schema, spec.name, until=deadline)
         details = result.details | identity(self.tool, self.bound.call_id) | coerced(self.bound)
         details["duration_ms"] = round((monotonic() - began) * 1000, 3)
         result = redact_result(replace(result, details=details), redactor)

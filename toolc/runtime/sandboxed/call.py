@@ -148,6 +148,7 @@ class SandboxedCall:
             )
             start = partial(self._start, guest_arguments, transaction, context.cancellation)
             outcome, sandbox = self._run(start, context, allowed_ms)
+            until = monotonic() + (allowed_ms - outcome.usage.duration_ms) / 1000
             own_ms = timeout_ms if timeout_ms <= left_ms else None
             if outcome.ending in INTERRUPTED:
                 result = self._interrupted(outcome, own_ms)
@@ -158,7 +159,7 @@ class SandboxedCall:
                     result = self._shape(result, left_ms, own_ms, context.cancellation)
                 result = truncate_result(result, output_bytes, is_stored=self.plan.keep_bytes > 0)
                 if spec.result_schema:
-                    result = validate_result(result, spec.result_schema, spec.name)
+                    result = validate_result(result, spec.result_schema, spec.name, until=until)
             if result.error is not None:
                 from toolc.runtime.sandboxed import failure_hints  # lazy: +8 ms; only failures need it
 

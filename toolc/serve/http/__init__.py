@@ -3,8 +3,8 @@
 - ``api``: the routes of ``/api/v1``. Public: ``Api``.
 - ``api_calls``: calls over ``/api/v1``, their events and results. Public: ``ApiCalls``.
 - ``api_document``: the OpenAPI document of ``/api/v1``.
-- ``settings``: the address, and the hosts and origins that requests may name. Public: ``ConfirmMode``, ``HttpSettings``,
-  ``parse_settings``.
+- ``settings``: the address, and the hosts and origins that requests may name. Public: ``ConfirmMode``,
+  ``HttpSettings``, ``parse_settings``.
 - ``host``: what all routes share: the tools, the clients, and the calls. Public: ``ClientSettingsFile``, ``HttpHost``.
 - ``gate``: Host, Origin, authentication, rates and the size of requests. Public: ``Gate``, ``Caller``.
 - ``problems``: errors as problem documents (RFC 9457). Public: ``problem``.
