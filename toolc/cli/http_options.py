@@ -37,6 +37,7 @@ _OPTIONS = (
         "--confirm", type=click.Choice(["client", "api", "refuse"]), default="client", show_default=True,
         help="Who confirms calls of tools with 'confirm: true': the client's user, a reviewer over /api/v1, or no one.",
     ),
+    click.option("--watch", is_flag=True, help="Serve changed specs without a restart."),
     click.option("--config", metavar="FILE", help="A configuration file with clients, instead of your own."),
     click.option(
         "--drain", metavar="TIME", default="30s", callback=duration, show_default=True,
@@ -57,15 +58,25 @@ class HttpOptions:
     base_path: str
     require_token: bool
     config: str | None
+    watch: bool
     confirm: ConfirmMode
     drain: float
 
     def settings(self) -> HttpSettings | None:
         """Return the settings of the server, or None without ``--http``. Raises ``UsageError``."""
         if self.address is None:
-            if self.hosts or self.tls_cert or self.proxies or self.base_path or self.require_token or self.config:
+            if (
+                self.hosts
+                or self.tls_cert
+                or self.proxies
+                or self.base_path
+                or self.require_token
+                or self.config
+                or self.watch
+            ):
                 raise UsageError(
-                    "--allowed-host, --tls-cert, --proxy, --base-path, --require-token and --config need --http"
+                    "--allowed-host, --tls-cert, --proxy, --base-path, --require-token, --watch and --config need "
+                    "--http"
                 )
             if self.confirm == "api":
                 raise UsageError("--confirm api needs --http, because reviewers answer over /api/v1")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -131,6 +132,7 @@ class Executor:
         configuration = configuration or load_configuration()
         seconds = None if timeout is None else argument_checks.seconds("a timeout", timeout)
         self.registry = registry
+        self._origin: Executor | None = None  # keeps the executor that made this one, whose end closes the sessions
         self._denials = DenyList()
         self._sandboxes: WeakSet[Sandbox] = WeakSet()
         self._read_result: RegisteredTool | None = None
@@ -319,6 +321,20 @@ class Executor:
     def end_session(self, session: str) -> None:
         """Close the sandboxes of the calls with this ``session``. A running call ends first."""
         self._options.sessions.end(session)
+
+    def with_registry(self, registry: CallableTools, lock: Lock | None) -> Executor:
+        """Return an executor of other tools, with the sessions, sandboxes and deny-list of this one.
+
+        Closing one of them closes both. Running calls of this one finish with its own tools.
+        """
+        other = copy(self)
+        options = replace(self._options, lock=lock)
+        vars(other).update(registry=registry, _options=options, _origin=self._origin or self)
+        return other
+
+    def end_sessions_except(self, digests: Collection[str]) -> None:
+        """Close sessions without a running call, except those of tools with one of these effect digests."""
+        self._options.sessions.end_except(digests)
 
     def end_idle_sessions(self, keep: int) -> None:
         """Close sessions without a running call, except the last ``keep`` that were used."""

@@ -16,26 +16,30 @@ import anyio
 from mcp import MCPError
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    EmptyResult,
     InputRequiredResult,
     ListToolsResult,
     PaginatedRequestParams,
+    SetLevelRequestParams,
     Tool,
 )
 
 from toolc.client.executor import CallableTools, Executor
 from toolc.model.errors import ToolcError, UsageError
+from toolc.model.events import Event, Listener
 from toolc.model.json_schema import JsonObject
 from toolc.model.registry_io import surfaces_digest
 from toolc.providers.mcp import call_result
 from toolc.runtime.cancellation import Cancellation
-from toolc.serve.mcp_interaction import ClientConfirmation, InputRequiredError, ProgressRelay
+from toolc.serve.mcp_interaction import ClientConfirmation, InputRequiredError, LogRelay, ProgressRelay
 from toolc.serve.served_client import STATE_SECONDS, QuotaError, Reservation, RunningCall, ServedClient, ServerCalls
 
 REGISTRY_KEY: Final = "toolc/registry"
@@ -43,6 +47,9 @@ REGISTRY_KEY: Final = "toolc/registry"
 
 PAGE: Final = 1000
 """The number of tools in a page of ``tools/list``."""
+
+LEVELS_WITH_STDERR: Final = ("debug", "info")
+"""The log levels with which a client receives the stderr of tools. Clients set a level up to revision 2025-11-25."""
 
 LIST_SECONDS: Final = 60
 """How long a client of revision 2026-07-28 may keep a list of tools. A subscribed client learns of a change earlier."""
@@ -62,11 +69,13 @@ def make_shared_server(
     *,
     version: str,
     reservation_of: Callable[[Context], Reservation | None] = lambda _: None,
+    tools_change: bool = False,
 ) -> Server[dict[str, Any]]:
     """Return a server of several clients. ``client_of`` returns the client that made a request.
 
     ``tools`` returns the tools of all clients, whose schemas say which headers must repeat an argument.
-    ``reservation_of`` returns the right to make the call, if the transport has reserved it.
+    ``reservation_of`` returns the right to make the call, if the transport has reserved it. With ``tools_change``, the
+    server promises clients to notify them when the tools change.
     """
 
     async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -86,12 +95,16 @@ def make_shared_server(
                     asking = ClientConfirmation(
                         context, params, call.call_id, client.asking, is_answer=state is not None
                     )
-                    result = await _run(call, params, asking, context, client.calls.threads)
+                    result = await _run(call, params, asking, context, client)
         except QuotaError as error:
             raise MCPError(INTERNAL_ERROR, str(error), {"retryAfter": error.seconds}) from None
         return _with_state(result, client) if isinstance(result, InputRequiredResult) else result
 
-    server = Server[dict[str, Any]](
+    async def set_level(context: Context, params: SetLevelRequestParams) -> EmptyResult:
+        client_of(context).receives_logs = params.level in LEVELS_WITH_STDERR
+        return EmptyResult()
+
+    server = (_ChangingServer if tools_change else Server[dict[str, Any]])(
         "toolc",
         version=version,
         on_list_tools=list_tools,
@@ -99,11 +112,26 @@ def make_shared_server(
         cache_hints={"tools/list": CacheHint(ttl_ms=LIST_SECONDS * 1000)},
         get_tool_input_schema=lambda name: _input_schema(tools(), name),
     )
+    server.add_request_handler("logging/setLevel", SetLevelRequestParams, set_level)
     security = RequestStateSecurity(
         keys=[token_bytes(32)], ttl=STATE_SECONDS, bind_principal=lambda context: client_of(context).name
     )
     server.middleware.append(RequestStateBoundary(security, default_audience=None))
     return server
+
+
+class _ChangingServer(Server[dict[str, Any]]):
+    """A server that declares to clients up to revision 2025-11-25 that its tools change."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """See the SDK, which passes no options for sessions over HTTP."""
+        options = notification_options or NotificationOptions(tools_changed=True)
+        return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
 def _input_schema(tools: CallableTools, name: str) -> JsonObject | None:
@@ -140,17 +168,26 @@ async def _run(
     params: CallToolRequestParams,
     confirmation: ClientConfirmation,
     context: Context,
-    threads: anyio.CapacityLimiter,
+    client: ServedClient,
 ) -> CallToolResult | InputRequiredResult:
     """Run a call on a separate thread. Cancelling this task ends the call and waits for its sandbox."""
     relay = ProgressRelay(context.session.report_progress)
-    call = partial(_attempt, running, params, relay, confirmation)
+    log = LogRelay(lambda line, tool: context.session.send_log_message("info", line, tool, context.request_id))
+
+    def on_event(event: Event) -> None:
+        relay.on_event(event)
+        if client.receives_logs:
+            log.on_event(event)
+
+    call = partial(_attempt, running, params, on_event, confirmation)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_cancel_call, running.cancellation, confirmation.closed)
         tasks.start_soon(relay.run)
+        tasks.start_soon(log.run)
         with anyio.CancelScope(shield=True):
-            result = await anyio.to_thread.run_sync(call, limiter=threads)
+            result = await anyio.to_thread.run_sync(call, limiter=client.calls.threads)
         await relay.flush()
+        await log.flush()
         tasks.cancel_scope.cancel()
     if isinstance(result, MCPError):
         raise result
@@ -158,7 +195,7 @@ async def _run(
 
 
 def _attempt(
-    running: RunningCall, params: CallToolRequestParams, relay: ProgressRelay, confirmation: ClientConfirmation
+    running: RunningCall, params: CallToolRequestParams, on_event: Listener, confirmation: ClientConfirmation
 ) -> CallToolResult | InputRequiredResult | MCPError:
     """Run the call. Return errors instead of raising them, because a task group would wrap them."""
     executor = running.executor
@@ -169,7 +206,7 @@ def _attempt(
             params.name,
             params.arguments or {},
             call_id=confirmation.call_id,
-            on_event=relay.on_event,
+            on_event=on_event,
             confirm=confirmation.confirm if asks else None,
             cancellation=running.cancellation,
         )

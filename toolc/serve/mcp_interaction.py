@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -38,6 +39,9 @@ MAX_ARGUMENTS: Final = 4000
 
 _FORM: Final[dict[str, Any]] = {"type": "object", "properties": {}}
 """A form without fields, which the user accepts or declines."""
+
+MAX_LOG_LINES: Final = 1000
+"""The maximum number of log messages that wait for a client."""
 
 TOTAL: Final = 100.0
 """The total of a progress notification, because progress is in percent."""
@@ -157,6 +161,37 @@ class ProgressRelay:
     def _put(self, update: ToolUpdate) -> None:
         self._latest = update
         self._arrived.set()
+
+
+class LogRelay:
+    """Sends the stderr of tools to a client as log messages, line by line. A slow client receives the newest lines.
+
+    Create it on the event loop that serves the client. ``send`` gets a line and the name of its tool.
+    """
+
+    def __init__(self, send: Callable[[str, str], Awaitable[None]]) -> None:
+        self._send = send
+        self._lines: deque[tuple[str, str]] = deque(maxlen=MAX_LOG_LINES)
+        self._arrived = anyio.Event()
+        self._loop = anyio.lowlevel.current_token()
+
+    def on_event(self, event: Event) -> None:
+        """Receive an event on any thread except that of the event loop. Never waits for the client."""
+        if isinstance(event, ToolUpdate) and event.stream == "stderr":
+            self._lines.extend((line, event.name) for line in event.text.splitlines())
+            anyio.from_thread.run_sync(self._arrived.set, token=self._loop)
+
+    async def run(self) -> None:
+        """Send until cancelled."""
+        while True:
+            await self._arrived.wait()
+            self._arrived = anyio.Event()
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Send the lines that have not been sent."""
+        while self._lines:
+            await self._send(*self._lines.popleft())
 
 
 def _question(call: BoundCall) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from secrets import token_urlsafe
@@ -14,6 +14,8 @@ from typing import Final
 import anyio
 
 from toolc.client.executor import Executor
+from toolc.client.registry import Registry
+from toolc.model.registry import RegisteredTool
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import new_call_id
 
@@ -53,11 +55,16 @@ class RunningCall:
     """A call that runs, or waits for a thread. ``executor`` stays the same even if the tools change."""
 
     call_id: str
-    client: str
+    owner: ServedClient
     tool: str
     executor: Executor
     cancellation: Cancellation
     started: float
+
+    @property
+    def client(self) -> str:
+        """The name of the client that made the call."""
+        return self.owner.name
 
 
 class ServerCalls:
@@ -68,19 +75,19 @@ class ServerCalls:
         self.threads = anyio.CapacityLimiter(number)
         self.running: dict[str, RunningCall] = {}
         self.is_closing = False
-        self._retired: list[Executor] = []
+        self._retired: list[ServedClient] = []
 
-    def retire(self, executor: Executor) -> None:
-        """Close an executor that gets no further calls, when its running calls have ended."""
-        self._retired.append(executor)
+    def retire(self, client: ServedClient) -> None:
+        """Close the executor of a client that makes no further calls, when its running calls have ended."""
+        self._retired.append(client)
         self.close_unused()
 
     def close_unused(self) -> None:
-        """Close the retired executors without running calls, on threads of their own."""
-        used = [call.executor for call in self.running.values()]
+        """Close the executors of retired clients without running calls, on threads of their own."""
+        used = [call.owner for call in self.running.values()]
         for each in [each for each in self._retired if each not in used]:
             self._retired.remove(each)
-            Thread(target=each.close, name="toolc retired").start()
+            Thread(target=each.executor.close, name="toolc retired").start()
 
     async def drain(self, seconds: float) -> None:
         """Refuse further calls, and return when none is running. After ``seconds``, cancel those that are."""
@@ -114,7 +121,8 @@ class Reservation:
 class ServedClient:
     """A client with its own executor, and so with its own workspace, secrets and sandboxes of sessions.
 
-    ``asking`` lets the client be asked one question at a time. Use it on the thread of the event loop.
+    ``asking`` lets the client be asked one question at a time, and ``receives_logs`` sends it the stderr of tools. Use
+    it on the thread of the event loop.
     """
 
     def __init__(self, name: str, executor: Executor, calls: ServerCalls, quota: Quota | None = None) -> None:
@@ -123,6 +131,7 @@ class ServedClient:
         self.asking = anyio.Lock()
         self.executor = executor
         self.reserved = 0
+        self.receives_logs = False
         self._quota = quota or Quota()
         self._questions: dict[str, float] = {}
         self._budget, self._refilled = float(self._quota.rate or 0), monotonic()
@@ -161,7 +170,7 @@ class ServedClient:
         reservation.is_taken = True
         with Cancellation() as cancellation:
             call = RunningCall(
-                call_id=new_call_id(), client=self.name, tool=tool, executor=self.executor,
+                call_id=new_call_id(), owner=self, tool=tool, executor=self.executor,
                 cancellation=cancellation, started=time(),
             )  # fmt: skip
             self.calls.running[call.call_id] = call
@@ -171,6 +180,15 @@ class ServedClient:
                 del self.calls.running[call.call_id]
                 reservation.release()
                 self.calls.close_unused()
+                if call.executor is not self.executor:
+                    self.end_old_sessions()
+
+    def end_old_sessions(self) -> None:
+        """Close sessions of tools that no generation in use has, on a thread of its own."""
+        used = [self.executor, *(call.executor for call in self.calls.running.values() if call.owner is self)]
+        digests = {each.registry.registered(tool.name).effect_digest for each in used for tool in each.registry}
+        parts = {part.effect_digest for each in used for part in _parts(each)}
+        Thread(target=self.executor.end_sessions_except, args=[digests | parts]).start()
 
     def new_question(self) -> str | None:
         """Return the identifier of a question that may be answered once. None if too many are open."""
@@ -185,3 +203,7 @@ class ServedClient:
     def take_answer(self, identifier: str) -> bool:
         """Return whether the answer to this question is the first, and in time."""
         return self._questions.pop(identifier, 0.0) > monotonic()
+
+
+def _parts(executor: Executor) -> Iterable[RegisteredTool]:
+    return executor.registry.parts.by_name.values() if isinstance(executor.registry, Registry) else ()

@@ -1,49 +1,85 @@
-"""An MCP client receives the result that the library returns, on every engine."""
+"""The server over HTTP as others see it: the conformance runner of MCP, SDK clients in TypeScript, and MCP Inspector.
 
+`.ci/with-node-packages` installs them and sets TOOLC_NODE_MODULES to their folder.
+"""
+
+import json
 import os
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-import anyio
 import pytest
-from conformance_suite import BY_NAME
-from mcp import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp.types import TextContent
 from project.paths import ROOT
 
-from toolc.model.names import ENGINES
-from toolc.sandbox.selection import probe
+MODULES = Path(os.environ.get("TOOLC_NODE_MODULES", "/nonexistent"))
+NODE = MODULES / "node/bin/node"
+DATA = ROOT / "tests/data/mcp-conformance"
+pytestmark = pytest.mark.skipif(not NODE.exists(), reason="Node.js 22 or TOOLC_NODE_MODULES is missing")
+PASSING = {"2025-11-25": 14, "2026-07-28": 12}
+CLIENTS = {
+    "sdk": """\
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+""",
+    "client": 'import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";\n',
+}
+USE = """\
+const client = new Client({ name: "test", version: "1" });
+await client.connect(new StreamableHTTPClientTransport(new URL(process.argv[2])));
+const { tools } = await client.listTools();
+const { content } = await client.callTool({ name: "test_simple_text", arguments: {} });
+console.log(JSON.stringify({ tools: tools.length, text: content[0].text.trim() }));
+await client.close();
+"""
 
-NAMES = (
-    "a program's stdout is the text of its success", "an exit status that is not 0 is an error with both streams",
-    "bytes that are not UTF-8 are replaced and the rest is kept", "a function that takes too long is ended",
-    "returned data is structured and also text", "an exception whose text cannot be read is still an error",
-)  # fmt: skip
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """A server of the tools that the runner calls."""
+    command = [sys.executable, "-m", "toolc", "serve", str(DATA), "--http", "127.0.0.1:0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT) as server:
+        try:
+            assert server.stderr
+            line = next(each for each in server.stderr if "URL:" in each)
+            yield line.split()[-1]
+        finally:
+            server.terminate()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_client_sees_the_same(engine: str, tmp_path: Path) -> None:
-    if not (found := probe(engine)).available:
-        pytest.skip(found.reason)
-    cases = [BY_NAME[name] for name in NAMES]
-    for case in cases:
-        (tmp_path / f"{case.tool}.yaml").write_text(case.spec({}), encoding="utf-8")
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "toolc", "serve", str(tmp_path), "--engine", engine],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+def node(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PATH": f"{NODE.parent}:{os.environ['PATH']}"}
+    return subprocess.run(
+        [str(NODE), *arguments], capture_output=True, text=True, timeout=280, check=False, cwd=cwd, env=environment
     )
 
-    async def talk() -> None:
-        async with Client(stdio_client(server)) as client:
-            for case in cases:
-                result = await client.call_tool(case.tool, {**case.args})
-                text = "".join(block.text for block in result.content if isinstance(block, TextContent))
-                assert result.is_error is (case.expect.get("error") is not None), case.name
-                if isinstance(expected := case.expect.get("text"), str):
-                    assert text == expected, case.name
-                if "structured" in case.expect:
-                    assert result.structured_content == case.expect["structured"], case.name
 
-    anyio.run(talk)
+@pytest.mark.parametrize("revision", PASSING)
+def test_all_scenarios_pass_except_those_that_need_what_toolc_does_not_offer(url: str, revision: str) -> None:
+    runner = MODULES / "@modelcontextprotocol/conformance/dist/index.js"
+    failures = DATA / "expected-failures.yaml"
+    done = node(str(runner), "server", "--url", url, "--requirements", revision, "--expected-failures", str(failures))
+    assert done.returncode == 0, done.stdout[-6000:]
+    summary = done.stdout.partition("=== SUMMARY ===")[2].partition("Total:")[0]
+    passed = [line for line in summary.splitlines() if line.startswith("✓") and "tasks-" not in line]
+    assert len(passed) >= PASSING[revision]
+
+
+@pytest.mark.parametrize("line", CLIENTS)
+def test_the_clients_of_both_lines_list_and_call(url: str, line: str, tmp_path: Path) -> None:
+    (tmp_path / "node_modules").symlink_to(MODULES)
+    (tmp_path / "use.mjs").write_text(CLIENTS[line] + USE)
+    done = node("use.mjs", url, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"tools": 11, "text": "This is a simple text response for testing."}
+
+
+def test_inspector_lists_and_calls(url: str) -> None:
+    package = MODULES / "@modelcontextprotocol/inspector"
+    program = package / next(iter(json.loads((package / "package.json").read_text())["bin"].values()))
+    base = (str(program), "--cli", url, "--transport", "http", "--method")
+    listed = node(*base, "tools/list")
+    assert "test_simple_text" in listed.stdout, listed.stderr
+    called = node(*base, "tools/call", "--tool-name", "test_simple_text")
+    assert "This is a simple text response" in called.stdout, called.stderr

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +21,8 @@ from toolc.config.configuration import ClientSettings
 from toolc.config.user_config import configuration_source
 from toolc.model.call import Confirm
 from toolc.model.errors import MissingExtraError, UsageError
+from toolc.model.lock_file import Lock
+from toolc.model.spec.policy import Policy
 from toolc.runtime.execution.admission import unsupported_features
 from toolc.runtime.workspace.mount import mount
 from toolc.serve.confirmations import refuse
@@ -79,20 +84,18 @@ def command(  # noqa: PLR0913  one parameter per option
     from toolc.client.executor import Executor  # start-up time
     from toolc.runtime.output.truncation import READ_RESULT
 
-    registry = open_tools(target, builtin)
-    if options.lock is not None:
-        refuse_unapproved(options.lock, registry)
-    if options.policy is not None:
-        refuse_disallowed(options.policy, registry)
-    if toolsets:
-        registry = registry.only(*(name for each in toolsets for name in registry.toolset(each).names))
+    def load(lock: Lock | None) -> Registry:
+        return reviewed(open_tools(target, builtin), lock, options.policy, toolsets)
+
+    registry = load(options.lock)
     if plugins:
         registry = registry.only(*plugins)
     folder = Path(workspace) if workspace is not None else None
-    check_ready(registry)
     check_denied(registry, denied)
     if settings:
-        _over_http(settings, registry, options, folder, denied)
+        source = None if target is None else Path(target.partition("#")[0])
+        reload = Reload(load, source, options.lock, is_watched=http.watch)
+        _over_http(settings, registry, options, folder, denied, reload)
         return
     registry = usable(registry, folder)
     # A plugin host calls only the tools that it names.
@@ -119,12 +122,18 @@ def _mcp() -> Callable[[Executor], None]:
 
 
 def _over_http(
-    settings: HttpSettings, registry: Registry, options: CallOptions, workspace: Path | None, denied: tuple[str, ...]
+    settings: HttpSettings,
+    registry: Registry,
+    options: CallOptions,
+    workspace: Path | None,
+    denied: tuple[str, ...],
+    reload: Reload,
 ) -> None:
     with _optional_extra():
         from toolc.serve.http.application import make_app
         from toolc.serve.http.host import ClientSettingsFile, HttpHost
         from toolc.serve.http.listener import serve_http
+        from toolc.serve.http.reload import Reloader
     from toolc.client.executor import Executor  # start-up time
     from toolc.runtime.output.truncation import READ_RESULT
     from toolc.serve.tokens import TokenFile
@@ -150,7 +159,7 @@ def _over_http(
         denied=denied, confirm=settings.confirm,
     )  # fmt: skip
     serve_http(
-        lambda bound: make_app(host, bound, tokens.find), host, settings,
+        lambda bound: make_app(host, bound, tokens.find, Reloader(host, reload.load, reload.watched)), host, settings,
         lambda bound: print_start(bound, len(registry)),
     )  # fmt: skip
 
@@ -164,6 +173,44 @@ def _optional_extra() -> Iterator[None]:
         if error.name and error.name.partition(".")[0] in {"anyio", "mcp", "mcp_types", "starlette", "uvicorn"}:
             raise MissingExtraError("toolc serve", "serve") from None
         raise
+
+
+@dataclass(frozen=True, slots=True)
+class Reload:
+    """How to load the tools again, from the files at ``source``, unless they are built in."""
+
+    read: Callable[[Lock | None], Registry]
+    source: Path | None
+    lock: Lock | None
+    is_watched: bool
+
+    @property
+    def watched(self) -> tuple[Path, ...]:
+        """The files and folders to compare, with ``--watch``."""
+        paths = (self.source, None if self.lock is None else Path(self.lock.path))
+        return tuple(each for each in paths if each) if self.is_watched else ()
+
+    def load(self) -> tuple[Registry, Lock | None]:
+        """Return the present tools and the lock file. Specs are compiled in another process, which fills the cache."""
+        lock = None if self.lock is None else Lock.read(Path(self.lock.path))
+        if self.source is not None and self.source.suffix != ".json":
+            command = [sys.executable, "-m", "toolc", "list", str(self.source)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+            if done.returncode:
+                raise UsageError(done.stderr.strip())
+        return self.read(lock), lock
+
+
+def reviewed(registry: Registry, lock: Lock | None, policy: Policy | None, toolsets: tuple[str, ...]) -> Registry:
+    """Return the tools of the toolsets (all without any). Raises ``UsageError``, ``LockError`` and ``PolicyError``."""
+    if lock is not None:
+        refuse_unapproved(lock, registry)
+    if policy is not None:
+        refuse_disallowed(policy, registry)
+    if toolsets:
+        registry = registry.only(*(name for each in toolsets for name in registry.toolset(each).names))
+    check_ready(registry)
+    return registry
 
 
 def usable(registry: Registry, workspace: Path | None) -> Registry:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from contextlib import ExitStack
 from dataclasses import replace
 from time import monotonic
@@ -55,6 +55,7 @@ class _Session:
         self.calls = 0
         self.server: SandboxServer | ForkServer | None = None
         self.used = monotonic()
+        self.digests: set[str] = set()
 
     def end(self) -> None:
         server, self.server = self.server, None
@@ -93,6 +94,7 @@ class Sessions:
             session_name = ""  # a fork keeps no state
         key = session_name, "" if isinstance(plan.invocation, PluginCall) else tool, idle_state(plan)
         session = self._session(key, SERVERS if plan.profile.has_fork_server else 1)
+        session.digests.add(tool)
         begun = monotonic()
         try:
             with session.lock.acquire(call.timeout_ms / 1000, call.cancellation) as has_lock:
@@ -107,6 +109,15 @@ class Sessions:
             # The last call of a session that was closed concurrently ends it.
             if not self._release(session):
                 _end_unused(session)
+
+    def end_except(self, digests: Collection[str]) -> None:
+        """Close sessions without a running call, except those of tools with one of these effect digests."""
+        with self._lock:
+            idle = {key for key, each in self._sessions.items() if not each.calls}
+            ended = {key for key in idle if self._sessions[key].digests.isdisjoint(digests)}
+            sessions = [self._sessions.pop(key) for key in ended]
+        for session in sessions:
+            _end_unused(session)
 
     def end_idle(self, keep: int) -> None:
         """Close sessions without a running call, except the last ``keep`` that were used."""

@@ -18,16 +18,19 @@ from toolc.serve.http.gate import Gate, Verify
 from toolc.serve.http.host import HttpHost
 from toolc.serve.http.mcp_endpoint import McpEndpoint
 from toolc.serve.http.problems import problem
+from toolc.serve.http.reload import Reloader
 from toolc.serve.http.settings import HttpSettings
 
 
-def make_app(host: HttpHost, settings: HttpSettings, verify: Verify) -> ASGIApp:
-    """Return the application. ``verify`` returns the caller with a token."""
+def make_app(host: HttpHost, settings: HttpSettings, verify: Verify, reloader: Reloader | None = None) -> ASGIApp:
+    """Return the application. ``verify`` returns the caller with a token. ``reloader`` runs as long as the server."""
     endpoint, api = McpEndpoint(host), Api(settings, host.confirmations)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with endpoint.run(), anyio.create_task_group() as api.tasks:
+            if reloader:
+                api.tasks.start_soon(reloader.run)
             yield
             api.tasks.cancel_scope.cancel()
 

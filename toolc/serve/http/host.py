@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -13,6 +13,7 @@ from toolc.client.registry import Registry
 from toolc.config.configuration import ClientSettings, Configuration
 from toolc.model.call import Confirm
 from toolc.model.errors import UsageError
+from toolc.model.lock_file import Lock
 from toolc.runtime.workspace.mount import mount
 from toolc.serve.confirmations import Confirmations, refuse
 from toolc.serve.http.gate import Caller
@@ -61,6 +62,7 @@ class ClientSettingsFile:
 class _Known:
     caller: Caller
     settings: ClientSettings
+    workspace: Path | None
     client: ServedClient
 
 
@@ -90,6 +92,10 @@ class HttpHost:
         self._workspace = workspace
         self._denied = denied
         self._clients: dict[str, _Known] = {}
+        self._lock: Lock | None = None  # of a later generation
+        self.generation = 1
+        self.problem = ""
+        self.on_changed: list[Callable[[], Awaitable[None]]] = []
 
     @property
     def clients(self) -> Mapping[str, ServedClient]:
@@ -102,33 +108,62 @@ class HttpHost:
         if known and (known.caller, known.settings) == (caller, settings):
             return known.client
         if known:
-            self.calls.retire(known.client.executor)
+            self.calls.retire(known.client)
         quota = Quota(
             rate=settings.rate, concurrent=settings.concurrent or MAX_CLIENT_CALLS, sandboxes=settings.sandboxes
         )
-        client = ServedClient(caller.name, self._executor(caller, settings), self.calls, quota)
-        self._clients[caller.name] = _Known(caller, settings, client)
+        workspace = self._usable_workspace(caller, settings)
+        executor = self._executor(caller, settings, workspace)
+        client = ServedClient(caller.name, executor, self.calls, quota)
+        self._clients[caller.name] = _Known(caller, settings, workspace, client)
         return client
+
+    async def serve(self, tools: Registry, lock: Lock | None) -> None:
+        """Serve another generation of tools. Running calls finish with their own. Subscribed clients are notified."""
+        self.problem = ""
+        if _digests(tools) == _digests(self.tools):
+            return
+        self.tools, self.generation, self._lock = tools, self.generation + 1, lock
+        logging.getLogger("toolc").warning("serving generation %s with %s tools", self.generation, len(tools))
+        for known in self._clients.values():
+            offered = self._offered(known.caller, known.settings, known.workspace)
+            known.client.executor = known.client.executor.with_registry(offered, lock)
+            deny(known.client.executor, (*self._denied, *known.settings.deny))
+            known.client.end_old_sessions()
+        for notify in self.on_changed:
+            await notify()
 
     def close(self) -> None:
         """Close the executors of all clients."""
         for known in self._clients.values():
             known.client.executor.close()
 
-    def _executor(self, caller: Caller, settings: ClientSettings) -> Executor:
-        """Return an executor of the tools that a client may use."""
+    def _usable_workspace(self, caller: Caller, settings: ClientSettings) -> Path | None:
         workspace = settings.workspace or self._workspace
         if workspace is not None:
             try:
                 mount(workspace, "ro")
             except UsageError as error:
                 logging.getLogger("toolc").error("the client %s has no workspace: %s", caller.name, error)
-                workspace = None
+                return None
+        return workspace
+
+    def _offered(self, caller: Caller, settings: ClientSettings, workspace: Path | None) -> Registry:
+        """Return the tools that a client may use."""
         tools = with_tags(with_tags(self.tools, settings.tags), caller.tags)
-        if workspace is None:
-            tools = without(tools, needing_workspace(tools))
+        return tools if workspace else without(tools, needing_workspace(tools))
+
+    def _executor(self, caller: Caller, settings: ClientSettings, workspace: Path | None) -> Executor:
         asked = self.confirmations.confirm_for(caller.name) if self._confirm == "api" else None
         confirm = refuse if self._confirm == "refuse" else asked
+        tools = self._offered(caller, settings, workspace)
         executor = self._open_executor(tools, replace(settings, workspace=workspace), confirm)
+        if self._lock is not None:
+            executor = executor.with_registry(tools, self._lock)
         deny(executor, (*self._denied, *settings.deny))
         return executor
+
+
+def _digests(tools: Registry) -> set[tuple[str, str, str]]:
+    found = map(tools.registered, tools.names)
+    return {(each.spec.name, each.surface_digest, each.effect_digest) for each in found}

@@ -12,11 +12,14 @@ from contextvars import ContextVar
 from itertools import count
 from typing import Any, Final
 
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
+from mcp.server.session import ServerSession
 from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp.types import JSONRPCMessage
+from mcp.types import JSONRPCMessage, SubscriptionsListenRequestParams
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
@@ -24,6 +27,7 @@ from toolc.serve.http.gate import BODY, MAX_BODY, ServedUser
 from toolc.serve.http.host import HttpHost
 from toolc.serve.http.problems import retry_later
 from toolc.serve.mcp import Context, make_shared_server
+from toolc.serve.mcp_interaction import ENDS_WITH_QUESTION
 from toolc.serve.served_client import QuotaError, Reservation, ServedClient
 from toolc.version import __version__
 
@@ -47,9 +51,21 @@ class McpEndpoint:
 
     def __init__(self, host: HttpHost) -> None:
         self.server: Server[dict[str, Any]] = make_shared_server(
-            client_of, lambda: host.tools, version=__version__, reservation_of=_reservation_of
+            client_of, lambda: host.tools, version=__version__, reservation_of=_reservation_of, tools_change=True
         )
+        bus = InMemorySubscriptionBus()
+        self._listen = ListenHandler(bus, max_subscriptions=MAX_SESSIONS)
+        self.server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, self._listen)
+        self.server.middleware.append(self._remember)
+        self._sessions: OrderedDict[str, ServerSession] = OrderedDict()
         self._events = SessionEvents()
+
+        async def changed() -> None:
+            await bus.publish(ToolsListChanged())
+            for session in list(self._sessions.values()):
+                await session.send_tool_list_changed()
+
+        host.on_changed.append(changed)
         self._manager = StreamableHTTPSessionManager(
             self.server,
             event_store=self._events,
@@ -59,6 +75,16 @@ class McpEndpoint:
             # The gate has checked Host and Origin, on this route and on all others.
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
+
+    async def _remember(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Remember the session of a client of revision 2025-11-25, to notify it when the tools change."""
+        name = ctx.request.headers.get("mcp-session-id") if ctx.request else None
+        if name and ctx.protocol_version < ENDS_WITH_QUESTION:
+            self._sessions[name] = ctx.session
+            self._sessions.move_to_end(name)
+            if len(self._sessions) > MAX_SESSIONS:
+                self._sessions.popitem(last=False)
+        return await call_next(ctx)
 
     def run(self) -> AbstractAsyncContextManager[None]:
         """Return the context in which requests can be served."""
