@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -18,13 +19,16 @@ from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.names import close_match
 from toolc.model.text import render_size, shorten
-from toolc.runtime.argument_checks import MAX_CALL_ID
+from toolc.runtime import argument_checks
 
 MAX_LINE_BYTES: Final = 16 * 2**20
 """The maximum size of a line, as for ``toolc run --args``. Larger data belongs in a file of the workspace."""
 
 MAX_OPEN_SESSIONS: Final = 100
 """The maximum number of sessions that are open at the same time, because each of them keeps a sandbox."""
+
+_ID_GROUPS: Final = 256
+"""The ids are sorted in so many groups, because a sorted list of all of them needs several times their memory."""
 
 _KEYS: Final[Mapping[str, tuple[type, ...]]] = {
     "id": (str,),
@@ -81,11 +85,12 @@ class CallsFile:
                 yield _call(self.path, line, data)
 
     def _check(self, check_tool: Callable[[str], object]) -> None:
-        digest, tools, ids = hashlib.sha256(), set[str](), array("Q")
+        digest, tools = hashlib.sha256(), set[str]()
+        ids = [array("Q") for _ in range(_ID_GROUPS)]
         first_lines: dict[str, int] = {}
         with self._opened() as file:
             for line, data in _lines(self.path, file):
-                digest.update(data)
+                digest.update(b"%d:%b" % (line, data))  # the journal identifies a call by the number of its line
                 call = _call(self.path, line, data)
                 if call.tool not in tools:
                     try:
@@ -96,16 +101,16 @@ class CallsFile:
                 if call.session:
                     first_lines.setdefault(call.session, line)
                     self.last_lines[call.session] = line
-                ids.append(_short_digest(call.call_id))
+                short = _short_digest(call.call_id)
+                ids[short % _ID_GROUPS].append(short)
                 self.count += 1
         self.digest = digest.hexdigest()
         self._refuse_repeated(ids)
         _refuse_many_sessions(self.path, first_lines, self.last_lines)
 
-    def _refuse_repeated(self, ids: array[int]) -> None:
+    def _refuse_repeated(self, ids: Sequence[array[int]]) -> None:
         """Raise ``UsageError`` if an id appears twice, because results are found by id."""
-        ordered = sorted(ids)
-        repeated = {each for each, following in pairwise(ordered) if each == following}
+        repeated = {each for group in ids for each, following in pairwise(sorted(group)) if each == following}
         seen: dict[str, int] = {}
         for call in self if repeated else ():
             if _short_digest(call.call_id) not in repeated:
@@ -119,6 +124,10 @@ class CallsFile:
 
     def _opened(self) -> BinaryIO:
         try:
+            if self.path.exists() and not (self.path.is_file() or self.path.is_dir()):
+                raise UsageError(
+                    f"{self.path} is not a regular file; calls are read twice, so write them to a file first"
+                )
             return self.path.open("rb")
         except OSError as error:
             raise UsageError(f"{self.path} cannot be read: {error.strerror}") from None
@@ -131,19 +140,21 @@ def _lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         line += 1
         if len(data) > MAX_LINE_BYTES:
             raise UsageError(f"{path}:{line}: the line is larger than {render_size(MAX_LINE_BYTES)}")
+        if line == 1:
+            data = data.removeprefix(BOM_UTF8)  # Windows programs write one
         if data.strip():
             yield line, data
 
 
 def _call(path: Path, line: int, data: bytes) -> CallLine:
     try:
-        return _parsed(line, parse_json(data))
-    except ValueError as error:
-        raise UsageError(f"{path}:{line}: {error}") from None
+        return _parsed(line, parse_json(data.rstrip()))
+    except (ValueError, UsageError) as error:
+        raise UsageError(f"{path}:{line}: {str(error).removeprefix('line 1 ')}") from None
 
 
 def _parsed(line: int, value: JsonValue) -> CallLine:
-    """Return the call of a line. Raises ``ValueError``."""
+    """Return the call of a line. Raises ``ValueError`` and ``UsageError``."""
     if not isinstance(value, dict):
         raise ValueError('a line must be an object such as {"id": "1", "tool": "count_words", "arguments": {}}')
     for key, given in value.items():
@@ -156,20 +167,18 @@ def _parsed(line: int, value: JsonValue) -> CallLine:
             raise ValueError(f"{key!r} must be {_TYPES[types]}")
     if missing := [key for key in _REQUIRED if not value.get(key)]:
         raise ValueError(f"{missing[0]!r} is missing")
-    if not (str(value["id"]).isprintable() and len(str(value["id"])) <= MAX_CALL_ID):
-        raise ValueError(f"'id' must have at most {MAX_CALL_ID} characters, all printable")
+    if not (str(value["id"]).isprintable() and len(str(value["id"])) <= argument_checks.MAX_CALL_ID):
+        raise ValueError(f"'id' must have at most {argument_checks.MAX_CALL_ID} characters, all printable")
     arguments, workspace, timeout = value.get("arguments", {}), value.get("workspace"), value.get("timeout")
     assert isinstance(arguments, dict)
-    if isinstance(timeout, int | float) and timeout <= 0:
-        raise ValueError(f"'timeout' must be {_TYPES[int, float]}")
     return CallLine(
         line=line,
         call_id=str(value["id"]),
         tool=str(value["tool"]),
         arguments=arguments,
-        workspace=Path(workspace) if isinstance(workspace, str) else None,
+        workspace=None if workspace is None else argument_checks.path("'workspace'", workspace),
         session=str(value.get("session", "")),
-        timeout=float(timeout) if isinstance(timeout, int | float) else None,
+        timeout=None if timeout is None else argument_checks.seconds("'timeout'", timeout),
     )
 
 

@@ -1,8 +1,9 @@
 """What has happened to each call of a file, on disk.
 
 ``RESULTS.jsonl`` has a line for each call that has ended. ``RESULTS.jsonl.journal`` has a header, which identifies the
-calls and the tools, and the line number of each call that starts. Lines are appended, and are on disk before the batch
-goes on. After a crash, a call that is in the journal and not in the results may therefore have run.
+calls and the tools, and the line number of each call that starts. A negative number says that the call did not start
+after all. Lines are appended, and are on disk before the batch goes on. After a crash, a call that is in the journal
+and not in the results may therefore have run.
 """
 
 from __future__ import annotations
@@ -64,22 +65,17 @@ class Journal:
     def __init__(
         self, out: Path, batch: JsonObject, keep: Callable[[Record], bool], on_end: Callable[[Record], None]
     ) -> None:
-        self._out = out
+        self._out = out = _target(out)
         self._on_end = on_end
         self._path = out.with_name(f"{out.name}.journal")
         self._states = bytearray()
+        _check_pair(out, self._path)
         with ExitStack() as opened:
             self._journal = opened.enter_context(_opened(self._path))
             _lock(self._journal, self._path)
-            is_new = os.fstat(self._journal.fileno()).st_size == 0
-            if is_new and out.exists() and out.stat().st_size:
-                raise UsageError(f"{out} exists, and is not the result of a batch; write to another file, or remove it")
             self._results = _opened(out)
             opened.callback(self._close_results)
-            if is_new:
-                self._append(self._journal, [batch])
-            else:
-                self._resume(batch, keep)
+            self._resume(batch, keep)
             _sync_folder(out)
             self._close = opened.pop_all().close
 
@@ -99,6 +95,12 @@ class Journal:
         for line in lines:
             self._set(line, "started")
 
+    def withdraw(self, lines: Sequence[int]) -> None:
+        """Record that calls did not start after all, so a later run starts them. Raises ``OSError``."""
+        self._append(self._journal, [-line for line in lines])
+        for line in lines:
+            self._set(line, "new")
+
     def end(self, ended: Sequence[tuple[CallLine, Outcome]]) -> None:
         """Record the outcomes of calls. Returns when they are on disk. Raises ``OSError``."""
         lines = [self._result_line(call, outcome) for call, outcome in ended]
@@ -115,7 +117,10 @@ class Journal:
 
     def _resume(self, batch: JsonObject, keep: Callable[[Record], bool]) -> None:
         lines = _complete_lines(self._journal, self._path)
-        if next(lines, (0, None))[1] != batch:
+        header = next(lines, None)
+        if header is None:  # the journal is new, or toolc ended before anything started
+            self._append(self._journal, [batch])
+        elif header[1] != batch:
             raise UsageError(
                 f"{self._path} belongs to other calls or to another version of the tools; write to another file with "
                 "--out, or remove it and its results to start again"
@@ -123,7 +128,7 @@ class Journal:
         for _, line in lines:
             if not isinstance(line, int):
                 raise UsageError(f"{self._path} is not a journal of toolc; restore it, or remove it to start again")
-            self._set(line, "started")
+            self._set(abs(line), "started" if line > 0 else "new")
         kept, dropped = array("Q"), False
         for record, offset in self._read_results():
             if keep(record):
@@ -150,7 +155,8 @@ class Journal:
 
     def _replace_results(self, offsets: Iterable[int]) -> None:
         """Replace the results by their lines at ``offsets``."""
-        with self._results as old, replace_file(self._out) as new:
+        draft = self._out.with_name(f".{self._out.name}.new")  # one name, so that a killed run leaves one file at most
+        with self._results as old, replace_file(self._out, draft=draft) as new:
             for offset in offsets:
                 old.seek(offset)
                 new.write(old.readline())
@@ -177,6 +183,7 @@ class Journal:
         """Write a large result to a file that is named by its digest. Return its path relative to the results."""
         folder = self._out.with_name(f"{self._out.name}.files")
         folder.mkdir(exist_ok=True)
+        _sync_folder(folder)
         path = folder / f"sha256-{hashlib.sha256(data).hexdigest()}.json"
         if not path.exists():
             with replace_file(path) as file:
@@ -203,6 +210,22 @@ class Journal:
         self._states[line] = _STATES.index(state)
 
 
+def _target(out: Path) -> Path:
+    """Return the file of a link, which the sorted results must not replace. Raises ``UsageError``."""
+    if out.exists() and not out.is_file():
+        raise UsageError(f"{out} is not a regular file; results are read again to resume, so write to a file")
+    return out.resolve() if out.is_symlink() else out
+
+
+def _check_pair(out: Path, journal: Path) -> None:
+    """Raise ``UsageError`` if the results and the journal cannot be those of one batch. Creates no file."""
+    has_journal = journal.exists() and journal.stat().st_size > 0
+    if not has_journal and out.exists() and out.stat().st_size:
+        raise UsageError(f"{out} exists, and is not the result of a batch; write to another file, or remove it")
+    if has_journal and not out.exists():
+        raise UsageError(f"{journal} exists without {out}; restore the results, or remove the journal to start again")
+
+
 def _opened(path: Path) -> BinaryIO:
     try:
         return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), "r+b")
@@ -217,6 +240,8 @@ def _lock(journal: BinaryIO, path: Path) -> None:
         raise UsageError(
             f"{path} is in use by another toolc batch; wait for its end, or write to another file"
         ) from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be locked: {error.strerror}; write to a folder that supports locks") from None
 
 
 def _complete_lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, JsonValue]]:

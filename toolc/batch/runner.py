@@ -10,14 +10,16 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Final
+from typing import Final, TypeAlias
 
 from toolc.batch.calls_file import CallLine, CallsFile
 from toolc.batch.journal import Journal, Outcome, Unknown
 from toolc.client.executor import Executor
-from toolc.model.errors import InfrastructureError, ToolcError
-from toolc.model.result import failure
+from toolc.model.call_graph import called_tools
+from toolc.model.errors import InfrastructureError, NoEngineError, ToolcError, UsageError
+from toolc.model.result import ToolResult, failure
 
 MAX_HELD: Final = 1000
 """The maximum number of calls that wait in memory for an earlier call of their session."""
@@ -29,6 +31,16 @@ INTERRUPTED: Final = "toolc ended while the call was running, so it may have run
 """The reason if a call of an earlier run has no result."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotStarted:
+    """The outcome of a call for which there is no engine. ``reason`` says why. A later run starts it."""
+
+    reason: str
+
+
+_Ended: TypeAlias = tuple[CallLine, Outcome | NotStarted]
+
+
 class Runner:
     """Runs the calls of one file, at most ``concurrency`` at the same time."""
 
@@ -37,12 +49,12 @@ class Runner:
         self._journal = journal
         self._executor = executor
         self._concurrency = concurrency
-        self._ended: SimpleQueue[tuple[CallLine, Outcome] | None] = SimpleQueue()
+        self._ended: SimpleQueue[_Ended | None] = SimpleQueue()
         self._held: deque[CallLine] = deque()
         self._sessions: set[str] = set()
         self._failures = 0
         self.failure: str | None = None
-        """Why no further call starts, if the engine does not work."""
+        """Why calls did not start, if there was no engine for them, or no sandbox worked."""
         self.is_stopping = False
 
     def stop(self) -> None:
@@ -78,7 +90,7 @@ class Runner:
             if state == "new" or (state == "started" and repeats(call.tool)):
                 yield call
             elif state == "started":
-                self._record([(call, Unknown(reason=INTERRUPTED))])
+                self._journal.end([(call, Unknown(reason=INTERRUPTED))])
 
     def _ready(self, lines: Iterator[CallLine], count: int) -> list[CallLine]:
         """Return at most ``count`` calls that can start now. The calls of a session run one after the other."""
@@ -100,7 +112,7 @@ class Runner:
         return ready
 
     def _run_one(self, call: CallLine) -> None:
-        outcome: Outcome
+        outcome: Outcome | NotStarted
         try:
             outcome = self._executor.run(
                 call.tool,
@@ -111,14 +123,24 @@ class Runner:
                 session=call.session,
             )
         except InfrastructureError as error:
-            outcome = Unknown(reason=f"the sandbox failed, and the call may have run: {error}")
+            outcome = self._failed(call, error)
+        except UsageError as error:
+            outcome = failure("execution", str(error))
         except ToolcError as error:
             outcome = failure("denied", str(error))
         except Exception as error:  # noqa: BLE001  a bug in toolc must not end the other calls
             outcome = Unknown(reason=f"this is a bug in toolc: {type(error).__name__}: {error}")
         self._ended.put((call, outcome))
 
-    def _wait(self) -> list[tuple[CallLine, Outcome]]:
+    def _failed(self, call: CallLine, error: InfrastructureError) -> Unknown | NotStarted:
+        """Return the outcome of a call without a result. Its engine is chosen before it starts."""
+        tool = self._executor.registry.registered(call.tool)
+        # A tool that calls others chooses an engine for each of them, so an earlier one may have run.
+        if isinstance(error, NoEngineError) and not called_tools(tool.spec):
+            return NotStarted(reason=str(error))
+        return Unknown(reason=f"the sandbox failed, and the call may have run: {error}")
+
+    def _wait(self) -> list[_Ended]:
         """Wait for the end of a call, and return all calls that have ended. Empty after ``stop``."""
         ended = [self._ended.get()]
         with suppress(Empty):
@@ -126,16 +148,20 @@ class Runner:
                 ended.append(self._ended.get_nowait())
         return [each for each in ended if each]
 
-    def _record(self, ended: list[tuple[CallLine, Outcome]]) -> None:
-        self._journal.end(ended)
+    def _record(self, ended: list[_Ended]) -> None:
+        self._journal.end([(call, outcome) for call, outcome in ended if not isinstance(outcome, NotStarted)])
+        if withdrawn := [call.line for call, outcome in ended if isinstance(outcome, NotStarted)]:
+            self._journal.withdraw(withdrawn)
         for call, outcome in ended:
             self._sessions.discard(call.session)
             if self._calls.last_lines.get(call.session) == call.line:
                 self._executor.end_session(call.session)
-            if not isinstance(outcome, Unknown):
+            if isinstance(outcome, ToolResult):
                 self._failures = 0
-            elif outcome.reason != INTERRUPTED:
-                self._failures += 1
-        if self._failures >= MAX_FAILURES and not self.is_stopping:
-            self.failure = next(each.reason for _, each in reversed(ended) if isinstance(each, Unknown))
-            self.is_stopping = True
+                continue
+            self._failures += 1
+            if self._failures >= MAX_FAILURES:
+                self.is_stopping = True
+                self.failure = f"no further calls start, because {MAX_FAILURES} in a row failed: {outcome.reason}"
+            elif isinstance(outcome, NotStarted):
+                self.failure = f"some calls could not start: {outcome.reason}"

@@ -1,6 +1,7 @@
 """Files of calls: what a line may contain, and what is refused before any call starts."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def test_each_line_is_a_call(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "line 2 column 1: Expecting property name enclosed in double quotes"),
+        ("{", "column 2: Expecting property name enclosed in double quotes"),
         ("[]", 'a line must be an object such as {"id": "1", "tool": "count_words", "arguments": {}}'),
         ({"tool": "echo"}, "'id' is missing"),
         ({"id": "", "tool": "echo"}, "'id' is missing"),
@@ -46,6 +47,8 @@ def test_each_line_is_a_call(tmp_path: Path) -> None:
         ({"id": "b", "tool": "echo", "arguments": "{}"}, "'arguments' must be an object"),
         ({"id": "b", "tool": "echo", "timeout": True}, "'timeout' must be a number of seconds above 0"),
         ({"id": "b", "tool": "echo", "timeout": 0}, "'timeout' must be a number of seconds above 0"),
+        ({"id": "b", "tool": "echo", "timeout": 1e300}, "'timeout' must be a number of seconds above 0 and below 9e12"),
+        ({"id": "b", "tool": "echo", "workspace": "a\0b"}, "'workspace' must be a path"),
         ({"id": "b", "tool": "echo", "args": {}}, "unknown key 'args'; write 'arguments'"),
         ({"id": "b", "tool": "wipe"}, "there is no tool 'wipe'"),
         ({"id": "a", "tool": "echo"}, "the id 'a' is that of line 1 already; each call needs an id of its own"),
@@ -61,6 +64,22 @@ def test_the_digest_is_that_of_the_lines(tmp_path: Path) -> None:
     first = calls_file(tmp_path, {"id": "a", "tool": "echo"}).digest
     assert calls_file(tmp_path, {"id": "a", "tool": "echo"}).digest == first
     assert calls_file(tmp_path, {"id": "b", "tool": "echo"}).digest != first
+
+
+def test_the_digest_changes_with_the_number_of_a_line_because_the_journal_has_these_numbers(tmp_path: Path) -> None:
+    first = calls_file(tmp_path, {"id": "a", "tool": "echo"}).digest
+    assert calls_file(tmp_path, "", {"id": "a", "tool": "echo"}).digest != first
+
+
+def test_a_byte_order_mark_and_the_line_ends_of_windows_are_ignored(tmp_path: Path) -> None:
+    (tmp_path / "calls.jsonl").write_bytes(b'\xef\xbb\xbf{"id": "a", "tool": "echo"}\r\n\r\n')
+    assert [(each.line, each.call_id) for each in CallsFile(tmp_path / "calls.jsonl", known)] == [(1, "a")]
+
+
+def test_calls_from_a_pipe_are_refused_because_they_are_read_twice(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="is not a regular file; calls are read twice"):
+        CallsFile(tmp_path / "pipe", known)
 
 
 def test_sessions_that_would_need_too_many_sandboxes_are_refused(tmp_path: Path) -> None:

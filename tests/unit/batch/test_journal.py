@@ -116,3 +116,52 @@ def test_damaged_results_are_refused_with_the_position(out: Path) -> None:
 def test_only_one_batch_writes_to_a_file(out: Path) -> None:
     with journal(out), pytest.raises(UsageError, match="is in use by another toolc batch"):
         journal(out)
+
+
+def test_a_call_that_was_withdrawn_is_new(out: Path) -> None:
+    with journal(out) as first:
+        first.start([1, 2])
+        first.withdraw([2])
+        assert first.state(2) == "new"
+    with journal(out) as second:
+        assert [second.state(line) for line in (1, 2)] == ["started", "new"]
+
+
+def test_results_without_their_journal_are_refused_and_nothing_is_created(out: Path) -> None:
+    out.write_text("{}\n")
+    with pytest.raises(UsageError, match="exists, and is not the result of a batch"):
+        journal(out)
+    assert [each.name for each in out.parent.iterdir()] == [out.name]
+
+
+def test_a_journal_without_its_results_is_refused_because_all_calls_would_be_unknown(out: Path) -> None:
+    with journal(out) as first:
+        first.start([1])
+        first.end([(call(1), result("hi"))])
+    out.unlink()
+    with pytest.raises(UsageError, match="restore the results, or remove the journal to start again"):
+        journal(out)
+
+
+def test_a_journal_whose_first_line_is_incomplete_is_new(out: Path) -> None:
+    out.touch()
+    out.with_name("results.jsonl.journal").write_text('{"calls": "sha')
+    with journal(out) as first:
+        first.start([1])
+    with journal(out) as second:
+        assert second.state(1) == "started"
+
+
+def test_results_are_written_to_a_file_only(out: Path) -> None:
+    with pytest.raises(UsageError, match="is not a regular file"):
+        journal(out.parent)
+
+
+def test_sorted_results_replace_the_file_that_a_link_names(out: Path) -> None:
+    (out.parent / "disk").mkdir()
+    out.symlink_to(out.parent / "disk" / "results.jsonl")
+    with journal(out) as written:
+        written.end([(call(2), result("hi")), (call(1), result("hi"))])
+        written.sort()
+    assert out.is_symlink()
+    assert [each["line"] for each in lines(out)] == [1, 2]

@@ -39,27 +39,28 @@ class Batch:
     """A batch of calls of ``echo`` in a folder, which can run several times."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         (folder / "echo.yaml").write_text(SPEC)
-        self._registry = Registry.load(folder / "echo.yaml")
+        self.load()
+
+    def load(self) -> None:
+        self._registry = Registry.load(self.folder / "echo.yaml")
 
     def write(self, *calls: Mapping[str, object]) -> None:
         lines = (json.dumps({"id": str(number), "tool": "echo", **call}) for number, call in enumerate(calls))
-        (self._folder / "calls.jsonl").write_text("".join(f"{line}\n" for line in lines))
+        (self.folder / "calls.jsonl").write_text("".join(f"{line}\n" for line in lines))
 
     def words(self, *words: str) -> None:
         self.write(*({"arguments": {"word": each}} for each in words))
 
     def run(
         self, script: Script = say, *, concurrency: int = 4, repeats: bool = False,
-        stop_after: Callable[[Runner], None] = lambda _: None,
+        stop_after: Callable[[Runner], None] = lambda _: None, engine: type[FakeEngine] = FakeEngine,
     ) -> Runner:  # fmt: skip
-        calls = CallsFile(self._folder / "calls.jsonl", self._registry.registered)
+        calls = CallsFile(self.folder / "calls.jsonl", self._registry.registered)
         with (
-            Executor(self._registry, engine=FakeEngine(script)) as executor,
-            Journal(
-                self._folder / "out.jsonl", {}, lambda each: each.status != "unknown" or not repeats, _ignore
-            ) as to,
+            Executor(self._registry, engine=engine(script)) as executor,
+            Journal(self.folder / "out.jsonl", {}, lambda each: each.status != "unknown" or not repeats, _ignore) as to,
         ):
             runner = Runner(calls, to, executor, concurrency)
             stop_after(runner)
@@ -69,7 +70,7 @@ class Batch:
     @property
     def results(self) -> dict[str, str]:
         """The text or the status of each result by the id of its call."""
-        lines = [json.loads(line) for line in (self._folder / "out.jsonl").read_text().splitlines()]
+        lines = [json.loads(line) for line in (self.folder / "out.jsonl").read_text().splitlines()]
         return {each["id"]: each["result"]["content"][0]["text"] if "result" in each else "?" for each in lines}
 
 
@@ -162,3 +163,24 @@ def test_if_no_sandbox_works_the_rest_is_not_tried(batch: Batch) -> None:
     assert "the sandbox failed, and the call may have run" in str(runner.failure)
     batch.run()
     assert list(batch.results.values()).count("?") == MAX_FAILURES
+
+
+def test_a_call_without_an_engine_has_not_run_and_a_later_run_starts_it(batch: Batch) -> None:
+    class Lacking(FakeEngine):
+        def unsupported_reason(self, profile: object) -> str:
+            return "it has no sandboxes"
+
+    batch.words("a", "b")
+    runner = batch.run(engine=Lacking)
+    assert batch.results == {}
+    assert str(runner.failure) == "some calls could not start: it has no sandboxes"
+    batch.run()
+    assert batch.results == {"0": "a", "1": "b"}
+
+
+def test_a_missing_workspace_is_an_error_of_the_call(batch: Batch) -> None:
+    batch.write({"arguments": {"word": "a"}, "workspace": "/nowhere"})
+    (batch.folder / "echo.yaml").write_text(SPEC + "sandbox: {workspace: rw}\n")
+    batch.load()
+    batch.run()
+    assert "the workspace '/nowhere' cannot be used" in batch.results["0"]

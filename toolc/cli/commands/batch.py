@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from toolc.batch.calls_file import CallsFile
     from toolc.batch.journal import Record
     from toolc.batch.runner import Runner
+    from toolc.cli.output.batch_progress import Progress, Summary
     from toolc.client.executor import Executor
     from toolc.client.registry import Registry
     from toolc.model.json_schema import JsonObject
@@ -32,6 +33,8 @@ NOT_OK: Final = 1
 
 INTERRUPTED: Final = 130
 """The exit code after Ctrl-C, as in shells."""
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @click.command("batch")
@@ -72,7 +75,7 @@ def command(  # noqa: PLR0913  one parameter per option
     """
     from toolc.batch.calls_file import CallsFile  # start-up time
     from toolc.batch.journal import Journal
-    from toolc.batch.runner import MAX_FAILURES, Runner
+    from toolc.batch.runner import Runner
     from toolc.cli.output.batch_progress import Progress, Summary
 
     if calls_path is None and builtin is not None:
@@ -99,20 +102,31 @@ def command(  # noqa: PLR0913  one parameter per option
         progress.show()
 
     executor = _executor(registry, address, options, workspace, yes=yes)
-    with executor, Journal(Path(out), _identity(registry, calls), is_kept, ended) as journal:
-        runner = Runner(calls, journal, executor, concurrency or executor.max_parallel)
-        with progress, _stopping(runner):
-            runner.run(repeats)
-        if in_order:
-            journal.sort()
+    try:
+        with executor, Journal(Path(out), _identity(registry, calls), is_kept, ended) as journal:
+            runner = Runner(calls, journal, executor, concurrency or executor.max_parallel)
+            with progress, _stopping(runner, progress):
+                runner.run(repeats)
+            if in_order:
+                journal.sort()
+    except OSError as error:
+        raise UsageError(f"{out} cannot be written: {error.strerror}; solve this, and repeat the command") from None
     progress.print_summary()
-    if runner.failure is not None:
-        note(f"no further calls were started, because {MAX_FAILURES} in a row failed: {runner.failure}")
-    if runner.failure is not None or summary.ended < calls.count:
-        note("to run the other calls, repeat the command")
-        raise click.exceptions.Exit(CANNOT if runner.failure is not None else INTERRUPTED)
-    if summary.not_ok:
-        raise click.exceptions.Exit(NOT_OK)
+    if code := _explained(summary, calls.count, runner.failure):
+        raise click.exceptions.Exit(code)
+
+
+def _explained(summary: Summary, count: int, failure: str | None) -> int:
+    """Print what to do about calls without a result, and return the exit code."""
+    if summary.outcomes["unknown"]:
+        note("calls of unknown outcome may have run; to run them again, add --rerun-unknown")
+    if failure is not None:
+        note(failure)
+    if left := count - summary.ended:
+        note(f"{left:,} calls have not run; to run them, repeat the command")
+    if failure is not None:
+        return CANNOT
+    return INTERRUPTED if left else NOT_OK if summary.not_ok else 0
 
 
 def _executor(
@@ -146,15 +160,26 @@ def _identity(registry: Registry, calls: CallsFile) -> JsonObject:
 
 
 @contextmanager
-def _stopping(runner: Runner) -> Iterator[None]:
-    """Let the first Ctrl-C or SIGTERM stop the runner, and a second one end the process with its sandboxes."""
+def _stopping(runner: Runner, progress: Progress) -> Iterator[None]:
+    """Let the first Ctrl-C, SIGTERM or closed terminal stop the runner. The second Ctrl-C or SIGTERM ends the process.
 
-    def stop(number: int, _: FrameType | None) -> None:
-        signal.signal(number, lambda *_: os._exit(128 + number))
+    Its sandboxes end with it. An ignored signal stays ignored, as in a background process or under ``nohup``.
+    """
+    handled = [each for each in _SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
+
+    def end(number: int, _: FrameType | None) -> None:
+        progress.restore_terminal()
+        os._exit(128 + number)
+
+    def stop(_number: int, _: FrameType | None) -> None:
+        for each in handled:  # a closed terminal sends SIGHUP more than once
+            signal.signal(each, signal.SIG_IGN if each == signal.SIGHUP else end)
         runner.stop()
-        note("waiting for the running calls; to end them now, press Ctrl-C again. Their outcome is then unknown")
+        progress.say(
+            "waiting for the running calls to end; to end them now, press Ctrl-C again. Their outcome is then unknown"
+        )
 
-    previous = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+    previous = {each: signal.signal(each, stop) for each in handled}
     try:
         yield
     finally:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
+from contextlib import suppress
 from math import log
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Self
@@ -61,6 +63,7 @@ class Progress:
         self._summary = summary
         self._bar: ProgressBar[None] | None = None
         self._before = 0
+        self._is_shown = False
         self._started = self._shown = monotonic()
         self._seconds = 0.0
 
@@ -68,27 +71,46 @@ class Progress:
         self._before = self._summary.ended
         self._started = self._shown = monotonic()
         if self._before:
-            note(f"resuming: {self._before:,} of {self._total:,} calls have ended")
+            self.say(f"resuming: {self._before:,} of {self._total:,} calls have ended")
         if sys.stderr.isatty():
+            # The estimate of click counts the calls of earlier runs as if this one had made them.
             self._bar = click.progressbar(
-                length=self._total, file=sys.stderr, show_pos=True, item_show_func=lambda _: self._rate()
-            )
-            self._bar.update(self._before)
+                length=self._total, file=sys.stderr, show_pos=True, show_eta=False,
+                item_show_func=lambda _: self._rate(),
+            )  # fmt: skip
+            self._bar.pos = self._before
+            self._bar.render_progress()
+        self._is_shown = True
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._is_shown = False
         self._seconds = monotonic() - self._started
         if self._bar is not None:
-            self._bar.render_finish()
+            with suppress(OSError):
+                self._bar.render_finish()
 
     def show(self) -> None:
-        """Show that one more call has ended."""
+        """Show that one more call has ended. A closed terminal or pipe does not end the batch."""
         if self._bar is not None:
-            self._bar.update(1)
-        elif (now := monotonic()) >= self._shown + REPORT_SECONDS:
+            with suppress(OSError):
+                self._bar.update(1)
+        elif self._is_shown and (now := monotonic()) >= self._shown + REPORT_SECONDS:
             self._shown = now
-            left = (self._total - self._summary.ended) * (now - self._started) / (self._summary.ended - self._before)
-            note(f"{self._summary.ended:,} of {self._total:,} calls, {self._rate()}, about {left:.0f} s left")
+            self.say(f"{self._summary.ended:,} of {self._total:,} calls, {self._rate()}")
+
+    def say(self, message: str) -> None:
+        """Print a message, on a line of its own. May be called by a signal handler."""
+        with suppress(OSError, RuntimeError):  # RuntimeError: the signal came during another write to stderr
+            if self._bar is not None:
+                print(file=sys.stderr)
+            note(message)
+
+    def restore_terminal(self) -> None:
+        """Show the cursor again, which the bar hides, before the process ends at once."""
+        if self._bar is not None:
+            with suppress(OSError):
+                os.write(2, b"\x1b[?25h\n")
 
     def print_summary(self) -> None:
         """Print how the calls ended and how long they took."""
@@ -100,5 +122,7 @@ class Progress:
             note(f"p50 {median:,.0f} ms, p95 {slow:,.0f} ms, {rate:.1f} calls/s")
 
     def _rate(self) -> str:
+        ended = self._summary.ended - self._before
         seconds = max(monotonic() - self._started, 0.001)
-        return f"{(self._summary.ended - self._before) / seconds:.1f} calls/s, {self._summary.not_ok:,} not ok"
+        time_left = (self._total - self._summary.ended) * seconds / max(ended, 1)
+        return f"{ended / seconds:.1f} calls/s, {self._summary.not_ok:,} errors, about {time_left:,.0f} s left"
