@@ -9,6 +9,8 @@ Start reading in ``main``. ``commands`` has one module per command, ``output`` p
   Public: ``FINDINGS``, ``note``.
 - ``http_options``: the options of ``toolc serve`` for HTTP (``HttpOptions``), and the start message. Public:
   ``http_options``, ``print_start``.
+- ``import_changes``: writes what an import generated, and reports conflicts. Public: ``apply_import``,
+  ``import_options``, ``report_conflicts``.
 - ``inputs``: reads arguments, registries and the user's configuration, and refuses registries that a lock file or a
   policy does not allow. Public: ``compile_or_exit``.
 - ``main``: finds a command by name and runs it. Handles signals, standard streams, and errors that reach the top

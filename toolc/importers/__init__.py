@@ -1,7 +1,19 @@
-"""Generate specs from the descriptions of other systems, for ``toolc import``. There is one module per source.
+"""Generate specs from the descriptions of other systems, for ``toolc import``.
 
-- ``plugin_spec``: the YAML text of a plugin's spec, and valid names for its tools. Start reading here. Public:
-  ``plugin_spec``, ``provisional_spec``, ``valid_names``.
+An importer is a pure function from a source and options to the text of spec files. It never runs what it reads, and
+never writes a registry. People review and edit the files; later imports merge what changed in the source into them.
 
-May import: ``compiler``, ``backends``, ``document`` and ``model``.
+- ``openapi``: the package for OpenAPI documents. Start reading in ``openapi.generate``.
+- ``plugin_spec``: the YAML text of a plugin's spec, and valid names for its tools. Public: ``plugin_spec``,
+  ``provisional_spec``, ``valid_names``.
+- ``fetching``: reads a URL, with the checks of addresses that tools have. Public: ``destination_of``, ``fetch``.
+- ``record``: ``Record``, what an import generated, in ``.toolc-import/NAME.json``. Public: ``digest_of``,
+  ``read_record``, ``FOLDER``.
+- ``merge``: merges a change of the source into a file that people have edited, by keys (``merge``, ``Conflict``).
+  Public: ``edited``, ``Merged``, ``UnreadableError``.
+- ``changes``: the changes of an import to the files of a folder (``changes``, ``write``). Public: ``FileChange``.
+- ``yaml_text``: writes YAML in block style. Public: ``yaml_flow``, ``yaml_lines``, ``yaml_text``.
+
+May import: ``runtime`` (``egress`` and ``http`` only), ``compiler``, ``backends``, ``document``, ``validation`` and
+``model``.
 """

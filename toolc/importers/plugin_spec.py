@@ -1,32 +1,17 @@
-"""Generate the YAML text of a plugin's spec, in block style. Strings that YAML 1.1 or 1.2 would misread are quoted."""
+"""Generate the YAML text of a plugin's spec."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from toolc.backends.plugin_protocol import Description, Offer
+from toolc.importers.yaml_text import yaml_text
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.model.text import lazy_re
-
-WIDTH: Final = 78
-"""The maximum length of a list or mapping in flow style, in characters.
-
-With the indentation of a spec, a line then stays below 80 columns.
-"""
-
-_PLAIN: Final = lazy_re(r"[A-Za-z][A-Za-z0-9_]*(?:[ ./-][A-Za-z0-9_]+)*")
-_YAML_CONSTANTS: Final = frozenset("y n yes no on off true false null".split())  # noqa: SIM905
 
 MAX_NAME: Final = 64
 """The maximum length of a tool's name, in characters. Providers do not accept longer names."""
-
-
-def yaml_text(value: JsonObject) -> str:
-    """Return ``value`` as a YAML document with its keys in the same order."""
-    return "".join(f"{line}\n" for line in _mapping(value))
 
 
 def provisional_spec(command: Sequence[str], files: Sequence[str], sandbox: JsonObject) -> str:
@@ -69,51 +54,6 @@ def valid_names(names: Sequence[str]) -> list[str]:
             number += 1
         valid.append(candidate)
     return valid
-
-
-def _mapping(value: JsonObject) -> Iterator[str]:
-    for key, inner in value.items():
-        start, flow = f"{_scalar(key)}:", _flow(inner)
-        if not isinstance(inner, dict | list) or not inner or len(start) + len(flow) < WIDTH:
-            yield f"{start} {flow}"
-            continue
-        yield start
-        lines = _mapping(inner) if isinstance(inner, dict) else _sequence(inner)
-        yield from (f"  {line}" for line in lines)
-
-
-def _sequence(value: list[JsonValue]) -> Iterator[str]:
-    for item in value:
-        flow = _flow(item)
-        if not isinstance(item, dict) or not item or len(flow) < WIDTH:
-            yield f"- {flow}"
-            continue
-        first, *rest = _mapping(item)
-        yield f"- {first}"
-        yield from (f"  {line}" for line in rest)
-
-
-def _flow(value: JsonValue) -> str:
-    match value:
-        case dict():
-            return "{" + ", ".join(f"{_scalar(key)}: {_flow(inner)}" for key, inner in value.items()) + "}"
-        case list():
-            return "[" + ", ".join(map(_flow, value)) + "]"
-        case _:
-            return _scalar(value)
-
-
-def _scalar(value: JsonValue) -> str:
-    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _YAML_CONSTANTS:
-        return value
-    text = json.dumps(value, ensure_ascii=False)
-    # Escape characters that are not printable in YAML (1.2.2, 5.1), or that it reads as the end of a line.
-    return "".join(char if char.isprintable() else _escaped(char) for char in text)
-
-
-def _escaped(char: str) -> str:
-    number = ord(char)
-    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
 def _process(command: Sequence[str], files: Sequence[str]) -> JsonObject:

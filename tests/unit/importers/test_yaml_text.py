@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from toolc.document.loader import load_data
 from toolc.document.nodes import to_json
-from toolc.importers.plugin_spec import yaml_text
+from toolc.importers.yaml_text import yaml_text
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.json_schema import JsonObject, JsonValue
 

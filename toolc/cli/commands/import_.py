@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from toolc.cli.commands.import_openapi import openapi
 from toolc.cli.common import CANNOT, FINDINGS, duration, engine_option, note, print_findings
+from toolc.cli.import_changes import apply_import, import_options, report_conflicts
 from toolc.cli.inputs import user_configuration
 from toolc.cli.main import CommandGroup
 from toolc.model.errors import UsageError
@@ -32,10 +35,12 @@ def command() -> None:
     """Create specs from tools that other systems describe."""
 
 
+command.add_command(openapi)
+
+
 @command.command("plugin", short_help="Write the spec of a plugin from its own description.")
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 @click.option("--out", metavar="FILE", help="The spec file to write.  [default: NAME.yaml]")
-@click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @click.option(
     "--file", "patterns", multiple=True, metavar="PATTERN", help="Files that the plugin needs, next to the spec."
 )
@@ -43,29 +48,32 @@ def command() -> None:
 @click.option("--build", metavar="DIR", help="A folder with the Dockerfile of the image.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="An environment variable.")
 @click.option("--timeout", callback=duration, metavar="TIME", help="The time limit for the plugin to describe itself.")
+@import_options
 @engine_option
 def plugin(  # noqa: PLR0913  one parameter per option
     words: tuple[str, ...],
     *,
     out: str | None,
-    force: bool,
     patterns: tuple[str, ...],
     image: str | None,
     build: str | None,
     env: tuple[str, ...],
     timeout: float | None,
     engine: str | None,
+    **options: bool,
 ) -> None:
     """Write the spec of a plugin: a program that describes itself in JSON and serves calls line by line.
 
     The plugin's command runs in a sandbox without network access, never on this host. Files that the command names
-    are looked up next to the spec and become part of the tool.
+    are looked up next to the spec and become part of the tool. Another import changes only what the plugin describes
+    differently; edits in the file stay.
     """
-    from toolc.importers.plugin_spec import plugin_spec, provisional_spec, valid_names  # start-up time
+    from toolc.importers.plugin_spec import plugin_spec, provisional_spec, valid_names
+    from toolc.importers.record import Record, digest_of, read_record  # start-up time
 
     folder = Path(out).parent if out is not None else Path()
     if out is not None:
-        _require_absent(Path(out), force=force)
+        _require_absent(Path(out), **options)
     files = _files(folder, words, patterns)
     sandbox: JsonObject = {key: value for key, value in (("image", image), ("build", build)) if value is not None}
     if env:
@@ -73,13 +81,20 @@ def plugin(  # noqa: PLR0913  one parameter per option
     offer = _ask(_compiled(provisional_spec(words, files, sandbox), folder), timeout, engine)
     place = Path(out if out is not None else f"{valid_names([offer.tools[0].name])[0]}.yaml")
     if out is None:
-        _require_absent(place, force=force)
-    _write(place, _modeline(folder) + plugin_spec(offer, words, files, sandbox))
+        _require_absent(place, **options)
+    text = _modeline(folder) + plugin_spec(offer, words, files, sandbox)
+    new = Record(kind="plugin", source=shlex.join(words), digest=digest_of(text.encode()), files={place.name: text})
+    found = apply_import(folder, place.stem, read_record(folder, place.stem, "plugin"), new, options)
     _check(place)
+    report_conflicts(found)
 
 
-def _require_absent(place: Path, *, force: bool) -> None:
-    if not force and (place.exists() or place.is_symlink()):
+def _require_absent(place: Path, *, force: bool, **_: bool) -> None:
+    """Raise ``UsageError`` if there is a file that no import has written, before the plugin is started."""
+    from toolc.importers.record import FOLDER  # start-up time
+
+    is_known = (place.parent / FOLDER / f"{place.stem}.json").is_file()
+    if not force and not is_known and (place.exists() or place.is_symlink()):
         raise UsageError(f"{place} already exists; choose another file with --out, or replace it with --force")
 
 
@@ -149,13 +164,6 @@ def _modeline(folder: Path) -> str:
     schema = next((each / SCHEMA for each in (here, *here.parents) if (each / SCHEMA).is_file()), None)
     path = os.path.relpath(schema, here) if schema else f"../{SCHEMA}"
     return f"# yaml-language-server: $schema={path}\n"
-
-
-def _write(place: Path, text: str) -> None:
-    try:
-        place.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise UsageError(f"{place} cannot be written: {error.strerror}") from None
 
 
 def _check(place: Path) -> None:

@@ -4,7 +4,7 @@
   defaults and examples.
 - ``dialects``: converts schemas of older drafts to 2020-12, and checks references.
 - ``parameters``: decodes ``parameters:``, as shorthand (``name?: string``) or full JSON Schema. Public:
-  ``is_full_schema``.
+  ``is_full_schema``, ``RESERVED``.
 - ``patterns``: checks the syntax and the run time of regular expressions.
 - ``type_names``: names of types in other languages, and their form in JSON Schema. Public: ``TYPES``,
   ``TYPE_ALIASES``, ``declared_types``, ``similar_type``, ``type_form``.

@@ -4,7 +4,7 @@
   proxies.
 - ``connection``: forwards the bytes of one connection, within flow windows.
 - ``egress_policy``: ``decide``, which finds the entry of the allow-list for a host and port, and ``admit``, which
-  selects addresses. Start reading here.
+  selects addresses. Start reading here. Public: ``Decision``, ``LOOPBACK``.
 - ``http_host``: checks the host that the HTTP/1 requests of a client name.
 - ``polling``: resolves names on threads, and polls connections.
 - ``tls_sni``: checks the server name that a TLS client sends.

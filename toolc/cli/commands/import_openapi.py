@@ -1,0 +1,224 @@
+"""``toolc import openapi``: create specs from the operations of an OpenAPI document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+import click
+
+from toolc.cli.common import note
+from toolc.cli.import_changes import apply_import, import_options, report_conflicts
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject
+from toolc.model.text import printable
+
+if TYPE_CHECKING:
+    from toolc.importers.changes import FileChange
+    from toolc.importers.openapi.generate import Generated, Options
+    from toolc.importers.openapi.source import Document, Fetch
+    from toolc.importers.record import Record
+
+_SHOWN: Final = 20
+"""The maximum number of operations left out, and of findings, that are listed."""
+
+_MODEL_TEXT: Final = frozenset({"TC210", "TC211", "TC213", "TC214"})
+"""The checks of texts for models, which may contain instructions of others."""
+
+_LISTS: Final = ("only", "exclude", "rename")
+
+
+@click.command("openapi", short_help="Write specs for the operations of an OpenAPI document.")
+@click.argument("source", metavar="FILE|URL")
+@click.option("--out", metavar="DIR", help="The folder of the specs.  [default: specs/NAME]")
+@click.option("--name", metavar="NAME", help="The name of the import.  [default: from the title of the document]")
+@click.option("--only", multiple=True, metavar="NAME", help="A tag, an operation or a pattern to import. Repeatable.")
+@click.option("--exclude", multiple=True, metavar="NAME", help="A tag, an operation or a pattern to leave out.")
+@click.option("--read-only", is_flag=True, help="Only operations that change nothing (GET, HEAD and OPTIONS).")
+@click.option("--all", "is_all", is_flag=True, help="All operations, even if there are more than 60.")
+@click.option("--server", metavar="URL", help="The URL of the service, instead of that in the document.")
+@click.option("--prefix", metavar="TEXT", help="A text before the name of each tool.")
+@click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a tool.")
+@click.option("--toolsets", is_flag=True, help="Write a toolset for each tag to the project file.")
+@click.option("--allow-ref", multiple=True, metavar="HOST", help="A host from which references may be read.")
+@import_options
+def openapi(**options: object) -> None:
+    """Write one spec for each operation of an OpenAPI document, to be reviewed like any other spec.
+
+    Another import of the same source changes only what changed in it; edits in the files stay.
+    """
+    from toolc.importers.openapi.generate import check_version, name_of
+    from toolc.importers.openapi.source import MAX_DOCUMENT, Document
+    from toolc.importers.record import read_record  # start-up time
+
+    source = str(options["source"])
+    fetch = _fetcher(source, _texts(options["allow_ref"]), MAX_DOCUMENT)
+    document = Document.of(fetch(source), source, fetch)
+    check_version(document)
+    name = str(options["name"] or name_of(document))
+    folder = Path(str(options["out"])) if options["out"] else Path("specs", name)
+    record = read_record(folder, name, "openapi")
+    _run(document, folder, name, record, _chosen(options, record), options)
+
+
+def _chosen(options: Mapping[str, object], record: Record | None) -> JsonObject:
+    """Return the options of the import: those of the command line or, if there are none, those of the last import."""
+    given: JsonObject = {key: [*_texts(options[key])] for key in _LISTS if options[key]}
+    given |= {key: True for key in ("read_only", "is_all") if options[key]}
+    given |= {key: str(options[key]) for key in ("server", "prefix") if options[key]}
+    return given or (record.options if record else {})
+
+
+def _options(name: str, chosen: JsonObject) -> Options:
+    from toolc.importers.openapi.generate import Options
+    from toolc.importers.openapi.operations import Choice  # start-up time
+
+    renamed: dict[str, str] = {}
+    for each in _texts(chosen.get("rename", [])):
+        old, sign, new = each.rpartition("=")
+        if not sign or not old or not new:
+            raise UsageError(f"--rename {each!r} is not OLD=NEW")
+        renamed[old] = new
+    choice = Choice(
+        only=_texts(chosen.get("only", [])), exclude=_texts(chosen.get("exclude", [])),
+        is_read_only=chosen.get("read_only") is True, is_all=chosen.get("is_all") is True,
+    )  # fmt: skip
+    return Options(
+        name=name, choice=choice, server=str(chosen.get("server", "")), prefix=str(chosen.get("prefix", "")),
+        renamed=renamed,
+    )  # fmt: skip
+
+
+def _run(
+    document: Document,
+    folder: Path,
+    name: str,
+    record: Record | None,
+    chosen: JsonObject,
+    options: Mapping[str, object],
+) -> None:
+    from toolc.importers.openapi.generate import generate
+    from toolc.importers.record import Record, digest_of  # start-up time
+
+    generated = generate(document, _options(name, chosen), record.names if record else {})
+    findings = _leave_out_invalid(generated)
+    _report_left_out(document, generated)
+    for each in findings[:_SHOWN]:
+        note(f"{folder / each}")
+    if (more := len(findings) - _SHOWN) > 0:
+        note(f"{more} more findings about texts for models; see: toolc check {folder}")
+    source = document.base if urlsplit(document.base).scheme in {"http", "https"} else Path(document.base).name
+    new = Record(
+        kind="openapi", source=source, digest=digest_of(document.data), options=chosen, names=generated.names,
+        files=generated.files,
+    )  # fmt: skip
+    found = apply_import(folder, name, record, new, options)
+    if options["toolsets"]:
+        _write_toolsets(generated)
+    _summarize(folder, found, generated)
+    report_conflicts(found)
+
+
+def _leave_out_invalid(generated: Generated) -> list[str]:
+    """Compile the files in another folder. Move those with errors to the operations that are left out.
+
+    Returns the findings about texts for models, because these texts come from the source.
+    """
+    from toolc.compiler.pipeline.compile import compile_specs
+    from toolc.importers.openapi.generate import LeftOut  # start-up time
+
+    if not generated.files:
+        return []
+    found: list[str] = []
+    with TemporaryDirectory() as temporary:
+        for name, text in generated.files.items():
+            Path(temporary, name).write_text(text, encoding="utf-8")
+        compilation = compile_specs([Path(temporary)])
+    for each in compilation.diagnostics.sorted():
+        file = Path(each.span.path).name
+        if each.is_error and file in generated.files:
+            operation = generated.operations[file]
+            reason = f"its spec would have an error, {each.code.number}: {each.message}"
+            generated.left_out.append(LeftOut(operation=operation, reason=reason, tokens=operation.tokens))
+            del generated.files[file], generated.names[operation.key]
+        elif each.code.number in _MODEL_TEXT and file in generated.files:
+            found.append(f"{file}:{each.span.start.line}: {each.code.number}: {printable(each.message)}")
+    return found
+
+
+def _report_left_out(document: Document, generated: Generated) -> None:
+    from toolc.importers.openapi.source import Positions  # start-up time
+
+    positions = Positions(document)
+    for number, each in enumerate(generated.left_out):
+        if number < _SHOWN:
+            note(f"left out {each.operation.key}: {each.reason} ({positions.describe(each.tokens)})")
+    if (more := len(generated.left_out) - _SHOWN) > 0:
+        note(f"left out {more} more operations")
+
+
+def _summarize(folder: Path, found: list[FileChange], generated: Generated) -> None:
+    kinds = {"written": 0, "changed": 0, "deleted": 0}
+    for change in found:
+        if change.before != change.after:
+            kind = "deleted" if change.after is None else "written" if change.before is None else "changed"
+            kinds[kind] += 1
+    counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count) or "nothing has changed"
+    total = len(generated.files)
+    left_out = f", {len(generated.left_out)} left out" if generated.left_out else ""
+    print(f"{folder}: {total} operation{'s' if total != 1 else ''} imported{left_out} ({counts})")
+
+
+def _write_toolsets(generated: Generated) -> None:
+    """Write the tools of each tag to ``toolsets`` of the project file, which is created if there is none."""
+    from toolc.importers.merge import edited
+    from toolc.importers.yaml_text import yaml_text  # start-up time
+
+    toolsets: dict[str, list[str]] = {}
+    for file, operation in generated.operations.items():
+        for tag in operation.tags if file in generated.files else ():
+            stem = "_".join("".join(each if each.isalnum() else " " for each in tag.lower()).split())
+            toolsets.setdefault(stem or "tools", []).append(file.removesuffix(".yaml"))
+    place = Path("toolc.yaml")
+    text = place.read_text(encoding="utf-8") if place.is_file() else ""
+    value: JsonObject = {name: [*sorted(tools)] for name, tools in sorted(toolsets.items())}
+    if not text.strip():
+        place.write_text(yaml_text({"toolsets": value}), encoding="utf-8")
+        return
+    new = edited(text, ("toolsets",), value) if "toolsets:" not in text else text
+    for tag, tools in value.items() if "toolsets:" in text else ():
+        new = edited(new, ("toolsets", tag), tools) if new is not None else None
+    if new is None:
+        raise UsageError(f"'toolsets' of {place} cannot be edited; write it in block style")
+    place.write_text(new, encoding="utf-8")
+
+
+def _fetcher(source: str, allowed: tuple[str, ...], max_bytes: int) -> Fetch:
+    """Return a function that reads the source, and the documents to which it may refer."""
+    from toolc.importers.fetching import destination_of, fetch  # start-up time
+
+    is_url = source.startswith(("http://", "https://"))
+    allow = [destination_of(each if "://" in each else f"https://{each}") for each in allowed]
+    allow += [destination_of(source)] if is_url else []
+    root = Path(source).resolve().parent
+
+    def read(place: str) -> bytes:
+        if place.startswith(("http://", "https://")):
+            return fetch(place, allow, max_bytes)
+        path = Path(place).resolve()
+        if is_url or urlsplit(place).scheme or not path.is_relative_to(root):
+            raise UsageError(f"{place[:200]} is not below the folder of the document")
+        try:
+            with path.open("rb") as file:
+                return file.read(max_bytes + 1)
+        except OSError as error:
+            raise UsageError(f"{place} cannot be read: {error.strerror}") from None
+
+    return read
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(str(each) for each in value) if isinstance(value, list | tuple) else ()

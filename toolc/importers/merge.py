@@ -1,0 +1,171 @@
+"""Merge what a source says now into files that people have edited, by keys, without changing anything else in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from toolc.compiler.fixes.apply import apply_fix
+from toolc.document.edits import remove_entry
+from toolc.document.nodes import Mapping, Node, child, to_json
+from toolc.document.yaml.yaml_parser import parse_yaml
+from toolc.importers.yaml_text import yaml_flow, yaml_lines
+from toolc.model.diagnostics import Diagnostics, Edit, Fix
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.source import SourceText, Span
+from toolc.model.text import shorten
+
+
+@dataclass(frozen=True, slots=True)
+class _Absent:
+    """The value of a key that a map does not have."""
+
+
+_ABSENT: Final = _Absent()
+_Value: TypeAlias = "JsonValue | _Absent"
+_Route: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A key that both the source and a person changed. The values are as written in YAML."""
+
+    route: _Route
+    ours: str
+    theirs: str
+
+    def __str__(self) -> str:
+        return f"{'.'.join(self.route)}: the file has {self.ours}, the source has {self.theirs}"
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The text of a file after a merge, and the keys whose values in the file were kept."""
+
+    text: str
+    conflicts: tuple[Conflict, ...] = ()
+
+
+class UnreadableError(ValueError):
+    """Raised for a file that is not a YAML map."""
+
+
+def merge(base: str, ours: str, theirs: str, *, is_forced: bool = False) -> Merged:
+    """Return ``ours`` with the changes from ``base`` to ``theirs``. If ``is_forced``, the source wins conflicts.
+
+    Raises ``UnreadableError`` if ``ours`` is not a YAML map.
+    """
+    if ours in {base, theirs}:
+        return Merged(theirs)
+    text, conflicts = ours, []
+    for route, value, conflict in _changes(_value(base), _value(ours), _value(theirs)):
+        if conflict and not is_forced:
+            conflicts.append(conflict)
+            continue
+        changed = edited(text, route, value)
+        if changed is None:
+            conflicts.append(conflict or Conflict(route, "another form", _shown(value)))
+        else:
+            text = changed
+    return Merged(text, tuple(conflicts))
+
+
+def edited(text: str, route: _Route, value: _Value) -> str | None:
+    """Return a YAML text with another value at ``route``, or without its key; None if that cannot be done in place."""
+    source = SourceText("spec.yaml", text)
+    parent: Node | None = _parsed(source)
+    for key in route[:-1]:
+        parent = child(parent, key) if parent is not None else None
+    edit = _edit(source, parent, route[-1], value) if isinstance(parent, Mapping) else None
+    if edit is None:
+        return None
+    changed = apply_fix(text.encode(), source.path, Fix("merge", (edit,))).decode()
+    expected = _with(_value(text), route, value)
+    try:
+        return changed if _value(changed) == expected else None
+    except UnreadableError:
+        return None
+
+
+def _edit(source: SourceText, parent: Mapping, key: str, value: _Value) -> Edit | None:
+    entry = parent.entry(key)
+    if isinstance(value, _Absent):
+        return remove_entry(source, entry) if entry else None
+    is_flow = source.between(parent.span).startswith("{")
+    if is_flow:
+        if entry:
+            return Edit(entry.value.span, yaml_flow(value))
+        if not parent.entries:
+            return Edit(parent.span, yaml_flow({key: value}))
+        end = parent.entries[-1].value.span.end
+        return Edit(Span(source.path, end, end), f", {yaml_flow({key: value})[1:-1]}")
+    if not parent.entries:
+        return None
+    indent = " " * (parent.entries[0].key_span.start.column - 1)
+    lines = f"\n{indent}".join(yaml_lines({key: value}))
+    if entry:
+        return Edit(Span(source.path, entry.key_span.start, entry.value.span.end), lines)
+    end = parent.entries[-1].value.span.end
+    rest = source.line(end.line)[end.column - 1 :]
+    if rest.strip():  # a comment behind the last value stays there
+        end = end._replace(column=len(source.line(end.line)) + 1)
+    return Edit(Span(source.path, end, end), f"\n{indent}{lines}")
+
+
+def _changes(
+    base: _Value, ours: _Value, theirs: _Value, route: _Route = ()
+) -> Iterator[tuple[_Route, _Value, Conflict | None]]:
+    """Yield each key to change with its new value, and the conflict if a person has changed it too."""
+    if _same(base, theirs) or _same(ours, theirs):
+        return
+    if route and _same(ours, base):
+        if isinstance(ours, dict) and isinstance(theirs, dict):  # the smallest change keeps comments
+            yield from _inside(base, ours, theirs, route)
+        else:
+            yield route, theirs, None
+    elif isinstance(base, dict) and isinstance(ours, dict) and isinstance(theirs, dict):
+        yield from _inside(base, ours, theirs, route)
+    else:
+        yield route, theirs, Conflict(route, _shown(ours), _shown(theirs))
+
+
+def _inside(
+    base: _Value, ours: JsonObject, theirs: JsonObject, route: _Route
+) -> Iterator[tuple[_Route, _Value, Conflict | None]]:
+    before = base if isinstance(base, dict) else {}
+    for key in dict.fromkeys([*theirs, *ours]):
+        one, two, three = (each.get(key, _ABSENT) for each in (before, ours, theirs))
+        yield from _changes(one, two, three, (*route, key))
+
+
+def _same(one: _Value, other: _Value) -> bool:
+    return type(one) is type(other) and one == other
+
+
+def _with(value: JsonObject, route: _Route, new: _Value) -> JsonObject:
+    key, *rest = route
+    if rest:
+        inner = value[key]
+        assert isinstance(inner, dict)
+        return {**value, key: _with(inner, tuple(rest), new)}
+    others = {name: each for name, each in value.items() if name != key or not isinstance(new, _Absent)}
+    return others if isinstance(new, _Absent) else {**others, key: new}
+
+
+def _value(text: str) -> JsonObject:
+    value = to_json(_parsed(SourceText("spec.yaml", text)))
+    assert isinstance(value, dict)
+    return value
+
+
+def _parsed(source: SourceText) -> Mapping:
+    problems = Diagnostics()
+    node = parse_yaml(source, problems)
+    if problems.has_errors or not isinstance(node, Mapping):
+        raise UnreadableError("it is not a YAML map; correct it, or take the text of the source with --force")
+    return node
+
+
+def _shown(value: _Value) -> str:
+    return "no such key" if isinstance(value, _Absent) else shorten(yaml_flow(value), 200)

@@ -1,0 +1,285 @@
+"""The request of an operation: its parameters and its body, with the styles of OpenAPI."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+from toolc.compiler.schema.parameters import RESERVED
+from toolc.importers.openapi.schemas import Schemas
+from toolc.importers.openapi.source import Document, LeftOutError
+from toolc.model.json_schema import JsonObject, JsonValue
+
+_PLACES: Final = {"path": "path", "query": "query", "header": "headers", "cookie": "cookies"}
+_IGNORED_HEADERS: Final = frozenset({"accept", "authorization", "content-type"})
+"""Parameters with these names have no effect (OpenAPI 3.1, 4.8.12.2)."""
+_OWN_HEADERS: Final = frozenset({"connection", "content-length", "host", "transfer-encoding", "upgrade"})
+_DEFAULTS: Final = {"path": "simple", "header": "simple", "query": "form", "cookie": "form"}
+_COLLECTIONS: Final = {
+    "csv": ("form", False), "ssv": ("spaceDelimited", False), "pipes": ("pipeDelimited", False),
+    "multi": ("form", True),
+}  # fmt: skip
+"""The styles of Swagger 2."""
+
+_MAX_FIELDS: Final = 80
+_NOT_FLAT: Final = frozenset({"anyOf", "oneOf", "allOf", "not", "if", "patternProperties", "minProperties", "nullable"})
+_SCALARS: Final = frozenset({"string", "number", "integer", "boolean"})
+_JSON: Final = re.compile(r"application/(?:[\w.+-]+\+)?json|\*/\*|application/\*", re.IGNORECASE)
+_TEXT: Final = re.compile(r"text/[\w.+*-]+|application/(?:[\w.+-]+\+)?(?:xml|yaml|graphql|x-ndjson)", re.IGNORECASE)
+_MULTIPART: Final = "multipart/form-data"
+_FORM: Final = "application/x-www-form-urlencoded"
+
+
+Change = Callable[[Schemas], JsonObject]
+"""Converts the schema of an argument."""
+
+
+class Arguments:
+    """The arguments of one tool, in the order of the operation."""
+
+    def __init__(self) -> None:
+        self._declared: dict[str, tuple[Change, bool]] = {}
+
+    def add(self, wire: str, place: str, schema: Change, *, is_required: bool) -> str:
+        """Declare an argument for the name ``wire`` in the request, and return the name of the argument."""
+        name = re.sub(r"[^A-Za-z0-9_]+", "_", wire).strip("_")[:56] or place
+        name = f"_{name}" if name[0].isdigit() else name
+        if name in RESERVED or name in self._declared:
+            name = f"{place}_{name}"
+        stem, number = name, 2
+        while name in self._declared:
+            name, number = f"{stem}_{number}", number + 1
+        self._declared[name] = (schema, is_required)
+        return name
+
+    def schema(self, schemas: Schemas) -> JsonObject:
+        """Return the schema of all arguments."""
+        properties: JsonObject = {name: convert(schemas) for name, (convert, _) in self._declared.items()}
+        required: list[JsonValue] = [name for name, (_, is_required) in self._declared.items() if is_required]
+        found: JsonObject = {"type": "object", "properties": properties}
+        return found | ({"required": required} if required else {})
+
+
+class Request:
+    """The request of one operation, as keys of ``backend.http``."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self.arguments = Arguments()
+        self.http: dict[str, JsonObject] = {}
+        self.body: JsonObject | None = None
+        self.reads_workspace = False
+
+    def field(self, key: str, name: str, value: JsonValue) -> None:
+        """Set a field of ``query``, ``headers`` or another map of ``backend.http``."""
+        self.http.setdefault(key, {})[name] = value
+
+    def parameter(self, parameter: JsonObject, base: str, path: str) -> str:
+        """Add a parameter, and return the path with its template if it is in there. Raises ``LeftOutError``."""
+        name, place = parameter.get("name"), parameter.get("in")
+        if not isinstance(name, str) or place not in _PLACES:
+            raise LeftOutError(f"the place {str(place)[:40]!r} of a parameter is not supported")
+        assert isinstance(place, str)
+        if place == "header" and name.lower() in _IGNORED_HEADERS | _OWN_HEADERS:
+            return path
+        if place == "path" and f"{{{name}}}" not in path:
+            return path
+        schema, content = self._schema_of(parameter, base)
+        described = parameter.get("description")
+        is_required = parameter.get("required") is True or place == "path"
+        convert = partial(_described, schema=schema, base=base, description=described)
+        argument = self.arguments.add(name, place, convert, is_required=is_required)
+        value = self._styled(parameter, schema, base, place, argument)
+        if content is not None:
+            value = _template(argument, " | json" if _JSON.fullmatch(content) else "")
+        if place == "path" and isinstance(value, str):
+            return path.replace(f"{{{name}}}", value)
+        self.field(_PLACES[place], name, value)
+        return path
+
+    def _schema_of(self, parameter: JsonObject, base: str) -> tuple[JsonValue, str | None]:
+        """Return the schema of a parameter, and its media type if it is written as such a document."""
+        content = parameter.get("content")
+        if isinstance(content, dict) and content:
+            media_type, media = next(iter(content.items()))
+            return self._document.object_at(media, base)[0].get("schema", {}), media_type
+        # Swagger 2 has the keywords of the schema next to the name.
+        return parameter.get("schema", {key: each for key, each in parameter.items() if key != "required"}), None
+
+    def _styled(self, parameter: JsonObject, schema: JsonValue, base: str, place: str, argument: str) -> JsonValue:
+        """Return the value of a field, without a style if the default of toolc means the same."""
+        style, explode = parameter.get("style"), parameter.get("explode")
+        if parameter.get("type") == "array" and "schema" not in parameter:
+            collection = str(parameter.get("collectionFormat", "csv"))
+            if collection not in _COLLECTIONS:
+                raise LeftOutError(f"the collection format {collection[:20]!r} is not supported")
+            style, explode = _COLLECTIONS[collection]
+            style = style if place == "query" else None
+        style = style if isinstance(style, str) else _DEFAULTS[place]
+        is_exploded = explode if isinstance(explode, bool) else style in {"form", "deepObject"}
+        types = self._types(schema, base)
+        is_plain = types <= _SCALARS or (types <= {*_SCALARS, "array"} and place == "query" and is_exploded)
+        is_kept = parameter.get("allowReserved") is True and place == "query"
+        if types and is_plain and style in {"form", "simple"} and place != "cookie" and not is_kept:
+            return _template(argument)
+        value: JsonObject = {"value": _template(argument)}
+        if style != _DEFAULTS[place]:
+            value["style"] = style
+        if style == "deepObject":
+            is_exploded = True
+        if is_exploded != (style in {"form", "deepObject"}):
+            value["explode"] = is_exploded
+        return value | ({"allow_reserved": True} if is_kept else {})
+
+    def _types(self, schema: JsonValue, base: str) -> frozenset[str]:
+        """Return the types of a value, or nothing if they are not known."""
+        inner, inner_base = self._document.object_at(schema, base)
+        for key in ("anyOf", "oneOf", "allOf"):
+            if isinstance(parts := inner.get(key), list):
+                found = [self._types(each, inner_base) for each in parts]
+                return frozenset().union(*found) if all(found) else frozenset()
+        kinds = inner.get("type")
+        if kinds is None and isinstance(enum := inner.get("enum"), list):
+            return frozenset({"string"}) if all(isinstance(each, str) for each in enum) else frozenset()
+        return frozenset(
+            str(each) for each in (kinds if isinstance(kinds, list) else [kinds]) if each not in {None, "null"}
+        )
+
+    def add_body(self, body: JsonObject, base: str) -> None:
+        """Add the body of a request in the media type that toolc supports best. Raises ``LeftOutError``."""
+        content = body.get("content")
+        if not isinstance(content, dict) or not content:
+            return
+        is_required = body.get("required") is True
+        media_type = min(content, key=_preference)
+        media, base = self._document.object_at(content[media_type], base)
+        schema = media.get("schema", {})
+        encoding = media.get("encoding", {})
+        assert isinstance(encoding, dict)
+        plain = media_type.partition(";")[0].strip().lower()
+        if _JSON.fullmatch(plain):
+            self.body = {"json": self._json(schema, base, body, is_required=is_required)}
+            if plain not in {"application/json", "*/*", "application/*"}:
+                self.field("headers", "Content-Type", plain)
+        elif plain in {_FORM, _MULTIPART}:
+            self._fields(schema, base, encoding, is_multipart=plain == _MULTIPART, is_required=is_required)
+        elif _TEXT.fullmatch(plain):
+            argument = self._whole({"type": "string", "description": f"The body, {plain}."}, base, body)
+            self.body = {"text": _template(argument)}
+            if "*" not in plain and plain != "text/plain":
+                self.field("headers", "Content-Type", plain)
+        elif plain.startswith("multipart/"):
+            raise LeftOutError(f"a body of the type {plain[:60]} is not supported")
+        else:
+            path = partial(_path_schema, description=body.get("description"))
+            argument = self.arguments.add("file", "body", path, is_required=True)
+            self.reads_workspace = True
+            file: JsonObject = {"path": _template(argument)}
+            self.body = {"file": file | ({} if "*" in plain else {"content_type": plain})}
+
+    def _whole(self, schema: JsonValue, base: str, body: JsonObject) -> str:
+        convert = partial(_described, schema=schema, base=base, description=body.get("description"))
+        return self.arguments.add("body", "body", convert, is_required=True)
+
+    def _json(self, schema: JsonValue, base: str, body: JsonObject, *, is_required: bool) -> JsonValue:
+        fields = self._flat(schema, base)
+        if fields is None:
+            return _template(self._whole(schema, base, body))
+        properties, required, inner_base = fields
+        value: JsonObject = {}
+        for name, each in properties.items():
+            convert = partial(_described, schema=each, base=inner_base, description=None)
+            argument = self.arguments.add(name, "body", convert, is_required=is_required and name in required)
+            value[name] = _template(argument)
+        return value
+
+    def _flat(self, schema: JsonValue, base: str) -> tuple[JsonObject, frozenset[str], str] | None:
+        """Return the properties of a body that become arguments, or None if the body is one argument."""
+        inner, inner_base = self._document.object_at(schema, base)
+        schemas = Schemas(self._document, is_request=True)
+        inner, inner_base = schemas.merged(inner, inner_base)
+        declared, extra, required = inner.get("properties"), inner.get("additionalProperties"), inner.get("required")
+        is_open = extra not in (None, False)
+        if not isinstance(declared, dict) or not declared or is_open or not _NOT_FLAT.isdisjoint(inner):
+            return None
+        kept: JsonObject = {name: each for name, each in declared.items() if not schemas.is_hidden(each, inner_base)}
+        if len(kept) > _MAX_FIELDS:
+            return None
+        return kept, frozenset(map(str, required)) if isinstance(required, list) else frozenset(), inner_base
+
+    def _fields(
+        self, schema: JsonValue, base: str, encoding: JsonObject, *, is_multipart: bool, is_required: bool
+    ) -> None:
+        fields = self._flat(schema, base)
+        if fields is None:
+            raise LeftOutError("the fields of its form are not declared")
+        properties, required, inner_base = fields
+        parts: JsonObject = {}
+        for name, each in properties.items():
+            declared, _ = self._document.object_at(encoding.get(name, {}), base)
+            kind = declared.get("contentType")
+            media_type = kind.partition(",")[0].strip() if isinstance(kind, str) and "*" not in kind else None
+            is_file = is_multipart and self._is_file(each, inner_base, media_type)
+            convert = partial(_described, schema=each, base=inner_base, description=None)
+            if is_file:
+                many = "array" in self._types(each, inner_base)
+                inner, _ = self._document.object_at(each, inner_base)
+                convert = partial(_path_schema, description=inner.get("description"), many=many)
+                self.reads_workspace = True
+            argument = self.arguments.add(name, "body", convert, is_required=is_required and name in required)
+            if is_multipart:
+                is_object = not is_file and "object" in self._types(each, inner_base)
+                media_type = media_type or ("application/json" if is_object else None)
+                part: JsonObject = {"file" if is_file else "text": _template(argument)}
+                parts[name] = (
+                    part | {"content_type": media_type} if media_type else (part if is_file else _template(argument))
+                )
+            elif {"style", "explode", "allowReserved"} & declared.keys():
+                parts[name] = self._styled(declared, each, inner_base, "query", argument)
+            else:
+                parts[name] = _template(argument)
+        self.body = {"multipart" if is_multipart else "form": parts}
+
+    def _is_file(self, schema: JsonValue, base: str, media_type: str | None) -> bool:
+        inner, base = self._document.object_at(schema, base)
+        if inner.get("type") == "array":
+            return self._is_file(inner.get("items", {}), base, media_type)
+        if inner.get("type") == "file" or inner.get("format") == "binary":
+            return True
+        is_bytes = "contentMediaType" in inner or (media_type or "").startswith(("image/", "audio/", "video/"))
+        return is_bytes or media_type == "application/octet-stream" or ("type" not in inner and not inner)
+
+
+def _template(name: str, filters: str = "") -> str:
+    """Return the template of an argument."""
+    return f"{{{{ {name}{filters} }}}}"
+
+
+def _preference(media_type: str) -> tuple[int, str]:
+    plain = media_type.partition(";")[0].strip().lower()
+    order = ("application/json", "*/*", _FORM, _MULTIPART)
+    if plain in order:
+        return order.index(plain) if plain != "*/*" else 5, plain
+    if _JSON.fullmatch(plain):
+        return 1, plain
+    return (6 if _TEXT.fullmatch(plain) else 7), plain
+
+
+def _described(schemas: Schemas, *, schema: JsonValue, base: str, description: JsonValue) -> JsonObject:
+    found = schemas.convert(schema, base)
+    if isinstance(description, str) and description.strip():
+        text = " ".join(description.split())
+        default = re.search(r"Default: [^.]*(?:\.\d+)?\.$", str(found.get("description", "")))
+        note = f" {default[0]}" if default and default[0] not in text else ""
+        found = {key: each for key, each in found.items() if key != "description"}
+        return {"description": text[:600] + note} | found
+    return found
+
+
+def _path_schema(schemas: Schemas, *, description: JsonValue, many: bool = False) -> JsonObject:  # noqa: ARG001
+    text = " ".join(description.split())[:400] if isinstance(description, str) else ""
+    path: JsonObject = {"type": "string", "minLength": 1, "maxLength": 1024}
+    shown: Mapping[str, JsonValue] = {"description": f"{text} The path of a file in the workspace.".strip()}
+    return {**shown, "type": "array", "items": path, "maxItems": 100} if many else {**shown, **path}

@@ -1,0 +1,331 @@
+"""Convert the schemas of OpenAPI 3.0, 3.1 and Swagger 2 to JSON Schema 2020-12 as toolc checks it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from toolc.importers.openapi.source import Document, LeftOutError
+from toolc.model.json_schema import (
+    LISTS_OF_SCHEMAS,
+    SCHEMAS,
+    JsonObject,
+    JsonValue,
+    map_subschemas,
+    subschemas,
+    type_of,
+)
+from toolc.model.text import shorten
+from toolc.validation.ecma_pattern import translate
+from toolc.validation.ecma_tree import PatternError
+from toolc.validation.formats import KNOWN_FORMATS
+from toolc.validation.plain_schema import plainly_satisfies
+from toolc.validation.schema_patterns import is_slow_pattern
+
+MAX_NODES: Final = 1_000
+"""The maximum number of schemas in the parameters or the result of a tool. Deeper references become any value."""
+
+_MAX_TEXT: Final = 400
+"""The maximum length of the description of a value, in characters."""
+
+_EXACT: Final = 2**53 - 1
+_TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+_COMBINED: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "patternProperties", "dependentSchemas"})
+_INLINE: Final = 3
+"""The maximum number of schemas in a definition that is repeated at each reference to it."""
+
+
+def _is_count(value: JsonValue) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _EXACT
+
+
+def _is_number(value: JsonValue) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _EXACT
+
+
+_KEPT: Final[Mapping[str, Callable[[JsonValue], bool]]] = {
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
+    **dict.fromkeys(
+        ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains",
+         "maxContains"), _is_count,
+    ),
+    "multipleOf": lambda value: _is_number(value) and isinstance(value, int | float) and value > 0,
+    "uniqueItems": lambda value: isinstance(value, bool),
+    "deprecated": lambda value: value is True,
+    "format": lambda value: isinstance(value, str) and value in KNOWN_FORMATS,
+    "pattern": lambda value: isinstance(value, str) and _is_usable(value),
+    "contentEncoding": lambda value: isinstance(value, str),
+    "contentMediaType": lambda value: isinstance(value, str),
+}  # fmt: skip
+"""The keywords that are copied if they have a value that toolc accepts."""
+
+
+def _is_usable(pattern: str) -> bool:
+    """Return whether a pattern is valid in ECMA-262 and fast. OpenAPI documents often have patterns of others."""
+    try:
+        translate(pattern)
+    except PatternError:
+        return False
+    return not is_slow_pattern(pattern)
+
+
+class Schemas:
+    """Converts the schemas of one tool for requests or for responses. ``finish`` adds what they refer to."""
+
+    def __init__(self, document: Document, *, is_request: bool, depth: int | None = None) -> None:
+        self._document = document
+        self._hidden = "readOnly" if is_request else "writeOnly"
+        self._is_request = is_request
+        self._depth = depth
+        self._names: dict[str, str] = {}
+        self._pending: list[tuple[str, JsonValue, str, int]] = []
+        self._definitions: dict[str, JsonObject] = {}
+        self._level = 0
+        self._nodes = 0
+
+    def convert(self, value: JsonValue, base: str) -> JsonObject:
+        """Return a schema without references to the document. Raises ``LeftOutError`` and ``OverflowError``."""
+        if not isinstance(value, dict):
+            return {"not": {}} if value is False else {}
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise OverflowError
+        if isinstance(reference := value.get("$ref"), str):
+            return self._reference(reference, value, base)
+        value, base = self.merged(value, base)
+        found = self._own(value)
+        for key, each in value.items():
+            if key in {"properties", "patternProperties", "dependentSchemas"} and isinstance(each, dict):
+                kept = {name: inner for name, inner in each.items() if not self.is_hidden(inner, base)}
+                if key == "patternProperties":
+                    kept = {name: inner for name, inner in kept.items() if _is_usable(name)}
+                found[key] = {name: self.convert(inner, base) for name, inner in kept.items()}
+            elif key in LISTS_OF_SCHEMAS and isinstance(each, list) and each:
+                found[key] = [self.convert(inner, base) for inner in each]
+            elif key == "items" and isinstance(each, list):
+                found["prefixItems"] = [self.convert(inner, base) for inner in each]
+            elif key in SCHEMAS and isinstance(each, dict | bool):
+                found[key] = each if isinstance(each, bool) else self.convert(each, base)
+        self._discriminate(value, found)
+        required, properties = value.get("required"), value.get("properties")
+        if isinstance(required, list):
+            hidden = (properties.keys() if isinstance(properties, dict) else set()) - self._properties(found).keys()
+            names = [name for name in dict.fromkeys(required) if isinstance(name, str) and name not in hidden]
+            found |= {"required": [*names]} if names else {}
+        return self._nullable(value, found)
+
+    def finish(self, root: JsonObject) -> JsonObject:
+        """Return ``root`` with ``$defs``, without those that are used once or are short. Raises as ``convert``."""
+        while self._pending:
+            name, value, base, self._level = self._pending.pop()
+            self._definitions[name] = self.convert(value, base)
+        definitions = self._definitions
+        if not definitions:
+            return root
+        uses = Counter(name for each in (root, *definitions.values()) for name in _references(each))
+        recursive = {name for name in definitions if self._reaches(name, name)}
+        inlined = {
+            name: each for name, each in definitions.items()
+            if name not in recursive and (uses[name] == 1 or sum(1 for _ in subschemas(each)) <= _INLINE)
+        }  # fmt: skip
+        kept: JsonObject = {name: _inline(each, inlined) for name, each in definitions.items() if name not in inlined}
+        root = _inline(root, inlined)
+        used = {name for each in (root, *kept.values()) for name in _references(each)}
+        shown: JsonObject = {name: each for name, each in kept.items() if name in used}
+        return root | ({"$defs": shown} if shown else {})
+
+    def merged(self, value: JsonObject, base: str, depth: int = 0) -> tuple[JsonObject, str]:
+        """Return a schema with the properties of its ``allOf``, if all parts are plain objects."""
+        parts = value.get("allOf")
+        if not isinstance(parts, list) or not parts or depth > 8:
+            return value, base
+        properties: JsonObject = {}
+        required: list[JsonValue] = []
+        rest = {key: each for key, each in value.items() if key not in {"allOf", "properties", "required"}}
+        own: JsonObject = {key: value[key] for key in ("properties", "required") if key in value}
+        for part in [*parts, own]:
+            inner, inner_base = self._document.object_at(part, base)
+            inner, inner_base = self.merged(inner, inner_base, depth + 1)
+            declared = inner.get("properties", {})
+            if inner_base != base or not _COMBINED.isdisjoint(inner) or inner.get("type", "object") != "object":
+                return value, base
+            if not isinstance(declared, dict) or any(
+                properties.get(key, each) != each for key, each in declared.items()
+            ):
+                return value, base
+            properties |= declared
+            names = inner.get("required")
+            required += names if isinstance(names, list) else []
+            rest |= {key: each for key, each in inner.items() if key in {"description"} and key not in rest}
+        if not properties:
+            return value, base
+        return {
+            "type": "object",
+            **rest,
+            "properties": properties,
+            "required": [*dict.fromkeys(map(str, required))],
+        }, base
+
+    def is_hidden(self, value: JsonValue, base: str) -> bool:
+        """Return whether a property belongs only to the other direction."""
+        if not isinstance(value, dict):
+            return False
+        return value.get(self._hidden) is True or self._document.object_at(value, base)[0].get(self._hidden) is True
+
+    @staticmethod
+    def _properties(found: JsonObject) -> JsonObject:
+        properties = found.get("properties")
+        return properties if isinstance(properties, dict) else {}
+
+    def _reference(self, reference: str, value: JsonObject, base: str) -> JsonObject:
+        target = self._document.target(reference, base)
+        if self._depth is not None and self._level >= self._depth and target.identity not in self._names:
+            inner = target.value if isinstance(target.value, dict) else {}
+            return {key: inner[key] for key in ("type",) if inner.get(key) in _TYPES}
+        name = self._names.get(target.identity)
+        if name is None:
+            stem = re.sub(r"[^A-Za-z0-9_.-]+", "_", target.identity.rpartition("/")[2])[:60] or "schema"
+            name, number = stem, 2
+            while name in self._names.values():
+                name, number = f"{stem}_{number}", number + 1
+            self._names[target.identity] = name
+            self._pending.append((name, target.value, target.base, self._level + 1))
+        described = _text(value.get("description"))
+        found: JsonObject = {"$ref": f"#/$defs/{name}"}
+        return found | ({"description": described} if described else {})
+
+    def _own(self, value: JsonObject) -> JsonObject:
+        """Return the keywords of a schema that contain no schemas."""
+        found: JsonObject = {}
+        kinds = value.get("type")
+        types: list[JsonValue] = [each for each in (kinds if isinstance(kinds, list) else [kinds]) if each in _TYPES]
+        if kinds == "file":
+            types = ["string"]
+        if types:
+            found["type"] = types[0] if len(types) == 1 else types
+        if description := _text(value.get("description")):
+            found["description"] = description
+        found |= {key: each for key, each in value.items() if key in _KEPT and _KEPT[key](each)}
+        for key, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+            if value.get(exclusive) is True and key in found:
+                found[exclusive] = found.pop(key)
+        if "string" not in types and types:
+            found = {key: each for key, each in found.items() if key not in {"pattern", "minLength", "maxLength"}}
+        return found | _choices(value, types) | _examples(value, found, is_request=self._is_request)
+
+    def _discriminate(self, value: JsonObject, found: JsonObject) -> None:
+        """Add the values of the discriminator to each alternative that is a reference."""
+        discriminator = value.get("discriminator")
+        name = discriminator.get("propertyName") if isinstance(discriminator, dict) else None
+        mapping = discriminator.get("mapping", {}) if isinstance(discriminator, dict) else {}
+        for key in ("oneOf", "anyOf"):
+            branches, converted = value.get(key), found.get(key)
+            if not isinstance(name, str) or not isinstance(branches, list) or not isinstance(converted, list):
+                continue
+            for index, branch in enumerate(branches):
+                reference = branch.get("$ref") if isinstance(branch, dict) else None
+                if isinstance(reference, str):
+                    short = reference.rpartition("/")[2]
+                    listed = mapping.items() if isinstance(mapping, dict) else ()
+                    names: list[JsonValue] = [each for each, target in listed if target in {reference, short}] or [
+                        short
+                    ]
+                    choice: JsonObject = {"properties": {name: {"enum": names}}, "required": [name]}
+                    converted[index] = {"allOf": [converted[index], choice]}
+
+    def _nullable(self, value: JsonObject, found: JsonObject) -> JsonObject:
+        if value.get("nullable") is not True and value.get("x-nullable") is not True:
+            return found
+        kinds, enum = found.get("type"), found.get("enum")
+        if isinstance(enum, list) and None not in enum:
+            found["enum"] = [*enum, None]
+        if isinstance(kinds, str):
+            return {**found, "type": [kinds, "null"]}
+        if "allOf" in found or "anyOf" in found or "oneOf" in found:
+            return {"anyOf": [found, {"type": "null"}]}
+        return found
+
+    def _reaches(self, name: str, goal: str) -> bool:
+        seen, waiting = set[str](), [name]
+        while waiting:
+            for each in _references(self._definitions[waiting.pop()]):
+                if each == goal:
+                    return True
+                if each not in seen:
+                    seen.add(each)
+                    waiting.append(each)
+        return False
+
+
+def converted(document: Document, *, is_request: bool, build: Callable[[Schemas], JsonObject]) -> JsonObject:
+    """Return what ``build`` makes, with as many levels of references as fit. Raises ``LeftOutError``."""
+    for depth in (None, 4, 3, 2, 1, 0):
+        schemas = Schemas(document, is_request=is_request, depth=depth)
+        try:
+            return schemas.finish(build(schemas))
+        except (OverflowError, RecursionError):
+            continue
+    raise LeftOutError(f"it has more than {MAX_NODES:,} schemas")
+
+
+def _choices(value: JsonObject, types: list[JsonValue]) -> JsonObject:
+    found: JsonObject = {}
+    enum = value.get("enum")
+    if isinstance(enum, list):
+        fitting = [each for each in enum if not _is_inexact(each) and (not types or _has_type(each, types))]
+        unique = {repr(each): each for each in fitting}
+        found |= {"enum": [*unique.values()]} if unique else {}
+    if "const" in value and not _is_inexact(value["const"]):
+        found["const"] = value["const"]
+    return found
+
+
+def _examples(value: JsonObject, found: JsonObject, *, is_request: bool) -> JsonObject:
+    """Return the first example of a scalar, and its default as text, because a default would be sent."""
+    result: JsonObject = {}
+    listed = value.get("examples")
+    example = value.get("example", listed[0] if isinstance(listed, list) and listed else None)
+    if is_request and _is_scalar(example) and "enum" not in found and plainly_satisfies(example, found):
+        result["examples"] = [example]
+    default = value.get("default")
+    if is_request and _is_scalar(default) and default != "":
+        text = f"Default: {str(default).lower() if isinstance(default, bool) else default}."
+        before = str(found.get("description", ""))
+        result["description"] = f"{before.rstrip('.')}. {text}" if before else text
+    return result
+
+
+def _has_type(value: JsonValue, types: list[JsonValue]) -> bool:
+    kind = type_of(value)
+    return kind in types or (kind in {"integer", "fraction"} and "number" in types)
+
+
+def _is_scalar(value: JsonValue) -> bool:
+    return isinstance(value, str | bool | int | float) and len(str(value)) <= 100 and not _is_inexact(value)
+
+
+def _is_inexact(value: JsonValue) -> bool:
+    return isinstance(value, int | float) and abs(value) > _EXACT
+
+
+def _text(value: JsonValue) -> str:
+    return shorten(" ".join(value.split()), _MAX_TEXT) if isinstance(value, str) else ""
+
+
+def _references(schema: JsonValue) -> Iterator[str]:
+    """Yield the names of the definitions to which ``schema`` refers."""
+    for each in subschemas(schema):
+        if isinstance(reference := each.get("$ref"), str):
+            yield reference.removeprefix("#/$defs/")
+
+
+def _inline(value: JsonObject, inlined: Mapping[str, JsonObject]) -> JsonObject:
+    """Return a schema with the definitions ``inlined`` instead of references to them."""
+    reference = value.get("$ref")
+    name = reference.removeprefix("#/$defs/") if isinstance(reference, str) else ""
+    if name in inlined:
+        value = inlined[name] | {key: each for key, each in value.items() if key != "$ref"}
+        return _inline(value, inlined)
+    return map_subschemas(value, lambda each: _inline(each, inlined) if isinstance(each, dict) else each)

@@ -1,0 +1,86 @@
+"""The authentication of an operation: its security schemes as ``auth``, fields and secrets."""
+
+from __future__ import annotations
+
+import re
+
+from toolc.importers.openapi.requests import Request
+from toolc.importers.openapi.source import Document, LeftOutError
+from toolc.model.json_schema import JsonObject, JsonValue, map_under
+
+
+def add_security(
+    request: Request, operation: JsonObject, document: Document, name: str
+) -> tuple[JsonObject, list[str]]:
+    """Return ``auth`` and the names of the secrets of an operation. ``name`` is the one of the import.
+
+    Raises ``LeftOutError`` if no alternative can be expressed.
+    """
+    alternatives = operation.get("security", document.root.get("security"))
+    if not isinstance(alternatives, list) or not alternatives or {} in alternatives:
+        return {}, []
+    declared = map_under(map_under(document.root, "components"), "securitySchemes")
+    declared = declared or map_under(document.root, "securityDefinitions")
+    reason = ""
+    for each in alternatives:
+        try:
+            schemes = [
+                (key, document.object_at(declared.get(key, {}), document.base)[0], scopes)
+                for key, scopes in (each.items() if isinstance(each, dict) else ())
+            ]
+            return _combined(request, schemes, name)
+        except LeftOutError as error:
+            reason = reason or str(error)
+    raise LeftOutError(reason)
+
+
+def _combined(
+    request: Request, schemes: list[tuple[str, JsonObject, JsonValue]], name: str
+) -> tuple[JsonObject, list[str]]:
+    auths = [(key, *_auth(scheme, scopes, _secret(name, key)), scheme) for key, scheme, scopes in schemes]
+    main: JsonObject = {}
+    secrets: list[str] = []
+    for _, auth, used, scheme in auths:
+        secrets += used
+        if auth and not main:
+            main = auth
+        elif (place := scheme.get("in")) in {"header", "query", "cookie"}:
+            # A request has one 'auth', so that other keys are fields with a secret.
+            key = {"header": "headers", "query": "query", "cookie": "cookies"}[str(place)]
+            request.field(key, str(scheme.get("name")), f"{{{{ secrets.{used[0]} }}}}")
+        else:
+            raise LeftOutError("it needs two kinds of authentication at once")
+    return main, secrets
+
+
+def _auth(scheme: JsonObject, scopes: JsonValue, secret: str) -> tuple[JsonObject, list[str]]:
+    """Return ``auth`` for a scheme, which is empty for a cookie, and the secrets that it uses."""
+    kind, value = scheme.get("type"), f"{{{{ secrets.{secret} }}}}"
+    http = str(scheme.get("scheme", "basic" if kind == "basic" else "")).lower()
+    if kind == "apiKey" and scheme.get("in") in {"header", "query"}:
+        return {"api_key": {str(scheme["in"]): str(scheme.get("name")), "value": value}}, [secret]
+    if kind == "apiKey" and scheme.get("in") == "cookie":
+        return {}, [secret]
+    if http == "basic":
+        user, password = f"{secret}_USERNAME", f"{secret}_PASSWORD"
+        basic: JsonObject = {"username": f"{{{{ secrets.{user} }}}}", "password": f"{{{{ secrets.{password} }}}}"}
+        return {"basic": basic}, [user, password]
+    flows = map_under(scheme, "flows")
+    flow = map_under(flows, "clientCredentials")
+    if scheme.get("flow") == "application":
+        flow = scheme
+    if kind == "oauth2" and str(flow.get("tokenUrl", "")).startswith("https://"):
+        client: JsonObject = {
+            "token_url": flow["tokenUrl"], "client_id": f"{{{{ secrets.{secret}_CLIENT_ID }}}}",
+            "client_secret": f"{{{{ secrets.{secret}_CLIENT_SECRET }}}}",
+        }  # fmt: skip
+        listed: JsonObject = {"scopes": scopes} if isinstance(scopes, list) and scopes else {}
+        return {"oauth2": client | listed}, [f"{secret}_CLIENT_ID", f"{secret}_CLIENT_SECRET"]
+    if http == "bearer" or kind in {"oauth2", "openIdConnect"}:
+        return {"bearer": value}, [secret]
+    raise LeftOutError(f"the authentication {str(http or kind)[:40]!r} is not supported")
+
+
+def _secret(name: str, scheme: str) -> str:
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", scheme)
+    return re.sub(r"[^A-Z0-9]+", "_", f"{name}_{words}".upper()).strip("_")[:40]

@@ -1,0 +1,179 @@
+"""The spec of an operation."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import Final
+from urllib.parse import urljoin, urlsplit
+
+from toolc.importers.openapi.operations import READING, Operation
+from toolc.importers.openapi.requests import Request
+from toolc.importers.openapi.responses import read_responses
+from toolc.importers.openapi.schemas import Schemas, converted
+from toolc.importers.openapi.security import add_security
+from toolc.importers.openapi.source import Document, LeftOutError
+from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
+from toolc.model.text import shorten
+
+_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
+_MAX_DESCRIPTION: Final = 1_000
+
+
+def tool_spec(document: Document, operation: Operation, tool: str, import_name: str, server: str) -> JsonObject:
+    """Return the spec of an operation, with the name ``tool``. Raises ``LeftOutError``.
+
+    ``server`` is the URL to use instead of those of the document.
+    """
+    if operation.method not in _METHODS:
+        raise LeftOutError(f"the method {operation.method} is not supported")
+    value = _modern(operation.value, document)
+    request = Request(document)
+    path = operation.path
+    for place, parameter, base in _parameters(document, operation):
+        try:
+            path = request.parameter(parameter, base, path)
+        except LeftOutError as error:
+            raise LeftOutError(str(error), *place) from None
+    if left := re.search(r"\{[^{}]*\}", re.sub(r"\{\{.*?\}\}", "", _without(path, request.http.get("path", {})))):
+        raise LeftOutError(f"the segment {left[0][:60]} of its path is not declared")
+    body, base = document.object_at(value.get("requestBody", {}), operation.base)
+    if body and operation.method not in READING:
+        request.add_body(body, base)
+    auth, secrets = add_security(request, operation.value, document, import_name)
+    url = _server(document, operation, server) + path
+    http: JsonObject = {"method": operation.method} if operation.method != "GET" else {}
+    http["url"] = url
+    fields = {"path": "path", "query": "query", "headers": "headers", "cookies": "cookies"}
+    response = read_responses(document, value, operation)
+    for name, each in response.headers.items():
+        if name not in {key.title() for key in request.http.get("headers", {})}:
+            request.field("headers", name, each)
+    http |= {key: request.http[key] for key in fields if key in request.http}
+    http |= {key: each for key, each in (("body", request.body), ("auth", auth)) if each}
+    http |= response.http
+    parameters = converted(document, is_request=True, build=partial(_arguments, request=request))
+    host = urlsplit(url).hostname or ""
+    sandbox: JsonObject = {"workspace": "ro"} if request.reads_workspace else {}
+    if secrets:
+        token_host = urlsplit(str(map_under(auth, "oauth2").get("token_url", ""))).hostname
+        only: JsonObject = {"hosts": [token_host or host]}
+        hosts: JsonObject = dict.fromkeys(dict.fromkeys(secrets), only)
+        sandbox["secrets"] = hosts
+    spec: JsonObject = {"toolc": 1, "name": tool}
+    spec |= _texts(value, operation)
+    spec |= {"parameters": parameters, "backend": {"http": http}}
+    spec |= {"result": response.result} if response.result else {}
+    spec |= {"sandbox": sandbox} if sandbox else {}
+    return spec | {"annotations": _annotations(operation.method)}
+
+
+def _arguments(schemas: Schemas, request: Request) -> JsonObject:
+    return request.arguments.schema(schemas)
+
+
+def _without(path: str, segments: JsonObject) -> str:
+    for name in segments:
+        path = path.replace(f"{{{name}}}", "")
+    return path
+
+
+def _parameters(document: Document, operation: Operation) -> list[tuple[tuple[str | int, ...], JsonObject, str]]:
+    """Return the parameters of an operation and its path, with their places. Those of the operation win."""
+    found: dict[tuple[str, str], tuple[tuple[str | int, ...], JsonObject, str]] = {}
+    place: tuple[str | int, ...]
+    for owner, tokens in ((operation.shared, operation.tokens[:-1]), (operation.value, operation.tokens)):
+        for index, each in enumerate(list_under(owner, "parameters")):
+            parameter, base = document.object_at(each, operation.base)
+            if parameter.get("in") not in {"body", "formData"}:
+                place = (*tokens, "parameters", index)
+                found[str(parameter.get("in")), str(parameter.get("name"))] = (place, parameter, base)
+    return [*found.values()]
+
+
+def _modern(value: JsonObject, document: Document) -> JsonObject:
+    """Return an operation of Swagger 2 with the body and the responses of OpenAPI 3."""
+    if "swagger" not in document.root:
+        return value
+    consumed = value.get("consumes", document.root.get("consumes")) or ["application/json"]
+    produced = value.get("produces", document.root.get("produces")) or ["application/json"]
+    fields: JsonObject = {}
+    required: list[JsonValue] = []
+    body: JsonObject = {}
+    for each in list_under(value, "parameters"):
+        parameter, _ = document.object_at(each, document.base)
+        name = str(parameter.get("name"))
+        if parameter.get("in") == "body":
+            content: JsonObject = {str(kind): {"schema": parameter.get("schema", {})} for kind in _texts_of(consumed)}
+            body = {key: parameter[key] for key in ("description", "required") if key in parameter}
+            body["content"] = content
+        elif parameter.get("in") == "formData":
+            fields[name] = {key: inner for key, inner in parameter.items() if key != "required"}
+            required += [name] if parameter.get("required") is True else []
+    if fields:
+        has_file = any(isinstance(each, dict) and each.get("type") == "file" for each in fields.values())
+        is_multipart = has_file or "application/x-www-form-urlencoded" not in _texts_of(consumed)
+        kind = "multipart/form-data" if is_multipart else "application/x-www-form-urlencoded"
+        schema: JsonObject = {"type": "object", "properties": fields, "required": required}
+        body = {"required": True, "content": {kind: {"schema": schema}}}
+    responses: JsonObject = {}
+    for status, response in map_under(value, "responses").items():
+        inner, _ = document.object_at(response, document.base)
+        schemas: JsonObject = (
+            {kind: {"schema": inner["schema"]} for kind in _texts_of(produced)} if "schema" in inner else {}
+        )
+        responses[status] = {**inner, "content": schemas}
+    return {**value, "requestBody": body, "responses": responses}
+
+
+def _texts_of(value: JsonValue) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _server(document: Document, operation: Operation, chosen: str) -> str:
+    """Return the base URL without a ``/`` at its end. Raises ``LeftOutError``."""
+    url, root = chosen, document.root
+    if not url and "swagger" in root:
+        schemes = _texts_of(operation.value.get("schemes", root.get("schemes"))) or ["https"]
+        scheme = "https" if "https" in schemes else schemes[0]
+        url = (
+            f"{scheme}://{root['host']}{root.get('basePath', '')}" if "host" in root else str(root.get("basePath", ""))
+        )
+    if not url:
+        places = (operation.value, operation.shared, root)
+        servers = next((found for place in places if (found := list_under(place, "servers"))), [])
+        urls = [_expanded(each) for each in servers if isinstance(each, dict)]
+        url = next((each for each in urls if each.startswith("https:")), urls[0] if urls else "")
+    if not re.match("https?:", url) and document.base.startswith(("https:", "http:")):
+        url = urljoin(document.base, url or "/")
+    if not re.match("https?://[^/{}]", url):
+        raise LeftOutError(f"its server {url[:80]!r} is not an absolute URL; give one with --server URL", "servers")
+    return url.partition("?")[0].rstrip("/")
+
+
+def _expanded(server: JsonObject) -> str:
+    """Return the URL of a server with the defaults of its variables."""
+    url = str(server.get("url", ""))
+    for name, variable in map_under(server, "variables").items():
+        default = variable.get("default") if isinstance(variable, dict) else None
+        url = url.replace(f"{{{name}}}", str(default if default is not None else ""))
+    return url
+
+
+def _texts(value: JsonObject, operation: Operation) -> JsonObject:
+    """Return the label, description and tags of a tool."""
+    summary, described = (" ".join(str(value.get(key) or "").split()) for key in ("summary", "description"))
+    text = described if described.startswith(summary.rstrip(".")) else f"{summary.rstrip('.')}. {described}".strip()
+    found: JsonObject = {"label": shorten(summary.rstrip("."), 80)} if summary else {}
+    found["description"] = shorten(text, _MAX_DESCRIPTION) or f"{operation.method} {operation.path}."
+    if value.get("deprecated") is True:
+        found["deprecated"] = "the service has deprecated this operation"
+    return found | ({"tags": [*dict.fromkeys(operation.tags)]} if operation.tags else {})
+
+
+def _annotations(method: str) -> JsonObject:
+    if method in READING:
+        return {"read_only": True, "idempotent": True, "open_world": True}
+    found: JsonObject = {"read_only": False, "open_world": True}
+    found |= {"destructive": True} if method != "POST" else {}
+    return found | ({"idempotent": True} if method in {"PUT", "DELETE"} else {})
