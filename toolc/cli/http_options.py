@@ -19,6 +19,24 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+
+def print_states(ctx: click.Context, param: click.Parameter, value: object) -> None:
+    """Print the state of each server, and exit. This is the callback of ``--status`` and ``--cancel``."""
+    if not value or ctx.resilient_parsing:
+        return
+    from toolc.serve.status import read_states  # lazy: +5 ms (sockets); only --status needs it
+
+    call = str(value) if param.name == "cancel" else None
+    states = [*read_states(call)]
+    for state in states:
+        click.echo(json.dumps(state, indent=2))
+    if not states:
+        note("this user has no server that runs with --http")
+    if call and not any(state["cancelled"] for state in states):
+        raise UsageError(f"no server has a running call {call!r:.80}")
+    raise click.exceptions.Exit(0)
+
+
 _OPTIONS = (
     click.option("--http", "address", metavar="HOST:PORT", help="Serve over HTTP at this address instead of stdio."),
     click.option(
@@ -36,6 +54,14 @@ _OPTIONS = (
     click.option(
         "--confirm", type=click.Choice(["client", "api", "refuse"]), default="client", show_default=True,
         help="Who confirms calls of tools with 'confirm: true': the client's user, a reviewer over /api/v1, or no one.",
+    ),
+    click.option(
+        "--status", is_flag=True, is_eager=True, callback=print_states, expose_value=False,
+        help="Print the servers of this user, their clients and running calls, and exit.",
+    ),
+    click.option(
+        "--cancel", "cancel", is_eager=True, callback=print_states, expose_value=False, metavar="CALL",
+        help="Cancel this running call of a server, and print what --status prints.",
     ),
     click.option("--watch", is_flag=True, help="Serve changed specs without a restart."),
     click.option("--config", metavar="FILE", help="A configuration file with clients, instead of your own."),

@@ -10,6 +10,7 @@
   ``needing_workspace``, ``with_tags``, ``without``.
 - ``plugin_server``: a server of the plugin protocol. Public: ``PluginServer``, ``serve_plugin``.
 - ``served_client``: a client, its quotas and its running calls. Public: ``Quota``, ``ServedClient``, ``ServerCalls``.
+- ``status``: reads the state of running servers. Public: ``read_states``, ``status_folder``.
 - ``tokens``: the tokens of clients, stored as digests. Public: ``ROLES``, ``Token``, ``TokenFile``.
 
 May import: ``client`` and every package below it.

@@ -85,8 +85,12 @@ async def served(host: HttpHost, settings: HttpSettings = SETTINGS) -> AsyncIter
 
 
 def main() -> None:
-    """Serve ``echo`` and ``wait`` at the address in the first argument, and print the URL."""
-    host, settings = fake_host(ECHO, WAIT), replace(SETTINGS, port=0, drain_seconds=float(sys.argv[1]))
+    """Serve the tools in the arguments after the first, by default ``echo`` and ``wait``, and print the URL.
+
+    The first argument is the number of seconds for running calls at the end.
+    """
+    tools = [each for each in (ECHO, WAIT, WIPE) if each.name in (sys.argv[2:] or ("echo", "wait"))]
+    host, settings = fake_host(*tools), replace(SETTINGS, port=0, drain_seconds=float(sys.argv[1]))
 
     def started(bound: HttpSettings) -> None:
         os.write(1, f"{bound.url}\n".encode())

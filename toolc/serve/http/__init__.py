@@ -10,6 +10,7 @@
 - ``problems``: errors as problem documents (RFC 9457). Public: ``problem``.
 - ``mcp_endpoint``: streamable HTTP of MCP, and streams that a client can resume.
 - ``reload``: later generations of the tools, on SIGHUP and with ``--watch``. Public: ``Reloader``.
+- ``status_socket``: answers ``toolc serve --status``. Public: ``StatusSocket``.
 - ``application``: the routes. Public: ``make_app``.
 - ``listener``: sockets, slow connections, signals and the end. Public: ``serve_http``. Start reading here.
 

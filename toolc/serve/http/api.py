@@ -46,12 +46,11 @@ class Api:
         return [
             Route("/openapi.json", self._document),
             Route("/tools", self._tools),
-            Route("/tools/{name}", self._tool, methods=["GET"]),
-            Route("/tools/{name}", self._call, methods=["POST"]),
+            # One route for each path, so that an Allow header lists all of its methods.
+            Route("/tools/{name}", self._tool, methods=["GET", "POST"]),
             Route("/providers/{name}", self._definitions),
             Route("/calls", self._running),
-            Route("/calls/{id}", self._state, methods=["GET"]),
-            Route("/calls/{id}", self._cancel, methods=["DELETE"]),
+            Route("/calls/{id}", self._state, methods=["GET", "DELETE"]),
             Route("/calls/{id}/events", self._events),
             Route("/confirmations", self._questions),
             Route("/confirmations/{id}", self._answer, methods=["POST"]),
@@ -64,6 +63,8 @@ class Api:
         return JSONResponse({"tools": [_summary(tool) for tool in _user(request).client.executor.tools]})
 
     async def _tool(self, request: Request) -> Response:
+        if request.method == "POST":
+            return await self._call(request)
         tool = _find(_user(request).client.executor, request.path_params["name"])
         return _no_tool(request) if tool is None else JSONResponse(_description(tool))
 
@@ -103,6 +104,8 @@ class Api:
         return JSONResponse({"calls": listed})
 
     async def _state(self, request: Request) -> Response:
+        if request.method == "DELETE":
+            return await self._cancel(request)
         call = self._calls.find(_user(request).client, request.path_params["id"])
         return _no_call() if call is None else JSONResponse(call.to_json())
 

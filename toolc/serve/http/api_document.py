@@ -25,6 +25,10 @@ _FAILED: Final[JsonObject] = {
     "description": "The call failed, or its arguments are not valid.",
     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/error"}}},
 }
+_STARTED: Final[JsonObject] = {
+    "description": "The call has started. Location has its URL.",
+    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/call"}}},
+}
 _NOTHING: Final[JsonObject] = {"description": "Done."}
 
 _SCHEMAS: Final[JsonObject] = {
@@ -67,16 +71,21 @@ def api_document(tools: Sequence[ToolSpec], base: str) -> JsonObject:
     assert isinstance(paths, dict)
     components["schemas"] |= _SCHEMAS
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-    for item in paths.values():
+    for tool, item in zip(tools, paths.values(), strict=True):
         assert isinstance(item, dict)
         assert isinstance(item["post"], dict)
         item["post"] |= {"parameters": [_PREFER]}
         assert isinstance(item["post"]["responses"], dict)
-        started = _json("The call has started. Location has its URL.", _ref("call"))
-        item["post"]["responses"] |= {"202": started, "422": _FAILED, "default": _PROBLEM}
+        item["post"]["responses"] |= {"202": _STARTED, "422": _FAILED, "default": _PROBLEM}
+        item["get"] = _get(f"describe.{tool.name}", "Describe this tool", {"type": "object"})
+    arguments: JsonObject = {"content": {"application/json": {"schema": {"type": "object"}}}, "required": True}
+    answers: JsonObject = {"200": _json("The result.", {"type": "object"}), "202": _STARTED, "422": _FAILED}
     fixed: JsonObject = {
         "/tools": {"get": _get("listTools", "List the tools", _object("tools", {"type": "object"}))},
-        "/tools/{name}": {"get": _get("describeTool", "Describe a tool", {"type": "object"}, _NAME)},
+        "/tools/{name}": {
+            "get": _get("describeTool", "Describe a tool", {"type": "object"}, _NAME),
+            "post": _operation("callTool", "Call a tool", answers, _NAME, _PREFER) | {"requestBody": arguments},
+        },
         "/providers/{name}": {
             "get": _get("providerDefinitions", "Return the tools for a provider's SDK", {"type": "object"}, _NAME)
         },

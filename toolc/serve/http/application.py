@@ -20,6 +20,7 @@ from toolc.serve.http.mcp_endpoint import McpEndpoint
 from toolc.serve.http.problems import problem
 from toolc.serve.http.reload import Reloader
 from toolc.serve.http.settings import HttpSettings
+from toolc.serve.http.status_socket import StatusSocket
 
 
 def make_app(host: HttpHost, settings: HttpSettings, verify: Verify, reloader: Reloader | None = None) -> ASGIApp:
@@ -31,6 +32,7 @@ def make_app(host: HttpHost, settings: HttpSettings, verify: Verify, reloader: R
         async with endpoint.run(), anyio.create_task_group() as api.tasks:
             if reloader:
                 api.tasks.start_soon(reloader.run)
+                api.tasks.start_soon(StatusSocket(host, settings).run)
             yield
             api.tasks.cancel_scope.cancel()
 

@@ -1,0 +1,69 @@
+"""Answers ``toolc serve --status``: the generation, the clients and the running calls of this server."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from contextlib import suppress
+from typing import Final
+
+import anyio
+from anyio.abc import ByteStream
+
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject
+from toolc.serve.http.host import HttpHost
+from toolc.serve.http.settings import HttpSettings
+from toolc.serve.status import status_folder
+
+_SECONDS: Final = 5.0
+
+
+class StatusSocket:
+    """A local socket, which answers one request per connection."""
+
+    def __init__(self, host: HttpHost, settings: HttpSettings) -> None:
+        self._host = host
+        self._settings = settings
+
+    async def run(self) -> None:
+        """Answer until cancelled. Without a socket, the server works as well, and the log says why."""
+        try:
+            path = status_folder() / f"serve-{os.getpid()}.sock"
+            path.unlink(missing_ok=True)
+            listener = await anyio.create_unix_listener(path, mode=0o600)
+        except (OSError, UsageError) as error:
+            logging.getLogger("toolc").warning("toolc serve --status does not see this server: %s", error)
+            return
+        try:
+            async with listener:
+                await listener.serve(self._answer)
+        finally:
+            path.unlink(missing_ok=True)
+
+    async def _answer(self, stream: ByteStream) -> None:
+        with anyio.move_on_after(_SECONDS):
+            async with stream:
+                with suppress(ValueError, AttributeError, anyio.EndOfStream, anyio.BrokenResourceError):
+                    request = json.loads(await stream.receive())
+                    await stream.send(json.dumps(self._state(request.get("cancel"))).encode())
+
+    def _state(self, cancel: object) -> JsonObject:
+        host, running = self._host, self._host.calls.running
+        call = running.get(str(cancel))
+        if call:
+            call.cancellation.cancel()
+        return {
+            "pid": os.getpid(),
+            "url": self._settings.url,
+            "generation": host.generation,
+            "tools": len(host.tools),
+            "problem": host.problem,
+            "clients": {name: client.reserved for name, client in host.clients.items()},
+            "calls": [
+                {"id": each.call_id, "client": each.client, "tool": each.tool, "started": each.started}
+                for each in running.values()
+            ],
+            "cancelled": call is not None,
+        }

@@ -1,0 +1,48 @@
+"""The state of running servers of this user, over a local socket: ``toolc serve --status``."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject
+
+_SECONDS: Final = 5.0
+_MAX_BYTES: Final = 16 * 2**20
+
+
+def status_folder() -> Path:
+    """Return the folder of the sockets, which only this user can access. Raises ``UsageError``."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    # In /tmp, other users can neither replace the folder nor, after the check below, have created it.
+    folder = Path(runtime) / "toolc" if runtime else Path(f"/tmp/toolc-{os.geteuid()}")
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    status = folder.stat()
+    if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077:
+        raise UsageError(f"other users can access {folder}; run: chmod 700 {folder}")
+    return folder
+
+
+def read_states(cancel: str | None = None) -> Iterator[JsonObject]:
+    """Yield the state of each server. ``cancel`` is the id of a call to cancel. Removes sockets of dead servers."""
+    for path in sorted(status_folder().glob("serve-*.sock")):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(_SECONDS)
+            try:
+                connection.connect(str(path))
+            except ConnectionRefusedError:
+                path.unlink(missing_ok=True)
+                continue
+            with suppress(OSError, ValueError):
+                connection.sendall(json.dumps({"cancel": cancel}).encode() + b"\n")
+                with connection.makefile("rb") as answer:
+                    state = json.loads(answer.read(_MAX_BYTES))
+                    if isinstance(state, dict):
+                        yield state
