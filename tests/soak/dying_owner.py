@@ -23,6 +23,7 @@ from workspaces.transaction_cases import tool
 from toolc.model.call import ToolCall
 from toolc.model.events import Event, ToolUpdate
 from toolc.runtime.sandboxed.options import CallOptions
+from toolc.runtime.workspace.mount import WorkspaceFolder
 from toolc.sandbox.host.owner import Owner
 from toolc.sandbox.selection import EngineSelection
 
@@ -193,7 +194,9 @@ def main(arguments: Sequence[str]) -> None:
     engine = prepare_docker(death) if name == "docker" else prepare_oci(death)
     prepare_common(death, engine)
     edit = registered(tool(SCRIPT, min_isolation=isolation))  # type: ignore[arg-type]
-    options = CallOptions(select_engine=lambda _: EngineSelection(engine), workspace=Path(workspace))
+    options = CallOptions(
+        select_engine=lambda _: EngineSelection(engine), workspace=WorkspaceFolder.of(Path(workspace))
+    )
 
     def listen(event: Event) -> None:
         if isinstance(event, ToolUpdate) and "begun" in event.text:

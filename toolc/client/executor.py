@@ -40,6 +40,7 @@ from toolc.runtime.output.truncation import READ_RESULT
 from toolc.runtime.pool.pool import STANDARD, ExecutorPool, Pool
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.runtime.sessions.pool import IDLE_SECONDS, Sessions
+from toolc.runtime.workspace.mount import WorkspaceFolder
 from toolc.sandbox.interface import Engine
 from toolc.sandbox.selection import EngineSelection, close_unused, in_use, select, selection_of
 
@@ -75,10 +76,14 @@ def batch_end(results: list[ToolResult]) -> tuple[BatchEvent, ...]:
     return (BatchEnd(results=tuple(results)),)
 
 
+def _folder(workspace: object) -> WorkspaceFolder | None:
+    return None if workspace is None else WorkspaceFolder.of(argument_checks.path("workspace", workspace))
+
+
 class Executor:
     """Call a registry's tools, each call in a separate sandbox. Safe to use from several threads.
 
-    - ``workspace``: the folder for tools that have a workspace.
+    - ``workspace``: the folder for tools that have a workspace. Calls are refused if it is replaced afterwards.
     - ``engine``: a name as for ``toolc run --engine``, or an ``Engine`` object. ``auto`` selects the first engine
       that can run a call. The default is the engine of ``configuration``, or else ``auto``.
     - ``timeout``: the time limit of each call in seconds. It can only lower the limit of a spec.
@@ -144,7 +149,7 @@ class Executor:
             select_engine=self._select_engine, accept_unenforced=configuration.accept_unenforced,
             workspace_growth_bytes=configuration.workspace_growth_bytes,
             base_image=configuration.base_image, host_programs=configuration.host_programs,
-            workspace=argument_checks.path("workspace", workspace) if workspace is not None else None,
+            workspace=_folder(workspace),
             timeout_ms=None if seconds is None else max(1, round(seconds * 1000)), approve_changes=approve_changes,
             confirm=confirm, denied=self._denials.reason, reveal=(secrets or SecretStore(configuration.secrets)).reveal,
             sessions=Sessions(session_idle), result_store=store, lock=lock,
@@ -236,7 +241,7 @@ class Executor:
         argument_checks.listener("on_event", on_event)
         argument_checks.hook("confirm", confirm)
         check_open(cancellation)
-        folder = None if workspace is None else argument_checks.path("workspace", workspace)
+        folder = _folder(workspace)
         timeout_ms = None if timeout is None else max(1, round(argument_checks.seconds("a timeout", timeout) * 1000))
         options = self._options if confirm is None else replace(self._options, confirm=confirm)
         if folder or session:

@@ -182,7 +182,8 @@ class _Attempt:
         spec, digest = self.tool.spec, self.tool.effect_digest
         workspace = None
         if spec.sandbox.workspace != "none":
-            workspace = self.cluster.workspace(self.options.workspace, spec.name)
+            folder = self.options.workspace
+            workspace = self.cluster.workspace(folder.real if folder else None, spec.name)
         session = self.options.session or (digest if spec.sandbox.lifetime == "session" else "")
         while True:
             with self.cluster.nodes.lease(digest, context.cancellation, self.cluster.sessions.get(session)) as node:

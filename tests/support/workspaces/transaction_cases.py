@@ -18,6 +18,7 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Template
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.sandboxed.options import CallOptions
+from toolc.runtime.workspace.mount import WorkspaceFolder
 from toolc.sandbox.interface import Engine
 from toolc.sandbox.selection import EngineSelection
 from toolc.testing.fake_engine import FakeEngine
@@ -63,8 +64,8 @@ def call(
     host_programs: bool = False,
 ) -> ToolResult:
     options = CallOptions(
-        select_engine=lambda _: EngineSelection(engine), workspace=workspace, approve_changes=approve_changes,
-        host_programs=host_programs,
+        select_engine=lambda _: EngineSelection(engine), workspace=WorkspaceFolder.of(workspace),
+        approve_changes=approve_changes, host_programs=host_programs,
     )  # fmt: skip
     asked = ToolCall(name=spec.name, arguments=arguments or {}, call_id="c")
     return execute(registered(spec), asked, options, on_event=on_event, cancellation=cancellation)

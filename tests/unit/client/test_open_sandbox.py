@@ -204,6 +204,22 @@ def test_the_policy_of_the_project_file_forbids_open_sandboxes(tmp_path: Path, e
         executor.sandbox("edit")
 
 
+def test_a_workspace_that_was_replaced_by_a_link_is_refused(registry: Registry, tmp_path: Path) -> None:
+    work, private = tmp_path / "work", tmp_path / "private"
+    for each in (work, private):
+        each.mkdir()
+    engine = FakeEngine(lambda _: Outcome(ending="exited"))
+    with Executor(registry, engine=engine, workspace=work) as executor:
+        executor.run("change", {})
+        work.rename(tmp_path / "moved")
+        work.symlink_to(private)
+        with pytest.raises(UsageError, match="was replaced since its executor was made"):
+            executor.run("change", {})
+        with pytest.raises(UsageError, match="was replaced since its executor was made"):
+            executor.sandbox({"workspace": "rw"})
+        executor.run("change", {}, workspace=private)
+
+
 def test_a_denied_tool_has_no_sandbox(executor: Executor, engine: FakeEngine) -> None:
     executor.deny("edit")
     with pytest.raises(UsageError, match="the tool 'edit' is denied here"):

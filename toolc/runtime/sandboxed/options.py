@@ -22,7 +22,7 @@ from toolc.runtime.pool.pool import ExecutorPool, Lease
 from toolc.runtime.secrets.redaction import Reveal, no_secrets
 from toolc.runtime.sessions.pool import Sessions
 from toolc.runtime.workspace.growth import is_bounded
-from toolc.runtime.workspace.mount import copies_location, mount, scratch_location
+from toolc.runtime.workspace.mount import WorkspaceFolder, copies_location, mount, scratch_location
 from toolc.sandbox.interface import Engine
 from toolc.sandbox.selection import EngineSelection
 
@@ -60,7 +60,7 @@ class CallOptions:
     """
 
     select_engine: EngineSelector
-    workspace: Path | None = None
+    workspace: WorkspaceFolder | None = None
     timeout_ms: int | None = None
     accept_unenforced: tuple[str, ...] = ()
     workspace_growth_bytes: int = NO_LIMIT

@@ -5,7 +5,7 @@
 - ``dir_handle``: opens, writes and renames files without following symbolic links (openat2).
 - ``growth``: measures how much a call adds to the disk, and decides when to stop it.
 - ``mount``: checks that a folder may be a workspace, which excludes ``/``, home and system folders. Start reading here.
-  Public: ``copies_location``, ``scratch_location``.
+  Public: ``copies_location``, ``scratch_location``, ``WorkspaceFolder``.
 - ``result_folder``: finds and reads files that a call wrote, with the access rights of the tool.
 - ``scratch``: creates private temporary folders and removes stale ones.
 - ``scratch_sweep``: cleans up the scratch folders of a dead process.

@@ -1,8 +1,11 @@
 """Check that a tool may use a folder as its workspace, to prevent mistakes such as mounting a home directory."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
@@ -29,18 +32,55 @@ _SHARED: Final = ("/tmp", "/mnt", "/media", "/opt", "/srv", "/home", "/Users", "
 _REMEDY: Final = "use the folder of one project, or create a folder for the tool and copy the files that it needs"
 
 
-def mount(path: Path, mode: Literal["ro", "rw", "overlay"]) -> Mount:
+@dataclass(frozen=True, slots=True)
+class WorkspaceFolder:
+    """The folder of an executor, as it was when the executor was made. Tools of other executors may replace it.
+
+    ``path`` is what the caller wrote, ``real`` is absolute and free of symbolic links. ``device`` and ``inode`` are
+    those of the folder, or 0 if it did not exist.
+    """
+
+    path: Path
+    real: Path
+    device: int = 0
+    inode: int = 0
+
+    @classmethod
+    def of(cls, path: Path) -> WorkspaceFolder:
+        """Return the folder at ``path`` as it is now. An invalid path is reported by ``mount``."""
+        real = path
+        try:
+            real = path.resolve()
+            status = real.stat()
+        except (OSError, RuntimeError, ValueError):
+            return cls(path, real)
+        return cls(path, real, status.st_dev, status.st_ino)
+
+    def is_replaced(self, real: Path, status: os.stat_result) -> bool:
+        """Return whether ``path`` now leads to another folder, or to a link."""
+        is_same = not self.inode or (self.device, self.inode) == (status.st_dev, status.st_ino)
+        return real != self.real or not is_same
+
+
+def mount(folder: Path | WorkspaceFolder, mode: Literal["ro", "rw", "overlay"]) -> Mount:
     """Return the mount of the workspace, with an absolute path free of symbolic links.
 
-    Raises ``UsageError`` with the reason and a remedy if the folder does not exist, the caller may not use it, or it
-    is the root, a home directory, a folder that contains one, a shared folder or a system folder.
+    Raises ``UsageError`` with the reason and a remedy if the folder does not exist or was replaced, the caller may not
+    use it, or it is the root, a home directory, a folder that contains one, a shared folder or a system folder.
     """
+    folder = WorkspaceFolder.of(folder) if isinstance(folder, Path) else folder
+    path = folder.path
     try:
-        real = path.resolve(strict=True)
+        real = folder.real.resolve(strict=True)
         status = real.stat()
     except (OSError, RuntimeError, ValueError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or str(error)
         raise UsageError(f"the workspace {str(path)!r} cannot be used: {reason}; {_REMEDY}") from None
+    if folder.is_replaced(real, status):
+        raise UsageError(
+            f"the workspace {str(path)!r} was replaced since its executor was made, perhaps by a tool; if you replaced "
+            "it yourself, make a new executor"
+        )
     if not real.is_dir():
         raise UsageError(f"the workspace {str(path)!r} is not a folder; {_REMEDY}")
     if kind := _forbidden_kind(real) or _contains_views(real):

@@ -23,6 +23,7 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Placeholder, Template
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.sandboxed.options import CallOptions
+from toolc.runtime.workspace.mount import WorkspaceFolder
 from toolc.sandbox.selection import EngineSelection
 from toolc.testing.fake_engine import FakeEngine, FakeSandbox
 
@@ -82,7 +83,9 @@ def run(
     registered = RegisteredTool(spec=tool, surface_digest="sha256:aa", effect_digest="sha256:bb")
     call = ToolCall(name=tool.name, arguments=arguments or {}, call_id="call_1")
     options = CallOptions(
-        select_engine=lambda _: EngineSelection(engine, notes), workspace=workspace, timeout_ms=timeout_ms
+        select_engine=lambda _: EngineSelection(engine, notes),
+        workspace=WorkspaceFolder.of(workspace) if workspace else None,
+        timeout_ms=timeout_ms,
     )
     return execute(registered, call, options, on_event=on_event, cancellation=cancellation)
 

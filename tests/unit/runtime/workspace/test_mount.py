@@ -6,7 +6,7 @@ import pytest
 
 from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.plan import Mount
-from toolc.runtime.workspace.mount import mount, scratch_location
+from toolc.runtime.workspace.mount import WorkspaceFolder, mount, scratch_location
 
 
 def test_the_source_is_absolute_and_without_links(tmp_path: Path) -> None:
@@ -133,3 +133,53 @@ def test_a_user_without_a_home_directory_has_workspaces_but_no_place_for_transac
     assert mount(tmp_path, "ro").source == str(tmp_path)
     with pytest.raises(InfrastructureError, match="this user has no home directory; set XDG_STATE_HOME"):
         scratch_location()
+
+
+def test_the_folder_of_an_executor_is_resolved_once(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for each in (first, second):
+        each.mkdir()
+    (tmp_path / "link").symlink_to(first)
+    folder = WorkspaceFolder.of(tmp_path / "link")
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to(second)
+    assert mount(folder, "rw").source == str(first)
+
+
+@pytest.mark.parametrize("with_link", [True, False])
+def test_a_folder_that_was_replaced_is_refused(tmp_path: Path, *, with_link: bool) -> None:
+    work, private = tmp_path / "work", tmp_path / "private"
+    for each in (work, private):
+        each.mkdir()
+    folder = WorkspaceFolder.of(work)
+    assert mount(folder, "ro").source == str(work)
+    work.rename(tmp_path / "moved")
+    if with_link:
+        work.symlink_to(private)
+    else:
+        work.mkdir()
+    with pytest.raises(UsageError, match=r"work' was replaced since its executor was made.* make a new executor"):
+        mount(folder, "ro")
+
+
+def test_a_folder_above_that_became_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "repo/sub").mkdir(parents=True)
+    (tmp_path / "private/sub").mkdir(parents=True)
+    folder = WorkspaceFolder.of(tmp_path / "repo/sub")
+    (tmp_path / "repo").rename(tmp_path / "old")
+    (tmp_path / "repo").symlink_to(tmp_path / "private")
+    with pytest.raises(UsageError, match="was replaced"):
+        mount(folder, "ro")
+
+
+def test_a_folder_that_is_created_later_must_not_be_a_link(tmp_path: Path) -> None:
+    late, private = WorkspaceFolder.of(tmp_path / "late"), tmp_path / "private"
+    with pytest.raises(UsageError, match="No such file or directory"):
+        mount(late, "ro")
+    private.mkdir()
+    (tmp_path / "late").symlink_to(private)
+    with pytest.raises(UsageError, match="was replaced"):
+        mount(late, "ro")
+    (tmp_path / "late").unlink()
+    (tmp_path / "late").mkdir()
+    assert mount(late, "ro").source == str(tmp_path / "late")

@@ -14,6 +14,7 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.result import Outcome
 from toolc.model.spec.sandbox import Commit, SecretSpec
 from toolc.runtime.sandboxed.options import CallOptions
+from toolc.runtime.workspace.mount import WorkspaceFolder
 from toolc.runtime.workspace.transaction import diff
 from toolc.runtime.workspace.transaction import view as transaction_view
 from toolc.sandbox.selection import EngineSelection
@@ -281,7 +282,7 @@ def test_errors_about_files_are_redacted(workspace: Path) -> None:
     spec = replace(spec, sandbox=replace(spec.sandbox, secrets=(SecretSpec(name="KEY", expose="env"),)))
     options = CallOptions(
         select_engine=lambda _: EngineSelection(doing(lambda view: (view / "correct-horse").touch())),
-        workspace=workspace,
+        workspace=WorkspaceFolder.of(workspace),
         approve_changes=refuse,
         reveal=lambda names: dict.fromkeys(names, "correct-horse"),
     )
