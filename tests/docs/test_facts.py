@@ -21,6 +21,7 @@ from toolc.model.spec.policy import Policy
 from toolc.model.spec.sandbox import Limits
 from toolc.model.spec.tool import Expect
 from toolc.model.template import FILTERS
+from toolc.providers.json_schema.portable_rules import ROWS
 from toolc.review.model.change import kind_of
 from toolc.runtime.agents import agent
 from toolc.runtime.agents.broker_transport import MAX_RESPONSE
@@ -240,3 +241,10 @@ def test_terms_of_the_glossary_are_sorted_and_unique() -> None:
     terms = re.findall(r"^\| ([\w-][^|]*?) \| ", Page.read("reference/glossary").text, re.MULTILINE)[1:]
     assert terms == sorted(set(terms), key=str.casefold)
     assert len(terms) >= 70
+
+
+def test_the_page_of_providers_has_what_clients_of_mcp_refuse() -> None:
+    page = Page.read("reference/providers").text
+    for marks, part, _ in ROWS.values():
+        cells = [part, *("x" if mark == "X" else "" for mark in marks.split())]
+        assert f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in cells)}|" in page

@@ -13,6 +13,8 @@ The phases are ``project``, ``decode``, ``checks`` and ``build_output``.
   Public: ``as_text``, ``project_schema``, ``spec_schema``.
 - ``effective_values``: ``toolc show --effective``: every value of a tool with its origin. Public: ``effective``,
   ``ValueOrigin``.
+- ``mcp_definitions``: ``toolc check --mcp``: which clients refuse which definitions of an MCP server. Public:
+  ``check_answer``.
 - ``located_tool``: ``LocatedTool``: a decoded tool, the positions of its keys, and its texts that a model reads.
 - ``pipeline``: runs the phases over all files.
 - ``project``: reads the project file, settings, policies and variables, and finds spec files.

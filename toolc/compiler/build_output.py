@@ -148,7 +148,7 @@ def _is_limited(tool: ToolSpec, provider: Provider) -> bool:
 
 def is_counted(loss: Loss) -> bool:
     """Return whether a loss is a detail of parameters in the definition itself, which a change to the spec avoids."""
-    return loss.pointer.startswith(_COUNTED) and not loss.sdk
+    return loss.pointer.startswith(_COUNTED) and not loss.is_inherent
 
 
 def _loss_to_json(loss: Loss, position: str) -> JsonObject:

@@ -18,7 +18,7 @@ from toolc.model.spec.declared import alternatives, keys_of, keyword_texts, map_
 from toolc.model.spec.keys import Kind
 from toolc.model.spec.project import ProjectKeys
 from toolc.model.spec.schema_keywords import KEYWORDS
-from toolc.model.spec.tool import FORMAT, STRICT, ProviderChoice, SpecFile, ToolSpec
+from toolc.model.spec.tool import FORMAT, OPTIONS, ProviderChoice, SpecFile, ToolSpec
 
 _VARIABLE: Final = r"\{\{\s*vars\b"
 _CONSTANT: Final[JsonObject] = {"$ref": "#/$defs/constant"}
@@ -165,4 +165,5 @@ def _compound(kind: Kind, of: list[JsonObject]) -> JsonObject:
 
 
 def _provider(name: str) -> JsonObject:
-    return _map(ProviderChoice) if name in STRICT else _closed({}, texts_of(ProviderChoice)[""].sentences)
+    options = {key: each for key, each in _keys(ProviderChoice).items() if key == OPTIONS.get(name)}
+    return _closed(options, texts_of(ProviderChoice)[""].sentences)

@@ -18,6 +18,7 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import as_text
 from toolc.providers.content import to_base64
 from toolc.providers.json_schema.lowering import LossLog, description_without_result
+from toolc.providers.json_schema.portable import portable
 from toolc.providers.json_schema.result_schema import WRAPPED, as_object, is_wrapped
 from toolc.providers.provider import CallMessage, Provider, lower_each
 
@@ -93,7 +94,7 @@ def _tool(tool: ToolSpec, losses: LossLog) -> JsonObject:
     definition: JsonObject = {
         "name": tool.name,
         "description": description_without_result(tool),
-        "inputSchema": _with_object_properties(tool.parameters.value),
+        "inputSchema": _parameters(tool, losses),
     }
     if tool.result_schema:
         definition["outputSchema"] = _with_object_properties(as_object(tool.result_schema.value))
@@ -102,6 +103,17 @@ def _tool(tool: ToolSpec, losses: LossLog) -> JsonObject:
     if declared := hints(tool):
         definition["annotations"] = declared
     return definition
+
+
+def _parameters(tool: ToolSpec, losses: LossLog) -> JsonObject:
+    """Return the parameters, without what a client or its provider refuses unless the spec asks for all of them."""
+    if not all(choice.portable for choice in tool.providers):
+        return _with_object_properties(tool.parameters.value)
+    schema, refusals = portable(tool.parameters.value)
+    for each in refusals:
+        if each.done:
+            losses.add(each.pointer, f"{each.message}; {each.done}", each.action)
+    return schema
 
 
 def hints(tool: ToolSpec) -> JsonObject:

@@ -305,5 +305,5 @@ def _losses(provider: Provider, tool: ToolSpec) -> dict[str, str]:
     return {
         f"{loss.message} ({loss.pointer or 'the root'})": loss.pointer
         for loss in provider.lower([tool]).losses
-        if loss.pointer not in _ALWAYS_LOST and not loss.sdk
+        if loss.pointer not in _ALWAYS_LOST and not loss.is_inherent
     }

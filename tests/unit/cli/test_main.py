@@ -76,7 +76,9 @@ IMAGE = ["build", "export", "import", "list", "prune"]
 EMPTY = "the value is empty; leave it out, or set its variable"
 
 
-@pytest.mark.parametrize(("group", "commands"), [((), COMMANDS), (("image",), IMAGE), (("import",), ["openapi", "plugin"])])
+@pytest.mark.parametrize(
+    ("group", "commands"), [((), COMMANDS), (("image",), IMAGE), (("import",), ["openapi", "plugin"])]
+)
 def test_group_without_a_command_prints_help(group: Sequence[str], commands: Sequence[str]) -> None:
     status, out, err = toolc(*group)
     assert (status, out) == (2, "")

@@ -1,7 +1,7 @@
 """The keywords of JSON Schema, lowered for Gemini."""
 
 import pytest
-from sdk_checks import check_gemini_schema
+from models.sdk_checks import check_gemini_schema
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.providers.gemini import TARGET

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from models.provider_cases import TOOLS, compare, losses_as_text, tool
-from sdk_checks import SDK_CHECKS
+from models.sdk_checks import SDK_CHECKS
 
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.names import PROVIDER_NAMES

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from models.provider_cases import tool
+from models.sdk_checks import SDK_CHECKS
 from schemas.parameter_schemas import SCHEMAS
-from sdk_checks import SDK_CHECKS
 
 from toolc.model.json_schema import Schema
 from toolc.model.names import PROVIDER_NAMES

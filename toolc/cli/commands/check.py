@@ -22,6 +22,7 @@ from toolc.cli.common import (
     print_findings,
 )
 from toolc.compiler.pipeline.gc_pause import gc_paused
+from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.text import count_noun
 from toolc.reporters.text import escape_for_terminal
@@ -68,7 +69,8 @@ def _codes(option: str, values: tuple[str, ...], *, turns_off: bool) -> tuple[st
 
 
 @click.command("check")
-@click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
+@click.argument("paths", nargs=-1, metavar="PATHS...")
+@click.option("--mcp", "answer", metavar="FILE", help="Check an MCP server's answer to tools/list instead of specs.")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @click.option("--fix", is_flag=True, help="Apply fixes that do not change the meaning of a spec.")
 @click.option("--unsafe-fixes", is_flag=True, help="Apply fixes that change the meaning, too. Review the diff.")
@@ -91,13 +93,21 @@ def command(  # noqa: PLR0913  one parameter per option
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     format_name: str,
+    answer: str | None,
 ) -> None:
     """Report errors and warnings in spec files and folders.
 
     The command reads specs and never runs them, so it is safe for pull requests from untrusted authors. With --base,
     the settings of a pull request cannot hide its findings.
     """
+    if bool(paths) == (answer is not None):
+        raise click.UsageError("pass PATHS of specs, or --mcp FILE without PATHS")
     places, settings = [Path(path) for path in paths], lint_settings(select, ignore, central_policy(policy_file))
+    if answer is not None:
+        if fix or unsafe_fixes or diff or base or policy_file:
+            raise UsageError("--mcp cannot be used with --fix, --unsafe-fixes, --diff, --base or --policy")
+        _finish(_check_answer(Path(answer), settings), format_name, strict=strict)
+        return
     if base is not None and (diff or fix or unsafe_fixes):
         raise UsageError("--base cannot be used with --fix, --unsafe-fixes or --diff")
     if diff:
@@ -105,15 +115,31 @@ def command(  # noqa: PLR0913  one parameter per option
         return
     fixed = _fix(places, settings, unsafe=unsafe_fixes) if fix or unsafe_fixes else 0
     checked = _check(places, settings, base)
-    print_findings(checked.diagnostics, sys.stdout, format_name)
     left = checked.diagnostics.total
     if fix or unsafe_fixes:
         note(f"fixed {fixed} of {fixed + left} findings")
     _note_any_base()
-    if checked.diagnostics.has_errors or (strict and left):
+    _finish(checked, format_name, strict=strict)
+
+
+def _finish(checked: Answer, format_name: str, *, strict: bool) -> None:
+    """Print the findings, and exit with status ``FINDINGS`` if there are errors, or warnings with ``strict``."""
+    print_findings(checked.diagnostics, sys.stdout, format_name)
+    if checked.diagnostics.has_errors or (strict and checked.diagnostics.total):
         raise click.exceptions.Exit(FINDINGS)
     if format_name == "text":
         print(f"{count_noun(checked.count, 'tool')}: no errors")
+
+
+def _check_answer(path: Path, settings: Settings) -> Answer:
+    """Return the findings about an MCP server's answer, without those that the settings turn off."""
+    from toolc.compiler.cache.answers import Answer  # start-up time, as below
+    from toolc.compiler.mcp_definitions import check_answer
+    from toolc.compiler.project.settings import apply
+
+    diagnostics = Diagnostics()
+    count = check_answer(path, diagnostics)
+    return Answer(count, apply(diagnostics, lambda _: (settings,)))
 
 
 def _check(places: Sequence[Path], settings: Settings, base: str | None) -> Answer:

@@ -91,5 +91,5 @@ def _read_losses(out: str, providers: Sequence[str]) -> list[ListedLoss]:
 
 def _listed(provider: str, entry: JsonObject) -> ListedLoss:
     tool, pointer, message = (str(entry[key]) for key in ("tool", "pointer", "message"))
-    loss = Loss(tool, pointer, message, sdk=str(entry.get("sdk", "")))
+    loss = Loss(tool, pointer, message, str(entry["action"]), sdk=str(entry.get("sdk", "")))
     return ListedLoss(f"{entry['position']}: {provider}: {loss.tool}: {loss.message}", is_counted(loss))

@@ -1,6 +1,6 @@
 """Checks of tools against the limits of providers.
 
-TC701 (Gemini), TC702 (strict modes), TC703 (root keywords), TC705 (losses) and TC708 (headers of MCP).
+TC701 (Gemini), TC702 (strict modes), TC703 (root keywords), TC705 (losses), TC708 and TC709 (headers and names of MCP).
 """
 
 from __future__ import annotations
@@ -20,6 +20,12 @@ from toolc.model.text import lazy_re
 MCP_HEADER: Final = "x-mcp-header"
 _TOKEN: Final = lazy_re(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """Matches the name of an HTTP field (RFC 9110, 5.6.2)."""
+
+MAX_NAME: Final = 64
+"""The maximum number of characters of a name for providers."""
+
+PREFIX: Final = 20
+"""The characters that a name should leave for the prefixes of clients, such as ``mcp__SERVER__``."""
 
 REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})
 
@@ -77,19 +83,38 @@ def _first_key(tool: LocatedTool, pointer: str) -> Span:
     return node.entries[0].key_span if isinstance(node, Mapping) and node.entries else tool.pointer_span(pointer)
 
 
-@tool_check("TC703", needs={"parameters"})
+@tool_check("TC703", needs={"parameters", "providers"})
 def check_choice_at_root(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each keyword at the root of the parameters that a provider rejects.
 
     The lowering moves the keyword to the description, so it is enforced only when the call is validated.
     """
     schema = tool.spec.parameters.value
+    is_portable = all(each.portable for each in tool.spec.providers)
+    read = "a model gets it as text" if is_portable else "a model gets it as text, except from clients of MCP"
     for key in sorted(REJECTED_AT_ROOT & schema.keys()) if not REJECTED_AT_ROOT.isdisjoint(schema) else ():
         yield Diagnostic(
-            codes.ROOT_CHOICE, f"providers reject '{key}' at the root of the parameters; a model gets it as text",
+            codes.ROOT_CHOICE, f"providers reject '{key}' at the root of the parameters; {read}",
             tool.key_span("parameters", key),
             "make two tools, or add a parameter with an enum that selects the other parameters",
         )  # fmt: skip
+
+
+@tool_check("TC709", needs={"name"})
+def check_room_for_prefix(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report a name that is too long for providers with the prefix that a client of MCP adds to it."""
+    if finding := name_finding(tool.spec.name, tool.span("name")):
+        yield finding
+
+
+def name_finding(name: str, span: Span) -> Diagnostic | None:
+    """Return the finding about a name that leaves too few characters for a prefix, or None."""
+    left = MAX_NAME - len(name)
+    if not 0 <= left < PREFIX:
+        return None
+    message = f"'{name}' has {len(name)} characters, which leaves {left} for the prefix that MCP clients add"
+    hint = f"use at most {MAX_NAME - PREFIX}: clients send mcp__SERVER__{name}, and providers accept {MAX_NAME}"
+    return Diagnostic(codes.LONG_NAME, message, span, hint)
 
 
 @tool_check("TC701", needs={"parameters"})

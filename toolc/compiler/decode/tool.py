@@ -31,7 +31,7 @@ from toolc.model.json_schema import Schema
 from toolc.model.names import PROVIDER_NAMES, TOOL_NAME, names_similar_to, valid_name
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.spec.sandbox import SandboxSpec, WorkspaceMode
-from toolc.model.spec.tool import FORMAT, STRICT, ProviderChoice, ResultSpec, Retry, SpecFile, ToolSpec
+from toolc.model.spec.tool import FORMAT, OPTIONS, ProviderChoice, ResultSpec, Retry, SpecFile, ToolSpec
 from toolc.model.template import Template
 
 _SANDBOX: Final = SandboxSpec()
@@ -239,9 +239,10 @@ def _provider_choice(entry: MappingEntry, node: Mapping, findings: Findings) -> 
     if map_node is None:
         return None
     reader = Reader(map_node, f"providers.{entry.key}", findings)
-    strict = reader.default("strict", boolean, False) if entry.key in STRICT else False
+    option = OPTIONS.get(entry.key)
+    value = reader.optional(option, boolean) if option else None
     reader.close()
-    return ProviderChoice(provider=entry.key, strict=strict)
+    return ProviderChoice(provider=entry.key, **({option: value} if option and value is not None else {}))
 
 
 @map_parser("'result'")

@@ -14,7 +14,7 @@ Start reading in ``project``, then ``discovery``. ``toolc.policy`` applies the p
 - ``project``: ``toolc.yaml``: ``Project`` with ``out``, ``exclude``, ``toolsets``, ``builtin``, ``lint``. Public:
   ``NO_PROJECT``.
 - ``settings``: which findings are reported, and their severity; explains invalid codes (``invalid_code``). Public:
-  ``Settings``, ``severity_of``, ``NO_SETTINGS``.
+  ``Settings``, ``apply``, ``severity_of``, ``NO_SETTINGS``.
 - ``suppressions``: comments ``# toolc: ignore[TC204] reason``: read, applied, reported if unused. Public:
   ``Suppression``.
 - ``tool_names``: names of tools in spec files, without compiling them.

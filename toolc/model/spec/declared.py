@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, Union, get_args, get_origin,
 from toolc.model.json_schema import JsonValue
 from toolc.model.spec import keys
 from toolc.model.spec.keys import Key, Kind
-from toolc.model.spec.tool import STRICT, Backends, ProviderChoice
+from toolc.model.spec.tool import OPTIONS, Backends, ProviderChoice
 from toolc.model.template import Template
 from toolc.model.text import render_duration, render_size
 
@@ -90,7 +90,7 @@ def keys_under(kind: Kind) -> tuple[Declared, ...]:
     if kind.form == "providers":
         return tuple(
             Declared(ProviderChoice, each, "", keys.map_with(ProviderChoice), None, is_required=False, key=Key())
-            for each in STRICT
+            for each in OPTIONS
         )
     maps = (each for each in (kind, *(kind.of if kind.form == "either" else ())) if each.form == "map")
     return next((keys_of(map_class(each)) for each in maps), ())

@@ -7,6 +7,7 @@ format 1. Names and defaults never change.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
@@ -90,6 +91,9 @@ class Backends:
 
 STRICT: Final = ("anthropic", "bedrock", "cohere", "gemini", "mistral", "openai_chat", "openai_responses")
 """The providers that have a strict mode, for a tool or for a request."""
+
+OPTIONS: Final[Mapping[str, str]] = {**dict.fromkeys(STRICT, "strict"), "mcp": "portable"}
+"""The option of each provider that has one, a field of ``ProviderChoice``."""
 
 TOOL_NAME: Final = keys.matching("^[A-Za-z_][A-Za-z0-9_-]{0,63}$")
 """The kind of keys that hold the name of a tool."""
@@ -183,6 +187,8 @@ class ProviderChoice:
     provider: str = field(metadata=keys.NO_KEY)
     strict: bool = False
     """Whether to request its strict mode."""
+    portable: bool = field(default=True, metadata=keys.key(stored_if_set=True))
+    """Only for ``mcp``: whether the definition leaves out what a client or its provider refuses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,10 @@
 - ``keywords``: the table of keywords that each target keeps, folds, drops or refuses. Public: ``Rule``, ``Subset``,
   ``rules_of``.
 - ``passes``: the passes that targets share. Each changes a subschema in one way.
-- ``references``: resolves ``$ref``, finds recursion, and merges ``allOf``. Public: ``References``, ``merge_all_of``.
+- ``portable``: changes a schema where a client of MCP or its provider refuses it.
+- ``portable_rules``: the table of what they refuse. Public: ``PROVIDERS``, ``Refusal``, ``Rule``, ``clients``.
+- ``references``: resolves ``$ref``, finds recursion, and merges ``allOf``. Public: ``References``,
+  ``merge_all_of``.
 - ``result_schema``: ``result.schema`` in a short form for descriptions, and as the schema of an object. Public:
   ``is_wrapped``.
 - ``target``: lowers a schema by the passes of a ``Target``. Public: ``Node``, ``NotStrictError``, ``Place``,

@@ -58,6 +58,11 @@ class Loss(NamedTuple):
     sdk: str = ""
     kind: LossKind = "part"
 
+    @property
+    def is_inherent(self) -> bool:
+        """Whether almost every tool has the loss, so that no change to a spec avoids it."""
+        return bool(self.sdk) or (self.action == "dropped" and self.pointer.endswith("/additionalProperties"))
+
 
 @dataclass(slots=True)
 class LossLog:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Final
-from urllib.parse import unquote
 
 from toolc.model.json_schema import JsonObject, JsonValue, child_pointer, list_under, map_under, types_of
-from toolc.model.text import lazy_re
 from toolc.providers.json_schema.lowering import IGNORED, add_to_description
-from toolc.providers.json_schema.references import LocatedSchema, merge, without_all_of
+from toolc.providers.json_schema.references import LocatedSchema, merge, new_definition_name, without_all_of
 from toolc.providers.json_schema.target import Node
 from toolc.providers.json_schema.values import allowed_values, by_type, has_values, type_names, type_of_values
 from toolc.validation.coercion import allows_null
@@ -33,8 +31,6 @@ _OF_TYPES: Final = {
 
 _WITH_SCHEMAS: Final = frozenset({"additionalProperties", "anyOf", "items", "prefixItems", "properties"})
 _MENTIONS_PROPERTIES: Final = frozenset({"anyOf", "dependentRequired", "dependentSchemas", "else", "oneOf", "then"})
-_NOT_IN_NAMES: Final = lazy_re("[^A-Za-z0-9_.-]+")
-"""The characters that a name in ``$defs`` must not contain, because a reference would have to escape them."""
 
 
 def merge_parts(node: Node) -> None:
@@ -114,11 +110,7 @@ def name_references(node: Node) -> None:
 def _new_name(node: Node, reference: str) -> str:
     names = node.lowering.names
     if reference not in names:
-        last = unquote(reference.rpartition("/")[2].strip("#")).replace("~1", "/").replace("~0", "~")
-        base_name = _NOT_IN_NAMES.sub("_", last) or "root"
-        used = set(names.values())
-        candidates = (base_name, *(f"{base_name}_{number}" for number in range(2, len(used) + 3)))
-        names[reference] = next(name for name in candidates if name not in used)
+        names[reference] = new_definition_name(reference, set(names.values()))
     return names[reference]
 
 

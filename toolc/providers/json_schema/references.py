@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 from urllib.parse import unquote
@@ -18,6 +19,7 @@ from toolc.model.json_schema import (
     subschemas,
     target_of,
 )
+from toolc.model.text import lazy_re
 from toolc.providers.json_schema.embedding import located
 
 Origins: TypeAlias = dict[tuple[str | int, ...], str]
@@ -33,8 +35,19 @@ _DEPENDENT: Final = (
 )
 """Groups of keywords whose meanings depend on each other. They must come from one schema, or be equal in both."""
 
+_NOT_IN_NAMES: Final = lazy_re("[^A-Za-z0-9_.-]+")
+"""The characters that a name in ``$defs`` must not contain, because a reference would have to escape them."""
+
 _UNMERGEABLE: Final = frozenset({"unevaluatedItems", "unevaluatedProperties", "$dynamicRef"})
 _CLOSING: Final = frozenset({"additionalProperties", "patternProperties"})
+
+
+def new_definition_name(reference: str, used: AbstractSet[str]) -> str:
+    """Return a name in ``$defs``, not one of ``used``, for the schema to which ``reference`` leads."""
+    last = unquote(reference.rpartition("/")[2].strip("#")).replace("~1", "/").replace("~0", "~")
+    base_name = _NOT_IN_NAMES.sub("_", last) or "root"
+    candidates = (base_name, *(f"{base_name}_{number}" for number in range(2, len(used) + 3)))
+    return next(name for name in candidates if name not in used)
 
 
 def sole_reference(schema: JsonValue) -> str | None:

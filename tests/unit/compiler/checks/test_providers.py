@@ -198,3 +198,40 @@ def test_headers_of_parameters_and_their_properties(tmp_path: Path) -> None:
     inner = "{type: object, properties: {y: {type: integer, x-mcp-header: Y-1}}}"
     parameters = f"{{x: {{type: boolean, x-mcp-header: X}}, z: {inner}}}"
     assert findings(tmp_path, "TC708", shell(parameters, ARGV)) == []
+
+
+@pytest.mark.parametrize(
+    ("providers", "who"),
+    [("{}", ""), ("{mcp: {portable: true}}", ""), ("{mcp: {portable: false}}", ", except from clients of MCP")],
+)
+def test_the_finding_about_a_choice_at_the_root_says_where_it_is_text(tmp_path: Path, providers: str, who: str) -> None:
+    text = spec(
+        "{type: object, properties: {x: {type: string}}, anyOf: [{required: [x]}, {maxProperties: 0}]}", providers
+    )
+    [found] = findings(tmp_path, "TC703", text)
+    assert found.endswith(f"providers reject 'anyOf' at the root of the parameters; a model gets it as text{who}")
+    write(tmp_path, text)
+    [definition] = json.loads((tmp_path / "build/providers/mcp.json").read_bytes())
+    assert ("anyOf" in definition["inputSchema"]) is bool(who)
+
+
+@pytest.mark.parametrize(("length", "left"), [(44, None), (45, 19), (64, 0)])
+def test_a_name_must_leave_room_for_the_prefix_of_clients(tmp_path: Path, length: int, left: int | None) -> None:
+    name = "a" * length
+    text = spec("{x: {type: string, optional: true}}", "{}").replace("name: hello", f"name: {name}")
+    assert name in text
+    message = f"'{name}' has {length} characters, which leaves {left} for the prefix that MCP clients add"
+    assert findings(tmp_path, "TC709", text) == ([] if left is None else [f"tool.yaml:2:7 {message}"])
+
+
+@pytest.mark.parametrize(
+    ("providers", "message"),
+    [
+        ("{mcp: {strict: true}}", "strict"), ("{openai_chat: {portable: false}}", "portable"),
+        ("{mcp: {portable: 5}}", "portable"), ("{ollama: {portable: false}}", "portable"),
+    ],
+)  # fmt: skip
+def test_a_provider_has_only_its_own_option(tmp_path: Path, providers: str, message: str) -> None:
+    (tmp_path / "tool.yaml").write_text(spec("{x: {type: string, optional: true}}", providers), encoding="utf-8")
+    found = compile_specs([tmp_path / "tool.yaml"]).diagnostics
+    assert [message in each.message for each in found.sorted() if each.is_error] == [True]

@@ -10,9 +10,9 @@ from functools import cache
 from typing import Any
 
 import jsonschema
-from models.provider_cases import assert_accepted
 from pydantic import TypeAdapter
 
+from models.provider_cases import assert_accepted
 from toolc.model.json_schema import JsonObject, JsonValue
 
 GEMINI_KEYWORDS = frozenset(
