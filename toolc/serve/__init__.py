@@ -1,8 +1,10 @@
 """Servers that offer a registry to MCP clients or to hosts of plugins. ``http`` serves several clients.
 
 - ``input_lines``: the lines of a client, with a maximum length.
+- ``client_roots``: the workspace of a client over stdio, from its roots. Public: ``RootWorkspace``.
 - ``confirmations``: calls that wait for a reviewer. Public: ``Confirmations``, ``refuse``.
-- ``mcp``: ``make_server``, which lists tools and runs calls, with errors and cancellation. Start reading here.
+- ``mcp``: ``make_server``, which lists tools and runs calls, with errors and cancellation. Start reading here. Public:
+  ``make_root_server``.
 - ``mcp_interaction``: asks the user for confirmation (elicitation), and sends progress.
 - ``mcp_messages``: the messages in a line, or the error that answers it.
 - ``mcp_stdio``: MCP over stdin and stdout, with signals and the end of the input. Public: ``serve_stdio``.

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import anyio
 from mcp import MCPError
 from mcp.server.caching import CacheHint
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import ServerMiddleware, ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
@@ -61,6 +61,15 @@ def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:
     """Return a server that offers the executor's tools to one client. It need not be closed."""
     client = ServedClient("stdio", executor, ServerCalls())
     return make_shared_server(lambda _: client, lambda: executor.registry, version=version)
+
+
+def make_root_server(
+    client: ServedClient, roots: ServerMiddleware[dict[str, Any]], *, version: str
+) -> Server[dict[str, Any]]:
+    """Return a server of one client whose tools change with its roots, as ``roots`` does."""
+    server = make_shared_server(lambda _: client, lambda: client.executor.registry, version=version, tools_change=True)
+    server.middleware.append(roots)
+    return server
 
 
 def make_shared_server(

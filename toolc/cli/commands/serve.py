@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,14 +97,35 @@ def command(  # noqa: PLR0913  one parameter per option
         reload = Reload(load, source, options.lock, is_watched=http.watch)
         _over_http(settings, registry, options, folder, denied, reload)
         return
-    registry = usable(registry, folder)
+    offered = usable(registry, folder)
     # A plugin host calls only the tools that it names.
     keep_results = not plugins and READ_RESULT not in registry
     confirm = refuse if http.confirm == "refuse" else None
     bound = options.bound_to(Executor)
-    with bound(registry, workspace=folder, keep_results=keep_results, confirm=confirm) as executor:
+
+    def open_executor(workspace: Path | None) -> Executor:
+        tools = offered if workspace is None else registry
+        executor = bound(tools, workspace=workspace, keep_results=keep_results, confirm=confirm)
         deny(executor, denied)
+        return executor
+
+    if offered is not registry and not plugins:
+        _with_roots(open_executor)
+        return
+    with open_executor(folder) as executor:
         serve(executor)
+
+
+def _with_roots(open_executor: Callable[[Path | None], Executor]) -> None:
+    """Serve MCP over stdio with the client's only root as the workspace."""
+    from toolc.serve.client_roots import RootWorkspace
+    from toolc.serve.mcp import make_root_server
+    from toolc.serve.mcp_stdio import serve_stdio
+    from toolc.serve.served_client import ServedClient, ServerCalls
+
+    client = ServedClient("stdio", open_executor(None), ServerCalls())
+    with closing(RootWorkspace(client, open_executor)) as roots:
+        serve_stdio(make_root_server(client, roots, version=__version__))
 
 
 def _as_plugin(executor: Executor) -> None:
@@ -222,7 +243,7 @@ def usable(registry: Registry, workspace: Path | None) -> Registry:
         mount(workspace, "ro")
         return registry
     if left_out := needing_workspace(registry):
-        note(f"{', '.join(left_out)}: left out, because they need a workspace; set one with: --workspace DIR")
+        note(f"{', '.join(left_out)}: left out without a workspace; set one with: --workspace DIR")
     return without(registry, left_out)
 
 
