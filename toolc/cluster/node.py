@@ -10,16 +10,18 @@ import pickle
 import platform
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Final
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry, ToolCollection
 from toolc.model import errors
 from toolc.model.call import Allow, BoundCall, Deny
-from toolc.model.errors import InfrastructureError, RegistryError, ToolcError, UsageError
-from toolc.model.events import Event
+from toolc.model.call_graph import called_tools
+from toolc.model.errors import InfrastructureError, NoEngineError, RegistryError, ToolcError, UsageError
+from toolc.model.events import Event, ToolStart
 from toolc.model.json_schema import JsonObject
 from toolc.model.lock_file import Lock
 from toolc.model.names import ENGINES
@@ -65,6 +67,15 @@ class NodeReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Denials:
+    """The deny-list of the driver. A node ignores a list that is older than its own."""
+
+    number: int = 0
+    names: frozenset[str] = frozenset()
+    tags: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteCall:
     """A call for a node. ``effect_digest`` is that of the tool which the driver has admitted and confirmed."""
 
@@ -76,6 +87,9 @@ class RemoteCall:
     timeout: float | None
     session: str
     is_confirmed: bool
+    denials: Denials
+    key: str = field(default_factory=lambda: token_hex(8))
+    """Identifies the call on the node, because the ids of models such as ``call_1`` may appear twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +111,13 @@ class NodeActor:
 
     def __init__(self, versions: Mapping[str, str], setup: bytes) -> None:
         self._refusal = "".join(
-            f"it has {name} {VERSIONS[name]}, and the driver has {version}; install the same version on all nodes"
+            f"it has {name} {VERSIONS[name]}, and the driver has {version}; install the same version on all nodes. "
             for name, version in versions.items()
             if VERSIONS[name] != version
-        )
+        ).removesuffix(". ")
         self._executor: Executor | None = None
         self._running: dict[str, Cancellation] = {}
+        self._denials = Denials()
         if not self._refusal:
             try:
                 self._start(pickle.loads(setup))  # noqa: S301  from the driver, which may run any code on the node
@@ -133,28 +148,40 @@ class NodeActor:
 
     async def run(self, call: RemoteCall) -> ToolResult | Failed:
         """Run a call and return its result."""
+        steps: list[Event] = []
+
+        def notice(event: Event) -> None:
+            if _starts_step(event):
+                steps.append(event)
+
         try:
             with self._cancellation(call) as cancellation:
-                return await self._callee(call).arun(**_arguments(call), cancellation=cancellation)
+                executor = self._callee(call)
+                calls_others = called_tools(executor.registry.registered(call.name).spec)
+                listener = notice if calls_others else None
+                return await executor.arun(**_arguments(call), cancellation=cancellation, on_event=listener)
         except ToolcError as error:
-            return Failed(type(error).__name__, str(error))
+            return _failed(error, has_started=bool(steps))
 
     async def stream(self, call: RemoteCall) -> AsyncIterator[Event | Failed]:
         """Run a call, and yield its events. The last one is its ``ToolEnd``."""
+        has_started = False
         try:
             with self._cancellation(call) as cancellation:
                 async with aclosing(
                     self._callee(call).astream(**_arguments(call), cancellation=cancellation)
                 ) as events:
                     async for event in events:
+                        has_started = has_started or _starts_step(event)
                         yield event
         except ToolcError as error:
-            yield Failed(type(error).__name__, str(error))
+            yield _failed(error, has_started=has_started)
 
     def _callee(self, call: RemoteCall) -> Executor:
         """Return the executor. Raises ``RegistryError`` if the tool is another version than the driver has."""
         if self._executor is None:
             raise InfrastructureError(self._refusal)
+        self._deny(self._executor, call.denials)
         if self._executor.registry.registered(call.name).effect_digest != call.effect_digest:
             raise RegistryError(f"the node has another version of the tool {call.name!r} than the driver")
         return self._executor
@@ -162,21 +189,28 @@ class NodeActor:
     @contextmanager
     def _cancellation(self, call: RemoteCall) -> Iterator[Cancellation]:
         with Cancellation() as cancellation:
-            self._running[call.call_id] = cancellation
+            self._running[call.key] = cancellation
             try:
                 yield cancellation
             finally:
-                del self._running[call.call_id]
+                del self._running[call.key]
 
-    async def cancel(self, call_id: str) -> None:
+    async def cancel(self, key: str) -> None:
         """Cancel a running call, which then ends with a result."""
-        if cancellation := self._running.get(call_id):
+        if cancellation := self._running.get(key):
             cancellation.cancel()
 
-    async def deny(self, names: tuple[str, ...], tags: tuple[str, ...]) -> None:
-        """Deny further calls, as ``Executor.deny`` does."""
+    async def deny(self, denials: Denials) -> None:
+        """Deny calls, including the further steps of running ones."""
         if self._executor:
-            self._executor.deny(*names, tags=tags)
+            self._deny(self._executor, denials)
+
+    def _deny(self, executor: Executor, denials: Denials) -> None:
+        old = self._denials
+        if denials.number > old.number:
+            self._denials = denials
+            executor.deny(*denials.names - old.names, tags=denials.tags - old.tags)
+            executor.allow(*old.names - denials.names, tags=old.tags - denials.tags)
 
     async def end_session(self, session: str) -> None:
         """Close the sandboxes of a session."""
@@ -187,6 +221,18 @@ class NodeActor:
         """Close the executor."""
         if self._executor:
             self._executor.close()
+
+
+def _starts_step(event: Event) -> bool:
+    """Return whether a tool that calls others has started one of them, whose engine is chosen before."""
+    return isinstance(event, ToolStart) and event.parent_call_id is not None
+
+
+def _failed(error: ToolcError, *, has_started: bool) -> Failed:
+    """Return an error as a value. A call that has started must not be sent to another node, which can run it."""
+    if has_started and isinstance(error, NoEngineError):
+        return Failed("InfrastructureError", f"a step cannot run on this node, and others may have run: {error}")
+    return Failed(type(error).__name__, str(error))
 
 
 def _arguments(call: RemoteCall) -> dict[str, Any]:

@@ -16,12 +16,15 @@ from typing import Any, Final
 
 from toolc.cluster.node import NodeReport, NodeSetup
 from toolc.cluster.placement import Node, choose
-from toolc.cluster.ray_calls import START_SECONDS, WAIT_SECONDS, end_actors, live_nodes, start_actor
-from toolc.model.errors import InfrastructureError
-from toolc.runtime.cancellation import Cancellation
+from toolc.cluster.ray_calls import CLOSE_SECONDS, START_SECONDS, WAIT_SECONDS, end_actors, live_nodes, start_actor
+from toolc.model.errors import NoEngineError, UsageError
+from toolc.runtime.cancellation import Deadline
 
 LOOK_SECONDS: Final = 2.0
 """The time between two looks at the list of nodes. Ray itself needs about that long to notice a dead node."""
+
+REST_SECONDS: Final = 10.0
+"""The time before a node whose actor died gets another one. Ray may notice later than toolc that the node is gone."""
 
 
 class Nodes:
@@ -33,7 +36,9 @@ class Nodes:
         self._nodes: dict[str, Node] = {}
         self._refused: dict[str, str] = {}
         self._starting: set[str] = set()
+        self._died: dict[str, float] = {}
         self._has_looked = False
+        self._sessions: dict[str, Node] = {}
         self._changed = threading.Condition()
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="toolc nodes", daemon=True)
@@ -60,34 +65,51 @@ class Nodes:
         return self.alive
 
     @contextmanager
-    def lease(self, effect_digest: str, cancellation: Cancellation, only: Node | None = None) -> Iterator[Node | None]:
-        """Wait for a node with a free slot, and keep the slot. Yield None if ``cancellation`` comes first.
+    def lease(self, effect_digest: str, limits: Deadline, session: str) -> Iterator[Node]:
+        """Wait for a node with a free slot, and keep the slot. The calls of a session get the node of its first call.
 
-        Raises ``InfrastructureError`` if no node can run the tool, with what each of them lacks.
+        Raises ``InterruptedWaitError`` if the call is cancelled or out of time first, ``NoEngineError`` if no node can
+        run the tool, with what each of them lacks, and ``UsageError`` after ``close``.
         """
-        node = self._acquire(effect_digest, cancellation, only)
+        node = self._acquire(effect_digest, limits, session)
         try:
             yield node
         finally:
-            if node:
-                with self._changed:
-                    node.load -= 1
-                    self._changed.notify_all()
+            with self._changed:
+                node.load -= 1
+                self._changed.notify_all()
 
-    def _acquire(self, effect_digest: str, cancellation: Cancellation, only: Node | None) -> Node | None:
-        deadline = monotonic() + START_SECONDS
+    def _acquire(self, effect_digest: str, limits: Deadline, session: str) -> Node:
+        give_up = monotonic() + START_SECONDS
         with self._changed:
-            while not cancellation.is_cancelled:
-                nodes = [node for node in ([only] if only else self._nodes.values()) if not node.is_dead]
+            while True:
+                limits.check()
+                if self._closed.is_set():
+                    raise UsageError("the executor is closed; call tools before close(), or inside the 'with' block")
+                home = self._sessions.get(session)
+                nodes = [home] if home else [*self._nodes.values()]
                 if node := choose(nodes, effect_digest):
                     node.load += 1
                     node.warm.add(effect_digest)
+                    if session:
+                        self._sessions[session] = node
                     return node
                 can = [each for each in nodes if effect_digest not in each.lacks]
-                if not can and not self._starting and (nodes or self._refused or monotonic() > deadline):
-                    raise InfrastructureError(self._lacking(nodes, effect_digest))
+                if not can and not self._starting and (nodes or self._refused or monotonic() > give_up):
+                    raise NoEngineError(self._lacking(nodes, effect_digest))
                 self._changed.wait(WAIT_SECONDS)
-        return None
+
+    def end_session(self, session: str) -> Node | None:
+        """Forget a session. Return the node that has it."""
+        with self._changed:
+            return self._sessions.pop(session, None)
+
+    def lacks(self, node: Node, effect_digest: str, reason: str, session: str) -> None:
+        """Send no further calls of a tool to a node, which has not started the session of the call either."""
+        with self._changed:
+            node.lacks[effect_digest] = reason
+            if self._sessions.get(session) is node:
+                del self._sessions[session]
 
     def _lacking(self, nodes: list[Node], effect_digest: str) -> str:
         reasons = [*self._refused.values(), *(f"{node.name}: {node.lacks.get(effect_digest, '')}" for node in nodes)]
@@ -95,16 +117,21 @@ class Nodes:
         return f"no node of the cluster can run this call{':' if lines else ', because none is alive'}{lines}"
 
     def has_died(self, node: Node) -> None:
-        """Use a node no more."""
+        """Use a node and its sessions no more."""
         with self._changed:
             node.is_dead = True
             self._nodes.pop(node.id, None)
+            self._died[node.id] = monotonic()
+            self._sessions = {name: each for name, each in self._sessions.items() if each is not node}
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Close the executors of all nodes and end their actors."""
+        """End the executors and actors of all nodes. Running calls may end first, within ``CLOSE_SECONDS``."""
         self._closed.set()
+        deadline = monotonic() + CLOSE_SECONDS
         with self._changed:
+            while any(node.load for node in self._nodes.values()) and monotonic() < deadline:
+                self._changed.wait(WAIT_SECONDS)
             actors, self._nodes = [node.actor for node in self._nodes.values()], {}
         end_actors(actors)
 
@@ -120,8 +147,10 @@ class Nodes:
         """Start an actor on each node that has none, and forget nodes that have left."""
         alive = live_nodes()
         with self._changed:
+            self._refused = {each: reason for each, reason in self._refused.items() if each in alive}
             gone = [node for node in self._nodes.values() if node.id not in alive]
-            known = {*self._nodes, *self._starting, *self._refused}
+            dying = {each for each, when in self._died.items() if monotonic() - when < REST_SECONDS}
+            known = {*self._nodes, *self._starting, *self._refused, *dying}
             new = [each for each in alive if each not in known and self._is_usable(alive[each][1])]
             self._starting.update(new)
             self._has_looked = True
@@ -135,8 +164,9 @@ class Nodes:
         actor = None
         try:
             actor, report = start_actor(node_id, self._setup)
-        except Exception as error:  # noqa: BLE001  Ray raises many types if an actor does not start
-            report = NodeReport(refusal=f"its actor did not start: {str(error).strip().splitlines()[-1]}")
+        except (Exception, SystemExit) as error:  # noqa: BLE001  Ray raises many types, and SystemExit at its own end
+            *_, reason = str(error).strip().split("\n")
+            report = NodeReport(refusal=f"its actor did not start: {reason or type(error).__name__}")
         with self._changed:
             self._starting.discard(node_id)
             if report.refusal:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 from toolc.cluster.node import VERSIONS, Failed, NodeActor, NodeReport, RemoteCall
@@ -95,38 +96,55 @@ def asked(node: Node, method: str, *arguments: object) -> object:
 def awaited(node: Node, call: RemoteCall, cancellation: Cancellation) -> ToolResult | Failed:
     """Run a call on a node and return its result. Raises ``NodeDiedError``."""
     done: Future[ToolResult | Failed] = node.actor.run.remote(call).future()
-    is_cancelled = False
-    while True:
-        try:
-            return _translated(lambda: done.result(WAIT_SECONDS), node)
-        except TimeoutError:
-            if cancellation.is_cancelled and not is_cancelled:
-                is_cancelled = True
-                node.actor.cancel.remote(call.call_id)
+    with _cancelling(node, call, cancellation) as check:
+        while True:
+            check()
+            try:
+                return _translated(lambda: done.result(WAIT_SECONDS), node)
+            except TimeoutError:
+                pass
 
 
 def followed(node: Node, call: RemoteCall, on_event: Listener, cancellation: Cancellation) -> ToolResult | Failed:
     """Like ``awaited``, but pass on the events of the call, except for its start and end. Raises ``NodeDiedError``."""
     items = node.actor.stream.options(num_returns="streaming", _generator_backpressure_num_objects=64).remote(call)
-    is_cancelled = False
     outcome: ToolResult | Failed = Failed("InfrastructureError", "the node sent no result")
-    while True:
+    with _cancelling(node, call, cancellation) as check:
+        while True:
+            check()
+            ready, _ = ray.wait([items], timeout=WAIT_SECONDS)
+            if not ready:
+                continue
+            try:
+                item: Event | Failed = _translated(lambda: ray.get(next(items)), node)
+            except StopIteration:
+                return outcome
+            if isinstance(item, Failed):
+                outcome = item
+            elif isinstance(item, ToolEnd) and item.call_id == call.call_id:
+                outcome = item.result
+            elif not (isinstance(item, ToolStart) and item.call_id == call.call_id):
+                on_event(item)
+
+
+@contextmanager
+def _cancelling(node: Node, call: RemoteCall, cancellation: Cancellation) -> Iterator[Callable[[], None]]:
+    """Yield a function that passes on the cancellation of a call. An exception in the driver cancels the call too."""
+    is_cancelled = False
+
+    def check() -> None:
+        nonlocal is_cancelled
         if cancellation.is_cancelled and not is_cancelled:
             is_cancelled = True
-            node.actor.cancel.remote(call.call_id)
-        ready, _ = ray.wait([items], timeout=WAIT_SECONDS)
-        if not ready:
-            continue
-        try:
-            item: Event | Failed = _translated(lambda: ray.get(next(items)), node)
-        except StopIteration:
-            return outcome
-        if isinstance(item, Failed):
-            outcome = item
-        elif isinstance(item, ToolEnd) and item.call_id == call.call_id:
-            outcome = item.result
-        elif not (isinstance(item, ToolStart) and item.call_id == call.call_id):
-            on_event(item)
+            node.actor.cancel.remote(call.key)
+
+    try:
+        yield check
+    except NodeDiedError:
+        raise
+    except BaseException:  # such as KeyboardInterrupt, or an exception of on_event
+        node.actor.cancel.remote(call.key)
+        raise
 
 
 def _translated(ask: Callable[[], T], node: Node) -> T:

@@ -6,7 +6,7 @@ running calls raise ``InfrastructureError``, because they may have run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,22 +16,26 @@ from typing import Any
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.cluster.node import Failed, NodeSetup, RemoteCall
+from toolc.cluster.node import Denials, Failed, NodeSetup, RemoteCall
 from toolc.cluster.nodes import Nodes
 from toolc.cluster.placement import Node
 from toolc.cluster.ray_calls import NodeDiedError, asked, awaited, connect, followed
 from toolc.model.call import BoundCall, Confirm
+from toolc.model.call_graph import called_tools
 from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
 from toolc.model.json_schema import JsonValue
 from toolc.model.lock_file import Lock
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.policy import Policy
+from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.argument_binding import bind
 from toolc.runtime.call_details import Timing
 from toolc.runtime.caller import CallContext, ignore_event
+from toolc.runtime.cancellation import Deadline, InterruptedWaitError
 from toolc.runtime.execution.call_pipeline import CallPipeline
 from toolc.runtime.execution.single_call import Call
+from toolc.runtime.sandboxed.interruption import NOT_STARTED
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.runtime.sessions.pool import IDLE_SECONDS
 
@@ -92,11 +96,21 @@ class RayExecutor(Executor):
 
     def end_session(self, session: str) -> None:
         """Close the sandboxes of the calls with this ``session`` on the node that has them."""
-        if node := self._cluster.sessions.pop(session, None):
+        if node := self._nodes.end_session(session):
             node.actor.end_session.remote(session)
 
+    def deny(self, *names: str, tags: Iterable[str] = ()) -> None:
+        """Like ``Executor.deny``, on the driver and all nodes."""
+        super().deny(*names, tags=tags)
+        self._cluster.deny(*self._denials.entries)
+
+    def allow(self, *names: str, tags: Iterable[str] = ()) -> None:
+        """Like ``Executor.allow``, on the driver and all nodes."""
+        super().allow(*names, tags=tags)
+        self._cluster.deny(*self._denials.entries)
+
     def close(self) -> None:
-        """Close the executors of all nodes. Running calls end first."""
+        """Close the executors of all nodes. Running calls may end first, but after 30 seconds they are ended."""
         self._nodes.close()
         super().close()
 
@@ -105,29 +119,32 @@ class RayExecutor(Executor):
 
 
 class _Cluster:
-    """The nodes, what they share with the driver, and which of them has which session."""
+    """The nodes, the workspace that they share with the driver, and the driver's deny-list."""
 
     def __init__(self, nodes: Nodes, shared: Path | None) -> None:
         self.nodes = nodes
-        self.sessions: dict[str, Node] = {}
+        self.denials = Denials()
         self._shared = shared
         self._seeing: set[str] = set()
 
-    def workspace(self, folder: Path | None, tool: str) -> str:
-        """Return the path of a workspace on every node. Raises ``UsageError`` if it is not shared."""
+    def deny(self, names: frozenset[str], tags: frozenset[str]) -> None:
+        """Send the deny-list to all nodes. Calls bring it too, for nodes that join later."""
+        self.denials = Denials(number=self.denials.number + 1, names=names, tags=tags)
+        for node in self.nodes.alive:
+            node.actor.deny.remote(self.denials)
+
+    def workspace(self, folder: Path | None, spec: ToolSpec) -> str | None:
+        """Return the path of a tool's workspace on every node. Raises ``UsageError`` if it is not shared."""
+        if spec.sandbox.workspace == "none" and not (called_tools(spec) and self._shared):
+            return None
         if self._shared is None or folder is None:
             raise UsageError(
-                f"the tool {tool} needs a workspace; name a folder that all nodes see with shared_workspace=..."
+                f"the tool {spec.name} needs a workspace; name a folder that all nodes see with shared_workspace=..."
             )
         resolved = folder.resolve()
         if not resolved.is_relative_to(self._shared):
             raise UsageError(f"the workspace {folder} is not inside the shared workspace {self._shared}")
         return str(resolved)
-
-    def has_died(self, node: Node) -> None:
-        """Use a node and its sessions no more."""
-        self.nodes.has_died(node)
-        self.sessions = {name: each for name, each in self.sessions.items() if each is not node}
 
     def check_sees(self, node: Node) -> None:
         """Raise ``InfrastructureError`` if a node does not see the shared workspace."""
@@ -179,32 +196,31 @@ class _Attempt:
 
     def run(self, context: CallContext, limit_ms: int) -> ToolResult:
         """Run the call on one node. Raises ``InfrastructureError`` if the node dies, and if none can run it."""
-        spec, digest = self.tool.spec, self.tool.effect_digest
-        workspace = None
-        if spec.sandbox.workspace != "none":
-            folder = self.options.workspace
-            workspace = self.cluster.workspace(folder.real if folder else None, spec.name)
+        spec, digest, nodes = self.tool.spec, self.tool.effect_digest, self.cluster.nodes
+        folder = self.options.workspace
+        workspace = self.cluster.workspace(folder.real if folder else None, spec)
         session = self.options.session or (digest if spec.sandbox.lifetime == "session" else "")
         while True:
-            with self.cluster.nodes.lease(digest, context.cancellation, self.cluster.sessions.get(session)) as node:
-                if node is None:
+            try:
+                with nodes.lease(digest, Deadline(context.cancellation, context.deadline), session) as node:
+                    call = RemoteCall(
+                        name=spec.name, effect_digest=digest, arguments=self.bound.arguments,
+                        call_id=self.bound.call_id, workspace=workspace,
+                        timeout=min(limit_ms / 1000, max(0.001, context.deadline - monotonic())),
+                        session=self.options.session, is_confirmed=spec.confirm, denials=self.cluster.denials,
+                    )  # fmt: skip
+                    try:
+                        if workspace:
+                            self.cluster.check_sees(node)
+                        result = self._ran(node, call, context)
+                    except NoEngineError as error:
+                        nodes.lacks(node, digest, str(error), session)
+                        continue
+                    return replace(result, details=result.details | {"node": node.name})
+            except InterruptedWaitError as interruption:
+                if interruption.reason == "cancelled":
                     return failure("cancelled", "the call was cancelled before it started")
-                if session:
-                    self.cluster.sessions.setdefault(session, node)
-                call = RemoteCall(
-                    name=spec.name, effect_digest=digest, arguments=self.bound.arguments, call_id=self.bound.call_id,
-                    workspace=workspace, timeout=min(limit_ms / 1000, context.deadline - monotonic()),
-                    session=self.options.session, is_confirmed=spec.confirm,
-                )  # fmt: skip
-                try:
-                    if workspace:
-                        self.cluster.check_sees(node)
-                    result = self._ran(node, call, context)
-                except NoEngineError as error:
-                    node.lacks[digest] = str(error)
-                    self.cluster.sessions.pop(session, None)
-                    continue
-                return replace(result, details=result.details | {"node": node.name})
+                return failure("timeout", NOT_STARTED)
 
     def _ran(self, node: Node, call: RemoteCall, context: CallContext) -> ToolResult:
         try:
@@ -213,7 +229,7 @@ class _Attempt:
             else:
                 outcome = followed(node, call, context.on_event, context.cancellation)
         except NodeDiedError:
-            self.cluster.has_died(node)
+            self.cluster.nodes.has_died(node)
             raise InfrastructureError(
                 f"the node {node.name} died while it ran a call of {call.name}, so the call may have run"
             ) from None

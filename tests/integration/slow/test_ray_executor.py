@@ -5,6 +5,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ tools:
     backend: {python: {code: "N = []\\n\\ndef count():\\n    N.append(1)\\n    return len(N)\\n"}}
     sandbox: {lifetime: session}
   - name: wipe
+    tags: [destructive]
     description: Wipe something, for the tests of a cluster only.
     parameters: {}
     confirm: true
@@ -67,6 +69,15 @@ tools:
     parameters: {word: {type: string, description: A word}}
     backend: {shell: {script: 'echo "$ARG_word" >> words.txt'}}
     sandbox: {workspace: rw}
+  - name: append_strictly
+    description: Append a word and need a virtual machine, for the tests of a cluster only.
+    parameters: {word: {type: string, description: A word}}
+    backend:
+      composite:
+        strategy: sequential
+        steps:
+          - {id: append, tool: append, args: {word: "{{ word }}"}}
+          - {id: strict, tool: strict, args: {}}
 """
 
 
@@ -162,6 +173,58 @@ def test_a_denied_tool_is_not_sent(executor: RayExecutor) -> None:
     assert not executor.run("echo", {"word": "hi"}).is_error
 
 
+def test_a_denied_tag_denies_a_step_on_the_node(executor: RayExecutor) -> None:
+    executor.deny(tags=["destructive"])
+    assert "all tools with the tag 'destructive'" in executor.run("both", {"word": "hi"}).text
+    executor.allow(tags=["destructive"])
+    assert "all tools with the tag" not in executor.run("both", {"word": "hi"}).text
+
+
+def test_calls_with_the_same_id_are_independent(executor: RayExecutor) -> None:
+    with ThreadPoolExecutor(6) as threads:
+        calls = [threads.submit(executor.run, "sleep", {"seconds": 1}, call_id="call_1") for _ in range(6)]
+    assert [each.result().text for each in calls] == ["started\n"] * 6
+
+
+def test_an_exception_of_a_listener_ends_the_call_on_its_node(executor: RayExecutor) -> None:
+    def refuse(event: object) -> None:
+        if isinstance(event, ToolUpdate):
+            raise ValueError("refused")
+
+    def is_running() -> bool:
+        lines = (path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists())
+        return b"sleep\x00311\x00" in lines
+
+    with pytest.raises(ValueError, match="refused"):
+        executor.run("sleep", {"seconds": 311}, on_event=refuse)
+    until(lambda: not is_running())
+
+
+def test_a_call_ends_before_its_executor_is_closed_and_later_calls_are_refused(
+    cluster: object, registry: Registry
+) -> None:
+    executor = RayExecutor(registry, engine="oci")
+    until(lambda: len(executor.nodes) == 2)
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(executor.run, "sleep", {"seconds": 2})
+        until(lambda: any(each.load for each in executor.nodes))
+        executor.close()
+        assert call.result().text == "started\n"
+    with pytest.raises(UsageError, match="the executor is closed"):
+        executor.run("echo", {"word": "hi"})
+
+
+def test_a_composite_whose_second_step_no_node_can_run_is_not_repeated(
+    cluster: object, registry: Registry, tmp_path: Path
+) -> None:
+    with (
+        RayExecutor(registry, engine="oci", shared_workspace=tmp_path) as executor,
+        pytest.raises(InfrastructureError, match="a step cannot run on this node, and others may have run"),
+    ):
+        executor.run("append_strictly", {"word": "hi"})
+    assert (tmp_path / "words.txt").read_text() == "hi\n"
+
+
 def test_a_workspace_must_be_shared(cluster: object, executor: RayExecutor, registry: Registry, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="name a folder that all nodes see"):
         executor.run("append", {"word": "hi"})
@@ -209,6 +272,7 @@ def test_a_node_that_joins_is_used_and_one_that_dies_is_named(cluster: Any, exec
     for thread in threads:
         thread.start()
     until(lambda: joined.load > 0)
+    sessions = {executor.run("count", {}, session=str(each)).details["node"]: str(each) for each in range(9)}
     time.sleep(1)
     cluster.remove_node(node, allow_graceful=False)
     for thread in threads:
@@ -218,3 +282,4 @@ def test_a_node_that_joins_is_used_and_one_that_dies_is_named(cluster: Any, exec
     assert all(f"the node {joined.name} died while it ran a call of sleep" in str(each) for each in died)
     until(lambda: len(executor.nodes) == 2)
     assert executor.run("echo", {"word": "hi"}).text == "hi\n"
+    assert {executor.run("count", {}, session=each).text for each in sessions.values()} <= {"1", "2"}

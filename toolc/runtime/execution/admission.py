@@ -27,6 +27,11 @@ class DenyList:
         self._names: frozenset[str] = frozenset()
         self._tags: frozenset[str] = frozenset()
 
+    @property
+    def entries(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The denied names and tags."""
+        return self._names, self._tags
+
     def deny(self, names: Iterable[str], tags: Iterable[str]) -> None:
         """Deny the tools with these names, and all tools with one of these tags.
 
