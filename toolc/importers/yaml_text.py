@@ -27,9 +27,9 @@ def yaml_text(value: JsonObject) -> str:
 def yaml_lines(value: JsonObject) -> Iterator[str]:
     """Yield the lines of a map in block style."""
     for key, inner in value.items():
-        start, flow = f"{_scalar(key)}:", yaml_flow(inner)
-        if not isinstance(inner, dict | list) or not inner or len(start) + len(flow) < WIDTH:
-            yield f"{start} {flow}"
+        start = f"{_scalar(key)}:"
+        if not isinstance(inner, dict | list) or not inner or _fits(inner, WIDTH - len(start)):
+            yield f"{start} {yaml_flow(inner)}"
             continue
         yield start
         lines = yaml_lines(inner) if isinstance(inner, dict) else _sequence(inner)
@@ -38,13 +38,29 @@ def yaml_lines(value: JsonObject) -> Iterator[str]:
 
 def _sequence(value: list[JsonValue]) -> Iterator[str]:
     for item in value:
-        flow = yaml_flow(item)
-        if not isinstance(item, dict) or not item or len(flow) < WIDTH:
-            yield f"- {flow}"
+        if not isinstance(item, dict) or not item or _fits(item, WIDTH):
+            yield f"- {yaml_flow(item)}"
             continue
         first, *rest = yaml_lines(item)
         yield f"- {first}"
         yield from (f"  {line}" for line in rest)
+
+
+def _fits(value: JsonValue, width: int) -> bool:
+    """Return whether the flow style is shorter than ``width``. A large value is not written to find that out."""
+    return _least_length(value, width) < width and len(yaml_flow(value)) < width
+
+
+def _least_length(value: JsonValue, width: int) -> int:
+    """Return a lower bound of the length in flow style, which is at least ``width`` if the value does not fit."""
+    if not isinstance(value, dict | list):
+        return len(value) if isinstance(value, str) else 1
+    length = 0
+    for key, each in value.items() if isinstance(value, dict) else (("", each) for each in value):
+        length += len(key) + 2 + _least_length(each, width)
+        if length >= width:
+            break
+    return length
 
 
 def yaml_flow(value: JsonValue) -> str:
@@ -62,6 +78,8 @@ def _scalar(value: JsonValue) -> str:
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _YAML_CONSTANTS:
         return value
     text = json.dumps(value, ensure_ascii=False)
+    if text.isprintable():
+        return text
     # Escape characters that are not printable in YAML (1.2.2, 5.1), or that it reads as the end of a line.
     return "".join(char if char.isprintable() else _escaped(char) for char in text)
 

@@ -25,12 +25,14 @@ def add_security(
     for each in alternatives:
         try:
             schemes = [
-                (key, document.object_at(declared.get(key, {}), document.base)[0], scopes)
+                (key, document.object_at(declared[key], document.base)[0], scopes)
                 for key, scopes in (each.items() if isinstance(each, dict) else ())
             ]
             return _combined(request, schemes, name)
         except LeftOutError as error:
             reason = reason or str(error)
+        except KeyError as error:
+            reason = reason or f"the security scheme {error} is not declared"
     raise LeftOutError(reason)
 
 

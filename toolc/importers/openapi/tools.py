@@ -13,6 +13,7 @@ from toolc.importers.openapi.responses import read_responses
 from toolc.importers.openapi.schemas import Schemas, converted
 from toolc.importers.openapi.security import add_security
 from toolc.importers.openapi.source import Document, LeftOutError
+from toolc.model.destinations import is_loopback
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
 from toolc.model.text import shorten
 
@@ -55,6 +56,8 @@ def tool_spec(document: Document, operation: Operation, tool: str, import_name: 
     parameters = converted(document, is_request=True, build=partial(_arguments, request=request))
     host = urlsplit(url).hostname or ""
     sandbox: JsonObject = {"workspace": "ro"} if request.reads_workspace else {}
+    if secrets and url.startswith("http:") and not is_loopback(host):
+        raise LeftOutError("its server is http, and secrets are sent over TLS only; give one with --server https://...")
     if secrets:
         token_host = urlsplit(str(map_under(auth, "oauth2").get("token_url", ""))).hostname
         only: JsonObject = {"hosts": [token_host or host]}
