@@ -50,7 +50,7 @@ def connect(address: str | None) -> None:
         return
     try:
         ray.init(address=address, log_to_driver=False)
-    except ConnectionError as error:
+    except (ConnectionError, ValueError) as error:  # ValueError: not an address
         raise UsageError(f"there is no Ray cluster at {address or 'this address'}: {error}") from None
 
 
