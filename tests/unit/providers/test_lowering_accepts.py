@@ -104,7 +104,7 @@ def test_valid_arguments_can_be_written_in_strict_mode(provider: str, seeds: ran
 
 
 def is_described(provider: str, errors: list[ValidationError]) -> bool:
-    """Return whether the description has what the schema lacks: Gemini, and so MCP, refuses an empty text in an enum."""
+    """Return whether the description has what the schema lacks: Gemini and MCP omit an empty text in an enum."""
     return provider in {"gemini", "mcp"} and any(error.instance == "" for error in errors)
 
 
