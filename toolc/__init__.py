@@ -36,6 +36,7 @@ The packages, from the top. The docstring of each lists its modules with the pub
 - ``guest``: the code inside a sandbox; requests and responses of HTTP tools there.
 - ``data``: pages of codes, the JSON Schema of specs, advisories, probes.
 - ``model``: dataclasses for all packages: specs, calls, results, errors, codes, permissions, registry, lock file.
+- ``dataclass``: dataclasses whose import takes a third of the time. Public: ``field``, ``replace``.
 - ``version``: the version of toolc. Public: ``__version__``.
 """
 

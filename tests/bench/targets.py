@@ -112,7 +112,7 @@ TRIED: Final[Mapping[str, str]] = {
     "run": (
         "`toolc run`: an unchanged spec comes from the cache, so that neither the parser nor the compiler is loaded. "
         "Modules of other kinds of calls are imported when they are used, and expressions are compiled at their first "
-        "use."
+        "use. Of a dataclass, only the constructor is compiled."
     ),
 }
 """What was done to meet the target, by kind of row."""

@@ -6,9 +6,8 @@ own ``confirm``. Other frameworks rely on the executor's ``confirm``. Without it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from toolc.client.executor import Executor
+from toolc.dataclass import dataclass
 from toolc.model.call import Allow, BoundCall, Confirm, Deny
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolResult

@@ -15,11 +15,11 @@ shown to a model. A plugin is not trusted, so its output is validated strictly.
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from toolc.backends.content import MAX_BLOCKS, MalformedError, read_media
+from toolc.dataclass import dataclass, field
 from toolc.model.json_schema import JsonObject, JsonValue, decode_json, parse_json, unique_object
 from toolc.model.result import Content, Text
 from toolc.model.text import shorten

@@ -10,11 +10,11 @@ import hashlib
 from array import array
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from toolc.dataclass import dataclass
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.names import close_match

@@ -10,13 +10,13 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Final, TypeAlias
 
 from toolc.batch.calls_file import CallLine, CallsFile
 from toolc.batch.journal import Journal, Outcome, Unknown
 from toolc.client.executor import Executor
+from toolc.dataclass import dataclass
 from toolc.model.call_graph import called_tools
 from toolc.model.errors import InfrastructureError, NoEngineError, ToolcError, UsageError
 from toolc.model.result import ToolResult, failure

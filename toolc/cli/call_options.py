@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
 from typing import TypeVar
@@ -15,6 +14,7 @@ from toolc.cli.common import central_policy, engine_option, nearest_lock, policy
 from toolc.cli.inputs import user_configuration
 from toolc.config.configuration import Configuration
 from toolc.config.secret_sources import SecretSource, SecretStore
+from toolc.dataclass import dataclass
 from toolc.model.lock_file import Lock
 from toolc.model.names import LOCK_NAME
 from toolc.model.spec.policy import Policy

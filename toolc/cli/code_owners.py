@@ -7,11 +7,11 @@ and https://docs.gitlab.com/user/project/codeowners/reference/.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from toolc.compiler.project.files import PROJECT_FILES
+from toolc.dataclass import dataclass
 from toolc.model.errors import UsageError
 from toolc.model.text import lazy_re
 

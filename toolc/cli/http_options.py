@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from toolc.cli.common import duration, note
+from toolc.model.dataclass import dataclass, replace
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from toolc.data.paths import packaged_path
+from toolc.dataclass import dataclass
 from toolc.model.errors import UsageError
 
 TOOLS: Final = ("embeddings", "postgres", "searxng", "tavily")

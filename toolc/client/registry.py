@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Self, TypeAlias
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 from toolc.client.build import compile_paths, split_target
 from toolc.client.executor import Executor
 from toolc.data.paths import packaged_path
+from toolc.dataclass import dataclass, field
 from toolc.model import call_graph
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from json import loads
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +13,7 @@ from weakref import finalize
 
 from toolc.client.call_forms import awaited
 from toolc.compiler.decode.sandbox import decode_profile
+from toolc.dataclass import dataclass
 from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.registry import RegisteredTool

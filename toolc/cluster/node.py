@@ -10,13 +10,13 @@ import pickle
 import platform
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry, ToolCollection
+from toolc.dataclass import dataclass, field
 from toolc.model import errors
 from toolc.model.call import Allow, BoundCall, Deny
 from toolc.model.call_graph import called_tools

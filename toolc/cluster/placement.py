@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from toolc.cluster.node import NodeReport
+from toolc.dataclass import dataclass, field
 
 MORE_LOAD: Final = 1
 """How many more calls a node may run than the least busy one to get a call because the tool is warm there."""

@@ -7,7 +7,6 @@ running calls raise ``InfrastructureError``, because they may have run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
@@ -20,6 +19,7 @@ from toolc.cluster.node import Denials, Failed, NodeSetup, RemoteCall
 from toolc.cluster.nodes import Nodes
 from toolc.cluster.placement import Node
 from toolc.cluster.ray_calls import NodeDiedError, asked, awaited, connect, followed
+from toolc.dataclass import dataclass, replace
 from toolc.model.call import BoundCall, Confirm
 from toolc.model.call_graph import called_tools
 from toolc.model.errors import InfrastructureError, NoEngineError, UsageError

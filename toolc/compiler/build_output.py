@@ -15,12 +15,12 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Final
 
 from toolc.compiler.located_tool import LocatedTool
+from toolc.dataclass import dataclass, replace
 from toolc.model.call_graph import called_tools, tools_by_name
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from toolc.compiler.located_tool import LocatedTool
+from toolc.dataclass import dataclass
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
 from toolc.model.json_schema import JsonValue
 from toolc.model.source import Span

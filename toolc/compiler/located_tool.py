@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from toolc.compiler.schema.parameters import is_full_schema
+from toolc.dataclass import dataclass
 from toolc.document.map_reader import first_line
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, child
 from toolc.model.json_schema import LISTS_OF_SCHEMAS, JsonValue, pointer_tokens

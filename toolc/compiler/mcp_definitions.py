@@ -6,11 +6,11 @@ The answer is untrusted. The work for it is bounded by its size.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from toolc.compiler.checks.providers import name_finding
+from toolc.dataclass import dataclass, field
 from toolc.document.loader import read
 from toolc.document.nodes import Node, child
 from toolc.document.yaml.yaml_parser import parse_yaml

@@ -1,11 +1,11 @@
 """The settings in a user's configuration, and their defaults."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from toolc.config.secret_sources import SecretSource
+from toolc.model.dataclass import dataclass, field
 from toolc.model.names import AUTO
 from toolc.model.spec.sandbox import MIB
 

@@ -15,11 +15,11 @@ import select
 import subprocess
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 from typing import Final, TypeAlias
 
+from toolc.dataclass import dataclass, field
 from toolc.model.errors import UsageError
 from toolc.model.text import render_size
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Final
+
+from toolc.dataclass import dataclass, field
 
 EXAMPLE: Final = "tool.yaml"
 """The name of the file that contains an example."""

@@ -1,8 +1,8 @@
 """The findings of ``toolc doctor``, and their form as JSON."""
 
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from toolc.dataclass import dataclass, field
 from toolc.doctor.advisories import AdvisoryMatch
 from toolc.doctor.host_report import EngineReport, HostReport, strongest
 from toolc.doctor.probes import EscapeProbe, ProbeResult

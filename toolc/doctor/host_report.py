@@ -2,10 +2,10 @@
 
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from toolc.dataclass import dataclass
 from toolc.doctor.advisories import AdvisoryMatch, Component, load, match_advisories
 from toolc.doctor.components import COMPONENTS
 from toolc.model.names import ENGINES

@@ -9,12 +9,12 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
+from toolc.dataclass import dataclass, replace
 from toolc.model.errors import InfrastructureError, SandboxDiedError
 from toolc.model.json_schema import JsonObject
 from toolc.model.registry import RegisteredTool, RegistryFile

@@ -8,10 +8,10 @@ replace.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.document.nodes import Mapping, MappingEntry, Node
 from toolc.model.diagnostics import Edit, Fix
 from toolc.model.source import MAX_BEFORE, SourceText, Span

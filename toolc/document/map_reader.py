@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
+from toolc.dataclass import dataclass, field
 from toolc.document import suggestions
 from toolc.document.edits import fix, quote_plain, rename
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence

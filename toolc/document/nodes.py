@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Final, NamedTuple, TypeAlias
 
+from toolc.dataclass import dataclass
 from toolc.model import codes
 from toolc.model.diagnostics import Code
 from toolc.model.json_schema import JsonValue

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.document.edits import fix
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Edit, Fix

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.document.edits import fix, set_text
 from toolc.document.map_reader import Findings, mismatch
 from toolc.document.nodes import Node, Scalar

@@ -6,7 +6,6 @@ program that passed it.
 
 import linecache
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from inspect import currentframe
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,7 @@ from toolc.compiler.checks.call_graph import tool_references
 from toolc.compiler.checks.step_types import StepArguments
 from toolc.compiler.decode.tool import decode_tool
 from toolc.compiler.project.files import SpecFolder
+from toolc.dataclass import dataclass
 from toolc.document.map_reader import Findings
 from toolc.document.nodes import Mapping as MappingNode
 from toolc.document.nodes import MappingEntry, Node, Scalar

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, TypedDict, Unpack, get_type_hints, overload
 
+from toolc.dataclass import dataclass, replace
 from toolc.functions.composed import DefinedStep, SourceLocation, compose
 from toolc.functions.tools import ComposedTool, FunctionTool, Traits, check_description, check_parameters, make_tool
 from toolc.functions.type_hints import Hint, HintError, json_default, object_schema, read_docstring, read_hint

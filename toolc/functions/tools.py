@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypedDict
 
+from toolc.dataclass import dataclass, replace
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.names import IDENTIFIER, TOOL_NAME

@@ -12,7 +12,6 @@ import inspect
 import re
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import (
     Annotated,
@@ -28,6 +27,7 @@ from typing import (
     is_typeddict,
 )
 
+from toolc.dataclass import dataclass, field
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.code_backends import Load
 from toolc.model.text import lazy_re

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from toolc.dataclass import dataclass
 from toolc.document.line_diff import unified_diff
 from toolc.importers.merge import Conflict, UnreadableError, merge
 from toolc.importers.record import FOLDER, Record

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from toolc.compiler.fixes.apply import apply_fix
+from toolc.dataclass import dataclass
 from toolc.document.edits import remove_entry
 from toolc.document.nodes import Mapping, Node, child, to_json
 from toolc.document.yaml.yaml_parser import parse_yaml

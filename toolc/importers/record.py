@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from toolc.dataclass import dataclass, field
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, map_under
 

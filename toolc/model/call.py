@@ -6,9 +6,9 @@ Changes are proposed before they reach the real files, and are part of the resul
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.tool import ToolSpec
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
+from toolc.dataclass import dataclass, field, replace
 from toolc.model.source import SourceText, Span
 
 MAX_SAME_CODE: Final = 1_000

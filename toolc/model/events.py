@@ -1,9 +1,9 @@
 """Events that the embedding program receives while a call runs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from toolc.dataclass import dataclass
 from toolc.model.result import ConnectionAttempt, Content, Text, ToolFailure, ToolResult
 
 Stream: TypeAlias = Literal["stdout", "stderr", "content"]

@@ -4,9 +4,9 @@ Text in a request is already escaped for its place. A ``Slot`` marks the place o
 it sends the request. Because a slot is an object, no text in an argument can imitate one.
 """
 
-from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
+from toolc.dataclass import dataclass, field
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.http_backend import HttpErrorRule, HttpRetry, Method, Pagination

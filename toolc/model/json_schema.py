@@ -4,11 +4,11 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NoReturn, TypeAlias
 from urllib.parse import unquote
 
+from toolc.dataclass import dataclass
 from toolc.model.text import lazy_re, shorten, valid_unicode
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"

@@ -5,9 +5,10 @@ Permissions are computed from specs only, so a review needs no engine and runs n
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
+from toolc.dataclass import dataclass, replace
 from toolc.model.call_graph import ToolLookup
 from toolc.model.destinations import format_destination
 from toolc.model.json_schema import JsonObject

@@ -2,9 +2,9 @@
 
 import ipaddress
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
+from toolc.dataclass import dataclass, field
 from toolc.model.destinations import is_loopback
 from toolc.model.http_plan import HttpCall
 from toolc.model.json_schema import JsonObject

@@ -8,12 +8,12 @@ effect also has a key ``calls`` with the digests of all tools that it may call, 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import rfc8785
 
+from toolc.dataclass import dataclass
 from toolc.model.call_graph import NO_TOOLS, ToolLookup, called_tools, reachable_tools, tools_by_name
 from toolc.model.errors import RegistryError, UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, unique_object

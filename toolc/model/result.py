@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
+from toolc.dataclass import dataclass, field
 from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.code_backends import ErrorKind

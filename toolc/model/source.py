@@ -2,10 +2,10 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from toolc.dataclass import dataclass
 from toolc.model.text import lazy_re
 
 BOM: Final = "\ufeff"

@@ -6,10 +6,10 @@ here, so rendering needs no template engine and cannot run code.
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Final, TypeAlias
 from urllib.parse import quote
 
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonValue
 
 SECRETS: Final = "secrets"
@@ -53,8 +53,7 @@ class Template:
     @property
     def names(self) -> frozenset[str]:
         """The arguments that this template uses."""
-        used = (part.name for part in self.parts if isinstance(part, Placeholder))
-        return frozenset(name for name in used if name not in {SECRETS, STEPS})
+        return frozenset([part.name for part in self.parts if isinstance(part, Placeholder)]) - {SECRETS, STEPS}
 
     @property
     def secrets(self) -> frozenset[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.destinations import covers, format_destination
 from toolc.model.permissions import format_permissions
 from toolc.model.source import Span

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from toolc.dataclass import dataclass
 from toolc.model.call_graph import ToolLookup
 from toolc.model.destinations import covers, format_destination
 from toolc.model.errors import PolicyError

@@ -6,9 +6,9 @@ The request is the object of arguments. A response is a result as ``toolc.result
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, get_args
 
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.spec.tool import ToolSpec

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonObject, JsonValue, direct_subschemas, list_under, map_under
 from toolc.model.registry_io import canonical
 from toolc.providers.json_schema.target import NotStrictError

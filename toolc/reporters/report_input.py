@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.diagnostics import Diagnostic, Diagnostics, Severity
 from toolc.model.text import count_noun
 

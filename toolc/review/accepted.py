@@ -12,10 +12,10 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from toolc.dataclass import dataclass, replace
 from toolc.document.loader import load_project
 from toolc.document.map_reader import Findings, Reader, list_of, mapping, text
 from toolc.document.nodes import Node

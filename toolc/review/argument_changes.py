@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
+from toolc.dataclass import dataclass, replace
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, values_within
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, Script, ShellBackend
 from toolc.model.spec.composed_backends import AgentBackend

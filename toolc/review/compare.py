@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
+from toolc.dataclass import dataclass, replace
 from toolc.document.nodes import to_json
 from toolc.model.errors import RegistryError
 from toolc.model.spec.policy import Policy

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
 from toolc.compiler.checks.credentials import literal_credentials
 from toolc.compiler.text_analysis import credentials
 from toolc.compiler.text_analysis.credentials import Concealer
+from toolc.dataclass import dataclass, replace
 from toolc.model.json_schema import JsonObject, JsonValue, value_at, values_within
 from toolc.model.text import lazy_re
 from toolc.review.model.change import Counterexample, ToolChange

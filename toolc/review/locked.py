@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from toolc.dataclass import dataclass
 from toolc.model.call_graph import called_tools
 from toolc.model.errors import ToolcError
 from toolc.model.json_schema import JsonObject

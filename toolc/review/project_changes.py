@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Sequence as SequenceABC
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +15,7 @@ from toolc.compiler.project.project import NO_PROJECT, Project
 from toolc.compiler.project.settings import severity_of
 from toolc.compiler.project.suppressions import Suppression
 from toolc.compiler.text_analysis.credentials import conceal
+from toolc.dataclass import dataclass, replace
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Severity

@@ -6,12 +6,12 @@ Otherwise the author of a change could accept the change, or turn off the rule t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
 from toolc.compiler.project.baseline import Baseline
 from toolc.compiler.project.policy import read_policy
+from toolc.dataclass import dataclass, replace
 from toolc.model.source import start_of_file
 from toolc.model.spec.policy import Policy
 from toolc.model.spec.project import ReviewSettings

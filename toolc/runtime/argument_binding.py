@@ -9,11 +9,11 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from time import monotonic
 from typing import TYPE_CHECKING, Final, cast
 
+from toolc.dataclass import dataclass
 from toolc.model.call import BoundCall
 from toolc.model.errors import RegistryError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema, type_of, values_within

@@ -10,9 +10,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
+from toolc.dataclass import dataclass, field, replace
 from toolc.model.call import BoundCall
 from toolc.model.events import Event, Listener
 from toolc.model.json_schema import JsonValue

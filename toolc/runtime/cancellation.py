@@ -7,11 +7,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
 from typing import Final, Literal, Self
 
+from toolc.dataclass import dataclass
 from toolc.model.errors import UsageError, raise_shortage
 from toolc.runtime import argument_checks
 

@@ -15,7 +15,6 @@ import socket
 import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
@@ -24,6 +23,7 @@ from typing import Final, Self, TypeAlias, cast
 
 from toolc.backends.content import MalformedError, read_content
 from toolc.backends.python import Python
+from toolc.dataclass import dataclass, replace
 from toolc.guest import answer
 from toolc.guest.answer import GeneratorOutput
 from toolc.guest.context import Context, Result, ToolError, Updates, dump, to_data

@@ -3,9 +3,9 @@
 import contextlib
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
+from toolc.dataclass import dataclass, field
 from toolc.model.plan import LIMITS, LimitName, Profile
 from toolc.model.spec.sandbox import Limits, MinIsolation, WorkspaceMode
 

@@ -5,9 +5,9 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from typing import Final
 
+from toolc.dataclass import dataclass, field
 from toolc.model.errors import NoEngineError, UsageError
 from toolc.model.names import AUTO, ENGINES, engine_names
 from toolc.model.plan import LimitName, Profile

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from secrets import token_urlsafe
 from time import monotonic, time
 from typing import Final
 
+from toolc.dataclass import dataclass, field
 from toolc.model.call import Allow, BoundCall, Confirm, Deny
 from toolc.model.json_schema import JsonObject
 from toolc.serve.served_client import RunningCall

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO, Final
 
+from toolc.model.dataclass import dataclass
 from toolc.model.spec.sandbox import MIB
 
 MAX_LINE: Final = 64 * MIB

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 from mcp.types import (
@@ -24,6 +23,7 @@ from mcp.types import (
 )
 from pydantic import ValidationError
 
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonObject, JsonValue, decode_json, unique_object
 
 _TOKEN: Final = re.compile(

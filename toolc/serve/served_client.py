@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from secrets import token_urlsafe
 from threading import Thread
 from time import monotonic, time
@@ -15,6 +14,7 @@ import anyio
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
+from toolc.dataclass import dataclass
 from toolc.model.registry import RegisteredTool
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import new_call_id

@@ -14,7 +14,7 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from fcntl import LOCK_EX, flock
 from pathlib import Path
@@ -24,6 +24,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from toolc.config.user_config import configuration_folder
 from toolc.model.atomic_files import replace_file
+from toolc.model.dataclass import dataclass, replace
 from toolc.model.errors import UsageError
 
 Role: TypeAlias = Literal["caller", "reviewer"]

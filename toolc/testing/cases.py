@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from toolc.client.build import split_target
 from toolc.client.registry import Registry
+from toolc.dataclass import dataclass, field, replace
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:

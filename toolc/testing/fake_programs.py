@@ -7,9 +7,9 @@ import json
 import os
 import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from toolc.dataclass import dataclass, field
 from toolc.guest import frames
 from toolc.guest.frames import FrameReader, encode
 from toolc.guest.programs.process import Request

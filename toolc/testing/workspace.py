@@ -6,10 +6,10 @@ import os
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolResult

@@ -7,8 +7,8 @@ OpenAI's strict mode requires every property in every call, so an optional prope
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import (
     JsonObject,
     JsonValue,

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from toolc.dataclass import dataclass, field
 from toolc.model.text import lazy_re
 from toolc.validation.character_sets import (
     DIGITS,

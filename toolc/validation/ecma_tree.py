@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import Final, TypeAlias
 
+from toolc.dataclass import dataclass, field
 from toolc.validation.character_sets import Ranges, written
 
 MAX_VARIANTS: Final = 64

@@ -11,11 +11,12 @@ import warnings
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
 from itertools import accumulate
 from typing import Any, Final, TypeAlias
+
+from toolc.dataclass import dataclass, field
 
 MAX_STATES: Final = 150
 """The maximum number of states. Larger patterns are not analyzed.

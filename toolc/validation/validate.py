@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import islice
 from time import monotonic
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from toolc.dataclass import dataclass, field
 from toolc.model.json_schema import JsonObject, JsonValue, map_under, subschemas, values_within
 from toolc.validation.ecma_tree import PatternError
 from toolc.validation.formats import describe_format, matches_format

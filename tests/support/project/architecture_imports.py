@@ -75,6 +75,8 @@ def definitions(module: str) -> Iterator[str]:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = [each for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
             yield from (each.id for each in names if isinstance(each.ctx, ast.Store))
+        elif isinstance(node, ast.ImportFrom):
+            yield from (each.name for each in node.names if each.name == each.asname)  # an explicit export
 
 
 @cache

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 import click
 
 from toolc.cli.common import note
+from toolc.dataclass import dataclass
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.reporters.text import escape_for_terminal

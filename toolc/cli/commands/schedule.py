@@ -11,7 +11,6 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -22,6 +21,7 @@ from toolc.cli.call_options import CallOptions, call_options
 from toolc.cli.common import builtin_option, engine_option, note
 from toolc.cli.inputs import open_tools, user_configuration
 from toolc.cli.main import CommandGroup
+from toolc.dataclass import dataclass
 from toolc.model.errors import ToolcError, UsageError
 from toolc.reporters.text import escape_for_terminal
 

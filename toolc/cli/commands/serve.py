@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from toolc.cli.inputs import open_tools, refuse_disallowed, refuse_unapproved, u
 from toolc.client.registry import Registry
 from toolc.config.configuration import ClientSettings
 from toolc.config.user_config import configuration_source
+from toolc.dataclass import dataclass
 from toolc.model.call import Confirm
 from toolc.model.errors import MissingExtraError, UsageError
 from toolc.model.lock_file import Lock

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
@@ -14,6 +13,7 @@ import click
 from toolc.cli.common import FINDINGS, note
 from toolc.client.definitions import limit_problem
 from toolc.compiler.build_output import REGISTRY_NAME, is_counted
+from toolc.dataclass import dataclass
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.registry_io import read_registry
 from toolc.providers.json_schema.lowering import Loss

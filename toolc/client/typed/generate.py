@@ -7,7 +7,6 @@ tools. No digest covers the client itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -16,6 +15,7 @@ from toolc.client.typed import python_client, typescript
 from toolc.client.typed.identifiers import Names, type_name
 from toolc.client.typed.schema_types import SchemaTypes, description_of
 from toolc.client.typed.types import Alias, Definition, Named, Type, TypedTool
+from toolc.dataclass import dataclass
 from toolc.model.atomic_files import replace_file
 from toolc.model.errors import UsageError
 from toolc.model.registry import RegisteredTool

@@ -7,7 +7,6 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from toolc.client.typed.identifiers import Names, variable_name
@@ -27,6 +26,7 @@ from toolc.client.typed.types import (
     Union,
     union,
 )
+from toolc.dataclass import dataclass
 from toolc.model.registry_io import canonical
 
 WIDTH: Final = 110

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonValue
 
 Kind: TypeAlias = Literal["any", "never", "null", "boolean", "integer", "number", "string"]

@@ -11,13 +11,13 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from toolc.compiler.cache.file import INVALID_CACHE, cache_folder, load, save
 from toolc.compiler.project.files import SpecFolder, digest_of_bytes, digest_of_request, project_state, walk
 from toolc.data.paths import packaged_path
+from toolc.dataclass import dataclass
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Edit, Fix, Severity
 from toolc.model.errors import UsageError
 from toolc.model.source import Position, SourceText, Span

@@ -7,12 +7,12 @@ change time, which programs cannot set.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolc.compiler.cache.answers import Inputs
 from toolc.compiler.cache.file import INVALID_CACHE
+from toolc.dataclass import dataclass
 from toolc.model.diagnostics import Diagnostics
 
 if TYPE_CHECKING:

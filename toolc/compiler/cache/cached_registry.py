@@ -6,12 +6,12 @@ A stored registry is read like a file of ``toolc build``, so its digests are com
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from toolc.compiler.cache.answers import Inputs
 from toolc.compiler.cache.file import INVALID_CACHE
 from toolc.compiler.project.settings import NO_SETTINGS
+from toolc.dataclass import dataclass
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import RegistryError
 from toolc.model.registry import RegistryFile

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
@@ -13,6 +12,7 @@ from toolc.compiler.checks.scripts import MAX_FINDINGS, ScriptText, shell_script
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.text_analysis.code_arguments import COMMAND_NAME, Code, code_of, inputs_of
 from toolc.compiler.text_analysis.shell_script import Command, Expansion, Part, ShellScript, Word, read_script
+from toolc.dataclass import dataclass, field
 from toolc.document.edits import fix
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic

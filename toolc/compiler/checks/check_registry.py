@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from toolc.compiler.located_tool import LocatedTool
+from toolc.dataclass import dataclass
 from toolc.model.diagnostics import Diagnostic
 
 CheckTool: TypeAlias = Callable[[LocatedTool], Iterator[Diagnostic]]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, Literal
 from urllib.parse import parse_qsl
@@ -29,6 +28,7 @@ from toolc.compiler.text_analysis.credentials import (
 )
 from toolc.compiler.text_analysis.shell_script import read_script
 from toolc.data import credential_rules as rules
+from toolc.dataclass import dataclass
 from toolc.document.edits import is_toml
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, strings
 from toolc.model import codes

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from toolc.compiler.checks.check_registry import tool_set_check
 from toolc.compiler.located_tool import LocatedTool
+from toolc.dataclass import dataclass
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import Span

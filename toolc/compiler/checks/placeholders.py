@@ -6,7 +6,6 @@ import ast
 import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -22,6 +21,7 @@ from toolc.compiler.text_analysis.shell_script import RegionKind
 from toolc.document.edits import fix
 from toolc.document.nodes import strings
 from toolc.model import codes
+from toolc.model.dataclass import dataclass
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.spec.code_backends import Script, ShellBackend
 from toolc.model.text import lazy_re

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.text_analysis.code_arguments import SHELLS
 from toolc.compiler.text_analysis.shell_script import ShellScript, read_script
+from toolc.dataclass import dataclass
 from toolc.document.edits import is_toml, text_at
 from toolc.document.nodes import Scalar
 from toolc.model.diagnostics import Edit

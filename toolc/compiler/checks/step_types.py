@@ -7,13 +7,13 @@ validates the arguments of each step.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.schema.check_schema import check_instance
 from toolc.compiler.schema.type_names import declared_types
 from toolc.compiler.templates.expressions import templates_in
+from toolc.dataclass import dataclass
 from toolc.document.map_reader import Findings
 from toolc.document.nodes import Mapping as MappingNode
 from toolc.document.nodes import Scalar

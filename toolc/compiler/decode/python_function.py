@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias
 
 from toolc.compiler.text_analysis.python_syntax import TooManyStepsError, may_be_newer_f_string, syntax_tree
+from toolc.dataclass import dataclass
 from toolc.document.map_reader import Findings
 from toolc.document.suggestions import quote_names, suggestion
 from toolc.model import codes

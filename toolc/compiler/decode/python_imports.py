@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
@@ -17,6 +16,7 @@ from toolc.compiler.decode.python_function import PythonSource
 from toolc.compiler.project.files import FileError, SpecFolder
 from toolc.compiler.text_analysis.python_syntax import syntax_tree
 from toolc.data.python_modules import PACKAGES, STANDARD_LIBRARY, package_name, provides
+from toolc.dataclass import dataclass, replace
 from toolc.document.edits import fix, insert_entry, insert_item
 from toolc.document.map_reader import Findings
 from toolc.document.nodes import Mapping as MappingNode

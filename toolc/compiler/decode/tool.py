@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Final
 
@@ -21,6 +20,7 @@ from toolc.compiler.schema.check_schema import check_schema
 from toolc.compiler.schema.parameters import NO_PARAMETERS, declared_parameters, decode_parameters
 from toolc.compiler.templates.expressions import expression
 from toolc.compiler.templates.parse import Scope, read_template
+from toolc.dataclass import dataclass, replace
 from toolc.document.declared import read_keys
 from toolc.document.map_reader import Findings, Parse, Reader, boolean, list_of, map_parser, mapping, sequence, string
 from toolc.document.nodes import Document, Mapping, MappingEntry, Node, Scalar, Sequence, steps_to_decode

@@ -14,7 +14,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -22,6 +21,7 @@ from toolc.compiler.pipeline.compile import FileResult, compile_text, find_specs
 from toolc.compiler.project.discovery import Projects, SpecFile
 from toolc.compiler.project.settings import Settings
 from toolc.compiler.text_analysis.credentials import conceal_text
+from toolc.dataclass import dataclass, field
 from toolc.document import nodes
 from toolc.document.line_diff import unified_diff
 from toolc.document.loader import MAX_BYTES

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -17,6 +16,7 @@ from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.pipeline.compile_file import FileCompiler
 from toolc.compiler.project.discovery import Projects, SpecFile
 from toolc.compiler.project.settings import NO_SETTINGS
+from toolc.dataclass import dataclass
 from toolc.document import nodes
 from toolc.document.edits import is_toml, remove_entry
 from toolc.model.diagnostics import Diagnostics, Edit, Fix

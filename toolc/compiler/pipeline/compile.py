@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -22,6 +21,7 @@ from toolc.compiler.project.project import Project
 from toolc.compiler.project.settings import NO_SETTINGS, Settings, apply, severity_of
 from toolc.compiler.project.suppressions import Suppression, suppress
 from toolc.compiler.text_analysis.credentials import conceal
+from toolc.dataclass import dataclass, replace
 from toolc.document.nodes import Document
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics

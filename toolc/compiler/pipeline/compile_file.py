@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -22,6 +21,7 @@ from toolc.compiler.project.network import written_entry
 from toolc.compiler.project.project import Project
 from toolc.compiler.project.settings import Settings, numbers_on
 from toolc.compiler.project.work_limits import time_limit, unfinished_work
+from toolc.dataclass import dataclass, field, replace
 from toolc.document.loader import MAX_BYTES, load_data, read
 from toolc.document.map_reader import Findings
 from toolc.document.nodes import Document

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as AnyMapping
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
@@ -22,6 +21,7 @@ from toolc.compiler.pipeline.compile import Compilation, compile_specs
 from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
 from toolc.compiler.project.discovery import SpecFile
 from toolc.compiler.project.settings import NO_SETTINGS
+from toolc.dataclass import dataclass, replace
 from toolc.document.nodes import Mapping
 from toolc.model.diagnostics import Diagnostics
 

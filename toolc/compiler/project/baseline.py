@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.project.project import NO_PROJECT, Project
 from toolc.compiler.project.settings import Settings, TokenBudget, severity_of
+from toolc.dataclass import dataclass, field, replace
 from toolc.model import codes
 from toolc.model.diagnostics import Severity
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from toolc.compiler.project.files import ACCEPTED, PROJECT_FILES, is_shared, pro
 from toolc.compiler.project.project import NO_PROJECT, Project, decode_project, decode_project_policy
 from toolc.compiler.project.variables import ProjectVariables
 from toolc.compiler.project.work_limits import time_limit, unfinished_work
+from toolc.dataclass import dataclass, field, replace
 from toolc.document.loader import load_project
 from toolc.document.map_reader import Findings
 from toolc.model import codes

@@ -13,10 +13,10 @@ import stat
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from toolc.dataclass import dataclass, field
 from toolc.model import codes
 from toolc.model.text import render_size
 

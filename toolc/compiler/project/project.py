@@ -5,13 +5,13 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Callable
 from collections.abc import Mapping as AnyMapping
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.project.files import FileError, relative_path
 from toolc.compiler.project.settings import Settings, TokenBudget, invalid_code
 from toolc.compiler.project.variables import ProjectVariables, check_defaults, decode_variables
+from toolc.dataclass import dataclass, field
 from toolc.document.declared import read_keys
 from toolc.document.map_reader import Findings, Reader, choice, list_of, map_parser, mapping, text
 from toolc.document.nodes import Document, Mapping, Node

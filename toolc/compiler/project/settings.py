@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from toolc.dataclass import dataclass, field, replace
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Severity
 from toolc.model.names import close_match

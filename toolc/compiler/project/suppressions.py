@@ -7,12 +7,12 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress as suppress_errors
-from dataclasses import dataclass
 from io import StringIO
 from tokenize import COMMENT, TokenError, generate_tokens
 from typing import Final, TypeAlias
 
 from toolc.compiler.project.settings import invalid_code
+from toolc.dataclass import dataclass
 from toolc.document.edits import fix
 from toolc.document.yaml.compose import scalars
 from toolc.model import codes

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping as AnyMapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, TypeAlias
 
 from toolc.compiler.schema.parameters import is_full_schema
+from toolc.dataclass import dataclass, field
 from toolc.document.map_reader import Findings, mapping, mismatch
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.document.suggestions import suggestion

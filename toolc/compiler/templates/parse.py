@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
+from toolc.dataclass import dataclass, replace
 from toolc.document.edits import fix
 from toolc.document.edits import replace as replace_text
 from toolc.document.map_reader import Findings, string, unsupported

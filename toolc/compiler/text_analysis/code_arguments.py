@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 from typing import Final, NamedTuple
 
 from toolc.compiler.text_analysis.shell_script import Command, Expansion, Word
+from toolc.dataclass import dataclass, replace
 from toolc.model.text import lazy_re
 
 SHELLS: Final = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})

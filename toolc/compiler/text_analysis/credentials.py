@@ -12,12 +12,12 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 from toolc.compiler.text_analysis.long_runs import ALPHANUMERIC, character_table, has_long_run
 from toolc.data import credential_rules as rules
+from toolc.dataclass import dataclass, replace
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.source import SourceText

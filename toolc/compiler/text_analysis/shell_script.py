@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from typing import Final, Literal, TypeAlias
 
+from toolc.dataclass import dataclass, field
 from toolc.model.text import lazy_re
 
 MAX_DEPTH: Final = 60

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import tomli
 
+from toolc.dataclass import dataclass, field
 from toolc.document.syntax_errors import MAX_DEPTH, TooDeepError
 from toolc.model.text import lazy_re
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
 import tomli
 
+from toolc.dataclass import dataclass
 from toolc.document.syntax_errors import SyntaxProblem, detect_foreign_content, odd_space, surrogate_problem
 from toolc.document.toml.positions import BETWEEN, STRING
 from toolc.model import codes

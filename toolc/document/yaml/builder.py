@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 import yaml
 from yaml import CollectionNode, MappingNode, ScalarNode
 
+from toolc.dataclass import dataclass, field
 from toolc.document.edits import Unquoted, fix, quote, quote_plain, quoted, replace
 from toolc.document.nodes import (
     Mapping,

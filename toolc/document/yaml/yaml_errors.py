@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 import yaml
 
+from toolc.dataclass import dataclass
 from toolc.document.edits import Unquoted, fix, quoted, unquoted
 from toolc.document.syntax_errors import SyntaxProblem, detect_foreign_content, odd_space, surrogate_problem
 from toolc.document.yaml.compose import position, tokens

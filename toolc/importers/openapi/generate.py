@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from toolc.dataclass import dataclass
 from toolc.importers.openapi.operations import Choice, Operation, names_of, operations, selected
 from toolc.importers.openapi.source import Document, LeftOutError
 from toolc.importers.openapi.tools import tool_spec

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.importers.openapi.source import Document, LeftOutError
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, map_under

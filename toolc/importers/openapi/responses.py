@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from toolc.dataclass import dataclass, field
 from toolc.importers.openapi.operations import READING, Operation
 from toolc.importers.openapi.schemas import Schemas, converted
 from toolc.importers.openapi.source import Document, LeftOutError

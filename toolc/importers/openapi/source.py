@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
 import yaml
 
+from toolc.dataclass import dataclass
 from toolc.document.nodes import Mapping, Sequence, child
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError

@@ -5,9 +5,9 @@ runs it. The other backends are in ``toolc.model.spec.http_backend`` and ``toolc
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
+from toolc.dataclass import dataclass, field
 from toolc.model.json_schema import JsonValue
 from toolc.model.spec import keys
 from toolc.model.template import Template

@@ -1,8 +1,8 @@
 """The backends that call other tools, ``composite`` and ``agent``. See ``toolc.model.spec.tool`` for the rules."""
 
-from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
+from toolc.dataclass import dataclass, field
 from toolc.model.spec import keys
 from toolc.model.spec.code_backends import BackendTraits
 from toolc.model.spec.http_backend import Url

@@ -5,9 +5,9 @@ and ``..`` are rejected), in a query or form they are encoded for it, in a heade
 JSON body they are JSON values.
 """
 
-from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal, TypeAlias
 
+from toolc.dataclass import dataclass, field
 from toolc.model.spec import keys
 from toolc.model.spec.code_backends import ATTEMPTS, CREDENTIAL, ERROR_KIND, FORM_FIELD, BackendTraits, ErrorKind
 from toolc.model.template import JsonTemplate, Template

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final, Literal, TypeAlias, get_args
 
+from toolc.dataclass import dataclass, field
 from toolc.model.source import Span, start_of_file
 from toolc.model.spec import keys, sandbox
 from toolc.model.spec.tool import Backends

@@ -1,8 +1,8 @@
 """The keys of the project file. ``toolc.compiler.project`` reads them into types of its own."""
 
-from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal
 
+from toolc.dataclass import dataclass, field
 from toolc.model.spec import keys
 from toolc.model.spec.policy import Policy
 

@@ -1,8 +1,8 @@
 """The sandbox of a tool: limits, network, secrets, workspace and image. See ``toolc.model.spec.tool`` for the rules."""
 
-from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
+from toolc.dataclass import dataclass, field
 from toolc.model.spec import keys
 from toolc.model.spec.code_backends import CREDENTIAL, File
 from toolc.model.template import Template

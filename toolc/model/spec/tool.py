@@ -8,9 +8,9 @@ format 1. Names and defaults never change.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
+from toolc.dataclass import dataclass, field
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.spec import keys
 from toolc.model.spec.code_backends import (

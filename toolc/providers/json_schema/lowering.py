@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from toolc.dataclass import dataclass, field
 from toolc.model.json_schema import JsonObject, JsonValue, child_pointer, direct_subschemas, map_subschemas, types_of
 from toolc.model.spec.tool import Annotations, ToolSpec
 from toolc.providers.json_schema.embedding import located

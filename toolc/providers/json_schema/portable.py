@@ -6,9 +6,9 @@ becomes ``anyOf`` if one of its schemas accepts more than before, and ``not``, `
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
+from toolc.dataclass import dataclass, field
 from toolc.model.json_schema import (
     LISTS_OF_SCHEMAS,
     MAPS_OF_SCHEMAS,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 from urllib.parse import unquote
 
+from toolc.dataclass import dataclass, field
 from toolc.model.call_graph import find_cycles
 from toolc.model.json_schema import (
     JsonObject,

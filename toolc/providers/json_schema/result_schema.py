@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_subschemas, map_under, types_of
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.text import lazy_re

@@ -7,9 +7,9 @@ A ``Target`` names its subset in the table of ``keywords`` and its passes, funct
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from toolc.dataclass import dataclass, field
 from toolc.model.json_schema import JsonObject, JsonValue, pointer_tokens
 from toolc.providers.json_schema.keywords import Rule, Subset, rules_of
 from toolc.providers.json_schema.lowering import LossKind, LossLog

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Final, TypeAlias
 
+from toolc.dataclass import dataclass, field, replace
 from toolc.model.json_schema import JsonValue
 from toolc.review.contract.formulas import Atom, Contains, Formula, Items, Term, size_limits
 from toolc.review.contract.results import Found, PartSolver, Result, Unsolved, first_found

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, TypeAlias
 
+from toolc.dataclass import dataclass, replace
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under, types_of
 from toolc.review.contract.joined import ANNOTATIONS, plain_text
 

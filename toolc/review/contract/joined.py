@@ -7,9 +7,9 @@ The result is ``{"$defs": {"old": OLD, "new": NEW}}``, in which every reference 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import Final
 
+from toolc.dataclass import dataclass, field
 from toolc.model.json_schema import (
     JsonObject,
     JsonValue,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonValue
 from toolc.review.model.change import Grade, Route, Side
 

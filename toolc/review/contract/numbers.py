@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
+
+from toolc.dataclass import dataclass, field
 
 _FEW: Final = 64
 """The maximum number of values that are tried in addition to the excluded ones.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Final
 
+from toolc.dataclass import dataclass, field, replace
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.contract.formulas import Atom, Formula, Properties, Term, size_limits
 from toolc.review.contract.results import Found, PartSolver, Result, Unsolved, first_found

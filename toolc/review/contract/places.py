@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange
 from toolc.review.model.change import Route

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, TypeAlias
 
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonValue
 from toolc.review.contract.formulas import TYPES, Formula
 

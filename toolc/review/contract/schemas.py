@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final
 
+from toolc.dataclass import dataclass, field, replace
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
 from toolc.review.contract import bounds
 from toolc.review.contract.joined import Joined

@@ -8,9 +8,9 @@ not depend on the speed of the machine.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
+from toolc.dataclass import dataclass, field
 from toolc.model.json_schema import JsonValue, type_of
 from toolc.review.contract import arrays, objects
 from toolc.review.contract.formulas import (

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
+from toolc.dataclass import dataclass, field
 from toolc.model.text import lazy_re
 from toolc.validation import schema_patterns
 from toolc.validation.ecma_pattern import translate

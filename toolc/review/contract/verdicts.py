@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.contract.joined import Joined
 from toolc.review.contract.movement import BREAKS, Aspect, Direction, SchemaChange, grade

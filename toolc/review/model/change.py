@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonValue
 from toolc.model.source import Span
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.project.suppressions import Suppression, suppressions
+from toolc.dataclass import dataclass
 from toolc.document.nodes import Mapping, Node
 from toolc.document.nodes import Sequence as SequenceNode
 from toolc.model.diagnostics import Diagnostics

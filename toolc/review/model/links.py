@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from toolc.dataclass import dataclass, field
 from toolc.model.spec.tool import EFFECT, SURFACE
 from toolc.review.model.change import ToolChange
 from toolc.review.model.pairing import MIN_SIMILARITY, ToolPair, WordIndex, backend_ratio, description_ratio, effect_of

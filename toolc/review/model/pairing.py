@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
+from toolc.dataclass import dataclass, replace
 from toolc.model.registry_io import digests
 from toolc.model.spec.code_backends import PluginBackend
 from toolc.model.spec.tool import ToolSpec

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
 from typing import Final
 
+from toolc.dataclass import dataclass, replace
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, target_of
 from toolc.model.text import join_first, shorten
 from toolc.review.model.change import Route

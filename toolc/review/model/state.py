@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.project.baseline import nearest
 from toolc.compiler.project.project import Project
+from toolc.dataclass import dataclass, field
 from toolc.model.call_graph import tools_by_name
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.json_schema import JsonObject

@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonObject, JsonValue, values_within
 from toolc.model.spec.tool import SURFACE
 from toolc.model.text import lazy_re

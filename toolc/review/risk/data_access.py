@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from toolc.compiler.templates.expressions import templates_in
+from toolc.dataclass import dataclass, replace
 from toolc.model.destinations import covers, format_destination
 from toolc.model.json_schema import JsonValue
 from toolc.model.permissions import Grant, Permissions, format_permissions

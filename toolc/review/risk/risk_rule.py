@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Generic, TypeAlias, TypeVar
 
+from toolc.dataclass import dataclass
 from toolc.model.permissions import OWN, Grant, Permissions, permissions_of
 from toolc.model.spec.tool import ToolSpec
 from toolc.review.model.change import Grade, Route, ToolChange

@@ -10,11 +10,11 @@ import os
 import posixpath
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.errors import UsageError
 
 _TIMEOUT_SECONDS: Final = 120.0

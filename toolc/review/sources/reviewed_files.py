@@ -11,11 +11,11 @@ import tempfile
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from toolc.compiler.project.files import ACCEPTED, MAX_FILE_BYTES, PROJECT_FILES, SUFFIXES
+from toolc.dataclass import dataclass
 from toolc.document.loader import load_data
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Final
 
+from toolc.dataclass import dataclass, field, replace
 from toolc.model.call import BoundCall, ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.result import Outcome, Text, ToolResult, failure

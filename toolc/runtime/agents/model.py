@@ -1,12 +1,12 @@
 """The interface to a model's API: requests, responses, and errors."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from http.client import responses
 from typing import Final, Literal, Protocol, TypeAlias
 
 import httpx2
 
+from toolc.dataclass import dataclass
 from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.spec.code_backends import ErrorKind

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from importlib import import_module
 from time import monotonic
 from typing import Final
 
 import httpx2
 
+from toolc.dataclass import dataclass, replace
 from toolc.model.call import BoundCall
 from toolc.model.destinations import format_host
 from toolc.model.errors import UsageError

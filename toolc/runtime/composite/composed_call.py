@@ -1,9 +1,9 @@
 """Run a call whose backend makes further calls. The call has no sandbox, but its parts have their own."""
 
-from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
+from toolc.dataclass import dataclass, replace
 from toolc.model.call import BoundCall
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult

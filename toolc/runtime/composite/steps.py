@@ -1,7 +1,6 @@
 """The conditions, arguments and results of a composite's steps."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import jmespath
@@ -9,6 +8,7 @@ from jmespath.exceptions import JMESPathError
 from jmespath.functions import Functions
 from jmespath.visitor import Options, TreeInterpreter
 
+from toolc.dataclass import dataclass, replace
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Content, Text, ToolFailure, ToolResult
 from toolc.model.spec.composed_backends import Step

@@ -10,10 +10,10 @@ import errno
 import os
 import socket
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from time import monotonic
 from typing import Final, TypeAlias
 
+from toolc.dataclass import dataclass, field
 from toolc.guest import frames
 from toolc.guest.flow_control import window
 from toolc.guest.frames import ProtocolError

@@ -7,9 +7,9 @@ entry names the address itself, no matter which name resolved to it.
 
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from toolc.dataclass import dataclass
 from toolc.model.destinations import (
     METADATA_ADDRESSES,
     HostError,

@@ -6,9 +6,9 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.runtime.egress.connection import EgressConnection
 
 MAX_THREADS: Final = 4

@@ -4,8 +4,9 @@ import socket
 import struct
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
+
+from toolc.dataclass import dataclass
 
 RefusalKind: TypeAlias = Literal["denied", "network", "timeout"]
 """Why a connection was not made or ended. It was not allowed, failed, or timed out."""

@@ -6,10 +6,10 @@ results after the last call has ended.
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import Final, Literal, TypeAlias, get_args
 
+from toolc.dataclass import dataclass, replace
 from toolc.model.call import ToolCall
 from toolc.model.errors import UsageError
 from toolc.model.result import BatchError, ToolResult

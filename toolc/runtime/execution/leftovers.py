@@ -5,10 +5,10 @@ killed process. A power failure ends both, and files stay on disk until this mod
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from toolc.dataclass import dataclass
 from toolc.model.errors import InfrastructureError
 from toolc.model.names import ENGINES
 from toolc.runtime.workspace import scratch, scratch_sweep

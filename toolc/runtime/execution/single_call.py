@@ -15,11 +15,11 @@ No sandbox starts before the first attempt. A check that fails before it gives a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final, Protocol
 
 from toolc.backends.backend_protocol import PlanError
+from toolc.dataclass import dataclass, replace
 from toolc.model.call import Allow, BoundCall, ToolCall
 from toolc.model.errors import UsageError
 from toolc.model.events import ToolDenied, ToolRetry, ToolStart

@@ -2,12 +2,12 @@
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from secrets import token_hex
 from typing import Final
 from urllib.parse import quote
 
 from toolc.backends.http_templates import escape
+from toolc.dataclass import dataclass
 from toolc.model.destinations import HostError, canonical_host, format_host, is_loopback
 from toolc.model.http_plan import Base64, FormPart, NamedValue, Pieces, PlainBody, RequestBody, Slot, WorkspaceFile
 from toolc.model.text import lazy_re, render_size

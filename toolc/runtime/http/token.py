@@ -7,10 +7,10 @@ import re
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote_plus
 
+from toolc.dataclass import dataclass, field
 from toolc.guest.http.response_parser import CHUNK, LENGTH, ResponseError, open_stream, read_body, read_head
 from toolc.model.http_plan import TokenRequest
 from toolc.model.json_schema import JsonObject, parse_json

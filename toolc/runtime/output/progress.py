@@ -7,10 +7,10 @@ number, ``-`` means unknown. A malformed line stays in stderr, so that the autho
 import re
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final, TypeAlias
 
+from toolc.dataclass import dataclass, replace
 from toolc.guest.flow_control import RateLimiter
 from toolc.model.events import Listener, Stream, ToolConnect, ToolUpdate
 from toolc.model.result import ConnectionAttempt, Content, Text

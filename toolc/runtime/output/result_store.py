@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from codecs import getincrementaldecoder
-from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from threading import Lock
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.errors import InfrastructureError
 from toolc.model.spec.sandbox import MIB
 from toolc.runtime.workspace import scratch

@@ -11,10 +11,10 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonObject, parse_json
 from toolc.sandbox.host.owner import Owner, directories
 

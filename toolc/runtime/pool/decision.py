@@ -5,9 +5,9 @@ A sandbox can serve a call of the same *kind*, which means the same executor, en
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Final
 
+from toolc.dataclass import dataclass, replace
 from toolc.model.spec.sandbox import MIB
 
 QUIET_SECONDS: Final = 0.05

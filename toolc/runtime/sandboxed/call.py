@@ -20,12 +20,12 @@ from __future__ import annotations
 
 import logging
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from toolc.backends import load_backend
+from toolc.dataclass import dataclass, replace
 from toolc.model.call import BoundCall
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan, PluginCall, Profile

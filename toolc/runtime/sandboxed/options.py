@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from toolc.dataclass import dataclass, field, replace
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.launch_args import FORK_ARGUMENT, NETWORK_ARGUMENT, preload_argument
 from toolc.model.call import ApproveChanges, Confirm

@@ -3,9 +3,9 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
+from toolc.dataclass import dataclass, field, replace
 from toolc.model.errors import ToolcError, UsageError
 from toolc.model.json_schema import JsonValue
 from toolc.model.plan import Plan, SecretFile

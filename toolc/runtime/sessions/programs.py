@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from toolc.dataclass import dataclass, field
 from toolc.guest import frames
 from toolc.guest.frames import FrameReader, ProtocolError
 from toolc.model.events import Stream

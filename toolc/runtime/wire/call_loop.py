@@ -6,11 +6,11 @@ import os
 import select
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 from typing import Final, ParamSpec
 
+from toolc.dataclass import dataclass, field, replace
 from toolc.guest.frames import ProtocolError
 from toolc.guest.launch_args import boot_id
 from toolc.model.errors import InfrastructureError, SandboxDiedError

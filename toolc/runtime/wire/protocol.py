@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import marshal
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias, TypeGuard, get_args
 
+from toolc.dataclass import dataclass, field
 from toolc.guest import frames
 from toolc.guest.bundle import MARSHAL_VERSION, bundle
 from toolc.guest.flow_control import max_reports

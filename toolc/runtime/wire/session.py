@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from secrets import token_hex
 from time import monotonic
 from typing import Final
 
+from toolc.dataclass import dataclass, replace
 from toolc.guest.frames import ProtocolError
 from toolc.model.errors import SandboxDiedError
 from toolc.model.events import Stream

@@ -10,10 +10,10 @@ import logging
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
 
+from toolc.dataclass import dataclass, field
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Mount
 

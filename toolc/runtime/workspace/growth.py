@@ -13,10 +13,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
+from toolc.dataclass import dataclass
 from toolc.guest.launch_args import boot_id
 from toolc.model.errors import raise_shortage
 from toolc.model.json_schema import JsonObject

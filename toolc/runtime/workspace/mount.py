@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from toolc.dataclass import dataclass
 from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.plan import Mount
 

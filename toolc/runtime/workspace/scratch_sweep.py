@@ -6,10 +6,10 @@ standard library and modules that do the same.
 
 import contextlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.runtime.workspace.transaction.journal import NAMES
 from toolc.runtime.workspace.transaction.recovery import Unfinished, recover
 

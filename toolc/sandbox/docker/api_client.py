@@ -15,10 +15,10 @@ import socket
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.guest.http.response_parser import ResponseError, open_stream, read_body, read_head
 from toolc.model.errors import raise_shortage
 from toolc.model.json_schema import JsonValue

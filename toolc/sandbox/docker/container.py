@@ -11,11 +11,11 @@ import os
 import socket
 import threading
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from toolc.dataclass import dataclass, field
 from toolc.model.errors import raise_shortage
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
 from toolc.sandbox.docker.api_client import ApiError, Client, JsonLineStream

@@ -4,9 +4,9 @@ import json
 import os
 import resource
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
+from toolc.dataclass import dataclass, replace
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits

@@ -3,10 +3,10 @@
 import hashlib
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.atomic_files import replace_file
 from toolc.model.errors import raise_shortage
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under

@@ -4,9 +4,9 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.docker.api_client import ApiError, Client, StoppedDaemonError
 from toolc.sandbox.docker.container import EventStream, remove_container

@@ -7,11 +7,11 @@ image if a registry is reachable, otherwise an image created on this host.
 import base64
 import hashlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from toolc.data.paths import packaged_path
+from toolc.dataclass import dataclass
 from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Build

@@ -2,9 +2,9 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from toolc.dataclass import dataclass, replace
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 from toolc.sandbox.docker.api_client import Client

@@ -9,11 +9,11 @@ import re
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import quote
 
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
 from toolc.sandbox.docker.api_client import ApiError, Client
 from toolc.sandbox.docker.daemon import NAME_LABEL

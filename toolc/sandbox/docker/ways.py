@@ -6,10 +6,10 @@ namespace. Otherwise the daemon writes these files and runs its network code, wh
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
+from toolc.dataclass import dataclass
 from toolc.model.plan import Profile
 from toolc.sandbox.docker import container_config, streams
 from toolc.sandbox.docker.api_client import ApiError

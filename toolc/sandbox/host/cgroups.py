@@ -6,10 +6,10 @@ tree is mounted as well (hybrid).
 
 import os
 import threading
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.errors import raise_shortage
 from toolc.model.json_schema import JsonObject
 from toolc.sandbox.host import janitor

@@ -12,8 +12,8 @@ import os
 import select
 import sys
 import threading
-from dataclasses import dataclass, field
 
+from toolc.dataclass import dataclass, field
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.host.owner import Owner, dead_directories
 from toolc.sandbox.host.programs import start_program

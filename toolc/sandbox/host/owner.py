@@ -9,11 +9,11 @@ import functools
 import hashlib
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from pathlib import Path
 
+from toolc.dataclass import dataclass
 from toolc.model.errors import InfrastructureError, raise_shortage
 
 
@@ -160,6 +160,8 @@ def _base() -> Path:
     elif uid != 0 and Path(runtime).is_absolute() and os.access(runtime, os.W_OK):
         base = Path(runtime) / "toolc"
     else:
+        import tempfile  # lazy: +3 ms; most users have a runtime folder
+
         base = Path(tempfile.gettempdir()) / f"toolc-{uid}"
     # Other users may enter but not list it, because an unused user must reach the root folder of a sandbox.
     _make_private(base, 0o711)

@@ -1,10 +1,10 @@
 """Names, volumes and base images of images, and the store's description of an unpacked image."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.model.text import lazy_re

@@ -6,10 +6,10 @@ a daemon loads. The name of a base image refers to one digest until another imag
 """
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
 from toolc.sandbox.host import store

@@ -10,8 +10,9 @@ and extended attributes are not included, and neither is what an engine adds for
 import hashlib
 import os
 from collections.abc import Container
-from dataclasses import dataclass, field
 from typing import Final
+
+from toolc.dataclass import dataclass, field
 
 _UNLISTED: Final = b"d\x00755\x000\x000\x00\x00\x00\n"
 """The record of a folder that no layer lists, without the path."""

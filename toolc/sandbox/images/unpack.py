@@ -10,10 +10,10 @@ import os
 import shutil
 import stat
 import tarfile
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final
 
+from toolc.dataclass import dataclass, field
 from toolc.model.errors import InfrastructureError
 from toolc.model.text import render_size
 from toolc.sandbox.images.tree import Tree

@@ -8,10 +8,10 @@ import itertools
 import json
 import os
 import threading
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from toolc.dataclass import dataclass, field, replace
 from toolc.model.errors import InfrastructureError, raise_shortage
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Profile

@@ -16,10 +16,10 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.errors import InfrastructureError, NoPythonError, raise_shortage
 from toolc.sandbox.host import cgroups
 from toolc.sandbox.host.janitor_process import remove_tree

@@ -11,10 +11,10 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from toolc.dataclass import dataclass, field
 from toolc.sandbox.common_config import FILES
 from toolc.sandbox.images.metadata import Unpacked
 from toolc.sandbox.interface import HOST_PROGRAMS, ImageUsed

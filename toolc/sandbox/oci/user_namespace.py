@@ -10,10 +10,10 @@ import errno
 import os
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.plan import Mount
 
 UNUSED: Final = 2_100_000_000

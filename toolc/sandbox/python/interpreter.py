@@ -10,10 +10,10 @@ import io
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from toolc.dataclass import dataclass
 from toolc.model.errors import InfrastructureError, NoPythonError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.sandbox.common_config import PYTHONS, RUNTIME

@@ -14,10 +14,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.model.errors import InfrastructureError
 from toolc.model.text import lazy_re
 from toolc.sandbox.common_config import IMAGE_COMMAND, RUNTIME, SITE

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.config.configuration import ClientSettings, Configuration
+from toolc.dataclass import dataclass, replace
 from toolc.model.call import Confirm
 from toolc.model.errors import UsageError
 from toolc.model.lock_file import Lock

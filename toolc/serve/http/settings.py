@@ -6,11 +6,11 @@ import ipaddress
 import re
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
+from toolc.model.dataclass import dataclass
 from toolc.model.errors import UsageError
 
 LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")

@@ -10,9 +10,9 @@ import stat
 import time
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Final
 
+from toolc.dataclass import dataclass, field
 from toolc.runtime.workspace.dir_handle import DirHandle, join_path
 from toolc.runtime.workspace.transaction.allowed_changes import PROTECTED
 from toolc.runtime.workspace.transaction.file_state import MIB, FileState, state_at

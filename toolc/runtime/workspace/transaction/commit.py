@@ -15,10 +15,10 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from toolc.dataclass import dataclass, replace
 from toolc.model.call import FileChange
 from toolc.model.plan import Mount
 from toolc.runtime.workspace.dir_handle import (

@@ -11,9 +11,9 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
+from toolc.dataclass import dataclass, field, replace
 from toolc.model.call import Action, FileChange
 from toolc.model.text import render_size
 from toolc.runtime.workspace.dir_handle import DirHandle

@@ -8,9 +8,9 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
+from toolc.dataclass import dataclass, field
 from toolc.runtime.workspace.dir_handle import READ, DirHandle, folder_identity, openat2_beneath, write_all
 
 MIB: Final = 1 << 20

@@ -13,10 +13,11 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
+from toolc.dataclass import dataclass
 from toolc.model.atomic_files import replace_file
 from toolc.runtime.workspace.dir_handle import FOLDER, has_entries
 from toolc.runtime.workspace.transaction.file_state import FileState, state_at

@@ -13,10 +13,10 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolc.model.dataclass import dataclass
 from toolc.model.text import lazy_re, printable
 from toolc.runtime.workspace.dir_handle import FOLDER, RENAME_EXCHANGE, RENAME_NOREPLACE, DirHandle, rename
 from toolc.runtime.workspace.transaction.journal import (

@@ -9,9 +9,9 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
+from toolc.dataclass import dataclass, field
 from toolc.model.text import render_size
 from toolc.runtime.workspace.dir_handle import READ, DirHandle, join_path, openat2_beneath
 from toolc.runtime.workspace.transaction.baseline import Baseline
