@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import marshal
 from functools import cache
-from importlib.resources import files
 from importlib.util import MAGIC_NUMBER, find_spec
 from types import CodeType
-from typing import Final
+from typing import Any, Final
 
 from toolc.guest.frames import LENGTH
 
@@ -77,7 +76,7 @@ def bundle() -> bytes:
     """Return the first bytes that a host sends to a sandbox."""
     packages = ("toolc", "toolc.guest", *(f"toolc.guest.{name}" for name in PACKAGES))
     modules = dict.fromkeys(packages, ("", b"")) | {f"toolc.guest.{name}": _module(name) for name in MODULES}
-    loader = (files("toolc.guest") / "loader.py").read_text(encoding="utf-8")
+    loader, _ = _module("loader")
     # The bootstrap code defines both names, ``bundle`` and ``end``.
     program = f"{loader}\nrun(bundle, end)\n".encode()
     content = LENGTH.pack(len(program)) + program + marshal.dumps((MAGIC_NUMBER, modules), MARSHAL_VERSION)
@@ -85,14 +84,13 @@ def bundle() -> bytes:
 
 
 def _module(name: str) -> tuple[str, bytes]:
-    """Return the source and the compiled code of a module. The code is empty if this Python has no loader for it."""
-    path = files("toolc.guest").joinpath(*name.split(".")[:-1], f"{name.rpartition('.')[2]}.py")
+    """Return the source and the compiled code of a module."""
     full_name = f"toolc.guest.{name}"
     spec = find_spec(full_name)
-    # The loader reads Python's bytecode cache. Compiling all modules would take long.
-    code = getattr(spec and spec.loader, "get_code", lambda _: None)(full_name)
-    compiled = marshal.dumps(_renamed(code, f"<{full_name}>")) if code else b""
-    return path.read_text(encoding="utf-8"), compiled
+    loader: Any = spec and spec.loader
+    # The loader reads Python's bytecode cache. Compiling all modules would take long. importlib.resources is slow.
+    code = marshal.dumps(_renamed(loader.get_code(full_name), f"<{full_name}>"))
+    return loader.get_source(full_name), code
 
 
 def _renamed(code: CodeType, path: str) -> CodeType:

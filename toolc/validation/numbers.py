@@ -8,13 +8,18 @@ shortest one that reads back as the same double, as ``repr`` returns it. Integer
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from toolc.model.json_schema import JsonValue
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 def to_fraction(value: JsonValue) -> Fraction | None:
     """Return a JSON number as an exact fraction, or None for infinity and for any value that is not a number."""
+    from fractions import Fraction  # lazy: +2 ms; most numbers are whole
+
     if isinstance(value, float):
         return Fraction(repr(value)) if math.isfinite(value) else None
     return Fraction(value) if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,7 +1,6 @@
 """The encodings in which programs commonly write a value. Redaction searches for all of them."""
 
 import base64
-import html
 import json
 from collections.abc import Iterator
 from functools import lru_cache
@@ -172,7 +171,7 @@ def _in_json(value: str) -> Iterator[str]:
 
 
 def _in_html(value: str) -> Iterator[str]:
-    escaped = html.escape(value, quote=False)
+    escaped = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")  # importing html is slow
     for double, single in product(*_HTML_QUOTES):
         yield escaped.replace('"', double).replace("'", single)
 
