@@ -12,8 +12,8 @@ from toolc.document.map_reader import Findings, Parse, Reader
 from toolc.document.nodes import Node, Sequence
 from toolc.document.units import duration, size
 from toolc.model import codes
-from toolc.model.spec.declared import Declared, alternatives, keys_of, keys_under, map_class
-from toolc.model.spec.keys import Kind
+from toolc.model.spec.declared import alternatives, keys_of, keys_under, map_class
+from toolc.model.spec.keys import Key, Kind
 
 T = TypeVar("T")
 
@@ -37,15 +37,15 @@ def read_keys(reader: Reader, cls: type, **own: Parse[Any] | None) -> dict[str, 
     for name, entry in present.items():
         if name not in plan.keys or (name in rivals and len(rivals) > 1):
             continue
-        key, plain = plan.keys[name]
-        parse = own.get(key.field, plain)
-        value = reader.read(entry, parse) if parse else None
-        if value is not None:
-            values[key.field] = tuple(sorted(set(value))) if key.key.is_set else value
-        for other, hint in key.key.excludes.items():
+        field, plain, key = plan.keys[name]
+        if parse := own.get(field, plain):
+            value = reader.read(entry, parse)
+            if value is not None:
+                values[field] = tuple(sorted(set(value))) if key.is_set else value
+        for other in key.excludes:
             if other in present:
                 message = f"{reader.what} has both '{other}' and '{name}'"
-                reader.findings.add(codes.BAD_VALUE, message, entry.key_span, hint)
+                reader.findings.add(codes.BAD_VALUE, message, entry.key_span, key.excludes[other])
     for name in plan.required:
         if name not in present:
             reader.required(name, read.string)
@@ -62,23 +62,27 @@ def read_map(reader: Reader, cls: type[T], **own: Parse[Any] | None) -> T | None
     """Return the object that a map declares, or None without one of its required keys. See ``read_keys``."""
     values = read_keys(reader, cls, **own)
     declared: type = cls
-    needed = {each.field for each in keys_of(declared) if each.is_required}
-    return cls(**values) if needed <= {*values} else None
+    return cls(**values) if _plan(declared).needed <= values.keys() else None
 
 
 class _Plan(NamedTuple):
-    """How to read the keys of a map: each with the reader of a plain value; those that it must have; ``one_of``."""
+    """How to read the keys of a map: each with its field and the reader of a plain value; required ones; ``one_of``.
 
-    keys: AnyMapping[str, tuple[Declared, Parse[Any] | None]]
+    ``needed`` are the fields of the required keys.
+    """
+
+    keys: AnyMapping[str, tuple[str, Parse[Any] | None, Key]]
     required: tuple[str, ...]
+    needed: frozenset[str]
     rivals: tuple[str, ...]
 
 
 @cache
 def _plan(cls: type) -> _Plan:
     declared = keys_of(cls)
-    readers = {each.name: (each, _reader(each.kind)) for each in declared}
-    return _Plan(readers, tuple(each.name for each in declared if each.is_required), alternatives(cls))
+    readers = {each.name: (each.field, _reader(each.kind), each.key) for each in declared}
+    required = {each.name: each.field for each in declared if each.is_required}
+    return _Plan(readers, tuple(required), frozenset(required.values()), alternatives(cls))
 
 
 def _reader(kind: Kind) -> Parse[Any] | None:

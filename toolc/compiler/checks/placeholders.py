@@ -18,6 +18,7 @@ from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.templates.parse import expression_ranges
 from toolc.compiler.text_analysis.python_syntax import syntax_tree
 from toolc.compiler.text_analysis.shell_script import RegionKind
+from toolc.dataclass import dataclass
 from toolc.document.edits import fix
 from toolc.document.nodes import strings
 from toolc.model import codes
@@ -223,19 +224,21 @@ def _formatted_lines(code: str) -> frozenset[int]:
 
 def _command(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Yield the placeholders of ``argv`` and ``stdin``, in which only ``{{ name }}`` has a meaning."""
-    used = used_arguments(tool.spec.backend)
-    for text in (*_texts(tool, "shell", "argv"), *_texts(tool, "shell", "stdin")):
-        for each in _outside_expressions(tool, text):
-            is_argument = each.inside != each.name and each.kind in {"dollar", "dollar_brace"}
-            if not each.is_secret and (is_argument or each.name not in used):
-                yield each.literal(f"{{{{ {each.name} }}}}")
+    texts = (*_texts(tool, "shell", "argv"), *_texts(tool, "shell", "stdin"))
+    found = [each for text in texts for each in _outside_expressions(tool, text)]
+    used = used_arguments(tool.spec.backend) if found else ()
+    for each in found:
+        is_argument = each.inside != each.name and each.kind in {"dollar", "dollar_brace"}
+        if not each.is_secret and (is_argument or each.name not in used):
+            yield each.literal(f"{{{{ {each.name} }}}}")
 
 
 def _outside_expressions(tool: LocatedTool, text: LocatedText) -> Iterator[_Spelling]:
     """Yield the spellings in a template outside its expressions, because ``{{ '{name}' }}`` is a literal ``{name}``."""
-    ranges = expression_ranges(text.text)
+    spellings = [*_spellings(tool, text)]
+    ranges = expression_ranges(text.text if spellings else "")
     start, end = next(ranges, (len(text.text), len(text.text)))
-    for each in _spellings(tool, text):
+    for each in spellings:
         while end <= each.start and end < len(text.text):
             start, end = next(ranges, (len(text.text), len(text.text)))
         if each.start <= start and each.kind != "braces":

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from toolc.compiler.templates.credential import is_public, read_public
 from toolc.compiler.templates.parse import Scope, read_template
@@ -67,21 +67,29 @@ def _entry(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> 
     return JsonEntry(key=entry.key, value=value) if value is not None and findings.errors == errors else None
 
 
-def templates_in(value: object) -> Iterator[Template]:
-    """Yield every template in a part of a spec, in the order of the fields."""
-    if isinstance(value, Template):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from templates_in(item)
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from templates_in(getattr(value, field.name))
+def templates_in(value: object) -> list[Template]:
+    """Return every template in a part of a spec, in the order of the fields."""
+    found: list[Template] = []
+    waiting: list[Any] = [value]  # Any: the fields of any class
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Template):
+            found.append(each)
+        else:
+            cls: type = type(each)
+            waiting += each if isinstance(each, tuple) else [getattr(each, name) for name in _field_names(cls)]
+    found.reverse()
+    return found
+
+
+@cache
+def _field_names(cls: type) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(cls)) if is_dataclass(cls) else ()
 
 
 def argument_names(value: object) -> frozenset[str]:
     """Return the names of the arguments that the templates in a part of a spec use."""
-    return frozenset(name for template in templates_in(value) for name in template.names)
+    return frozenset().union(*(each.names for each in templates_in(value)))
 
 
 @cache
