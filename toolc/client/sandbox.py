@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping, Sequence
 from json import loads
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Literal, Self, TypeVar
 from weakref import finalize
 
@@ -181,17 +180,13 @@ class Sandbox:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     def _request(

@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import Future
 from queue import Queue
 from threading import Thread
-from types import TracebackType
 from typing import Final, Generic, Self, TypeAlias, TypeVar
 
 from toolc.model.events import Event, Listener
@@ -95,9 +94,7 @@ class AsyncCall(Generic[T]):
         self._thread.start()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         import asyncio  # lazy: as in __init__
 
         self._left = True
