@@ -20,8 +20,8 @@ from typing import BinaryIO, Final, Literal, Self, TypeAlias
 
 from toolc.batch.calls_file import CallLine
 from toolc.client.serialization import result_to_json
+from toolc.dataclass import dataclass
 from toolc.model.atomic_files import replace_file
-from toolc.model.dataclass import dataclass
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.result import ToolResult

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from toolc.cli.common import duration, note
-from toolc.model.dataclass import dataclass, replace
+from toolc.dataclass import dataclass, replace
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from toolc.config.secret_sources import SecretSource
-from toolc.model.dataclass import dataclass, field
+from toolc.dataclass import dataclass, field
 from toolc.model.names import AUTO
 from toolc.model.spec.sandbox import MIB
 

@@ -14,7 +14,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Final, Literal, Union, get_args, get_origin
 
-from toolc.model.dataclass import dataclass, field, replace
+from toolc.dataclass import dataclass, field, replace
 from toolc.model.errors import RegistryError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.spec.code_backends import HostFunction

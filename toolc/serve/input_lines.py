@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from toolc.model.dataclass import dataclass
+from toolc.dataclass import dataclass
 from toolc.model.spec.sandbox import MIB
 
 MAX_LINE: Final = 64 * MIB

@@ -23,8 +23,8 @@ from time import time
 from typing import Final, Literal, TypeAlias, get_args
 
 from toolc.config.user_config import configuration_folder
+from toolc.dataclass import dataclass, replace
 from toolc.model.atomic_files import replace_file
-from toolc.model.dataclass import dataclass, replace
 from toolc.model.errors import UsageError
 
 Role: TypeAlias = Literal["caller", "reviewer"]

@@ -22,7 +22,6 @@ from toolc.dataclass import dataclass
 from toolc.document.edits import fix
 from toolc.document.nodes import strings
 from toolc.model import codes
-from toolc.model.dataclass import dataclass
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.spec.code_backends import Script, ShellBackend
 from toolc.model.text import lazy_re

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Final
 
 from toolc.backends.backend_protocol import environment
+from toolc.dataclass import dataclass, replace
 from toolc.model.call import Allow, BoundCall
-from toolc.model.dataclass import dataclass, replace
 from toolc.model.errors import UsageError, raise_shortage
 from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.lock_file import LockError

@@ -11,7 +11,7 @@ from mcp.server.auth.provider import AccessToken
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from toolc.model.dataclass import dataclass
+from toolc.dataclass import dataclass
 from toolc.serve.http.problems import problem, retry_later
 from toolc.serve.http.settings import HttpSettings
 from toolc.serve.served_client import QuotaError, ServedClient

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from toolc.model.dataclass import dataclass
+from toolc.dataclass import dataclass
 from toolc.model.errors import UsageError
 
 LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")

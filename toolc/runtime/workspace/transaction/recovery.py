@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from toolc.model.dataclass import dataclass
+from toolc.dataclass import dataclass
 from toolc.model.text import lazy_re, printable
 from toolc.runtime.workspace.dir_handle import FOLDER, RENAME_EXCHANGE, RENAME_NOREPLACE, DirHandle, rename
 from toolc.runtime.workspace.transaction.journal import (
