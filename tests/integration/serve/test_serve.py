@@ -152,10 +152,16 @@ def test_empty_input_is_a_normal_end(specs: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
+def test_without_a_workspace_tools_that_need_one_are_left_out(specs: Path) -> None:
+    done = toolc("serve", "specs", folder=specs)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "left out without a workspace; set one with: --workspace DIR\n" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        pytest.param("unused", "", "set one with: --workspace DIR\n", id="no workspace", marks=pytest.mark.slow),
         pytest.param(
             "specs/bad.yaml", "toolc: 1\n", "specs/bad.yaml:1:1: error", id="error in a spec", marks=pytest.mark.slow
         ),
