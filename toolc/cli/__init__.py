@@ -3,6 +3,7 @@
 Start reading in ``main``. ``commands`` has one module per command, ``output`` prints for users.
 
 - ``call_options``: the options of every command that runs calls, and ``CallOptions``, which holds their values.
+- ``client_file``: the configuration file of an MCP client, for ``toolc connect``. Public: ``ClientFile``.
 - ``code_owners``: the lines of ``CODEOWNERS`` that ``toolc init`` writes or prints. Public: ``CodeOwners``,
   ``code_owners``, ``owner``, ``repository_top``.
 - ``common``: options that several commands have (``--engine``, ``--policy``, ``--format``), and printing of findings.
@@ -19,6 +20,7 @@ Start reading in ``main``. ``commands`` has one module per command, ``output`` p
 - ``tool_templates``: the specs that ``toolc init --tool`` writes. Public: ``missing_variables``, ``tool_template``,
   ``ToolTemplate``.
 
-May import: everything; no other package imports this one. Inside, the order is ``common``, ``code_owners``,
-``terminal`` and ``tool_templates``, ``inputs``, ``call_options`` and ``http_options``, ``output``, ``commands``.
+May import: everything; no other package imports this one. Inside, the order is ``client_file``, ``common``,
+``code_owners``, ``terminal`` and ``tool_templates``, ``inputs``, ``call_options`` and ``http_options``, ``output``,
+``commands``.
 """

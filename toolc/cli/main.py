@@ -34,6 +34,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "diff": "Compare what models see and calls may do in two versions of specs.",
     "lock": "Write a lock file of approved tools, or compare tools with it.",
     "serve": "Serve tools over stdio or HTTP to MCP clients.",
+    "connect": "Add tools to the configuration of an MCP client.",
     "token": "Create, list and revoke the tokens of clients over HTTP.",
     "import": "Create specs from tools that other systems describe.",
     "schedule": "Show or run the due entries of a schedule.",

@@ -5,6 +5,7 @@
 - ``confirmations``: calls that wait for a reviewer. Public: ``Confirmations``, ``refuse``.
 - ``mcp``: ``make_server``, which lists tools and runs calls, with errors and cancellation. Start reading here. Public:
   ``make_root_server``.
+- ``mcp_clients``: the files and entries of MCP clients, from ``toolc/data/mcp_clients.toml``. Public: ``McpClient``.
 - ``mcp_interaction``: asks the user for confirmation (elicitation), and sends progress.
 - ``mcp_messages``: the messages in a line, or the error that answers it.
 - ``mcp_stdio``: MCP over stdin and stdout, with signals and the end of the input. Public: ``serve_stdio``.

@@ -7,6 +7,7 @@ reason, commands import most packages inside their functions. To add a command, 
 - ``batch``: ``toolc batch``: run the calls of a file, with a journal and progress.
 - ``build``: ``toolc build``: write the registry, provider files and typed clients; ``--losses``.
 - ``check``: ``toolc check``: report findings; ``--fix``, ``--select``, ``--ignore``.
+- ``connect``: ``toolc connect``: write the entry of tools into the file of an MCP client; ``--print``, ``--remove``.
 - ``diff``: ``toolc diff``: review the changes between two states; ``--fail-on``, accepted changes.
 - ``doctor``: ``toolc doctor``: engines, advisories and ``--probe``.
 - ``explain``: ``toolc explain``: print the page of a code, and compile its examples.

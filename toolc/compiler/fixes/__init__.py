@@ -4,7 +4,7 @@ The code that reports a finding also provides its fix. ``toolc.document.edits`` 
 ``apply``.
 
 - ``apply``: ``toolc check --fix``: applies the fixes of findings, and compares the meaning before and after each one.
-  Public: ``apply_fix``, ``apply_fixes``.
+  Public: ``apply_fix``, ``apply_fixes``, ``rewrite``.
 - ``update_tests``: ``toolc test --update``: writes results into the ``tests`` of a spec, as YAML or TOML. Public:
   ``ExpectationUpdate``, ``Route``.
 
