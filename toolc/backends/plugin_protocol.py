@@ -22,7 +22,7 @@ from toolc.backends.content import MAX_BLOCKS, MalformedError, read_media
 from toolc.dataclass import dataclass, field
 from toolc.model.json_schema import JsonObject, JsonValue, decode_json, parse_json, unique_object
 from toolc.model.result import Content, Text
-from toolc.model.text import shorten
+from toolc.model.text import shorten, valid_unicode
 
 DESCRIBE: Final = b'{"type":"describe"}\n'
 """The request for a plugin's description, sent once at its start."""
@@ -89,8 +89,8 @@ def call_line(call_id: str, arguments: JsonObject, tool: str | None) -> bytes:
 
 
 def encode_line(message: JsonObject) -> bytes:
-    """Return a message as one line. An unpaired surrogate, which UTF-8 cannot represent, becomes ``?``."""
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+    """Return a message as one line. An unpaired surrogate, which UTF-8 cannot represent, becomes U+FFFD."""
+    return valid_unicode(json.dumps(message, ensure_ascii=False, separators=(",", ":"))).encode() + b"\n"
 
 
 def read_offer(line: bytes) -> Offer:

@@ -20,7 +20,7 @@ from toolc.backends.content import (
 from toolc.model.call import BoundCall
 from toolc.model.json_schema import JsonObject, parse_json
 from toolc.model.plan import Plan, Profile, PythonCall
-from toolc.model.result import Capture, Outcome, ToolResult, failure
+from toolc.model.result import Capture, Outcome, Text, ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind, PythonBackend
 from toolc.model.spec.tool import ResultSpec
 
@@ -63,7 +63,17 @@ class Python:
         streams = {"stdout": outcome.stdout, "stderr": outcome.stderr}
         printed: JsonObject = {name: each.text() for name, each in streams.items() if each.total_bytes}
         read = replace(read, details=read.details | printed)
-        return read if read.is_error else apply_format(read, result, "the function")
+        if read.is_error:
+            return read
+        return _with_printed(apply_format(read, result, "the function"), result, outcome)
+
+
+def _with_printed(read: ToolResult, result: ResultSpec, outcome: Outcome) -> ToolResult:
+    """Return the result of a function that returned nothing with what it printed, because a model needs some text."""
+    if read.is_error or read.content or read.structured is not None or result.format == "none" or result.files:
+        return read
+    text = outcome.stdout.text() or "[the function returned nothing]"
+    return replace(read, content=(Text(text),), details=read.details | {"returned_nothing": True})
 
 
 def _no_response(message: str, outcome: Outcome) -> ToolResult:

@@ -31,12 +31,14 @@ class CallOptions:
     """The values of ``--engine`` and ``--secrets``, and the lock and the policy that restrict which tools may run.
 
     ``lock`` comes from ``--locked`` or ``--lock``, and ``policy`` from ``--policy``. Each is None without its option.
+    A server sets ``max_result_chars``.
     """
 
     engine: str | None
     secrets: str | None
     lock: Lock | None
     policy: Policy | None
+    max_result_chars: int | None = None
 
     def bound_to(
         self,
@@ -58,9 +60,10 @@ class CallOptions:
 
             given = load_secrets(Path(self.secrets))
         known = given if only_given_secrets else {**configuration.secrets, **given}
+        served = {} if self.max_result_chars is None else {"max_result_chars": self.max_result_chars}
         return partial(
             executor, engine=self.engine, configuration=configuration, lock=self.lock, policy=self.policy,
-            secrets=SecretStore(known, from_environment=not only_given_secrets),
+            secrets=SecretStore(known, from_environment=not only_given_secrets), **served,
         )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from toolc.model.plan import Profile
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult
 from toolc.model.spec.policy import Policy
-from toolc.model.spec.tool import ToolSpec
+from toolc.model.spec.tool import MIN_RESULT_CHARS, ToolSpec
 from toolc.runtime import argument_checks
 from toolc.runtime.caller import CallContext
 from toolc.runtime.cancellation import Cancellation, check_open
@@ -96,6 +96,8 @@ class Executor:
       session`` or ``fork`` is closed.
     - ``keep_results``: whether to store the truncated parts of long results until ``close``, and to offer the tool
       ``read_result``, which reads them.
+    - ``max_result_chars``: the maximum length of a result in characters, for a program that passes results on to a
+      client, unless the spec has ``result.max_chars``. Without it, only the output limit of the spec applies.
     - ``pool``: how sandboxes are started ahead of calls. Without it, each sandbox is started when a call needs it.
     - ``lock``: a call of a tool that the lock does not approve raises ``LockError``.
     - ``policy``: a call of a tool that the policy does not allow raises ``PolicyError``. See ``read_policy``.
@@ -114,6 +116,7 @@ class Executor:
         secrets: SecretStore | None = None,
         session_idle: float = IDLE_SECONDS,
         keep_results: bool = False,
+        max_result_chars: int | None = None,
         pool: Pool | None = STANDARD,
         lock: Lock | None = None,
         policy: Policy | None = None,
@@ -126,6 +129,8 @@ class Executor:
             raise UsageError(f"engine must be the name of an engine or an Engine object, not {engine!r:.60}")
         if session_idle != math.inf:
             argument_checks.seconds("a session_idle", session_idle)
+        if max_result_chars is not None:
+            argument_checks.integer("max_result_chars", max_result_chars, MIN_RESULT_CHARS)
         argument_checks.hook("approve_changes", approve_changes)
         argument_checks.hook("confirm", confirm)
         argument_checks.optional("configuration", configuration, Configuration, "a toolc.Configuration")
@@ -142,7 +147,7 @@ class Executor:
         self._read_result: RegisteredTool | None = None
         store: ResultStore | None = None
         if keep_results:
-            store, self._read_result = _stored_results()
+            store, self._read_result = _stored_results(max_result_chars)
         self._engine = configuration.engine if engine is None else engine
         self._options = CallOptions(
             select_engine=self._select_engine, accept_unenforced=configuration.accept_unenforced,
@@ -152,7 +157,7 @@ class Executor:
             timeout_ms=None if seconds is None else max(1, round(seconds * 1000)), approve_changes=approve_changes,
             confirm=confirm, denied=self._denials.reason, reveal=(secrets or SecretStore(configuration.secrets)).reveal,
             sessions=Sessions(session_idle), result_store=store, lock=lock,
-            policy=policy, pool=ExecutorPool(pool, configuration.warm),
+            policy=policy, pool=ExecutorPool(pool, configuration.warm), served_chars=max_result_chars,
         )  # fmt: skip
         # An executor that is dropped without close must not keep its sandboxes.
         finalize(self, self._options.sessions.close)
@@ -383,10 +388,10 @@ class Executor:
         return self._read_result if self._read_result and name == READ_RESULT else self.registry.called(name)
 
 
-def _stored_results() -> tuple[ResultStore, RegisteredTool]:
-    """Return a new store, and the tool that reads it."""
+def _stored_results(max_chars: int | None) -> tuple[ResultStore, RegisteredTool]:
+    """Return a new store, and the tool that reads it in pages of at most ``max_chars``."""
     from toolc.client.read_result import read_result_tool  # lazy: +60 ms (the compiler); it is off by default
     from toolc.runtime.output.result_store import ResultStore  # lazy: as above
 
     store = ResultStore()
-    return store, read_result_tool(store)
+    return store, read_result_tool(store, max_chars)

@@ -20,8 +20,13 @@ A larger page would itself be truncated. With a smaller default, a model would n
 """
 
 
-def read_result_tool(result_store: ResultStore) -> RegisteredTool:
-    """Return the tool that reads stored results from ``result_store``."""
+_NOTE_BYTES: Final = 200
+"""The size of the note after a page, in bytes, at most."""
+
+
+def read_result_tool(result_store: ResultStore, max_chars: int | None = None) -> RegisteredTool:
+    """Return the tool that reads stored results from ``result_store``, in pages of at most ``max_chars``."""
+    page_bytes, max_page = (PAGE_BYTES, MAX_PAGE_BYTES) if max_chars is None else (max_chars - _NOTE_BYTES,) * 2
 
     def read_result(id: str, offset: int, limit: int) -> ToolResult:  # noqa: A002  the name in details.full_result
         page = result_store.read(id, offset, limit)
@@ -39,7 +44,7 @@ def read_result_tool(result_store: ResultStore) -> RegisteredTool:
     tool = define(
         READ_RESULT,
         "Read more of a result of another tool that was too long and was truncated in the middle. "
-        "The note at that place has the id and the offset to use.",
+        "The first line of such a result has the id and the offset to use.",
         parameters={
             "type": "object",
             "properties": {
@@ -53,8 +58,8 @@ def read_result_tool(result_store: ResultStore) -> RegisteredTool:
                 "limit": {
                     "type": "integer",
                     "minimum": 256,
-                    "maximum": MAX_PAGE_BYTES,
-                    "default": PAGE_BYTES,
+                    "maximum": max_page,
+                    "default": page_bytes,
                     "description": "The maximum number of bytes to read",
                 },
             },

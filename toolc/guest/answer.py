@@ -52,7 +52,7 @@ def success(value: object) -> bytes:
     else:
         data = to_data(value)
         answer = {"content": [text_block(dump(data))], "structured": [data], "details": {}}
-    return dump(answer).encode("utf-8", "replace")
+    return context.to_utf8(dump(answer))
 
 
 def failure(error: BaseException) -> bytes:
@@ -61,7 +61,7 @@ def failure(error: BaseException) -> bytes:
     message = _message(error) + connections.note(error)
     described = {"kind": _kind(error), "message": message, "file": file, "line": line}
     described["traceback"] = _traceback(error)
-    return json.dumps({"error": described}, ensure_ascii=False).encode("utf-8", "replace")
+    return context.to_utf8(json.dumps({"error": described}, ensure_ascii=False))
 
 
 class GeneratorOutput:

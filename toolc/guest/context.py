@@ -60,7 +60,7 @@ class Updates:
         self._write({"content": blocks, "percent": percent, "message": message})
 
     def _write(self, value: dict[str, object]) -> None:
-        view = memoryview(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        view = memoryview(to_utf8(json.dumps(value, ensure_ascii=False)) + b"\n")
         with self._lock:
             while view:
                 view = view[os.write(self._fd, view) :]
@@ -271,6 +271,14 @@ def result_from_mcp(value: object) -> Result | None:
 def text_block(text: str) -> Json:
     """Return a text block."""
     return {"type": "text", "text": text}
+
+
+def to_utf8(text: str) -> bytes:
+    """Return ``text`` in UTF-8, with U+FFFD for each unpaired surrogate."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
 
 
 def dump(value: object, name: str = "the result") -> str:

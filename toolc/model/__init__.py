@@ -54,9 +54,9 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
 - ``template``: ``Template``, with placeholders and filters, rendered at a call. Public: ``as_text``, ``evaluate``,
   ``render_json``, ``Filter``, ``JsonConstant``, ``JsonEntry``, ``JsonList``, ``JsonMap``, ``JsonTemplate``,
   ``Placeholder``, ``TemplateError``, ``FILTERS``, ``FILTERS_WITH_ARGUMENT``, ``SECRETS``, ``STEPS``.
-- ``text``: sizes, durations, counts and long texts in messages; expressions that are compiled at their first use
-  (``lazy_re``). Public: ``count_noun``, ``join_first``, ``printable``, ``render_duration``, ``render_size``,
-  ``shorten``.
+- ``text``: sizes, durations, counts and long texts in messages; valid Unicode; expressions that are compiled at their
+  first use (``lazy_re``). Public: ``count_noun``, ``join_first``, ``printable``, ``render_duration``, ``render_size``,
+  ``shorten``, ``valid_unicode``.
 
 May import: nothing of toolc, and no third-party package except ``rfc8785``.
 """

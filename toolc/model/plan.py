@@ -218,8 +218,8 @@ class Plan:
 
     ``env`` is the complete environment of the tool. ``stdin`` is empty if the tool does not read any. ``allow`` has the
     destinations to which the call may connect. ``keep_bytes`` is the number of bytes of each output stream to return
-    for later reading, if it is more than the output limit. The call is stopped if its workspace grows by more than
-    ``growth_bytes``.
+    for later reading, if it is more than the output limit. With ``has_raw_text``, output streams keep the control
+    sequences of terminals. The call is stopped if its workspace grows by more than ``growth_bytes``.
     """
 
     profile: Profile
@@ -230,6 +230,7 @@ class Plan:
     allow: tuple[Destination, ...] = ()
     secret_files: tuple[SecretFile, ...] = ()
     keep_bytes: int = 0
+    has_raw_text: bool = False
     growth_bytes: int = NO_LIMIT
 
     @property

@@ -67,12 +67,14 @@ class ConnectionAttempt:
 class Capture:
     """An output stream with a size limit: its start, its end, and its total size.
 
-    ``tail`` is empty if everything fits into ``head``. ``total_bytes`` includes the bytes that were cut out.
+    ``tail`` is empty if everything fits into ``head``. ``total_bytes`` includes the bytes that were cut out. ``shown``
+    is what a terminal would show of the stream, if that differs.
     """
 
     head: bytes = b""
     tail: bytes = b""
     total_bytes: int = 0
+    shown: Capture | None = None
 
     @property
     def cut_bytes(self) -> int:
@@ -89,10 +91,15 @@ class Capture:
         return self.head + self.tail
 
     def text(self, more: str = "") -> str:
-        """Return the bytes that were kept, as text. If bytes were cut, a line in their place says how many.
+        """Return the bytes that were kept, as text as a terminal would show it.
 
-        Bytes that are not UTF-8 are replaced. ``more`` is added to that line to say how to get the rest.
+        If bytes were cut, a line in their place says how many; ``more`` is added to it. Bytes that are not UTF-8 are
+        replaced.
         """
+        return (self.shown or self).raw_text(more)
+
+    def raw_text(self, more: str = "") -> str:
+        """Like ``text``, but with the control sequences of terminals."""
         if not self.truncated:
             return self.data().decode("utf-8", "replace")
         head, tail = self.head.decode("utf-8", "replace"), self.tail.decode("utf-8", "replace")

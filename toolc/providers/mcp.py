@@ -102,6 +102,8 @@ def _tool(tool: ToolSpec, losses: LossLog) -> JsonObject:
         definition["title"] = tool.label
     if declared := hints(tool):
         definition["annotations"] = declared
+    if tool.result.max_chars:
+        definition["_meta"] = {"anthropic/maxResultSizeChars": tool.result.max_chars}
     return definition
 
 

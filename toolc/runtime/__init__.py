@@ -5,9 +5,9 @@ Start reading in ``execution.single_call``. The packages:
 - ``argument_binding``: ``bind``, which checks arguments and fills in defaults, with messages for models, and
   ``validate_result``.
 - ``argument_checks``: checks of the public functions' arguments, and the wording of type errors. Public: ``boolean``,
-  ``call_id``, ``function``, ``hook``, ``json_object``, ``json_value``, ``listener``, ``number``, ``of_type``,
-  ``one_of``, ``optional``, ``path``, ``seconds``, ``sequence``, ``string_list``, ``text``, ``MAX_CALL_ID``,
-  ``MAX_DEPTH``.
+  ``call_id``, ``function``, ``hook``, ``integer``, ``json_object``, ``json_value``, ``listener``, ``number``,
+  ``of_type``, ``one_of``, ``optional``, ``path``, ``seconds``, ``sequence``, ``string_list``, ``text``,
+  ``MAX_CALL_ID``, ``MAX_DEPTH``.
 - ``call_details``: the ``details`` of a result: durations (``Timing``), the identity of the call, and its sandbox.
 - ``caller``: interfaces of backends that make further calls. Public: ``CallContext``, ``ignore_event``.
 - ``cancellation``: ``Cancellation`` and ``Deadline``, which end waits, and a fair lock. Public: ``check_open``.

@@ -98,6 +98,13 @@ def number(what: str, given: object) -> float:
     return given
 
 
+def integer(what: str, given: object, least: int) -> int:
+    """Check that ``given`` is an integer of at least ``least``."""
+    if isinstance(given, bool) or not isinstance(given, int) or given < least:
+        raise _mismatch(what, given, f"an integer of at least {least}")
+    return given
+
+
 def path(what: str, given: object) -> Path:
     """Check that ``given`` is a path, as a string or an ``os.PathLike`` without a NUL character."""
     if not isinstance(given, str | os.PathLike) or not isinstance(os.fspath(given), str) or "\0" in os.fspath(given):

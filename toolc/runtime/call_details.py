@@ -60,7 +60,7 @@ def measurements(result: ToolResult, outcome: Outcome) -> JsonObject:
     ``stderr`` is included on success only, because the content of a failure already has both streams.
     """
     streams = [outcome.stdout, outcome.stderr] + ([outcome.reply] if outcome.reply else [])
-    is_truncated = result.details.get("truncated") is True or any(stream.truncated for stream in streams)
+    is_truncated = result.details.get("truncated") is True or any((each.shown or each).truncated for each in streams)
     details: JsonObject = {
         "outcome": outcome.ending,
         "exit_status": outcome.status if outcome.ending == "exited" else None,

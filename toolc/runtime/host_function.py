@@ -34,6 +34,7 @@ from toolc.model.events import ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Audio, Capture, Content, Image, Outcome, Resource, Text, ToolResult
 from toolc.model.spec.code_backends import HostFunction, PythonBackend
+from toolc.model.text import valid_unicode
 from toolc.runtime.caller import CallContext, Caller
 from toolc.runtime.output.progress import LiveText, ProgressReporter, UpdateSink, update_event
 from toolc.runtime.output.truncation import truncate_result
@@ -187,7 +188,7 @@ class RunningFunction:
     def _put_text(self, text: str) -> None:
         # A function whose call has ended may continue to write.
         with self._lock:
-            if not self._ended and (allowed := self._text.add(text.encode("utf-8", "replace"))):
+            if not self._ended and (allowed := self._text.add(valid_unicode(text).encode())):
                 self._put(allowed)
 
     def _report(self, percent: float | None, message: str, content: tuple[Content, ...]) -> None:

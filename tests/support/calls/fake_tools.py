@@ -53,7 +53,11 @@ def registry(*tools: ToolSpec) -> Registry:
 
 
 def executor(
-    answers: Mapping[str, Answer], *tools: ToolSpec, keep_results: bool = False, confirm: Confirm | None = None
+    answers: Mapping[str, Answer],
+    *tools: ToolSpec,
+    keep_results: bool = False,
+    confirm: Confirm | None = None,
+    max_result_chars: int | None = None,
 ) -> Executor:
     """Return an executor; the functions in ``answers`` answer the calls of each tool."""
 
@@ -62,7 +66,10 @@ def executor(
         reply = json.dumps(answers[plan.invocation.function](plan.invocation.arguments)).encode()
         return Outcome(ending="exited", reply=Capture(reply, total_bytes=len(reply)))
 
-    return Executor(registry(*tools), engine=FakeEngine(run), keep_results=keep_results, confirm=confirm)
+    return Executor(
+        registry(*tools), engine=FakeEngine(run), keep_results=keep_results, confirm=confirm,
+        max_result_chars=max_result_chars,
+    )  # fmt: skip
 
 
 def text(words: str) -> JsonObject:

@@ -43,7 +43,7 @@ def test_the_request_for_a_description() -> None:
     [
         ({"input": "hello", "count": 3}, None, '"params":{"input":"hello","count":3}'),
         ({}, "tool_b", '"tool":"tool_b","params":{}'),
-        ({"x": "a\nü\u2028\ud800"}, None, '"params":{"x":"a\\nü\u2028?"}'),
+        ({"x": "a\nü\u2028\ud800"}, None, '"params":{"x":"a\\nü\u2028\ufffd"}'),
     ],
 )
 def test_the_line_of_a_call_is_utf8_and_names_the_tool_if_there_are_several(

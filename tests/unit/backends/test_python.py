@@ -56,15 +56,24 @@ def test_all_json_values_including_null_are_data(value: JsonValue) -> None:
 
 
 def test_details_of_a_tool_have_a_separate_key() -> None:
-    result = read({"content": [], "structured": None, "details": {"engine": "forged"}})
+    result = read({"content": [{"type": "text", "text": ""}], "structured": None, "details": {"engine": "forged"}})
     assert result.details == {"tool": {"engine": "forged"}}
 
 
 @pytest.mark.parametrize("format_", ["text", "json", "image", "none"])
-@pytest.mark.parametrize("reply", [{"content": []}, {"error": {"kind": "file", "message": "no"}}])
+@pytest.mark.parametrize(
+    "reply", [{"content": [{"type": "text", "text": ""}]}, {"error": {"kind": "file", "message": "no"}}]
+)
 def test_printed_output_is_always_in_the_details(reply: JsonValue, format_: ResultFormat) -> None:
     result = read_bytes(json.dumps(reply).encode(), format_, stdout=b"debug\n", stderr=b"warning\n")
     assert result.details == {"stdout": "debug\n", "stderr": "warning\n"}
+
+
+def test_a_model_reads_what_a_function_that_returned_nothing_printed() -> None:
+    printed = read_bytes(b'{"content": []}', "text", stdout=b"10%\n", stderr=b"warning\n")
+    assert (printed.text, printed.details["returned_nothing"]) == ("10%\n", True)
+    assert read({"content": []}).text == "[the function returned nothing]"
+    assert read_bytes(b'{"content": []}', "none", stdout=b"10%\n").content == ()
 
 
 def test_the_place_of_an_exception_is_in_the_details_and_not_shown_to_the_model() -> None:

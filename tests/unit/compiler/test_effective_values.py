@@ -46,6 +46,7 @@ tools:
         ("backend.shell.progress", False, FORMAT),
         ("backend.shell.runs_caller_code", False, FORMAT),
         ("result.format", "text", FORMAT),
+        ("result.raw", False, FORMAT),
         ("sandbox.network.allow", [], FORMAT),
         ("sandbox.limits.memory", "256MiB", FORMAT),
         ("sandbox.limits.cpus", 1, FORMAT),

@@ -56,7 +56,7 @@ RETURNS: dict[str, tuple[str, list[JsonObject], list[object] | None]] = {
     "false": ("False", [text("false")], [False]),
     "empty list": ("[]", [text("[]")], [[]]),
     "tuple": ("(1, 'a')", [text('[1,"a"]')], [[1, "a"]]),
-    "half a surrogate pair": ("'\\ud800'", [text("?")], None),
+    "half a surrogate pair": ("'\\ud800'", [text("\ufffd")], None),
     "png": (
         "b'\\x89PNG\\r\\n\\x1a\\n...'",
         [{"type": "image", "mime_type": "image/png", "data": "iVBORw0KGgouLi4="}],

@@ -39,7 +39,7 @@ def test_blocks_are_sent_with_the_progress() -> None:
 
 
 def test_an_unpaired_surrogate_is_replaced() -> None:
-    assert lines(lambda updates: updates.text("a\ud800")) == [{"text": "a?"}]
+    assert lines(lambda updates: updates.text("a\ud800")) == [{"text": "a\ufffd"}]
 
 
 def test_lines_of_several_threads_are_not_mixed() -> None:

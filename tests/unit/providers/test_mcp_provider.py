@@ -1,5 +1,7 @@
 """The MCP provider."""
 
+from dataclasses import replace
+
 import jsonschema
 import pytest
 from models.provider_cases import parameters, tool
@@ -8,7 +10,7 @@ from schemas.random_schemas import RandomSchemas
 from toolc import ToolCall, tool_messages
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.result import Text, ToolResult, failure
-from toolc.model.spec.tool import Annotations
+from toolc.model.spec.tool import Annotations, ResultSpec
 from toolc.providers.json_schema.result_schema import MAX_SHORT_FORM, as_object, is_wrapped, short_form
 from toolc.providers.mcp import MODEL_CONTEXT_PROTOCOL as MCP
 from toolc.providers.mcp import call_result
@@ -31,6 +33,15 @@ def test_only_the_hints_of_the_spec_are_declared() -> None:
     assert definition["annotations"] == {"destructiveHint": False, "idempotentHint": True}
     assert isinstance(without, dict)
     assert "annotations" not in without
+
+
+def test_the_size_of_results_is_a_hint_for_clients() -> None:
+    sized = replace(tool("look"), result=ResultSpec(max_chars=200_000))
+    [definition, without] = MCP.lower([sized, tool("ping")]).tools
+    assert isinstance(definition, dict)
+    assert definition["_meta"] == {"anthropic/maxResultSizeChars": 200_000}
+    assert isinstance(without, dict)
+    assert "_meta" not in without
 
 
 def test_a_result_schema_that_only_allows_objects_is_the_output_schema() -> None:

@@ -86,7 +86,7 @@ def test_a_function_call_follows_the_normal_pipeline() -> None:
         ("words", (Text("words"),), None),
         (PNG, (Image(PNG, "image/png"),), None),
         (["see:", PNG], (Text("see:"), Image(PNG, "image/png")), None),
-        (None, (), None),
+        (None, (Text("[the function returned nothing]"),), None),
         ({"n": 1}, (Text('{"n":1}'),), ({"n": 1},)),
         (
             [Reading(1.5, Unit.C)],

@@ -109,6 +109,20 @@ async def test_a_client_can_read_the_rest_of_a_long_result() -> None:
     assert page.content[0].text == words[offset : offset + 32 * 1024]
 
 
+async def test_results_and_pages_fit_the_client() -> None:
+    words = "".join(f"{number}\n" for number in range(100_000))
+    with executor({"echo": echo}, ECHO, keep_results=True, max_result_chars=2000) as each:
+        async with Client(make_server(each, version="1")) as client:
+            result = await client.call_tool("echo", {"words": words})
+            assert isinstance(result.content[0], TextContent)
+            first = result.content[0].text.partition("\n")[0]
+            assert len(result.content[0].text) <= 2000
+            page = await client.call_tool("read_result", json.loads(first[first.index("{") : first.index("}") + 1]))
+    texts = [block.text for block in page.content if isinstance(block, TextContent)]
+    assert texts[0].startswith(words[850:900])
+    assert 1700 < sum(map(len, texts)) <= 2000
+
+
 async def test_an_unknown_tool_is_a_protocol_error(client: Client) -> None:
     async with client:
         with pytest.raises(MCPError, match="Unknown tool: ecco") as error:

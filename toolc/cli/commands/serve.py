@@ -18,11 +18,12 @@ from toolc.cli.inputs import open_tools, refuse_disallowed, refuse_unapproved, u
 from toolc.client.registry import Registry
 from toolc.config.configuration import ClientSettings
 from toolc.config.user_config import configuration_source
-from toolc.dataclass import dataclass
+from toolc.dataclass import dataclass, replace
 from toolc.model.call import Confirm
 from toolc.model.errors import MissingExtraError, UsageError
 from toolc.model.lock_file import Lock
 from toolc.model.spec.policy import Policy
+from toolc.model.spec.tool import MAX_RESULT_CHARS, MIN_RESULT_CHARS
 from toolc.runtime.execution.admission import unsupported_features
 from toolc.runtime.workspace.mount import mount
 from toolc.serve.confirmations import refuse
@@ -59,6 +60,13 @@ if TYPE_CHECKING:
     help="Deny the tool with this name, or all tools with this tag, even to other tools. May be repeated.",
 )
 @click.option("--workspace", metavar="DIR", help="The workspace of the calls. There is no default.")
+@click.option(
+    "--max-result",
+    type=click.IntRange(MIN_RESULT_CHARS, MAX_RESULT_CHARS),
+    default=80_000,
+    metavar="N",
+    help="The maximum length of a result in characters, if the spec has no result.max_chars. Default: 80000.",
+)
 @http_options
 @call_options
 def command(  # noqa: PLR0913  one parameter per option
@@ -69,6 +77,7 @@ def command(  # noqa: PLR0913  one parameter per option
     toolsets: tuple[str, ...],
     denied: tuple[str, ...],
     workspace: str | None,
+    max_result: int,
     http: HttpOptions,
     options: CallOptions,
 ) -> None:
@@ -77,7 +86,7 @@ def command(  # noqa: PLR0913  one parameter per option
     TARGET is a spec file, a folder of specs, or a registry.json. To serve built-in tools instead, use --builtin. Over
     stdio, the command exits at the end of its input.
     """
-    settings = http.settings()
+    settings, options = http.settings(), replace(options, max_result_chars=max_result)
     if plugins and settings:
         raise UsageError("--plugin serves over stdio only; remove --http")
     serve = _as_plugin if plugins else _mcp()

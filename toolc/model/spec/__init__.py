@@ -29,8 +29,8 @@ effective values and hints follow from that. The field also decides which digest
   ``SecretEnvVar``, ``SecretSpec``, ``TransactionSpec``, ``WRITABLE``, ``WorkspaceMode``, ``MIB``.
 - ``tool``: ``ToolSpec``: ``Annotations``, result, ``Retry``, tests; which fields each digest covers (``SURFACE``,
   ``EFFECT``). Start reading here. Public: ``Backend``, ``Expect``, ``ExpectedChanges``, ``ExpectedNetwork``,
-  ``Backends``, ``ProviderChoice``, ``ResultFormat``, ``ResultSpec``, ``SpecFile``, ``Test``, ``FORMAT``, ``OPTIONS``,
-  ``STRICT``.
+  ``Backends``, ``ProviderChoice``, ``ResultFormat``, ``ResultSpec``, ``SpecFile``, ``Test``, ``FORMAT``,
+  ``MAX_RESULT_CHARS``, ``MIN_RESULT_CHARS``, ``OPTIONS``, ``STRICT``.
 
 May import: ``model`` (``json_schema``, ``source``, ``template`` and ``text`` only).
 """

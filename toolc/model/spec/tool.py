@@ -108,6 +108,11 @@ EFFECT: Final = ("backend", "result", "sandbox", "retry", "confirm", "json_text"
 """The fields of the effect digest. Of those that are stored only if they are set, it has those that are stored."""
 
 
+MIN_RESULT_CHARS: Final = 1000
+MAX_RESULT_CHARS: Final = 500_000
+"""The bounds of ``result.max_chars``. Claude Code accepts at most 500,000 characters, however large the hint is."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotations:
     """Hints for clients, with the names of MCP. None if the spec does not set them."""
@@ -148,6 +153,15 @@ class ResultSpec:
     """The text for the model, a Jinja template.
 
     Example: "{{ result.name }} is {{ result.state }}"
+    """
+    raw: bool = field(default=False, metadata=keys.key(stored_if_set=True))
+    """Whether the text keeps the control sequences of terminals and the overwritten states of lines."""
+    max_chars: int | None = field(
+        default=None, metadata=keys.key(keys.integer(MIN_RESULT_CHARS, MAX_RESULT_CHARS), stored_if_set=True)
+    )
+    """The maximum length of a result that ``toolc serve`` sends, in characters, which MCP clients learn too.
+
+    Example: 200000
     """
     schema: ClassVar = keys.Key(keys.SCHEMA)
     """The JSON Schema of the structured result, which definitions contain.

@@ -253,6 +253,8 @@ def _change(sides: Sides, part: Part) -> ToolChange:
         grade, message = "low", f"{format_route(part.route)} changed"
     elif part.route[:2] == ("result", "files"):
         message = "a call returns other files of the workspace"
+    elif part.route == ("result", "raw") and part.after:
+        grade, message = "medium", "the model reads the control sequences of terminals, which can hide text from users"
     elif part.route[0] == "result":
         grade, message = "medium", "the conversion of output to results changed"
     before, after = to_json_text(as_in_spec(part.before)), to_json_text(as_in_spec(part.after))

@@ -13,7 +13,8 @@ from toolc.runtime.argument_binding import validate_result
 from toolc.runtime.call_details import Timing, coerced, identity
 from toolc.runtime.caller import CallContext, Caller, ComposedBackend, ignore_event
 from toolc.runtime.http.message import guest_libraries
-from toolc.runtime.output.truncation import fit_to_limit
+from toolc.runtime.output.shown_result import show_result
+from toolc.runtime.output.truncation import fit_result
 from toolc.runtime.sandboxed.call import SandboxedCall
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.runtime.sandboxed.shaping import ENTRY, arguments, with_shaped_text
@@ -70,11 +71,11 @@ class ComposedCall:
         inner = replace(context, deadline=deadline, secrets=self.secrets)
         with redactor.errors():
             result = self.backend.run(spec.backend, self.bound, inner, self.caller)
-            result = shape_result(self.tool, self.bound, result, self.options, inner)
+            result = show_result(shape_result(self.tool, self.bound, result, self.options, inner), spec)
         if spec.result_schema:
             result = validate_result(result, spec.result_schema, spec.name, until=deadline)
         details = result.details | identity(self.tool, self.bound.call_id) | coerced(self.bound)
         details["duration_ms"] = round((monotonic() - began) * 1000, 3)
         result = redact_result(replace(result, details=details), redactor)
         store = self.options.result_store.add if self.options.result_store else None
-        return fit_to_limit(result, spec.sandbox.limits.output_bytes, store)
+        return fit_result(result, spec, store, self.options.served_chars)

@@ -65,6 +65,8 @@ class StepResult:
         """The step's structured data, or its text if it has none. None if the step did not succeed."""
         if self.result is None or self.outcome != "success":
             return None
+        if self.result.details.get("returned_nothing"):
+            return ""
         return self.result.structured[0] if self.result.structured else self.result.text
 
     @property

@@ -6,11 +6,14 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from toolc.backends.content import MalformedError, read_content
+from toolc.backends.terminal_text import TerminalStream
+from toolc.dataclass import replace
 from toolc.guest import frames
 from toolc.guest.frames import ProtocolError
 from toolc.model.json_schema import JsonObject, parse_json
 from toolc.model.plan import Exec, Plan, PluginCall
 from toolc.model.result import Capture
+from toolc.model.text import valid_unicode
 from toolc.runtime.output.progress import ProgressLines, ProgressReporter, UpdateSink
 from toolc.runtime.output.truncation import HeadTailBuffer
 from toolc.runtime.secrets.redaction import RedactedStream, Redactor
@@ -129,6 +132,35 @@ class ByteOutput(Output):
     def capture(self) -> Capture:
         """Return the captured data. See ``Output``."""
         return self._buffer.capture()
+
+
+class TextOutput(ByteOutput):
+    """A stream that is captured twice: as it is, and as a terminal would show it, which is its output."""
+
+    def __init__(self, limit: int, redactor: Redactor, lines: ProgressLines | None = None) -> None:
+        super().__init__(limit, redactor, lines)
+        self._terminal = TerminalStream()
+        # A line that overwrites itself can put a secret together.
+        self._redacted = RedactedStream(redactor)
+        self._shown = HeadTailBuffer(limit)
+
+    def add(self, payload: bytes) -> bytes:
+        """Store the next bytes. See ``Output``."""
+        return self._show(self._redacted.feed(self._terminal.feed(super().add(payload))))
+
+    def finish(self) -> bytes:
+        """Store the data that was held back. See ``Output``."""
+        rest = self._terminal.feed(super().finish()) + self._terminal.finish()
+        return self._show(self._redacted.feed(rest) + self._redacted.finish())
+
+    def capture(self) -> Capture:
+        """Return the captured data. See ``Output``."""
+        captured, shown = super().capture(), self._shown.capture()
+        return captured if captured == shown else replace(captured, shown=shown)
+
+    def _show(self, data: bytes) -> bytes:
+        self._shown.add(data)
+        return data
 
 
 class DelimitedOutput(Output):
@@ -274,7 +306,7 @@ class UpdateLines(Output):
         if not isinstance(value, dict):
             return
         if isinstance(text := value.get("text"), str):
-            if final := self._stream.feed(text.encode("utf-8", "replace")):
+            if final := self._stream.feed(valid_unicode(text).encode()):
                 self._on_text(final)
         elif "content" in value:
             self._report(value)
@@ -298,8 +330,8 @@ def call_outputs(plan: Plan, redactor: Redactor, on_update: UpdateSink, on_text:
     limit = plan.stream_bytes
     lines = ProgressLines(on_update) if isinstance(plan.invocation, Exec) and plan.invocation.progress else None
     outputs: dict[int, Output] = {
-        frames.STDOUT: ByteOutput(limit, redactor),
-        frames.STDERR: ByteOutput(limit, redactor, lines),
+        frames.STDOUT: _text_output(plan, redactor),
+        frames.STDERR: _text_output(plan, redactor, lines),
     }
     if not isinstance(plan.invocation, Exec):
         # Redact after parsing, because replacing a number, or part of the Base64 of an image, would make the JSON
@@ -316,10 +348,10 @@ def session_outputs(
     limit = plan.stream_bytes
     replies = LineOutput(2 * limit + REPLY_SLACK)
     if isinstance(plan.invocation, PluginCall):
-        return {frames.STDOUT: replies, frames.STDERR: ByteOutput(limit, redactor)}
+        return {frames.STDOUT: replies, frames.STDERR: _text_output(plan, redactor)}
     return {
-        frames.STDOUT: DelimitedOutput(delimiter, ByteOutput(limit, redactor)),
-        frames.STDERR: DelimitedOutput(delimiter, ByteOutput(limit, redactor)),
+        frames.STDOUT: DelimitedOutput(delimiter, _text_output(plan, redactor)),
+        frames.STDERR: DelimitedOutput(delimiter, _text_output(plan, redactor)),
         frames.REPLY: replies,
         frames.YIELDED: DelimitedOutput(delimiter, _updates(plan, redactor, on_update, on_text)),
     }
@@ -336,6 +368,10 @@ def program_outputs(plan: Plan, redactor: Redactor, on_data: TextSink) -> dict[i
         frames.STDERR: ByteOutput(limit, redactor),
         frames.REPLY: ForwardedOutput(on_data),
     }
+
+
+def _text_output(plan: Plan, redactor: Redactor, lines: ProgressLines | None = None) -> ByteOutput:
+    return (ByteOutput if plan.has_raw_text else TextOutput)(plan.stream_bytes, redactor, lines)
 
 
 def _updates(plan: Plan, redactor: Redactor, on_update: UpdateSink, on_text: TextSink) -> UpdateLines:

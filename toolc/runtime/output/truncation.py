@@ -1,11 +1,12 @@
 """Limit the size of output. Streams and texts keep their beginning and end. Other data that is too long is refused."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final, TypeAlias
 
+from toolc.dataclass import replace
 from toolc.model.result import Audio, Capture, Content, Image, Resource, Text, ToolResult
 from toolc.model.spec.sandbox import MIB
+from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import as_text
 
 STORED_STREAM_BYTES: Final = 4 * MIB
@@ -77,40 +78,91 @@ def truncate_result(result: ToolResult, limit: int, *, is_stored: bool = False) 
     return result
 
 
-def fit_to_limit(result: ToolResult, limit: int, store: StoreText | None = None) -> ToolResult:
-    """Return ``result`` with its texts, and the texts in its details, truncated to ``limit`` bytes.
+def fit_result(
+    result: ToolResult, spec: ToolSpec, store: StoreText | None = None, served_chars: int | None = None
+) -> ToolResult:
+    """Return the result of a tool, truncated to its output limit and, for the client of a server, to its maximum.
 
-    The limit applies to all texts of the content together. ``result`` must already be redacted, because the whole text
-    is passed to ``store`` before it is truncated.
+    Data that is too long for a client is left to the text, unless the client expects it. See ``fit_to_limit``.
+    """
+    limit = spec.sandbox.limits.output_bytes
+    max_chars = served_chars and (spec.result.max_chars or served_chars)
+    if not max_chars or result.structured is None or len(text := as_text(result.data)) <= max_chars:
+        return fit_to_limit(result, limit, store, max_chars)
+    if spec.result_schema is None:
+        short = replace(result, structured=None, content=result.content or (Text(text),))
+    else:
+        message = f"the data has {len(text)} characters, more than the maximum of {max_chars}; request less data"
+        error = ToolResult.failure(message, kind="output_limit", details=result.details)
+        short = replace(error, content=(*error.content, Text(text))) if store else error
+    return fit_to_limit(short, limit, store, max_chars)
+
+
+def fit_to_limit(
+    result: ToolResult, limit: int, store: StoreText | None = None, max_chars: int | None = None
+) -> ToolResult:
+    """Return ``result`` with its texts truncated to ``limit`` bytes and ``max_chars`` characters.
+
+    The limits apply to all texts of the content together. The texts in the details are truncated to ``limit`` bytes.
+    ``result`` must already be redacted, because the whole text is passed to ``store`` before it is truncated.
     """
     content: list[Content] = []
     is_truncated, left, details = False, limit, result.details.copy()
-    for name in ("stdout", "stderr"):
-        if isinstance(text := details.get(name), str) and len(data := text.encode("utf-8", "replace")) > limit:
-            details[name] = _head_and_tail(data, limit)
+    chars_left = max_chars
+    for name in ("stdout", "stderr", "raw"):
+        if isinstance(text := details.get(name), str):
+            details[name] = truncate_text(text, limit)
     for block in result.content:
-        data = block.text.encode("utf-8", "replace") if isinstance(block, Text) else b""
-        if isinstance(block, Text) and len(data) > left:
+        if not isinstance(block, Text):
+            content.append(block)
+            continue
+        size = len(block.text.encode("utf-8", "replace"))
+        is_long = chars_left is not None and len(block.text) > chars_left
+        if size > left or is_long:
             stored_id = store(block.text) if store else None
             if stored_id and "full_result" not in details:
-                details["full_result"] = {"id": stored_id, "bytes": len(data)}
-            content.append(Text(_head_and_tail(data, left, stored_id)))
+                details["full_result"] = {"id": stored_id, "bytes": size}
+            if chars_left is not None and is_long:
+                # The characters of the text may need more bytes, and its first line needs room too.
+                left = min(left, _bytes_of(block.text, max(0, chars_left - _NOTE_CHARS)))
+            content.append(Text(_head_and_tail(block.text, left, stored_id)))
             is_truncated, left = True, 0
         else:
-            left -= len(data)
             content.append(block)
+        left = max(0, left - size)
+        chars_left = None if chars_left is None else max(0, chars_left - len(block.text))
     if not is_truncated and details == result.details:
         return result
     return replace(result, content=tuple(content), details=details | ({"truncated": True} if is_truncated else {}))
 
 
-def _head_and_tail(data: bytes, limit: int, stored_id: str | None = None) -> str:
+def truncate_text(text: str, limit: int) -> str:
+    """Return a text, or its start and its end if it is longer than ``limit`` bytes."""
+    return text if len(text.encode("utf-8", "replace")) <= limit else _head_and_tail(text, limit)
+
+
+_NOTE_CHARS: Final = 300
+"""The characters that the first line of a shortened text, and the line in its middle, need at most."""
+
+
+def _bytes_of(text: str, count: int) -> int:
+    """Return the size of the first and last characters of ``text``, ``count`` of them together."""
+    half = count // 2
+    return (
+        min(len(text[:half].encode("utf-8", "replace")), len(text[len(text) - half :].encode("utf-8", "replace"))) * 2
+    )
+
+
+def _head_and_tail(text: str, limit: int, stored_id: str | None = None) -> str:
+    data = text.encode("utf-8", "replace")
     buffer = HeadTailBuffer(limit)
     buffer.add(data)
     capture = buffer.capture()
     if stored_id is None:
         return capture.text()
-    return capture.text(f'to read on, call {READ_RESULT} with {{"id": "{stored_id}", "offset": {len(capture.head)}}}')
+    # A client may show its model only the start of a long result.
+    more = f'call {READ_RESULT} with {{"id": "{stored_id}", "offset": {len(capture.head)}}}'
+    return f"[{len(data)} bytes, shortened in the middle; to read on, {more}]\n{capture.text()}"
 
 
 def _description(block: Image | Audio | Resource) -> str:

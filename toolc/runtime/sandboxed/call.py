@@ -38,7 +38,8 @@ from toolc.runtime.caller import CallContext, ignore_event
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress.broker import Egress, RequestHandler
 from toolc.runtime.output.progress import EventEmitter
-from toolc.runtime.output.truncation import STORED_STREAM_BYTES, fit_to_limit, truncate_result
+from toolc.runtime.output.shown_result import show_result
+from toolc.runtime.output.truncation import STORED_STREAM_BYTES, fit_result, truncate_result
 from toolc.runtime.pool.pool import Lease
 from toolc.runtime.sandboxed.interruption import INTERRUPTED, NOT_STARTED, interrupted_result
 from toolc.runtime.sandboxed.options import (
@@ -90,6 +91,7 @@ class SandboxedCall:
             plan,
             allow=plan.allow or spec.sandbox.network.allow,
             keep_bytes=STORED_STREAM_BYTES if options.result_store else 0,
+            has_raw_text=spec.result.raw,
             growth_bytes=growth_limit(profile, options),
         )
         secrets = secrets_of(spec, options.reveal)
@@ -174,12 +176,12 @@ class SandboxedCall:
                 result = transaction.finish(result, outcome.ending, self.options.approve_changes)
                 self.timing.lap("commit")
         result = redact_result(replace(result, details=self._details(result, outcome, sandbox)), redactor)
-        store = self.options.result_store
+        store, served_chars = self.options.result_store, self.options.served_chars
         # Output that was truncated while it arrived already has a note, which makes it slightly longer than the
         # limit.
-        if store is None and result.details["truncated"] is True:
+        if store is None and served_chars is None and result.details["truncated"] is True:
             return result
-        return fit_to_limit(result, output_bytes, store.add if store else None)
+        return fit_result(result, spec, store.add if store else None, served_chars)
 
     def _start(
         self,
@@ -272,7 +274,7 @@ class SandboxedCall:
         """Return the result of a call that ended, without secrets: before an answer is truncated or quoted."""
         spec = self.tool.spec
         result = load_backend(spec.backend.tag).read(spec.backend, spec.result, outcome)
-        return redact_result(result, self.egress.redactor)
+        return redact_result(show_result(result, spec, outcome), self.egress.redactor)
 
     def _shape(self, result: ToolResult, left_ms: int, own_ms: int | None, cancellation: Cancellation) -> ToolResult:
         """Return ``result`` as the spec shapes it, in a second sandbox that has ``left_ms`` for it."""

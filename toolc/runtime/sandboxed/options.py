@@ -56,7 +56,8 @@ class CallOptions:
     returns why a tool may not be called. ``sessions`` holds the sandboxes that live for several calls, ``pool`` the
     sandboxes that wait for a call, and ``result_store`` the long results. The creator of the options closes these
     three. ``session`` is the name of the session whose sandboxes the call uses. A ``lock`` restricts calls to approved
-    tools, and a ``policy`` to tools that it allows.
+    tools, and a ``policy`` to tools that it allows. ``served_chars`` is the maximum length of a result for the client
+    of a server, in characters, unless the spec has its own.
     """
 
     select_engine: EngineSelector
@@ -76,6 +77,7 @@ class CallOptions:
     pool: ExecutorPool | None = None
     lock: Lock | None = None
     policy: Policy | None = None
+    served_chars: int | None = None
 
 
 def limit_ms(tool: ToolSpec, options: CallOptions) -> int:

@@ -1,10 +1,13 @@
 """Remove the values of secrets from everything that leaves a call, in every common encoding."""
 
 import json
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from operator import itemgetter
 from typing import Final, TypeAlias
 
+from toolc.backends.terminal_text import sequences_in
 from toolc.dataclass import dataclass, field, replace
 from toolc.model.errors import ToolcError, UsageError
 from toolc.model.json_schema import JsonValue
@@ -29,6 +32,9 @@ _MAX_BREAKS: Final = 1024
 
 Wrapped Base64 has far fewer line breaks than characters.
 """
+
+_MAX_INTERRUPTED: Final = 16 * 1024
+"""How many more bytes than characters a secret with control sequences may have, so that output is not delayed."""
 
 _PREFIX_BYTES: Final = 32
 """The number of bytes of a form that are compared before the whole form.
@@ -169,13 +175,51 @@ class Redactor:
         found = [(at, at + len(form), self._marks[form]) for at, form in self._forms.matches(data)]
         if b"\n" in data or b"\\" in data:
             found += [(start, end, self._marks[form]) for start, end, form in _across_lines(data, self._in_lines)]
+        if rest := _Interrupted.of(data):
+            found += [(*rest.span(at, len(form)), self._marks[form]) for at, form in self._forms.matches(rest.joined)]
         return sorted(found, key=lambda each: (each[0], -each[1]))
 
     def _pending(self, data: bytes) -> int:
         """Return how many bytes at the end of ``data`` may be the beginning of a secret."""
         flat = _flat(data)
         partial = self._in_lines.partial_match(flat.translate(None, _BREAKS))
-        return max(self._forms.partial_match(data), _size_of_last(flat, partial))
+        pending = max(self._forms.partial_match(data), _size_of_last(flat, partial))
+        if (rest := _Interrupted.of(data)) and (count := self._forms.partial_match(rest.joined)):
+            size = len(data) - rest.span(len(rest.joined) - count, count)[0]
+            pending = max(pending, size if size <= count + _MAX_INTERRUPTED else 0)
+        return pending
+
+
+@dataclass(frozen=True, slots=True)
+class _Interrupted:
+    """Data without the control sequences of terminals, which can interrupt a secret, such as one that is coloured.
+
+    ``pieces`` has the position of each piece in ``joined`` and in the data.
+    """
+
+    joined: bytes
+    pieces: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, data: bytes) -> "_Interrupted | None":
+        """Return ``data`` without its sequences, or None if it has none."""
+        sequences = sequences_in(data)
+        if not sequences:
+            return None
+        joined, pieces, last = bytearray(), [], 0
+        for start, end in (*sequences, (len(data), len(data))):
+            pieces.append((len(joined), last))
+            joined += data[last:start]
+            last = end
+        return cls(bytes(joined), tuple(pieces))
+
+    def span(self, at: int, size: int) -> tuple[int, int]:
+        """Return the start and the end in the data of ``size`` bytes at ``at`` of ``joined``."""
+        return self._position(at), self._position(at + size - 1) + 1
+
+    def _position(self, at: int) -> int:
+        in_joined, in_data = self.pieces[bisect_right(self.pieces, at, key=itemgetter(0)) - 1]
+        return in_data + at - in_joined
 
 
 def _across_lines(data: bytes, matcher: EncodingMatcher) -> Iterator[tuple[int, int, bytes]]:

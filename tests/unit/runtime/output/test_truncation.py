@@ -1,9 +1,14 @@
+from dataclasses import replace
+
 import pytest
+from calls.scripted_tools import tool
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolc.model.json_schema import JsonValue, Schema
 from toolc.model.result import Audio, Capture, Content, Image, Resource, Text, ToolFailure, ToolResult
-from toolc.runtime.output.truncation import HeadTailBuffer, fit_to_limit, truncate_result
+from toolc.model.spec.tool import ResultSpec
+from toolc.runtime.output.truncation import HeadTailBuffer, fit_result, fit_to_limit, truncate_result
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -55,7 +60,8 @@ def test_a_stored_text_is_named_where_it_was_cut() -> None:
 
     result = fit_to_limit(ToolResult(content=(Text(LETTERS),)), 10, store)
     assert result.text == (
-        'abcde\n[16 bytes cut; to read on, call read_result with {"id": "result_1", "offset": 5}]\nvwxyz'
+        '[26 bytes, shortened in the middle; to read on, call read_result with {"id": "result_1", "offset": 5}]\n'
+        "abcde\n[16 bytes cut]\nvwxyz"
     )
     assert result.details == {"full_result": {"id": "result_1", "bytes": 26}, "truncated": True}
     assert stored == [LETTERS]
@@ -110,3 +116,43 @@ def test_an_image_a_recording_or_a_file_over_the_limit_is_an_error(block: Conten
     message = f"the tool returned {name} of 11 bytes, more than its output limit of 10; request a smaller one"
     assert result.error == ToolFailure("output_limit", message)
     assert truncate_result(ToolResult(content=(block,)), 11).error is None
+
+
+def served(
+    data: JsonValue = None, text: str = "", *, max_chars: int | None = None, has_schema: bool = False
+) -> ToolResult:
+    spec = replace(
+        tool("t"),
+        result=ResultSpec(max_chars=max_chars),
+        result_schema=Schema({"type": "array"}) if has_schema else None,
+    )
+    result = ToolResult(content=(Text(text),)) if text else ToolResult.success(data)
+    return fit_result(result, spec, lambda _: "result_1", 2000)
+
+
+def test_a_result_fits_the_client_of_a_server() -> None:
+    result = served(text="é" * 3000)
+    first, head, cut, tail = result.text.split("\n")
+    assert first == (
+        '[6000 bytes, shortened in the middle; to read on, call read_result with {"id": "result_1", "offset": 1700}]'
+    )
+    assert (head, cut, tail) == ("é" * 850, "[2600 bytes cut]", "é" * 850)
+    assert len(result.text) <= 2000
+    assert served(text="é" * 2000).text == "é" * 2000
+    assert served(text="é" * 3000, max_chars=3000).text == "é" * 3000
+
+
+def test_several_texts_fit_a_client_together() -> None:
+    result = fit_to_limit(ToolResult(content=(Text("a" * 900), Text("b" * 900))), 10_000, None, 1000)
+    assert result.text.startswith("a" * 900)
+    assert len(result.text) < 1100
+
+
+def test_data_that_is_too_long_for_a_client_is_left_to_the_text() -> None:
+    data: JsonValue = ["x" * 3000]
+    result = served(data)
+    assert (result.structured, result.is_error, len(result.text) <= 2000) == (None, False, True)
+    expected = served(data, has_schema=True)
+    assert expected.error is not None
+    assert expected.error.message == "the data has 3004 characters, more than the maximum of 2000; request less data"
+    assert served(["x"]).structured == (["x"],)

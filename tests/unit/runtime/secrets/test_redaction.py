@@ -239,3 +239,21 @@ def test_overlapping_secrets_are_redacted_in_any_pieces(
     cut = redactor.text(f"{text[:at]}<cut> ... <cut>{text[at:]}")
     head = redactor.head(text[:at], at)
     assert [value for value in values if value in f"{final.decode()}|{cut}|{head}"] == []
+
+
+INTERRUPTED = b"a \x1b[31ms3cr3t\x1b[0m-value\x1b]8;;http://x\x07-of-a-tool b"
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 100])
+def test_a_secret_that_control_sequences_interrupt_is_found(size: int) -> None:
+    redactor = Redactor({"TOKEN": "s3cr3t-value-of-a-tool"})
+    stream = RedactedStream(redactor)
+    pieces = [stream.feed(INTERRUPTED[at : at + size]) for at in range(0, len(INTERRUPTED), size)]
+    assert b"".join(pieces) + stream.finish() == b"a \x1b[31m[secret TOKEN] b"
+    assert redactor.text(INTERRUPTED.decode()) == "a \x1b[31m[secret TOKEN] b"
+
+
+def test_an_endless_sequence_does_not_hold_back_the_output() -> None:
+    stream = RedactedStream(Redactor({"TOKEN": "s3cr3t-value-of-a-tool"}))
+    assert stream.feed(b"s3cr3t\x1b]0;") == b""
+    assert len(b"".join(stream.feed(b"x" * 1000) for _ in range(100))) > 80_000

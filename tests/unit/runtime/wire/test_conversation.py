@@ -284,11 +284,11 @@ def test_an_exit_report_contains_no_secret() -> None:
 def test_output_and_progress_are_reported_in_order() -> None:
     reports: list[object] = []
     conversation = started(PYTHON, reports)
-    conversation.receive(encode(DATA, STDOUT, b"a") + encode(DATA, STDOUT, b"b") + encode(DATA, STDERR, b"c"))
+    conversation.receive(encode(DATA, STDOUT, b"a") + encode(DATA, STDOUT, b"b\n") + encode(DATA, STDERR, b"c\n"))
     yielded = '{"text": "ü"}\n'.encode()
     conversation.receive(encode(DATA, YIELDED, yielded[:11]) + encode(PROGRESS, 0, b'{"percent": 1, "message": ""}'))
     conversation.receive(encode(DATA, YIELDED, yielded[11:]) + encode(DATA, REPLY, b"r") + encode(END, YIELDED))
-    assert reports == [("stdout", "ab"), ("stderr", "c"), (1, ""), ("content", "ü")]
+    assert reports == [("stdout", "ab\n"), ("stderr", "c\n"), (1, ""), ("content", "ü")]
 
 
 def test_images_keep_their_order_among_texts() -> None:
