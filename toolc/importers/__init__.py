@@ -4,6 +4,7 @@ An importer is a pure function from a source and options to the text of spec fil
 never writes a registry. People review and edit the files; later imports merge what changed in the source into them.
 
 - ``openapi``: the package for OpenAPI documents. Start reading in ``openapi.generate``.
+- ``definitions``: specs from tool definitions of providers. Public: ``definition_specs``.
 - ``plugin_spec``: the YAML text of a plugin's spec, and valid names for its tools. Public: ``plugin_spec``,
   ``provisional_spec``, ``valid_names``.
 - ``fetching``: reads a URL, with the checks of addresses that tools have. Public: ``destination_of``, ``fetch``.

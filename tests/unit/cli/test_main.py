@@ -77,7 +77,7 @@ EMPTY = "the value is empty; leave it out, or set its variable"
 
 
 @pytest.mark.parametrize(
-    ("group", "commands"), [((), COMMANDS), (("image",), IMAGE), (("import",), ["openapi", "plugin"])]
+    ("group", "commands"), [((), COMMANDS), (("image",), IMAGE), (("import",), ["json", "openapi", "plugin"])]
 )
 def test_group_without_a_command_prints_help(group: Sequence[str], commands: Sequence[str]) -> None:
     status, out, err = toolc(*group)

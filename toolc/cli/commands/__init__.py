@@ -14,6 +14,7 @@ reason, commands import most packages inside their functions. To add a command, 
 - ``gc``: ``toolc gc``: remove the leftovers of killed processes from this host.
 - ``image``: ``toolc image``: build, list, export and prune images.
 - ``import_``: ``toolc import``: write specs for the tools of a plugin.
+- ``import_json``: ``toolc import json``: write specs for tool definitions of a provider.
 - ``import_openapi``: ``toolc import openapi``: write specs for the operations of an OpenAPI document.
 - ``init``: ``toolc init``: write a first folder of specs, and files for CI.
 - ``list``: ``toolc list``: list tools.

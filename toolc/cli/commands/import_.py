@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from toolc.cli.commands.import_json import import_json
 from toolc.cli.commands.import_openapi import openapi
 from toolc.cli.common import CANNOT, FINDINGS, duration, engine_option, note, print_findings
 from toolc.cli.import_changes import apply_import, import_options, report_conflicts
@@ -35,6 +36,7 @@ def command() -> None:
     """Create specs from tools that other systems describe."""
 
 
+command.add_command(import_json)
 command.add_command(openapi)
 
 
