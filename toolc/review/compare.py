@@ -77,6 +77,7 @@ def compare(old: State, new: State, central: Sequence[Policy] = ()) -> Differenc
         for each in (
             *project_changes.relaxation_changes(old, new, both),
             *project_changes.policy_changes(old, new, both),
+            *project_changes.twin_changes(old, new),
         )
     ]
     return Difference(old, new, tuple(each for each in found if each.changes), tuple(shared))

@@ -147,6 +147,15 @@ def relaxation_changes(old: State, new: State, pairs: SequenceABC[ToolPair]) -> 
     yield from _comments(old, new)
 
 
+def twin_changes(old: State, new: State) -> Iterator[ToolChange]:
+    """Yield each file whose name now differs from another one only in letter case or Unicode form."""
+    before = {each.message for each in old.diagnostics.sorted() if each.code == codes.LETTER_CASE}
+    for each in new.diagnostics.sorted():
+        if each.code == codes.LETTER_CASE and each.message not in before:
+            message = f"{each.message}; on macOS and Windows, one replaces the other"
+            yield _relaxation_change("high", message, ("files", each.span.path), None, each.span.path, each.span)
+
+
 def _places(old: State, new: State, pairs: SequenceABC[ToolPair]) -> Iterator[tuple[str, str]]:
     """Yield the pairs of folders whose settings are compared: all folders, and both folders of moved tools."""
     if old.tools and new.tools:

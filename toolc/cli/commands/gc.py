@@ -18,7 +18,7 @@ COULD_NOT = 3
 
 
 @click.command("gc")
-@click.option("--dry-run", is_flag=True, help="Print what would be removed, without removing it.")
+@click.option("--dry-run", is_flag=True, help="Print what gc would try to remove, without removing it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(dry_run: bool, as_json: bool) -> None:
     """Remove what killed processes left on this host: containers, volumes, control groups and folders.

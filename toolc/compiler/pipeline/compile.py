@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -158,7 +159,7 @@ def compile_specs(
     builtin = load_builtin_tools(members, local) if members else BuiltinTools((), ())
     located = [*local, *builtin.tools]
     of_several = [
-        *_case_conflicts(local, diagnostics),
+        *_case_conflicts(specs, diagnostics),
         *check_all_tools(located),
         *builtin.findings,
         *check_toolsets(paths, projects, located),
@@ -227,8 +228,30 @@ def find_specs(paths: Sequence[Path], projects: Projects) -> tuple[SpecFile, ...
     )
 
 
-def _case_conflicts(tools: Sequence[LocatedTool], diagnostics: Diagnostics) -> Iterator[Diagnostic]:
-    for first, second in case_conflicts(sorted({tool.path for tool in tools})):
+def _case_conflicts(pieces: Sequence[Piece], diagnostics: Diagnostics) -> Iterator[Diagnostic]:
+    """Report names that differ only in letter case or Unicode form, if one of them is used."""
+    tools = [(piece, tool) for piece in pieces for tool in piece.tools]
+    found = dict.fromkeys(case_conflicts(sorted({tool.path for _, tool in tools})))
+    reported = {frozenset(pair) for pair in found}
+    folders = dict[Path, tuple[SpecFolder, str]]()  # each real folder is read once
+    used = defaultdict[Path, set[str]](set)
+    for piece, tool in tools:
+        files = [
+            PurePosixPath(file.path) for file in (*tool.spec.backend.programs, *getattr(tool.spec.backend, "files", ()))
+        ]
+        for path in (PurePosixPath(PurePosixPath(tool.path).name), *files):
+            place = piece.folder.path / path.parent
+            folders.setdefault(place, (piece.folder, "" if str(path.parent) == "." else str(path.parent)))
+            used[place] |= {path.name, *PROJECT_FILES}
+        # Twins that one tool names are reported at its key 'files'.
+        shown = (map(piece.folder.display_path_of, pair) for pair in case_conflicts(sorted({*map(str, files)})))
+        reported |= {frozenset(pair) for pair in shown}
+    for place, (folder, inside) in folders.items():
+        for pair in folder.case_twins(inside):
+            names = [folder.display_path_of(f"{inside}/{name}" if inside else name) for name in pair]
+            if not used[place].isdisjoint(pair) and frozenset(names) not in reported:
+                found[names[0], names[1]] = None
+    for first, second in found:
         source = diagnostics.source(second) or SourceText(second, "")
         message = f"{second} and {first} differ only in letter case"
         yield Diagnostic(codes.LETTER_CASE, message, source.whole_file(), "rename one")

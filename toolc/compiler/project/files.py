@@ -115,6 +115,13 @@ class SpecFolder:
         """
         return self._log_request("match", pattern, self._match)
 
+    def case_twins(self, folder: str) -> tuple[tuple[str, str], ...]:
+        """Return the pairs of names in ``folder`` that are one file on macOS or Windows, without the folder."""
+        return self._log_request("case_twins", folder, self._case_twins)
+
+    def _case_twins(self, folder: str) -> tuple[tuple[str, str], ...]:
+        return tuple(case_conflicts(self._names(folder)))
+
     def has(self, name: str) -> bool:
         """Return whether the file ``name`` exists; False if ``name`` is not a valid relative path."""
         try:
@@ -200,10 +207,7 @@ def digest_of_request(folder: SpecFolder, method: str, argument: str) -> str:
     log: dict[tuple[str, str], str] = {}
     again = SpecFolder(folder.path, folder.display_path, log)
     with suppress(FileError):
-        if method == "read":
-            again.read(argument)
-        else:
-            again.match(argument)
+        getattr(again, method)(argument)
     return log[method, argument]
 
 
