@@ -6,11 +6,11 @@ import os
 import re
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from toolc.compiler.fixes.apply import rewrite
 from toolc.compiler.text_analysis.credentials import conceal_text
+from toolc.dataclass import dataclass
 from toolc.document.line_diff import unified_diff
 from toolc.model.atomic_files import replace_file
 from toolc.model.errors import UsageError

@@ -11,12 +11,12 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import tomli
 import yaml
 
+from toolc.dataclass import dataclass
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.source import BOM

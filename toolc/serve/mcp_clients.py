@@ -11,12 +11,13 @@ import os
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from string import Template
 from typing import Final
 
+from toolc.dataclass import dataclass
 from toolc.document.config_entries import EntryPlace, Format
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
