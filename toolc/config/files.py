@@ -67,7 +67,7 @@ def _clients(node: nodes.Node, what: str, findings: Findings) -> dict[str, Clien
     map_node = mapping(node, what, findings)
     if map_node is None:
         return None
-    return {entry.key: _client(entry.value, f"{what}.{entry.key}", findings) for entry in map_node.entries}
+    return {entry.key: _client(entry.value, f"clients.{entry.key}", findings) for entry in map_node.entries}
 
 
 def _client(node: nodes.Node, what: str, findings: Findings) -> ClientSettings:

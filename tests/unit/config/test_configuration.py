@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from project.paths import DOCS
 
-from toolc.config.configuration import Configuration
+from toolc.config.configuration import ClientSettings, Configuration
 from toolc.config.secret_sources import EnvSource
-from toolc.config.user_config import configuration_folder, load_configuration
+from toolc.config.user_config import configuration_folder, load_configuration, read_private
 from toolc.model.errors import UsageError
 from toolc.model.spec.sandbox import MIB
 
@@ -191,6 +191,7 @@ def test_the_example_of_the_documentation_is_valid(home: dict[str, str]) -> None
         secrets={"GITHUB_TOKEN": EnvSource("GH_TOKEN")},
         base_image="registry.example.com/tools/base:3",
         warm={"word_count": 2},
+        clients={"ci": ClientSettings(tags=("search",), rate=600)},
     )
 
 
@@ -217,3 +218,32 @@ def test_numbers_of_warm_sandboxes_are_whole_numbers(home: dict[str, str]) -> No
     write(home, "warm: 2\n")
     with pytest.raises(UsageError, match=r"config.yaml:1:7: 'warm' must be a map, but is the number 2"):
         load_configuration(home)
+
+
+def test_clients_have_settings_by_name(tmp_path: Path) -> None:
+    path = written(tmp_path, "clients:\n  ci: {workspace: /srv/ci, deny: [network], concurrent: 2, sandboxes: 3}\n")
+    settings = read_private(path).clients["ci"]
+    assert settings == ClientSettings(workspace=Path("/srv/ci"), deny=("network",), concurrent=2, sandboxes=3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{workspace: here}", "'workspace' is not an absolute path; start it with / or ~"),
+        ("{rate: 0}", "'rate' must be a whole number from 1 to"),
+        ("{tag: [a]}", "clients.ci has no key 'tag'"),
+        ("{secrets: {A: b}}", "secrets.A must be the source of the value"),
+    ],
+)
+def test_wrong_settings_of_a_client_are_reported(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        read_private(written(tmp_path, f"clients:\n  ci: {text}\n"))
+
+
+def written(folder: Path, text: str) -> Path:
+    """Return a private file with this text."""
+    path = folder / "clients.yaml"
+    path.write_text(text)
+    path.chmod(0o600)
+    folder.chmod(0o700)
+    return path
