@@ -10,7 +10,8 @@ Start reading in ``execution.single_call``. The packages:
   ``MAX_CALL_ID``, ``MAX_DEPTH``.
 - ``call_details``: the ``details`` of a result: durations (``Timing``), the identity of the call, and its sandbox.
 - ``caller``: interfaces of backends that make further calls. Public: ``CallContext``, ``ignore_event``.
-- ``cancellation``: ``Cancellation`` and ``Deadline``, which end waits, and a fair lock. Public: ``check_open``.
+- ``cancellation``: ``Cancellation`` and ``Deadline``, which end waits, and a fair lock. Public: ``check_open``,
+  ``InterruptedWaitError``.
 - ``composed_backends``: the backends that make calls, which are imported before a call's time begins.
 - ``composite``, ``agents``: calls that call tools.
 - ``execution``: whether a call may run; its deadline and retries; batches, asynchronous calls.
