@@ -10,7 +10,7 @@ from typing import Final
 from toolc.compiler.schema.parameters import RESERVED
 from toolc.importers.openapi.schemas import Schemas
 from toolc.importers.openapi.source import Document, LeftOutError
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, map_under
 
 _PLACES: Final = {"path": "path", "query": "query", "header": "headers", "cookie": "cookies"}
 _IGNORED_HEADERS: Final = frozenset({"accept", "authorization", "content-type"})
@@ -79,9 +79,8 @@ class Request:
     def parameter(self, parameter: JsonObject, base: str, path: str) -> str:
         """Add a parameter, and return the path with its template if it is in there. Raises ``LeftOutError``."""
         name, place = parameter.get("name"), parameter.get("in")
-        if not isinstance(name, str) or place not in _PLACES:
+        if not isinstance(name, str) or not isinstance(place, str) or place not in _PLACES:
             raise LeftOutError(f"the place {str(place)[:40]!r} of a parameter is not supported")
-        assert isinstance(place, str)
         if place == "header" and name.lower() in _IGNORED_HEADERS | _OWN_HEADERS:
             return path
         if place == "path" and f"{{{name}}}" not in path:
@@ -144,7 +143,7 @@ class Request:
         if kinds is None and isinstance(enum := inner.get("enum"), list):
             return frozenset({"string"}) if all(isinstance(each, str) for each in enum) else frozenset()
         return frozenset(
-            str(each) for each in (kinds if isinstance(kinds, list) else [kinds]) if each not in {None, "null"}
+            str(each) for each in (kinds if isinstance(kinds, list) else [kinds]) if each not in (None, "null")
         )
 
     def add_body(self, body: JsonObject, base: str) -> None:
@@ -156,8 +155,7 @@ class Request:
         media_type = min(content, key=_preference)
         media, base = self._document.object_at(content[media_type], base)
         schema = media.get("schema", {})
-        encoding = media.get("encoding", {})
-        assert isinstance(encoding, dict)
+        encoding = map_under(media, "encoding")
         plain = media_type.partition(";")[0].strip().lower()
         if _JSON.fullmatch(plain):
             self.body = {"json": self._json(schema, base, body, is_required=is_required)}

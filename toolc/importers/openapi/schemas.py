@@ -16,6 +16,7 @@ from toolc.model.json_schema import (
     map_subschemas,
     subschemas,
     type_of,
+    types_of,
 )
 from toolc.model.text import shorten
 from toolc.validation.ecma_pattern import translate
@@ -112,7 +113,8 @@ class Schemas:
         required, properties = value.get("required"), value.get("properties")
         if isinstance(required, list):
             hidden = (properties.keys() if isinstance(properties, dict) else set()) - self._properties(found).keys()
-            names = [name for name in dict.fromkeys(required) if isinstance(name, str) and name not in hidden]
+            texts = dict.fromkeys(name for name in required if isinstance(name, str))
+            names = [name for name in texts if name not in hidden]
             found |= {"required": [*names]} if names else {}
         return self._nullable(value, found)
 
@@ -183,7 +185,7 @@ class Schemas:
         target = self._document.target(reference, base)
         if self._depth is not None and self._level >= self._depth and target.identity not in self._names:
             inner = target.value if isinstance(target.value, dict) else {}
-            return {key: inner[key] for key in ("type",) if inner.get(key) in _TYPES}
+            return {key: inner[key] for key in ("type",) if str(inner.get(key)) in _TYPES}
         name = self._names.get(target.identity)
         if name is None:
             stem = re.sub(r"[^A-Za-z0-9_.-]+", "_", target.identity.rpartition("/")[2])[:60] or "schema"
@@ -200,7 +202,7 @@ class Schemas:
         """Return the keywords of a schema that contain no schemas."""
         found: JsonObject = {}
         kinds = value.get("type")
-        types: list[JsonValue] = [each for each in (kinds if isinstance(kinds, list) else [kinds]) if each in _TYPES]
+        types: list[JsonValue] = [each for each in types_of(value) if each in _TYPES]
         if kinds == "file":
             types = ["string"]
         if types:
@@ -229,7 +231,7 @@ class Schemas:
                 if isinstance(reference, str):
                     short = reference.rpartition("/")[2]
                     listed = mapping.items() if isinstance(mapping, dict) else ()
-                    names: list[JsonValue] = [each for each, target in listed if target in {reference, short}] or [
+                    names: list[JsonValue] = [each for each, target in listed if target in (reference, short)] or [
                         short
                     ]
                     choice: JsonObject = {"properties": {name: {"enum": names}}, "required": [name]}

@@ -46,7 +46,7 @@ def _combined(
         secrets += used
         if auth and not main:
             main = auth
-        elif (place := scheme.get("in")) in {"header", "query", "cookie"}:
+        elif (place := scheme.get("in")) in ("header", "query", "cookie"):
             # A request has one 'auth', so that other keys are fields with a secret.
             key = {"header": "headers", "query": "query", "cookie": "cookies"}[str(place)]
             request.field(key, str(scheme.get("name")), f"{{{{ secrets.{used[0]} }}}}")
@@ -59,7 +59,7 @@ def _auth(scheme: JsonObject, scopes: JsonValue, secret: str) -> tuple[JsonObjec
     """Return ``auth`` for a scheme, which is empty for a cookie, and the secrets that it uses."""
     kind, value = scheme.get("type"), f"{{{{ secrets.{secret} }}}}"
     http = str(scheme.get("scheme", "basic" if kind == "basic" else "")).lower()
-    if kind == "apiKey" and scheme.get("in") in {"header", "query"}:
+    if kind == "apiKey" and scheme.get("in") in ("header", "query"):
         return {"api_key": {str(scheme["in"]): str(scheme.get("name")), "value": value}}, [secret]
     if kind == "apiKey" and scheme.get("in") == "cookie":
         return {}, [secret]
@@ -78,7 +78,7 @@ def _auth(scheme: JsonObject, scopes: JsonValue, secret: str) -> tuple[JsonObjec
         }  # fmt: skip
         listed: JsonObject = {"scopes": scopes} if isinstance(scopes, list) and scopes else {}
         return {"oauth2": client | listed}, [f"{secret}_CLIENT_ID", f"{secret}_CLIENT_SECRET"]
-    if http == "bearer" or kind in {"oauth2", "openIdConnect"}:
+    if http == "bearer" or kind in ("oauth2", "openIdConnect"):
         return {"bearer": value}, [secret]
     raise LeftOutError(f"the authentication {str(http or kind)[:40]!r} is not supported")
 

@@ -112,7 +112,10 @@ class Document:
 
     def target(self, reference: str, base: str) -> Target:
         """Return what a reference in the document ``base`` leads to. Raises ``LeftOutError``."""
-        place, fragment = urldefrag(urljoin(base, reference) if not reference.startswith("#") else base + reference)
+        try:
+            place, fragment = urldefrag(base + reference if reference.startswith("#") else urljoin(base, reference))
+        except ValueError:
+            raise LeftOutError(f"the reference {reference[:200]!r} is not a URL") from None
         if place != self.base and place not in self.others:
             try:
                 self.others[place] = parse(self.fetch(place), place)

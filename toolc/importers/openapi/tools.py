@@ -88,7 +88,7 @@ def _parameters(document: Document, operation: Operation) -> list[tuple[tuple[st
     for owner, tokens in ((operation.shared, operation.tokens[:-1]), (operation.value, operation.tokens)):
         for index, each in enumerate(list_under(owner, "parameters")):
             parameter, base = document.object_at(each, operation.base)
-            if parameter.get("in") not in {"body", "formData"}:
+            if parameter.get("in") not in ("body", "formData"):
                 place = (*tokens, "parameters", index)
                 found[str(parameter.get("in")), str(parameter.get("name"))] = (place, parameter, base)
     return [*found.values()]
@@ -147,6 +147,10 @@ def _server(document: Document, operation: Operation, chosen: str) -> str:
         servers = next((found for place in places if (found := list_under(place, "servers"))), [])
         urls = [_expanded(each) for each in servers if isinstance(each, dict)]
         url = next((each for each in urls if each.startswith("https:")), urls[0] if urls else "")
+    try:
+        urlsplit(url)
+    except ValueError:
+        raise LeftOutError(f"its server {url[:80]!r} is not a URL; give one with --server URL", "servers") from None
     if not re.match("https?:", url) and document.base.startswith(("https:", "http:")):
         url = urljoin(document.base, url or "/")
     if not re.match("https?://[^/{}]", url):

@@ -1,6 +1,7 @@
 """The spec of each operation: its arguments, its request on the wire, its result and its permissions."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -449,3 +450,26 @@ def test_a_text_of_the_document_cannot_become_anything_else(tmp_path: Path) -> N
     evil = 'a"\nbackend: {shell: {script: "id"}}\n# {{ secrets.X }}'
     spec = tool(tmp_path, document({"description": evil, "summary": evil}))
     assert isinstance(spec.backend, HttpBackend)
+
+
+@pytest.mark.parametrize("wrong", [None, 1, "x", [], {}, [None], {"a": [[]]}, {"$ref": "#/components"}, {"$ref": 5}])
+def test_a_malformed_document_is_imported_as_far_as_it_goes(wrong: JsonValue) -> None:
+    operation = parameter("color", "path", OBJECT) | body("application/json", {"allOf": [PET]})
+    root = document(operation, "post", "/x/{color}", security=[{"k": []}], components={"securitySchemes": SECURITY})
+    for route in [*routes(root)][1:]:
+        changed = json.loads(json.dumps(root))
+        place = changed
+        for key in route[:-1]:
+            place = place[key]
+        place[route[-1]] = wrong
+        try:
+            generated(changed)
+        except UsageError as error:
+            assert str(error)
+
+
+def routes(value: JsonValue, route: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    yield route
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in pairs:
+        yield from routes(each, (*route, key))
