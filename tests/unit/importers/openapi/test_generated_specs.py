@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -462,10 +463,8 @@ def test_a_malformed_document_is_imported_as_far_as_it_goes(wrong: JsonValue) ->
         for key in route[:-1]:
             place = place[key]
         place[route[-1]] = wrong
-        try:
+        with suppress(UsageError):
             generated(changed)
-        except UsageError as error:
-            assert str(error)
 
 
 def routes(value: JsonValue, route: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
