@@ -3,7 +3,7 @@
 - ``call``: ``SandboxedCall``, one attempt. Start reading here.
 - ``failure_hints``: suggests changes of the spec after a call that lacked a module or the network.
 - ``http_call``: the handler of the requests of an HTTP call, and its uploads.
-- ``interruption``: the results of calls that were stopped. Public: ``STDOUT_SO_FAR``.
+- ``interruption``: the results of calls that were stopped. Public: ``NOT_STARTED``, ``STDOUT_SO_FAR``.
 - ``options``: the caller's ``CallOptions``, the ``Profile`` derived from them and the spec, and ``select_approved``.
 - ``plugin_description``: the description of a plugin. Public: ``describe_plugin``.
 - ``result_files``: returns files of the workspace (``result.files``).
