@@ -22,7 +22,7 @@ is a module here with its name, which has ``BACKEND``.
 - ``python``: ``backend.python``: the arguments of a function, and its JSON response. Public: ``Python``.
 - ``shell``: ``backend.shell``: ``argv`` and scripts, argument sizes, exit codes, ``result.format: json``.
 - ``terminal_text``: what a terminal would show of a text. Public: ``sequences_in``, ``shown_bytes``, ``shown_text``,
-  ``TerminalStream``, ``MAX_LINE``.
+  ``TerminalStream``, ``CONTROL``, ``MAX_LINE``.
 
 May import: ``guest.context`` and ``model``.
 """

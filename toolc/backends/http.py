@@ -112,7 +112,7 @@ class Http:
         """Return the result of the guest's response, which is validated like the response of any function."""
         # The guest has already applied ``result.format``.
         function = PythonBackend(entry="", function="the request", files=())
-        read = Python().read(function, ResultSpec(), outcome)
+        read = Python().returned(function, ResultSpec(), outcome)
         about = read.details.get("tool")
         if not isinstance(about, dict):
             return read

@@ -37,6 +37,10 @@ class Python:
         return Plan(profile=profile, invocation=invocation, call_id=call.call_id, env=env)
 
     def read(self, backend: PythonBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
+        """Return the function's result, or what it printed if it returned nothing."""
+        return _with_printed(self.returned(backend, result, outcome), result, outcome)
+
+    def returned(self, backend: PythonBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
         """Return the function's result. A malformed response becomes an ``execution`` error."""
         if outcome.ending == "not_started":
             # The worker itself is the interpreter, so the only possible cause is arguments that are too large to send.
@@ -65,7 +69,7 @@ class Python:
         read = replace(read, details=read.details | printed)
         if read.is_error:
             return read
-        return _with_printed(apply_format(read, result, "the function"), result, outcome)
+        return apply_format(read, result, "the function")
 
 
 def _with_printed(read: ToolResult, result: ResultSpec, outcome: Outcome) -> ToolResult:

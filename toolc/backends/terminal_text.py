@@ -24,7 +24,7 @@ _SEQUENCE: Final = lazy_re(
 In text of another encoding, such a byte can be a letter. It begins a sequence only if the whole sequence follows.
 """
 
-_CONTROL: Final = lazy_re(r"[\x07\x08\x0e\x0f\x1b\x80-\x84\x86-\x9f\udc90\udc98\udc9b\udc9d-\udc9f]|\r(?!\n)")
+CONTROL: Final = lazy_re(r"[\x07\x08\x0e\x0f\x1b\x80-\x84\x86-\x9f\udc90\udc98\udc9b\udc9d-\udc9f]|\r(?!\n)")
 _CONTROL_BYTE: Final = lazy_re(rb"[\x07\x08\x0e\x0f\x1b\x80-\x9f]|\r(?!\n)")
 
 _ERASE_REST: Final = "\x1b"
@@ -48,7 +48,7 @@ _MAX_SEQUENCE: Final = 4096
 
 def shown_text(text: str) -> str:
     """Return what a terminal would show of ``text``."""
-    if not _CONTROL.search(text):
+    if not CONTROL.search(text):
         return text
     *lines, last = text.split("\n")
     return "\n".join([*(_shown_line(line) for line in lines), _shown_line(last.rstrip("\r"))])
@@ -112,7 +112,7 @@ class TerminalStream:
 
 def _shown_line(line: str) -> str:
     body = line.removesuffix("\r")
-    if not _CONTROL.search(body):
+    if not CONTROL.search(body):
         return line
     text = _SEQUENCE.sub(_mark, body)
     steps: list[str] = _STEP.findall(text)

@@ -198,7 +198,7 @@ class Reader:
             if meant and meant in reported:  # several keys that one other key replaces
                 continue
             reported.add(meant)
-            hint = meant or suggestion(entry.key, self._known, "the keys are", "no key is allowed here")
+            hint = meant or suggestion(entry.key, self._known, self._listed_as, "no key is allowed here")
             correction = None if meant else self.findings.rename_key_fix(entry, self.node, self._known)
             self.findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, correction)
         if more := unknown[_MAX_UNKNOWN:]:
@@ -209,8 +209,12 @@ class Reader:
         """Return what is declared about ``key``, if that is known."""
         return next((each for each in (keys_of(self.cls) if self.cls else ()) if each.name == key), None)
 
+    @property
+    def _listed_as(self) -> str:
+        return "the only key is" if len(self._known) == 1 else "the keys are"
+
     def _keys(self) -> str:
-        return f"the keys are {quote_names(sorted(self._known))}" if self._known else "no key is allowed here"
+        return f"{self._listed_as} {quote_names(sorted(self._known))}" if self._known else "no key is allowed here"
 
 
 def unsupported(feature: str, span: Span, findings: Findings) -> None:

@@ -299,7 +299,7 @@ def _text_hint(error: FailedKeyword) -> str:
     allowed, is_number = _list(error.value) or [error.value], meant in {"integer", "fraction"}
     if meant not in allowed and not (is_number and "number" in allowed):
         return ""
-    return f"; send the {'number' if is_number else meant} itself, not its JSON text in a string"
+    return f"; it must be the {'number' if is_number else meant} itself, not its JSON text in a string"
 
 
 def _missing(error: FailedKeyword) -> Iterator[str]:

@@ -162,10 +162,9 @@ def test_a_waiting_sandbox_serves_another_folder_than_that_of_the_call_before(
 ) -> None:
     assert not was_leased(executor.run("list_rw", {}))
     until(waiting)
-    workspace.rename(workspace.with_name("before"))
-    made(workspace, 0)
-    (workspace / "another").touch()
-    result = executor.run("list_rw", {})
+    other = made(workspace.with_name("other"), 0)
+    (other / "another").touch()
+    result = executor.run("list_rw", {}, workspace=other)
     assert was_leased(result)
     assert result.text.split() == ["another", "file", "sub"]
 
@@ -201,12 +200,13 @@ def test_mounts_below_the_workspace_are_there_like_in_a_new_sandbox(
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_file_system_with_other_flags_looks_like_in_a_new_sandbox(
-    executor: Executor, workspace: Path, mode: str
+    specs: Registry, name: str, workspace: Path, mode: str
 ) -> None:
     options = "mode=755,nosuid,nodev,noexec,noatime"
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "other", workspace], check=True)
     try:
-        cold, warm = seen_cold_and_warm(executor, workspace, mode)
+        with Executor(specs, engine=name, pool=Pool(), workspace=workspace) as executor:
+            cold, warm = seen_cold_and_warm(executor, workspace, mode)
         assert warm == cold
     finally:
         subprocess.run(["umount", workspace], check=True)

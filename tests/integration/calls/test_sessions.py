@@ -52,7 +52,7 @@ for line in sys.stdin:
 PYTHON = '''
 NAMES = {}
 def repl(code, ctx):
-    print("evaluated", ctx.call_id)
+    print("evaluated", ctx.call_id[:5])
     exec(code, NAMES)
     return NAMES.get("_")
 '''  # fmt: skip
@@ -153,7 +153,7 @@ def test_the_state_of_a_process_is_kept_between_calls(configuration: str) -> Non
             [None, "milk", 1],
             [None, "milk", 2],
             [None, "milk bread", 3],
-            [None, "", 1],
+            [None, "evaluated call_", 1],
             [None, "21", 2],
             ["execution", "KeyError: 20", 3],
             [None, "20", 4],

@@ -246,10 +246,10 @@ def test_text_is_printed_on_a_terminal() -> None:
         "toolc: 1\n"
         "name: odd\n"
         "description: A tool that prints what a terminal would obey, for the tests of the command line.\n"
-        "backend: {shell: {argv: [printf, 'a\\033[2Jb\\tc']}}\n",
+        "backend: {shell: {argv: [printf, 'a\\033[2Jb\\tc\\177']}}\n",
         encoding="utf-8",
     )
-    assert on_a_terminal("odd.yaml") == b"a\\x1b[2Jb\tc\n"
+    assert on_a_terminal("odd.yaml") == b"ab\tc\\x7f\n"
 
 
 @pytest.mark.slow

@@ -129,7 +129,10 @@ def test_data_must_match_the_schema(ask: Ask) -> None:
     assert ask(json_reply({"n": 1}), result=result).structured == ({"n": 1},)
     assert failed(ask(json_reply({"n": "1"}), result=result)) == (
         "serialization",
-        ("the tool's data does not match the result.schema of its spec:\n- n: expected an integer, got the string '1'"),
+        (
+            "the tool's data does not match the result.schema of its spec:\n- n: expected an integer, got the string "
+            "'1'; it must be the number itself, not its JSON text in a string"
+        ),
     )
 
 

@@ -75,7 +75,7 @@ def test_after_ctrl_c_running_calls_end_and_the_next_run_goes_on(tmp_path: Path)
         _, err = process.communicate()
     assert process.returncode == 130
     assert "waiting for the running calls" in err
-    assert "to run the other calls, repeat the command" in err
+    assert "to run them, repeat the command" in err
     assert all(json.loads(line)["status"] == "ok" for line in ended(tmp_path))
     time.sleep(0.2)  # a call that was not recorded would write now
     assert len((tmp_path / "words.txt").read_text().split()) == len(ended(tmp_path)) < COUNT

@@ -93,7 +93,7 @@ def test_group_without_a_command_prints_help(group: Sequence[str], commands: Seq
         (["zzzzz"], "toolc: there is no command 'zzzzz'; see: toolc --help\n"),
         (["image", "lst"], "toolc: there is no command 'lst'; did you mean 'list'?\n"),
         (["import", "zzz"], "toolc: there is no command 'zzz'; see: toolc import --help\n"),
-        (["check"], "toolc: Missing argument 'PATHS...'; see: toolc check --help\n"),
+        (["check"], "toolc: pass PATHS of specs, or --mcp FILE without PATHS; see: toolc check --help\n"),
         (["build"], "toolc: PATHS are missing; pass specs or folders of specs, or use --builtin TOOLSET\n"),
         *(
             (

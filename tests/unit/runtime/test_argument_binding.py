@@ -275,10 +275,10 @@ def test_json_text_is_parsed_where_the_schema_allows_no_string() -> None:
     with pytest.raises(BindError) as raised:
         bind(spec, arguments, "c", json_text=False)
     assert raised.value.problems == (
-        "first: expected an integer, got the string '4.0'; send the number itself, not its JSON text in a string",
+        "first: expected an integer, got the string '4.0'; it must be the number itself, not its JSON text in a string",
         (
             "headers: expected an object, got the string '{\"a\": null}'; "
-            "send the object itself, not its JSON text in a string"
+            "it must be the object itself, not its JSON text in a string"
         ),
     )
 

@@ -122,9 +122,9 @@ def read_field(node: Node, what: str, findings: Findings, scope: Scope) -> Templ
 
 @map_parser("'body'")
 def read_body(reader: Reader, scope: Scope) -> spec.Body | None:
-    """Decode ``body``, which has exactly one of four kinds."""
-    keys = [entry.key for entry in reader.node.entries]
-    if keys and not any(close_match(key, spec.BodyKeys.one_of) for key in keys):
+    """Decode ``body``, which has exactly one of several kinds."""
+    keys, kinds = [entry.key for entry in reader.node.entries], spec.BodyKeys.one_of
+    if not {*keys} & {*kinds} and not all(close_match(key, kinds) for key in keys):
         message, place = f"'body' has no key '{keys[0]:.100}'", reader.node.entries[0].key_span
         reader.findings.add(codes.UNKNOWN_KEY, message, place, f"write body: {{json: {{{keys[0]:.100}: ...}}}}")
         reader.ignore(*keys)

@@ -10,6 +10,7 @@ import re
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from toolc.model.text import lazy_re
+from toolc.validation.pattern_speed import compile_python
 
 Rule: TypeAlias = Literal[
     "choice_at_root", "value_at_root", "no_properties", "no_items", "pattern", "property_name", "ref_property",
@@ -100,7 +101,7 @@ def is_refused_pattern(pattern: object) -> bool:
     if not isinstance(pattern, str) or _LOOK_AROUND.search(pattern):
         return isinstance(pattern, str)
     try:
-        re.compile(pattern)
+        compile_python(pattern)
     except (re.error, OverflowError, RecursionError):
         return True
     return False

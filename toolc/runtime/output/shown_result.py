@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from toolc.backends.terminal_text import shown_text
+from toolc.backends.terminal_text import CONTROL, shown_text
 from toolc.dataclass import replace
 from toolc.model.result import Outcome, Text, ToolFailure, ToolResult
 from toolc.model.spec.tool import ToolSpec
@@ -19,7 +19,8 @@ def show_result(result: ToolResult, spec: ToolSpec, outcome: Outcome = _NO_OUTCO
     """
     given = tuple(Text(valid_unicode(each.text)) if isinstance(each, Text) else each for each in result.content)
     error = result.error and ToolFailure(result.error.kind, valid_unicode(result.error.message))
-    if spec.result.raw:
+    is_plain = not (CONTROL.search(result.text) or (error and CONTROL.search(error.message)))
+    if spec.result.raw or (is_plain and not outcome.stdout.shown and not outcome.stderr.shown):
         return replace(result, content=given, error=error)
     content = tuple(Text(shown_text(each.text)) if isinstance(each, Text) else each for each in given)
     shown = replace(result, content=content, error=error and ToolFailure(error.kind, shown_text(error.message)))

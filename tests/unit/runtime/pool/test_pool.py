@@ -228,10 +228,9 @@ def test_a_sandbox_of_another_profile_is_not_used(engine: AheadEngine, tmp_path:
         assert not was_leased(executor.run("reader", {}))
         until_waiting(executor, 2)
         assert not was_leased(another.run("reader", {}))
-        # Another folder with the same path is another workspace.
-        folder.rename(tmp_path / "b")
-        folder.mkdir()
-        assert not was_leased(executor.run("reader", {}))
+        other = tmp_path / "b"
+        other.mkdir()
+        assert not was_leased(executor.run("reader", {}, workspace=other))
 
 
 class LateEngine(AheadEngine):
@@ -259,31 +258,24 @@ def late_engine() -> Iterator[LateEngine]:
     yield from ended(LateEngine())
 
 
-def replaced(folder: Path, owner: int | None = None) -> None:
-    """Put another folder in the place of ``folder``."""
-    folder.rename(f"{folder}-{time.monotonic_ns()}")
-    folder.mkdir()
-    if owner is not None:
-        os.chown(folder, owner, owner)
-
-
 def test_a_sandbox_without_a_workspace_gets_that_of_its_call(late_engine: LateEngine, tmp_path: Path) -> None:
     folder = tmp_path / "workspace"
     folder.mkdir()
     with warmed(late_engine, "reader", workspace=folder) as executor:
         sources = [each.workspace.source for each in late_engine.profiles if each.workspace]
         assert sources == [str(folder), ""]
-        replaced(folder)
-        assert was_leased(executor.run("reader", {}))
-        assert late_engine.mounted == [str(folder)]
+        other = tmp_path / "other"
+        other.mkdir()
+        assert was_leased(executor.run("reader", {}, workspace=other))
+        assert late_engine.mounted == [str(other)]
         until_waiting(executor)
         # Another user of the tool is another sandbox; so is another mode.
-        replaced(folder, owner=1234)
-        assert not was_leased(executor.run("reader", {}))
-        assert not was_leased(executor.run("writer", {}))
+        os.chown(other, 1234, 1234)
+        assert not was_leased(executor.run("reader", {}, workspace=other))
+        assert not was_leased(executor.run("writer", {}, workspace=other))
         # A sandbox without a workspace is ready as it is.
         executor.run("word", {})
-        assert late_engine.mounted == [str(folder)]
+        assert late_engine.mounted == [str(other)]
 
 
 def test_a_sandbox_whose_workspace_cannot_be_mounted_is_replaced(late_engine: LateEngine, tmp_path: Path) -> None:
