@@ -62,7 +62,9 @@ def _without_stderr(text: str, noted: str) -> str:
 
 def print_details(result: ToolResult, noted: str) -> None:
     """Print the tool's output, its failure and the engine on stderr, without ``noted``, which was printed before."""
-    for stream, known in (("stdout", ""), ("stderr", noted)):
+    # What a function printed is its result if it returned nothing.
+    streams = (("stderr", noted),) if result.details.get("returned_nothing") else (("stdout", ""), ("stderr", noted))
+    for stream, known in streams:
         output = result.details.get(stream)
         if isinstance(output, str) and output and not (output == known and output.endswith("\n")):
             text = output.removeprefix(known)
