@@ -47,7 +47,10 @@ test-fast: .venv/.test  ## Run the unit tests and those of the documentation tha
 
 test-integrations: $(INTEGRATIONS)/.ready $(INSPECT)/.ready .venv/.runtime  ## Run the tests marked integrations: model SDKs, MCP clients, gVisor, Podman, an ordinary user, kills at every step
 	@.ci/with-engines .ci/with-podman .ci/with-registry .ci/with-newer-docker .ci/with-language-server .ci/with-node-packages $(INTEGRATIONS)/bin/python $(PYTEST) -m integrations \
-	  -o "norecursedirs=.* node_modules" --ignore tests/architecture --ignore tests/integration/slow/inspect tests $(PYTEST_ARGS)
+	  -o "norecursedirs=.* node_modules" --ignore tests/architecture --ignore tests/integration/slow/inspect \
+	  --ignore tests/integration/slow/cluster tests $(PYTEST_ARGS)
+	@# Ray leaves threads behind, with which a later fork can crash the process.
+	@.ci/with-engines $(INTEGRATIONS)/bin/python $(PYTEST) -m integrations tests/integration/slow/cluster $(PYTEST_ARGS)
 	@.ci/with-engines $(INSPECT)/bin/python $(PYTEST) tests/integration/slow/inspect $(PYTEST_ARGS)
 
 check: .venv/.test  ## Run lint, types and the tests of the architecture only
