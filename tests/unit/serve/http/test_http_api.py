@@ -10,7 +10,6 @@ import httpx2
 import pytest
 from calls.fake_http import ANSWERS, ECHO, WIPE, fake_host, served
 from calls.fake_tools import tool
-from openapi_spec_validator import validate
 
 from toolc.client.executor import Executor
 from toolc.model.json_schema import JsonObject
@@ -86,7 +85,8 @@ async def test_tools_are_listed_described_and_lowered_for_providers() -> None:
 async def test_the_document_is_valid_and_has_all_operations() -> None:
     async with served(fake_host()) as client:
         document = (await client.get(f"{API}/openapi.json")).json()
-    validate(document)
+    # The environment with the minimum versions does not have it.
+    pytest.importorskip("openapi_spec_validator").validate(document)
     assert document["servers"] == [{"url": API}]
     assert document["components"]["securitySchemes"] == {"token": {"type": "http", "scheme": "bearer"}}
     assert {"/tools/echo", "/tools/wipe", "/calls/{id}/events", "/confirmations/{id}"} <= set(document["paths"])
