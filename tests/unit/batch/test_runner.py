@@ -68,6 +68,11 @@ class Batch:
         return runner
 
     @property
+    def started(self) -> list[str]:
+        """The lines of the calls that are in the journal."""
+        return (self.folder / "out.jsonl.journal").read_text().splitlines()[1:]
+
+    @property
     def results(self) -> dict[str, str]:
         """The text or the status of each result by the id of its call."""
         lines = [json.loads(line) for line in (self.folder / "out.jsonl").read_text().splitlines()]
@@ -94,6 +99,18 @@ def test_a_call_that_cannot_be_made_has_a_result_too(batch: Batch) -> None:
     batch.run()
     assert "word" in batch.results["0"]
     assert batch.results["1"] == "hi", "the tool has no workspace"
+
+
+def test_a_call_is_in_the_journal_before_it_starts(batch: Batch) -> None:
+    seen: list[list[str]] = []
+
+    def look(plan: Plan) -> Outcome:
+        seen.append(batch.started)
+        return say(plan)
+
+    batch.words("a", "b")
+    batch.run(look, concurrency=1)
+    assert seen == [["1"], ["1", "2"]]
 
 
 def test_at_most_so_many_calls_run_at_the_same_time(batch: Batch) -> None:
