@@ -7,6 +7,7 @@ no SDK has are from error messages and source text; the decision record 70 has t
 from __future__ import annotations
 
 import copy
+import json
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -54,7 +55,7 @@ def gemini(tool: Definition) -> None:
 
     schema = tool["inputSchema"]
     types.FunctionDeclaration(name=tool["name"], description=tool["description"], parameters_json_schema=schema)
-    references = References(schema)
+    references = References(json.loads(json.dumps(schema), object_hook=_without_all_of))
     recursion = Recursion(references)
     for each in _read_by_gemini(schema):
         assert "array" not in types_of(each) or "items" in each
@@ -67,6 +68,11 @@ def gemini(tool: Definition) -> None:
     for name in map_under(schema, "$defs"):
         if not re.search("[/~%]", name):
             assert not _requires_itself(f"#/$defs/{name}", references, recursion)
+
+
+def _without_all_of(schema: Definition) -> Definition:
+    """Return a schema without ``allOf``, which Gemini does not read and ``Recursion`` does."""
+    return {key: value for key, value in schema.items() if key != "allOf"}
 
 
 def _requires_itself(reference: str, references: References, recursion: Recursion) -> bool:
@@ -85,8 +91,8 @@ def _read_by_gemini(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def bedrock(tool: Definition) -> None:
-    json = {"json": tool["inputSchema"]}
-    check_bedrock([{"toolSpec": {"name": tool["name"], "description": tool["description"], "inputSchema": json}}])
+    schema = {"json": tool["inputSchema"]}
+    check_bedrock([{"toolSpec": {"name": tool["name"], "description": tool["description"], "inputSchema": schema}}])
     anthropic(tool)
 
 

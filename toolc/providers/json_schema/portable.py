@@ -34,6 +34,7 @@ from toolc.providers.json_schema.references import (
     without_all_of,
 )
 from toolc.providers.json_schema.target import ROOT
+from toolc.providers.json_schema.values import type_names
 
 _CHOICES: Final = frozenset({"allOf", "anyOf", "oneOf"})
 _READ: Final = frozenset({"$defs", "additionalProperties", "anyOf", "items", "oneOf", "prefixItems", "properties"})
@@ -179,11 +180,12 @@ class _Repair:
                 del result[key]
                 self._fold("ref_property", place, key)
         self._patterns(schema, result, place, folded)
+        if place.is_read:
+            self._empty_text(result, place, folded)
+            self._enum_values(result, place, folded)
         if "array" in types_of(result) and "items" not in result:
             self._items(result, place)
         self._required(result, place, folded)
-        if place.is_read:
-            self._empty_text(result, place, folded)
         return add_to_description(result, folded)
 
     def _subschemas(self, schema: JsonObject, result: JsonObject, place: _Place, folded: JsonObject) -> None:
@@ -329,3 +331,20 @@ class _Repair:
                 schema["enum"] = kept
             else:
                 schema.setdefault("type", "string")
+
+    def _enum_values(self, schema: JsonObject, place: _Place, folded: JsonObject) -> None:
+        """Fold an ``enum`` with other values than texts: Gemini's function declarations, which ADK makes, refuse them.
+
+        If the type is string, or string and null, ADK writes such values as texts, and leaves out null.
+        """
+        values = list_under(schema, "enum")
+        if all(isinstance(each, str) for each in values):
+            return
+        types = types_of(schema) or type_names(values)
+        is_text = next((each for each in types if each != "null"), "") == "string" and "array" not in types
+        if not is_text or ("type" not in schema and set(types) != {"string", "null"}):
+            self._fold("enum_value", place, "enum")
+            folded["enum"] = schema.pop("enum")
+        elif "type" not in schema:
+            self._report("enum_value", place.at("enum"))
+        schema.setdefault("type", [*types])

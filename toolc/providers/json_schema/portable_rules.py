@@ -14,8 +14,8 @@ from toolc.validation.pattern_speed import compile_python
 
 Rule: TypeAlias = Literal[
     "choice_at_root", "value_at_root", "no_properties", "no_items", "pattern", "property_name", "ref_property",
-    "undeclared", "reference_siblings", "reference", "recursion", "empty_text", "boolean", "false_items", "closed",
-    "identity", "dangling", "name", "first_character", "repeated_name", "description", "root_type", "invalid",
+    "undeclared", "reference_siblings", "reference", "recursion", "empty_text", "enum_value", "boolean", "false_items",
+    "closed", "identity", "dangling", "name", "first_character", "repeated_name", "description", "root_type", "invalid",
 ]  # fmt: skip
 """A row of the table."""
 
@@ -45,6 +45,8 @@ ROWS: Final[dict[Rule, tuple[str, str, str]]] = {
     "recursion":          (". . . . X . . . .", "a recursive reference that is not below an optional property",
                            "make a property between the two optional"),
     "empty_text":         (". . . . X . . . .", "an empty text in enum", "leave it out, or make the value optional"),
+    "enum_value":         (". . . . . . . X .", "an enum with values that are not text",
+                           "say in the description which values are allowed, or make them texts"),
     "boolean":            (". . . . . . X . X", "true or false as a schema", "write {} or {not: {}}"),
     "false_items":        (". . . . . X X . X", "items: false", "write items: {not: {}}"),
     "closed":             (". . . . . . X . .", "a boolean additionalProperties", "leave it out, or write {} for true"),

@@ -53,6 +53,8 @@ STRING: JsonObject = {"type": "string"}
         ({"not": {"type": "object", "additionalProperties": False}},
          {"not": {"type": "object", "additionalProperties": {"not": {}}}}),
         ({"type": "object", "$id": "https://example.com/a"}, {"type": "object"}),
+        ({"enum": ["a", None]}, {"type": ["null", "string"], "enum": ["a", None]}),
+        ({"type": ["string", "null"], "enum": ["a", None]}, {"type": ["string", "null"], "enum": ["a", None]}),
     ],
 )  # fmt: skip
 def test_another_form_with_the_same_meaning_loses_nothing(schema: JsonObject, expected: JsonObject) -> None:
@@ -71,6 +73,9 @@ def test_another_form_with_the_same_meaning_loses_nothing(schema: JsonObject, ex
          "/patternProperties", "folded"),
         ({"enum": ["", "a"], "type": "string", "description": "State"},
          {"enum": ["a"], "type": "string", "description": 'State (enum: ["","a"])'}, "/enum", "folded"),
+        ({"type": "integer", "enum": [1, 2]}, {"type": "integer", "description": "(enum: [1,2])"}, "/enum", "folded"),
+        ({"enum": [True, "a"]}, {"type": ["boolean", "string"], "description": '(enum: [true,"a"])'},
+         "/enum", "folded"),
         ({"const": ""}, {"type": "string", "description": '(const: "")'}, "/const", "folded"),
         ({"oneOf": [{"pattern": "(?=a)"}, {"type": "null"}]},
          {"anyOf": [{"description": '(pattern: "(?=a)")'}, {"type": "null"}]}, "/oneOf", "changed"),
@@ -200,6 +205,7 @@ def test_the_table_names_providers_and_clients() -> None:
     assert clients("choice_at_root") == ["Anthropic", "Bedrock", "OpenAI", "Copilot"]
     assert clients("no_items") == ["OpenAI", "Gemini", "VS Code"]
     assert clients("closed") == ["google-genai"]
+    assert clients("enum_value") == ["ADK"]
 
 
 @pytest.mark.slow
