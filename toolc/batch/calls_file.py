@@ -68,23 +68,25 @@ class CallLine:
 class CallsFile:
     """A file of calls whose lines have been checked. Iterating yields its calls in order.
 
-    ``check_tool`` receives the name of each tool once. Raises ``UsageError`` with the position of the first line that
-    cannot be used.
+    ``check_tool`` receives the name of each tool once, and ``on_line`` the number of each line that was checked. Raises
+    ``UsageError`` with the position of the first line that cannot be used.
     """
 
-    def __init__(self, path: Path, check_tool: Callable[[str], object]) -> None:
+    def __init__(
+        self, path: Path, check_tool: Callable[[str], object], on_line: Callable[[int], object] = lambda _: None
+    ) -> None:
         self.path = path
         self.count = 0
         self.last_lines: dict[str, int] = {}
         """The last line of each session."""
-        self._check(check_tool)
+        self._check(check_tool, on_line)
 
     def __iter__(self) -> Iterator[CallLine]:
         with self._opened() as file:
             for line, data in _lines(self.path, file):
                 yield _call(self.path, line, data)
 
-    def _check(self, check_tool: Callable[[str], object]) -> None:
+    def _check(self, check_tool: Callable[[str], object], on_line: Callable[[int], object]) -> None:
         digest, tools = hashlib.sha256(), set[str]()
         ids = [array("Q") for _ in range(_ID_GROUPS)]
         first_lines: dict[str, int] = {}
@@ -104,6 +106,7 @@ class CallsFile:
                 short = _short_digest(call.call_id)
                 ids[short % _ID_GROUPS].append(short)
                 self.count += 1
+                on_line(line)
         self.digest = digest.hexdigest()
         self._refuse_repeated(ids)
         _refuse_many_sessions(self.path, first_lines, self.last_lines)

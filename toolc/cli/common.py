@@ -64,6 +64,16 @@ builtin_option = click.option(
 """``--builtin``, for ``open_tools`` and ``find_registry``."""
 
 
+deny_option = click.option(
+    "--deny",
+    "denied",
+    multiple=True,
+    metavar="NAME|TAG",
+    help="Deny the tool with this name, or all tools with this tag, even to other tools. May be repeated.",
+)
+"""``--deny``, for ``check_denied`` and ``deny``."""
+
+
 policy_option = click.option(
     "--policy", "policy_file", metavar="FILE", help="A policy file that applies in addition to those of project files."
 )

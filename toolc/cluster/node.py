@@ -10,10 +10,13 @@ import pickle
 import platform
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
 
+import toolc
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry, ToolCollection
 from toolc.dataclass import dataclass, field
@@ -34,10 +37,20 @@ from toolc.runtime.sessions.pool import IDLE_SECONDS
 from toolc.sandbox.selection import probe
 from toolc.version import __version__
 
-VERSIONS: Final[Mapping[str, str]] = {"toolc": __version__, "Python": platform.python_version()}
-"""The versions that must be the same on the driver and on a node, because the types of calls are sent between them."""
-
 CONFIRM_STEP: Final = "a step of another tool cannot be confirmed on a cluster; call the tool itself"
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """Return what must be the same on the driver and on a node, because the types of calls are sent between them.
+
+    Two installations from a working copy can have the same version of toolc and different code.
+    """
+    package, digest = Path(toolc.__file__).parent, sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(b"%b\0%b\0" % (str(path.relative_to(package)).encode(), path.read_bytes()))
+    version = f"{__version__} (the digest of its code begins with {digest.hexdigest()[:12]})"
+    return {"toolc": version, "Python": platform.python_version()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +122,11 @@ class Failed:
 class NodeActor:
     """Runs the calls of one driver on one node. Its methods may run concurrently."""
 
-    def __init__(self, versions: Mapping[str, str], setup: bytes) -> None:
+    def __init__(self, needed: Mapping[str, str], setup: bytes) -> None:
         self._refusal = "".join(
-            f"it has {name} {VERSIONS[name]}, and the driver has {version}; install the same version on all nodes. "
-            for name, version in versions.items()
-            if VERSIONS[name] != version
+            f"it has {name} {versions()[name]}, and the driver has {version}; install the same on all nodes. "
+            for name, version in needed.items()
+            if versions()[name] != version
         ).removesuffix(". ")
         self._executor: Executor | None = None
         self._running: dict[str, Cancellation] = {}

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
-from toolc.cluster.node import VERSIONS, Failed, NodeActor, NodeReport, RemoteCall
+from toolc.cluster.node import Failed, NodeActor, NodeReport, RemoteCall, versions
 from toolc.cluster.placement import Node
 from toolc.model.errors import InfrastructureError, MissingExtraError, UsageError
 from toolc.model.events import Event, Listener, ToolEnd, ToolStart
@@ -74,7 +74,7 @@ def start_actor(node_id: str, setup: bytes) -> tuple[Any, NodeReport]:
             max_concurrency=MAX_CALLS,
             scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False),
         )
-        .remote(dict(VERSIONS), setup)
+        .remote(dict(versions()), setup)
     )
     return actor, ray.get(actor.report.remote(), timeout=START_SECONDS)
 

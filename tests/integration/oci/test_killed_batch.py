@@ -67,6 +67,17 @@ def test_no_call_runs_twice_although_the_batch_is_killed_three_times(tmp_path: P
     assert f"{status['ok']} ok" in err
 
 
+def test_calls_of_a_denied_tool_do_not_run(tmp_path: Path) -> None:
+    write(tmp_path)
+    with batch(tmp_path, "--deny", "append") as process:
+        _, err = process.communicate()
+    assert (process.returncode, f"{COUNT} denied" in err) == (1, True)
+    assert not (tmp_path / "words.txt").exists()
+    with batch(tmp_path, "--deny", "apend") as process:
+        _, err = process.communicate()
+    assert (process.returncode, "'apend' is neither the name nor a tag of a tool" in err) == (2, True)
+
+
 def test_after_ctrl_c_running_calls_end_and_the_next_run_goes_on(tmp_path: Path) -> None:
     write(tmp_path)
     with batch(tmp_path) as process:

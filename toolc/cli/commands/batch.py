@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolc.cli.call_options import CallOptions, call_options
-from toolc.cli.common import CANNOT, builtin_option, note
+from toolc.cli.common import CANNOT, builtin_option, deny_option, note
 from toolc.cli.inputs import open_tools, refuse_disallowed, refuse_unapproved
 from toolc.model.errors import UsageError
 
@@ -50,6 +50,7 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @click.option(
     "--workspace", metavar="DIR", help="The workspace of lines without one.  [default: .; none with --address]"
 )
+@deny_option
 @click.option("--yes", is_flag=True, help="Allow calls that must be confirmed, and apply proposed changes.")
 @builtin_option
 @call_options
@@ -63,6 +64,7 @@ def command(  # noqa: PLR0913  one parameter per option
     in_order: bool,
     rerun_unknown: bool,
     workspace: str | None,
+    denied: tuple[str, ...],
     yes: bool,
     builtin: str | None,
     options: CallOptions,
@@ -76,7 +78,8 @@ def command(  # noqa: PLR0913  one parameter per option
     from toolc.batch.calls_file import CallsFile  # start-up time
     from toolc.batch.journal import Journal
     from toolc.batch.runner import Runner
-    from toolc.cli.output.batch_progress import Progress, Summary
+    from toolc.cli.output.batch_progress import CheckProgress, Progress, Summary
+    from toolc.serve.offered import check_denied, deny
 
     if calls_path is None and builtin is not None:
         target, calls_path = None, target
@@ -87,7 +90,8 @@ def command(  # noqa: PLR0913  one parameter per option
         refuse_unapproved(options.lock, registry)
     if options.policy is not None:
         refuse_disallowed(options.policy, registry)
-    calls = CallsFile(Path(calls_path), registry.registered)
+    check_denied(registry, denied)
+    calls = CallsFile(Path(calls_path), registry.registered, CheckProgress())
     summary = Summary()
     progress = Progress(calls.count, summary)
 
@@ -104,6 +108,7 @@ def command(  # noqa: PLR0913  one parameter per option
     executor = _executor(registry, address, options, workspace, yes=yes)
     try:
         with executor, Journal(Path(out), _identity(registry, calls), is_kept, ended) as journal:
+            deny(executor, denied)
             runner = Runner(calls, journal, executor, concurrency or executor.max_parallel)
             with progress, _stopping(runner, progress):
                 runner.run(repeats)

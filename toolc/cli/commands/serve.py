@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolc.cli.call_options import CallOptions, call_options
-from toolc.cli.common import builtin_option, note
+from toolc.cli.common import builtin_option, deny_option, note
 from toolc.cli.http_options import HttpOptions, http_options, print_start
 from toolc.cli.inputs import open_tools, refuse_disallowed, refuse_unapproved, user_configuration
 from toolc.client.registry import Registry
@@ -52,13 +52,7 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Serve only the tools of this toolset. May be repeated.",
 )
-@click.option(
-    "--deny",
-    "denied",
-    multiple=True,
-    metavar="NAME|TAG",
-    help="Deny the tool with this name, or all tools with this tag, even to other tools. May be repeated.",
-)
+@deny_option
 @click.option("--workspace", metavar="DIR", help="The workspace of the calls. There is no default.")
 @click.option(
     "--max-result",

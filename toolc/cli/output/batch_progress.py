@@ -55,6 +55,20 @@ class Summary:
         return None
 
 
+class CheckProgress:
+    """Says on stderr every ten seconds how many lines of a file of calls were checked."""
+
+    def __init__(self) -> None:
+        self._shown = monotonic()
+
+    def __call__(self, line: int) -> None:
+        """Record that this line was checked."""
+        now = monotonic()
+        if now >= self._shown + REPORT_SECONDS:
+            self._shown = now
+            note(f"{line:,} lines of the calls have been checked")
+
+
 class Progress:
     """Shows on stderr how many calls have ended: a bar on a terminal, otherwise a line every ten seconds."""
 

@@ -1,4 +1,7 @@
+import pytest
+
 from toolc.batch.journal import Record
+from toolc.cli.output import batch_progress
 from toolc.cli.output.batch_progress import Summary
 
 
@@ -13,3 +16,14 @@ def test_outcomes_are_counted_and_durations_are_within_two_percent() -> None:
     assert (summary.ended, summary.not_ok) == (101, 3)
     assert 49 <= (summary.duration_ms(0.5) or 0) <= 51
     assert 93 <= (summary.duration_ms(0.95) or 0) <= 97
+
+
+def test_long_checks_of_a_file_say_every_ten_seconds_how_far_they_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seconds = iter([0.0, 9.0, 11.0, 12.0, 22.0])
+    monkeypatch.setattr(batch_progress, "monotonic", lambda: next(seconds))
+    checked = batch_progress.CheckProgress()
+    for line in (1, 2000, 3000, 4000):
+        checked(line)
+    assert [line.split()[1] for line in capsys.readouterr().err.splitlines()] == ["2,000", "4,000"]
