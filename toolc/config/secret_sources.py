@@ -12,6 +12,7 @@ variable ``TOOLC_SECRET_<NAME>``. Messages never contain values.
 
 import os
 import select
+import stat
 import subprocess
 import threading
 from collections.abc import Iterable, Mapping
@@ -86,6 +87,8 @@ class SecretStore:
         self._values: dict[str, str] = {}
         self._lock = threading.Lock()
         self._reading: dict[str, threading.Lock] = {}
+        files = {each.path for each in sources.values() if isinstance(each, FileSource)}
+        self._real_paths = {path: _real_path(path) for path in files}
 
     def extended(self, sources: Mapping[str, SecretSource]) -> "SecretStore":
         """Return a store in which these sources replace or extend those of this one."""
@@ -120,6 +123,9 @@ class SecretStore:
             if not self._from_environment or f"{PREFIX}{name}" not in self._environment:
                 raise UsageError(_missing(name, environment=self._from_environment))
             source = EnvSource(f"{PREFIX}{name}")
+        if isinstance(source, FileSource):
+            content = _read_file(name, source.path, self._real_paths[source.path])
+            return _check_value(name, _decode(name, content, f"the file {source.path}"))
         return _check_value(name, _read(name, source, self._environment))
 
 
@@ -132,7 +138,7 @@ def _missing(name: str, *, environment: bool) -> str:
     return f"the secret {name!r} has no value; tests receive only the secrets in the file of --secrets"
 
 
-def _read(name: str, source: SecretSource, environment: Mapping[str, str]) -> str:
+def _read(name: str, source: EnvSource | CommandSource | LiteralSource, environment: Mapping[str, str]) -> str:
     match source:
         case LiteralSource(value=value):
             return value
@@ -142,34 +148,54 @@ def _read(name: str, source: SecretSource, environment: Mapping[str, str]) -> st
                     f"the secret {name!r} is configured as the variable {variable}, which is not set; set it"
                 )
             return environment[variable]
-        case FileSource(path=path):
-            return _decode(name, _read_file(name, path), f"the file {path}")
         case CommandSource(argv=argv):
             return _decode(name, _run(name, argv), f"the output of {argv[0]!r}")
 
 
-def _read_file(name: str, path: str) -> bytes:
+def _real_path(path: str) -> str:
+    """Return the path of a file without links, or an empty string if it cannot be resolved."""
+    try:
+        return os.path.realpath(Path(path).expanduser())
+    except (OSError, ValueError, RuntimeError):
+        return ""
+
+
+def _read_file(name: str, path: str, real_path: str) -> bytes:
+    """Read the file of a secret. ``real_path`` is where the path led when the store was made."""
     try:
         # Opening a pipe would otherwise wait for its writer.
         with os.fdopen(os.open(Path(path).expanduser(), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            _check_private(name, path, file.fileno())
+            _check_file(name, path, real_path, file.fileno())
             return file.read(MAX_BYTES + 2) or b""
     except (OSError, ValueError, RuntimeError) as error:
         # The path may contain a NUL, or start with the home of an unknown user.
         raise UsageError(f"the secret {name!r}: cannot read {path}: {_error_text(error)}") from None
 
 
-def _check_private(name: str, path: str, descriptor: int) -> None:
+def _check_file(name: str, path: str, real_path: str, descriptor: int) -> None:
     """Reject a file of this user that others can access, as ssh does for keys (``sshkey_perm_ok`` in OpenSSH).
 
-    Read-only mounts, which orchestrators use for secrets, are accepted, because their modes cannot be changed.
+    Also reject another file than the one to which the path led before, because a tool that can write there could have
+    replaced it by a link to any file of the user. Read-only mounts, which orchestrators use for secrets, are accepted:
+    their modes cannot be changed, tools cannot write there, and their links change when a secret does.
     """
+    if os.fstatvfs(descriptor).f_flag & os.ST_RDONLY:
+        return
     status = os.fstat(descriptor)
     others = status.st_mode & 0o077
-    if status.st_uid == os.geteuid() and others and not os.fstatvfs(descriptor).f_flag & os.ST_RDONLY:
+    if status.st_uid == os.geteuid() and others:
         raise UsageError(
             f"the secret {name!r}: other users can access the file {path} (mode {status.st_mode & 0o777:04o}); "
             f"make it private: chmod 600 {path}"
+        )
+    try:
+        opened = str(Path(f"/proc/self/fd/{descriptor}").readlink())
+    except OSError:  # not Linux
+        opened = os.path.realpath(Path(path).expanduser())
+    if opened != real_path and stat.S_ISREG(status.st_mode):
+        raise UsageError(
+            f"the secret {name!r}: {path} leads to another file since its executor was made, perhaps because of a "
+            "tool; if you changed it yourself, make a new executor"
         )
 
 

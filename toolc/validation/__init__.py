@@ -21,7 +21,7 @@ Messages about arguments of calls are in ``toolc.runtime.argument_binding``.
 - ``regex_automaton``: regular expressions as automata. Public: ``MAX_STATES``, ``Automaton``, ``Matcher``,
   ``TooManyStatesError``, ``automaton``, ``parse``.
 - ``schema_patterns``: matches the patterns of schemas. Public: ``is_regular_expression``, ``is_slow_for_keys``,
-  ``is_slow_pattern``, ``matches``, ``matches_key``, ``pattern_problem``, ``steps_to_check``.
+  ``is_slow_pattern``, ``matches``, ``matches_key``, ``pattern_problem``, ``steps_to_check``, ``steps_to_match_keys``.
 - ``validate``: ``validation_errors`` with ``jsonschema``, counting steps (``ValidationBudget``). Start reading here.
   Public: ``is_valid_schema``, ``libraries``, ``metaschema_errors``, ``schema_problem``, ``validation_error``,
   ``OutOfTimeError``, ``SchemaValidator``, ``TooDeepError``, ``UnresolvableError``.

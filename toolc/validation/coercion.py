@@ -22,6 +22,7 @@ from toolc.model.json_schema import (
     unique_object,
 )
 from toolc.validation.plain_schema import plainly_satisfies
+from toolc.validation.schema_patterns import MAX_KEY_LENGTH, matches_key, steps_to_match_keys
 from toolc.validation.validate import SchemaValidator, ValidationBudget
 
 
@@ -105,10 +106,26 @@ class _Conversion:
             value = self.choose(_schemas(schema.get(keyword)), value)
         return value
 
-    def convert_members(self, schema: JsonObject, value: JsonObject, other: JsonValue) -> JsonObject:
-        """Return an object with its members converted by ``properties`` of ``schema``, or else by ``other``."""
-        properties = map_under(schema, "properties")
-        return {name: self.convert(properties.get(name, other), each) for name, each in value.items()}
+    def convert_members(self, schema: JsonObject, value: JsonObject) -> JsonObject:
+        """Return an object with each member converted by the parts of ``schema`` that concern its name."""
+        properties, patterns = map_under(schema, "properties"), map_under(schema, "patternProperties")
+        if not self._can_compare(patterns, value):
+            return value
+        result: JsonObject = {}
+        for name, member in value.items():
+            schemas = [properties[name]] if name in properties else []
+            schemas += [each for pattern, each in patterns.items() if matches_key(pattern, name)]
+            result[name] = member
+            for each in schemas or [schema.get("additionalProperties")]:
+                result[name] = self.convert(each, result[name])
+        return result
+
+    def _can_compare(self, patterns: JsonObject, value: JsonObject) -> bool:
+        """Return whether the budget is enough to compare the keys of ``value`` with ``patterns``, and subtract it."""
+        if patterns and any(len(name) > MAX_KEY_LENGTH for name in value):
+            return False
+        self.budget.left -= sum(steps_to_match_keys(each) for each in patterns) * len(value)
+        return self.budget.left >= 0
 
     def convert_items(self, schema: JsonObject, value: list[JsonValue]) -> list[JsonValue]:
         """Return an array with its items converted by ``prefixItems`` and ``items`` of ``schema``."""
@@ -174,7 +191,7 @@ class _IntegerConversion(_Conversion):
                 kinds = types_of(schema)
                 return int(value) if "integer" in kinds and "number" not in kinds else value
             case dict():
-                return self.convert_members(schema, value, schema.get("additionalProperties"))
+                return self.convert_members(schema, value)
             case list():
                 return self.convert_items(schema, value)
             case _:
@@ -213,9 +230,7 @@ class _TextParsing(_Conversion):
     def convert_part(self, schema: JsonObject, value: JsonValue) -> JsonValue:
         match value:
             case dict():
-                # Without a comparison with these patterns, nothing is known about other names.
-                other = None if "patternProperties" in schema else schema.get("additionalProperties")
-                return self.convert_members(schema, value, other)
+                return self.convert_members(schema, value)
             case list():
                 return self.convert_items(schema, value)
             case _:

@@ -76,12 +76,17 @@ def steps_to_check(pattern: str) -> int:
 
 def is_slow_for_keys(pattern: str) -> bool:
     """Return whether ``pattern`` is too slow to compare with a key of ``MAX_KEY_LENGTH`` characters."""
-    return ways_to_match_key(pattern) * MAX_KEY_LENGTH > pattern_speed.MAX_STEPS
+    return _ways_to_match_key(pattern) * MAX_KEY_LENGTH > pattern_speed.MAX_STEPS
 
 
-def ways_to_match_key(pattern: str) -> int:
+def _ways_to_match_key(pattern: str) -> int:
     """Return an upper bound of the ways to match the longest key from one position, or 0 for an invalid pattern."""
     return 0 if pattern_problem(pattern) else pattern_speed.ways_to_match(translate(pattern).python, MAX_KEY_LENGTH)
+
+
+def steps_to_match_keys(pattern: str) -> int:
+    """Return the steps of the budget to compare ``pattern`` with one key."""
+    return 1 + _ways_to_match_key(pattern) * MAX_KEY_LENGTH // 1000
 
 
 def matches_key(pattern: str, key: str) -> bool:

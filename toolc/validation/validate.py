@@ -30,7 +30,7 @@ from toolc.validation.schema_patterns import (
     keywords_for_keys,
     matches,
     pattern_problem,
-    ways_to_match_key,
+    steps_to_match_keys,
 )
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ def _counted(keyword: str, check: _Keyword) -> _Keyword:
         budget.spend(keyword_steps(budget.size(instance), expected, repeats=repeats))
         if reads_keys and isinstance(instance, dict):
             for pattern in schema.get("patternProperties", ()):
-                budget.spend(len(instance) * (1 + ways_to_match_key(pattern) * MAX_KEY_LENGTH // 1000))
+                budget.spend(len(instance) * steps_to_match_keys(pattern))
         return check(validator, expected, instance, schema)
 
     return run

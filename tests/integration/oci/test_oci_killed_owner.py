@@ -45,6 +45,12 @@ one().close()
 print('ready', flush=True)
 sys.stdin.read()
 """
+TESTING_LIMITS = """
+from toolc.sandbox.host.cgroups import unenforceable
+unenforceable()
+print('ready', flush=True)
+while True: unenforceable()
+"""
 
 
 @pytest.fixture
@@ -83,6 +89,14 @@ def processes(word: str, label: str) -> list[int]:
 def test_an_owner_killed_during_a_start(workspace: Path, delay_ms: int) -> None:
     with started_owner(STARTING, workspace) as (process, label):
         until(lambda: bool(processes("--pid-file", label)))
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=delay_ms / 1000)
+        process.kill()
+
+
+@pytest.mark.parametrize("delay_ms", range(12))
+def test_an_owner_killed_while_it_tests_limits(workspace: Path, delay_ms: int) -> None:
+    with started_owner(TESTING_LIMITS, workspace) as (process, _):
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(timeout=delay_ms / 1000)
         process.kill()

@@ -114,6 +114,30 @@ def test_a_file_of_another_user_is_accepted(tmp_path: Path) -> None:
     assert reveal(FileSource(str(file))) == VALUE
 
 
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_a_file_that_was_replaced_by_a_link_is_rejected(tmp_path: Path, *, is_folder: bool) -> None:
+    folder, private = tmp_path / "keys", tmp_path / "private"
+    for each in (folder, private):
+        each.mkdir()
+        (each / "a").write_text(VALUE)
+        (each / "a").chmod(0o600)
+    store = SecretStore({"A": FileSource(str(folder / "a"))}, {})
+    replaced = folder if is_folder else folder / "a"
+    replaced.rename(tmp_path / "moved")
+    replaced.symlink_to(private if is_folder else private / "a")
+    with pytest.raises(UsageError, match="leads to another file since its executor was made"):
+        store.reveal(["A"])
+
+
+def test_a_link_and_a_file_that_an_editor_has_replaced_are_accepted(tmp_path: Path) -> None:
+    (tmp_path / "new").touch(0o600)
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    store = SecretStore({"A": FileSource(str(tmp_path / "link"))}, {})
+    (tmp_path / "new").write_text(VALUE)
+    (tmp_path / "new").rename(tmp_path / "a")
+    assert store.reveal(["A"]) == {"A": VALUE}
+
+
 def test_a_read_only_mount_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "a"
     file.write_text(VALUE)

@@ -61,6 +61,22 @@ async def test_tools_are_listed_with_their_mcp_definitions(client: Client) -> No
     assert [found.model_dump(by_alias=True, exclude_unset=True) for found in tools] == declared
 
 
+async def test_definitions_are_portable_and_calls_are_validated_against_the_whole_schema(revision: str) -> None:
+    properties: JsonObject = {"title": {"type": "string"}, "notes": {"type": "array"}}
+    declared: JsonObject = {"type": "object", "properties": properties, "anyOf": [{"required": ["title"]}]}
+    with executor({"wait": lambda _: text("done")}, replace(WAIT, parameters=Schema(declared))) as each:
+        async with Client(make_server(each, version="1"), mode=MODES[revision]) as client:
+            [listed] = (await client.list_tools()).tools
+            refused = await client.call_tool("wait", {"notes": []})
+            accepted = await client.call_tool("wait", {"notes": [1], "title": "a"})
+    assert listed.input_schema == {
+        "type": "object",
+        "properties": {"title": {"type": "string"}, "notes": {"type": "array", "items": {}}},
+        "description": '(anyOf: [{"required":["title"]}])',
+    }
+    assert (refused.is_error, accepted.is_error) == (True, False)
+
+
 async def test_a_call_returns_what_the_tool_returned(client: Client) -> None:
     async with client:
         result = await client.call_tool("echo", {"words": "hello"})

@@ -1,6 +1,7 @@
 """Strings that are JSON text are parsed where the schema allows no string."""
 
 import json
+from collections.abc import Iterable
 from time import process_time
 
 import pytest
@@ -73,7 +74,13 @@ def test_other_text_is_kept(schema: JsonValue, text: str) -> None:
         ({"prefixItems": [{"type": "string"}], "items": {"type": "integer"}}, ["1", "2"], ["1", 2]),
         ({"properties": {"b": INTEGERS}}, {"b": ["1"], "c": "1"}, {"b": [1], "c": "1"}),
         ({"additionalProperties": {"type": "integer"}}, {"b": "1"}, {"b": 1}),
-        ({"patternProperties": {"^b": {}}, "additionalProperties": {"type": "integer"}}, {"b": "1"}, {"b": "1"}),
+        (
+            {"patternProperties": {"^b": {}}, "additionalProperties": {"type": "integer"}},
+            {"b": "1", "c": "1"},
+            {"b": "1", "c": 1},
+        ),
+        ({"patternProperties": {"^b": {"type": "integer"}}}, {"b1": "1", "c": "1"}, {"b1": 1, "c": "1"}),
+        ({"properties": {"b": {"minimum": 1}}, "patternProperties": {"^b": INTEGERS}}, {"b": "[1]"}, {"b": [1]}),
         (
             {"anyOf": [{"properties": {"k": {"const": "x"}}}, {"properties": {"k": {"const": "y"}, "b": INTEGERS}}]},
             {"k": "y", "b": "[1]"},
@@ -84,6 +91,19 @@ def test_other_text_is_kept(schema: JsonValue, text: str) -> None:
 )
 def test_text_is_parsed_at_every_depth(schema: JsonObject, given: JsonValue, value: JsonValue) -> None:
     assert parsed(schema, given) == (given if value is None else value)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("^b", ["b" * 201]),
+        ("^(b|bb)*(b|bb)*(b|bb)*(b|bb)*(b|bb)*$", ["b" * 199 + "c"]),
+        ("b.*b.*b.*b", map(str, range(100_000))),
+    ],
+)
+def test_text_is_kept_if_comparing_the_keys_with_patterns_takes_long(pattern: str, names: Iterable[str]) -> None:
+    given: JsonObject = dict.fromkeys(names, "1")
+    assert parsed({"patternProperties": {pattern: {"type": "integer"}}}, given) == given
 
 
 def test_two_readings_are_none() -> None:
