@@ -11,7 +11,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "model": {"rfc8785"},
     "document": {"yaml", "tomli"},
     "importers": {"yaml"},  # documents of others are larger than specs, and need no positions
-    "compiler": {"yaml", "jinja2", "jmespath", "jsonschema", "referencing"},
+    "compiler": {"docstring_parser", "yaml", "jinja2", "jmespath", "jsonschema", "referencing"},
     "validation": {"idna", "jsonschema", "referencing"},
     "guest": {"jinja2", "jmespath"},  # in toolc.guest.http.shaping: the host sends their source
     "runtime": {"jsonschema", "jmespath", "referencing", "anthropic", "httpx2", "openai"},

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, ParamSpec, TypeVar
 
 import click
 
 from toolc.cli.common import FINDINGS, note
+from toolc.model.text import count_noun
 
 if TYPE_CHECKING:
     from toolc.importers.changes import FileChange
@@ -18,6 +21,17 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_SHOWN: Final = 20
+"""The maximum number of parts left out, and of findings, that are listed."""
+
+
+class LeftOutPart(NamedTuple):
+    """A part of the source that is not imported, why, and its place in the source."""
+
+    name: str
+    reason: str
+    place: str
 
 
 def import_options(command: Callable[P, T]) -> Callable[P, T]:
@@ -59,6 +73,36 @@ def apply_import(
     files = {**new.files, **{each: base[each] for each in unresolved if each in base}}
     write(folder, found, name, replace(new, files=files))
     return found
+
+
+def report_findings(folder: Path, findings: Sequence[str]) -> None:
+    """Print findings about texts for models in generated specs, because these texts come from the source."""
+    for text in findings[:_SHOWN]:
+        note(f"{folder}/{text}")
+    if (more := len(findings) - _SHOWN) > 0:
+        note(f"{more} more findings about texts for models; see: toolc check {folder}")
+
+
+def report_left_out(left_out: Sequence[LeftOutPart]) -> None:
+    """Print what is not imported: the first parts and, if there are more, how many have each reason."""
+    for each in left_out[:_SHOWN]:
+        note(f"left out {each.name}: {each.reason} ({each.place})")
+    if (more := len(left_out) - _SHOWN) > 0:
+        note(f"left out {more} more. The reasons of all:")
+        counts = Counter(re.sub(r"'[^']*'", "'...'", each.reason) for each in left_out)
+        for reason, count in counts.most_common(_SHOWN):
+            print(f"  {count:5,}  {reason}", file=sys.stderr)
+
+
+def summarize(folder: Path, noun: str, count: int, left_out: int, found: list[FileChange]) -> None:
+    """Print how many parts were imported and left out, and how many files changed."""
+    kinds = {"written": 0, "changed": 0, "deleted": 0}
+    for change in found:
+        if change.before != change.after:
+            kind = "deleted" if change.after is None else "written" if change.before is None else "changed"
+            kinds[kind] += 1
+    counts = ", ".join(f"{each} {kind}" for kind, each in kinds.items() if each) or "nothing has changed"
+    print(f"{folder}: {count_noun(count, noun)} imported{f', {left_out} left out' if left_out else ''} ({counts})")
 
 
 def report_conflicts(found: list[FileChange]) -> None:

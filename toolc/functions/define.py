@@ -6,10 +6,11 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypedDict, Unpack, get_type_hints, overload
 
+from toolc.compiler.text_analysis.docstrings import read_docstring
 from toolc.dataclass import dataclass, replace
 from toolc.functions.composed import DefinedStep, SourceLocation, compose
 from toolc.functions.tools import ComposedTool, FunctionTool, Traits, check_description, check_parameters, make_tool
-from toolc.functions.type_hints import Hint, HintError, json_default, object_schema, read_docstring, read_hint
+from toolc.functions.type_hints import Hint, HintError, json_default, object_schema, read_hint
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.registry import RegisteredTool

@@ -1,4 +1,4 @@
-"""Convert type hints to JSON Schema and JSON values to the types of the hints, and read docstrings.
+"""Convert type hints to JSON Schema, and JSON values to the types of the hints.
 
 Supported hints: ``str int float bool None``, ``list[T]``, ``tuple[T, ...]``, ``dict[str, T]``, ``Literal``, ``Enum``,
 unions, dataclasses, ``TypedDict``, ``object`` or ``Any`` for any JSON value, and ``Annotated[T, "description"]`` or
@@ -8,8 +8,6 @@ unions, dataclasses, ``TypedDict``, ``object`` or ``Any`` for any JSON value, an
 from __future__ import annotations
 
 import dataclasses
-import inspect
-import re
 import types
 from collections.abc import Mapping, Sequence
 from enum import Enum
@@ -27,20 +25,14 @@ from typing import (
     is_typeddict,
 )
 
-from toolc.dataclass import dataclass, field
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.code_backends import Load
-from toolc.model.text import lazy_re
 
 MAX_DEPTH: Final = 32
 """The maximum nesting depth of hints. A dataclass that contains itself would be infinitely deep."""
 
 _PLAIN: Final[Mapping[object, str]] = {str: "string", int: "integer", float: "number", bool: "boolean"}
-
-_SECTION: Final = lazy_re(r"(?:Args|Arguments|Parameters|Returns?|Raises|Yields?|Examples?|Notes?|Attributes):\s*$")
-_ARGUMENTS: Final = lazy_re(r"(?:Args|Arguments|Parameters):\s*$")
-_ARGUMENT: Final = lazy_re(r"\s+\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)")
-_FIELD: Final = lazy_re(r":(\w+)(?:\s+[^:]*?(\w+))?:\s*(.*)")
 
 
 class HintError(ValueError):
@@ -96,38 +88,6 @@ def json_default(value: object) -> tuple[JsonValue] | None:
         return (value,)
     is_empty = isinstance(value, list | dict | tuple) and not value
     return ([] if isinstance(value, list | tuple) else {},) if is_empty else None
-
-
-@dataclass(slots=True)
-class Docstring:
-    """The text before the first section of a docstring, and the descriptions of arguments by name."""
-
-    description: str = ""
-    arguments: dict[str, str] = field(default_factory=dict)
-
-
-def read_docstring(text: str | None) -> Docstring:
-    """Read a docstring in Google or Sphinx style. In any other style, the whole text is the description."""
-    result = Docstring()
-    description: list[str] = []
-    current, indent, in_arguments, in_sections = "", 0, False, False
-    for line in inspect.cleandoc(text or "").splitlines():
-        if _SECTION.match(line):
-            in_arguments, in_sections, current = bool(_ARGUMENTS.match(line)), True, ""
-        elif match := _FIELD.match(line):
-            in_sections, in_arguments = True, False
-            current = (match[2] or "") if match[1] in {"param", "parameter", "arg"} else ""
-            _append(result, current, match[3])
-            indent = 0
-        elif in_arguments and (match := _ARGUMENT.match(line)) and (not current or _indent(line) <= indent):
-            current, indent = match[1], _indent(line)
-            _append(result, current, match[2])
-        elif current and line.strip():
-            _append(result, current, line)
-        elif not in_sections:
-            description.append(line)
-    result.description = re.sub(r"(?<!\n)\n(?!\n)", " ", "\n".join(description).strip())
-    return result
 
 
 def _container(hint: object, origin: object, arguments: tuple[object, ...], depth: int) -> Hint:
@@ -263,12 +223,3 @@ def _members(value: JsonValue) -> JsonObject:
 
 def _type_name(hint: object) -> str:
     return hint.__name__ if isinstance(hint, type) else str(hint).removeprefix("typing.")
-
-
-def _append(docstring: Docstring, name: str, text: str) -> None:
-    if name:
-        docstring.arguments[name] = f"{docstring.arguments.get(name, '')} {text.strip()}".strip()
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())

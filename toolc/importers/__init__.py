@@ -5,6 +5,7 @@ never writes a registry. People review and edit the files; later imports merge w
 
 - ``openapi``: the package for OpenAPI documents. Start reading in ``openapi.generate``.
 - ``definitions``: specs from tool definitions of providers. Public: ``definition_specs``.
+- ``python``: the package for Python functions. Start reading in ``python.generate``.
 - ``plugin_spec``: the YAML text of a plugin's spec, and valid names for its tools. Public: ``plugin_spec``,
   ``provisional_spec``, ``valid_names``.
 - ``fetching``: reads a URL, with the checks of addresses that tools have. Public: ``destination_of``, ``fetch``.
@@ -13,8 +14,9 @@ never writes a registry. People review and edit the files; later imports merge w
 - ``merge``: merges a change of the source into a file that people have edited, by keys (``merge``, ``Conflict``).
   Public: ``edited``, ``Merged``, ``UnreadableError``.
 - ``changes``: the changes of an import to the files of a folder (``changes``, ``write``). Public: ``FileChange``.
+- ``checked_files``: removes generated specs that have errors (``remove_invalid``).
 - ``yaml_text``: writes YAML in block style. Public: ``yaml_flow``, ``yaml_lines``, ``yaml_text``.
 
-May import: ``runtime`` (``egress`` and ``http`` only), ``compiler``, ``backends``, ``document``, ``validation`` and
-``model``.
+May import: ``runtime`` (``egress`` and ``http`` only), ``compiler``, ``backends``, ``data``, ``document``,
+``validation`` and ``model``.
 """

@@ -58,6 +58,8 @@ def _change(path: Path, before: str | None, base: str | None, new: str | None, *
         raise UsageError(f"{path} already exists and is not from this import; use --out or --prefix, or --force")
     if base is None:
         return FileChange(path=path, before=before, after=new)
+    if path.suffix != ".yaml":
+        return _code_change(path, before, base, new, is_forced=is_forced)
     try:
         result = merge(base, before, new, is_forced=is_forced)
     except UnreadableError as error:
@@ -65,6 +67,15 @@ def _change(path: Path, before: str | None, base: str | None, new: str | None, *
             return FileChange(path=path, before=before, after=new)
         raise UsageError(f"{path}: {error}") from None
     return FileChange(path=path, before=before, after=result.text, conflicts=result.conflicts)
+
+
+def _code_change(path: Path, before: str, base: str, new: str, *, is_forced: bool) -> FileChange:
+    """Return the change of a file of code, which is merged as a whole."""
+    if before == base or is_forced:
+        return FileChange(path=path, before=before, after=new)
+    is_conflict = new not in {base, before}
+    conflict = Conflict((path.name,), "changes", "other changes")
+    return FileChange(path=path, before=before, after=before, conflicts=(conflict,) if is_conflict else ())
 
 
 def write(folder: Path, found: list[FileChange], name: str, record: Record) -> None:
@@ -75,6 +86,7 @@ def write(folder: Path, found: list[FileChange], name: str, record: Record) -> N
             if each.after is None:
                 each.path.unlink(missing_ok=True)
             elif each.after != each.before:
+                each.path.parent.mkdir(parents=True, exist_ok=True)
                 each.path.write_text(each.after, encoding="utf-8", newline="\n")
         (folder / FOLDER / f"{name}.json").write_text(record.to_text(), encoding="utf-8", newline="\n")
     except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from toolc.dataclass import dataclass, field
@@ -59,5 +59,11 @@ def read_record(folder: Path, name: str, kind: str) -> Record | None:
     return Record(
         kind=kind, source=str(value.get("source")), digest=str(value.get("digest")),
         options=map_under(value, "options"), names={key: str(each) for key, each in names.items()},
-        files={key: str(each) for key, each in files.items() if key == Path(key).name},
+        files={key: str(each) for key, each in files.items() if _is_below(key)},
     )  # fmt: skip
+
+
+def _is_below(path: str) -> bool:
+    """Return whether a path is below the folder of the import, because a record can be changed by anyone."""
+    parts = PurePosixPath(path).parts
+    return bool(parts) and ".." not in parts and parts[0] not in {"/", FOLDER}

@@ -72,13 +72,12 @@ def test_every_command_in_the_table_has_its_module() -> None:
         assert toolc(name, "--help").stdout.startswith(f"Usage: toolc {name} ")
 
 
+IMPORT = ["json", "openapi", "plugin", "python"]
 IMAGE = ["build", "export", "import", "list", "prune"]
 EMPTY = "the value is empty; leave it out, or set its variable"
 
 
-@pytest.mark.parametrize(
-    ("group", "commands"), [((), COMMANDS), (("image",), IMAGE), (("import",), ["json", "openapi", "plugin"])]
-)
+@pytest.mark.parametrize(("group", "commands"), [((), COMMANDS), (("image",), IMAGE), (("import",), IMPORT)])
 def test_group_without_a_command_prints_help(group: Sequence[str], commands: Sequence[str]) -> None:
     status, out, err = toolc(*group)
     assert (status, out) == (2, "")

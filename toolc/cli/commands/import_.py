@@ -13,6 +13,7 @@ import click
 
 from toolc.cli.commands.import_json import import_json
 from toolc.cli.commands.import_openapi import openapi
+from toolc.cli.commands.import_python import import_python
 from toolc.cli.common import CANNOT, FINDINGS, duration, engine_option, note, print_findings
 from toolc.cli.import_changes import apply_import, import_options, report_conflicts
 from toolc.cli.inputs import user_configuration
@@ -38,6 +39,7 @@ def command() -> None:
 
 command.add_command(import_json)
 command.add_command(openapi)
+command.add_command(import_python)
 
 
 @command.command("plugin", short_help="Write the spec of a plugin from its own description.")

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import click
 
-from toolc.cli.common import note
-from toolc.cli.import_changes import apply_import, import_options, report_conflicts
+from toolc.cli.import_changes import (
+    LeftOutPart,
+    apply_import,
+    import_options,
+    report_conflicts,
+    report_findings,
+    report_left_out,
+    summarize,
+)
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
-from toolc.model.text import printable
 
 if TYPE_CHECKING:
-    from toolc.importers.changes import FileChange
     from toolc.importers.openapi.generate import Generated, Options
     from toolc.importers.openapi.source import Document, Fetch
     from toolc.importers.record import Record
-
-_SHOWN: Final = 20
-"""The maximum number of operations left out, and of findings, that are listed."""
-
-_MODEL_TEXT: Final = frozenset({"TC210", "TC211", "TC213", "TC214"})
-"""The checks of texts for models, which may contain instructions of others."""
 
 _LISTS: Final = ("only", "exclude", "rename")
 
@@ -104,12 +102,8 @@ def _run(
     from toolc.importers.record import Record, digest_of  # start-up time
 
     generated = generate(document, _options(name, chosen), record.names if record else {})
-    findings = _leave_out_invalid(generated)
+    _leave_out_invalid(folder, generated)
     _report_left_out(document, generated)
-    for each in findings[:_SHOWN]:
-        note(f"{folder / each}")
-    if (more := len(findings) - _SHOWN) > 0:
-        note(f"{more} more findings about texts for models; see: toolc check {folder}")
     source = document.base if urlsplit(document.base).scheme in {"http", "https"} else Path(document.base).name
     new = Record(
         kind="openapi", source=source, digest=digest_of(document.data), options=chosen, names=generated.names,
@@ -118,58 +112,30 @@ def _run(
     found = apply_import(folder, name, record, new, options)
     if options["toolsets"]:
         _write_toolsets(generated)
-    _summarize(folder, found, generated)
+    summarize(folder, "operation", len(generated.files), len(generated.left_out), found)
     report_conflicts(found)
 
 
-def _leave_out_invalid(generated: Generated) -> list[str]:
-    """Compile the files in another folder. Move those with errors to the operations that are left out.
-
-    Returns the findings about texts for models, because these texts come from the source.
-    """
-    from toolc.compiler.pipeline.compile import compile_specs
+def _leave_out_invalid(folder: Path, generated: Generated) -> None:
+    """Move the operations whose specs have errors to those that are left out."""
+    from toolc.importers.checked_files import remove_invalid
     from toolc.importers.openapi.generate import LeftOut  # start-up time
 
-    if not generated.files:
-        return []
-    found: list[str] = []
-    with TemporaryDirectory() as temporary:
-        for name, text in generated.files.items():
-            Path(temporary, name).write_text(text, encoding="utf-8")
-        compilation = compile_specs([Path(temporary)])
-    for each in compilation.diagnostics.sorted():
-        file = Path(each.span.path).name
-        if each.is_error and file in generated.files:
-            operation = generated.operations[file]
-            reason = f"its spec would have an error, {each.code.number}: {each.message}"
-            generated.left_out.append(LeftOut(operation=operation, reason=reason, tokens=operation.tokens))
-            del generated.files[file], generated.names[operation.key]
-        elif each.code.number in _MODEL_TEXT and file in generated.files:
-            found.append(f"{file}:{each.span.start.line}: {each.code.number}: {printable(each.message)}")
-    return found
+    invalid = remove_invalid(generated.files)
+    report_findings(folder, invalid.findings)
+    for file, reason in invalid.removed.items():
+        operation = generated.operations[file]
+        generated.left_out.append(LeftOut(operation=operation, reason=reason, tokens=operation.tokens))
+        del generated.names[operation.key]
 
 
 def _report_left_out(document: Document, generated: Generated) -> None:
     from toolc.importers.openapi.source import Positions  # start-up time
 
     positions = Positions(document)
-    for number, each in enumerate(generated.left_out):
-        if number < _SHOWN:
-            note(f"left out {each.operation.key}: {each.reason} ({positions.describe(each.tokens)})")
-    if (more := len(generated.left_out) - _SHOWN) > 0:
-        note(f"left out {more} more operations")
-
-
-def _summarize(folder: Path, found: list[FileChange], generated: Generated) -> None:
-    kinds = {"written": 0, "changed": 0, "deleted": 0}
-    for change in found:
-        if change.before != change.after:
-            kind = "deleted" if change.after is None else "written" if change.before is None else "changed"
-            kinds[kind] += 1
-    counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count) or "nothing has changed"
-    total = len(generated.files)
-    left_out = f", {len(generated.left_out)} left out" if generated.left_out else ""
-    print(f"{folder}: {total} operation{'s' if total != 1 else ''} imported{left_out} ({counts})")
+    report_left_out(
+        [LeftOutPart(each.operation.key, each.reason, positions.describe(each.tokens)) for each in generated.left_out]
+    )
 
 
 def _write_toolsets(generated: Generated) -> None:

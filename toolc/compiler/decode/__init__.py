@@ -15,7 +15,8 @@ the decoders of the other ones, such as the URL of an HTTP tool in ``http``. Oth
 - ``http_url``: ``url`` of an HTTP tool: constant scheme and host, placeholders in the path.
 - ``python``: ``backend.python``: file or inline code, ``requirements``, text that is evaluated as code.
 - ``python_function``: whether a Python file has the function and accepts the parameters.
-- ``python_imports``: imports of files that are not listed and of packages that are not installed.
+- ``python_imports``: imports of files that are not listed and of packages that are not installed. Public:
+  ``imports``.
 - ``sandbox``: ``sandbox``: ``image``, ``build``, ``env``, ``workspace``, ``run_as``, ``min_isolation``; paths in it.
   Public: ``decode_profile``.
 - ``shell``: ``backend.shell``: ``argv``, ``script``, exit codes.

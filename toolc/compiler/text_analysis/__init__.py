@@ -6,6 +6,7 @@
   ``Concealer``, ``conceal``, ``conceal_text``, ``credential_header``, ``credential_name``, ``find_secrets``,
   ``is_exempt``, ``is_token``, ``is_unexpanded``, ``literal_credential``, ``masked``, ``secret_ranges``,
   ``unexpanded_name``, ``without_scheme``.
+- ``docstrings``: the descriptions in docstrings of Python. Public: ``Docstring``, ``read_docstring``.
 - ``informative_words``: the words of a description that its name does not contain. Public: ``name_words``,
   ``new_words``, ``repeats_name``.
 - ``long_runs``: long runs of some characters. Public: ``ALPHANUMERIC``, ``character_table``, ``has_long_run``.

@@ -1,6 +1,6 @@
 import pytest
 
-from toolc.functions.type_hints import read_docstring
+from toolc.compiler.text_analysis.docstrings import read_docstring
 
 GOOGLE = """Look for pages.
 

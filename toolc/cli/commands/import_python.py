@@ -1,0 +1,143 @@
+"""``toolc import python``: create specs from functions of a Python file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from toolc.cli.common import note
+from toolc.cli.import_changes import (
+    LeftOutPart,
+    apply_import,
+    import_options,
+    report_conflicts,
+    report_findings,
+    report_left_out,
+    summarize,
+)
+from toolc.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from toolc.importers.python.modules import Modules
+
+_PINNED: Final = re.compile(r"^(?:#\s*\"?)?\s*([A-Za-z0-9][\w.-]*)(?:\[[^]]*\])?\s*==\s*([\w.!+-]+)")
+"""Matches a line of ``requirements.txt``."""
+
+_INLINE: Final = re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[[^]]*\])?==([\w.!+-]+)")
+"""Matches a package in the block of PEP 723."""
+
+
+@click.command("python", short_help="Write specs for the functions of a Python file.")
+@click.argument("source", metavar="FILE.py[:FUNCTION]|MODULE[.FUNCTION]")
+@click.option("--path", "root", metavar="DIR", help="The folder of MODULE, and of the modules that the file imports.")
+@click.option("--out", default="specs", show_default=True, metavar="DIR", help="The folder of the specs.")
+@click.option("--name", metavar="NAME", help="The name of the import.  [default: that of FILE or FUNCTION]")
+@click.option(
+    "--requirement", "given", multiple=True, metavar="PACKAGE==VERSION", help="The version of a package. Repeatable."
+)
+@import_options
+def import_python(
+    source: str, *, root: str | None, out: str, name: str | None, given: tuple[str, ...], **options: bool
+) -> None:
+    """Write one spec for each function that is a tool of LangChain, FastMCP, smolagents or OpenAI Agents.
+
+    If a file has none, each public function becomes a tool. The file is read and never run. The code that the tools
+    need is copied next to the specs, without the framework. Another import changes only what changed in the source.
+    """
+    from toolc.importers.checked_files import remove_invalid
+    from toolc.importers.python.generate import generate
+    from toolc.importers.record import Record, digest_of, read_record  # start-up time
+
+    modules, path, function = _place(source, root)
+    stem = name or function or Path(path).stem
+    folder = Path(out)
+    record = read_record(folder, stem, "python")
+    versions = _Versions(modules.folder / path, given, record.options if record else {})
+    generated = generate(modules, path, function, versions.of)
+    if modules.folder.resolve() == folder.resolve():
+        raise UsageError(f"the specs would be next to {path}, where they could replace code; pass another --out")
+    left_out = [LeftOutPart(each.name, each.reason, each.place) for each in generated.left_out]
+    invalid = remove_invalid(generated.files)
+    report_findings(folder, invalid.findings)
+    for file, reason in invalid.removed.items():
+        function_name, place = generated.places[file]
+        left_out.append(LeftOutPart(function_name, reason, place))
+    report_left_out(left_out)
+    tools = sum(each.endswith(".yaml") for each in generated.files)
+    if not tools:
+        raise UsageError(f"no function of {path} can be imported")
+    for each in generated.notes:
+        note(each)
+    new = Record(
+        kind="python", source=f"{path}:{function}" if function else path,
+        digest=digest_of(modules.module(path).text.encode()), files=generated.files,
+        options={"requirements": [f"{package}=={each}" for package, each in sorted(generated.versions.items())]},
+    )  # fmt: skip
+    found = apply_import(folder, stem, record, new, options)
+    summarize(folder, "tool", tools, len(left_out), found)
+    report_conflicts(found)
+
+
+def _place(source: str, root: str | None) -> tuple[Modules, str, str | None]:
+    """Return the modules below a folder, the path of the file in it, and the function. Raises ``UsageError``."""
+    from toolc.importers.python.modules import Modules  # start-up time
+
+    name, _, function = source.rpartition(":") if ":" in source else (source, "", "")
+    if name.endswith(".py"):
+        file = Path(name)
+        if root is None:  # the folder above all packages that contain the file
+            top = file.parent
+            while (top / "__init__.py").is_file() and top != top.parent:
+                top = top.parent
+        elif not file.resolve().is_relative_to(top := Path(root).resolve()):
+            raise UsageError(f"{name} is not below {root}")
+        else:
+            file = file.resolve()
+        return Modules(top), file.relative_to(top).as_posix(), function or None
+    modules = Modules(Path(root or "."))
+    start, _, last = name.rpartition(".")
+    if (path := modules.path_of(name)) is not None:
+        return modules, path, function or None
+    if not function and (path := modules.path_of(start)) is not None:
+        return modules, path, last
+    raise UsageError(f"{modules.folder} has no module {name}; pass its folder with --path, or a file as FILE.py")
+
+
+class _Versions:
+    """The versions of packages: of the command line, of the last import, of the source, or as installed here."""
+
+    def __init__(self, file: Path, given: tuple[str, ...], recorded: Mapping[str, object]) -> None:
+        self._known = dict(_near(file))
+        last = recorded.get("requirements")
+        for each in (*(last if isinstance(last, list) else ()), *given):
+            match = _PINNED.match(str(each))
+            if match is None:
+                raise UsageError(f"--requirement {each!r} is not PACKAGE==VERSION")
+            self._known[_normalized(match[1])] = match[2]
+
+    def of(self, package: str) -> str | None:
+        """Return the version of a package, by its normalized name."""
+        from importlib.metadata import PackageNotFoundError, version  # start-up time
+
+        try:
+            return self._known.get(package) or version(package)
+        except PackageNotFoundError:
+            return None
+
+
+def _near(file: Path) -> Iterator[tuple[str, str]]:
+    """Yield the packages that ``requirements.txt`` next to a file pins, and those of its own block (PEP 723)."""
+    listed = file.parent / "requirements.txt"
+    lines = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
+    yield from ((_normalized(match[1]), match[2]) for line in lines if (match := _PINNED.match(line)))
+    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    block = re.search(r"(?ms)^# /// script$.*?^# ///$", text)
+    yield from ((_normalized(name), version) for name, version in _INLINE.findall(block[0] if block else ""))
+
+
+def _normalized(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,0 +1,46 @@
+"""Compile what an import generates before it is written, because it comes from others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple
+
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.model.text import printable
+
+_MODEL_TEXT: Final = frozenset({"TC210", "TC211", "TC213", "TC214"})
+"""The checks of texts for models, which may contain instructions of others."""
+
+
+class Invalid(NamedTuple):
+    """Why each removed spec has an error, by its file, and the findings about texts for models in the others."""
+
+    removed: dict[str, str]
+    findings: list[str]
+
+
+def remove_invalid(files: dict[str, str]) -> Invalid:
+    """Compile generated files in another folder, and remove each spec that has an error, with its code."""
+    result = Invalid({}, [])
+    if not files:
+        return result
+    with TemporaryDirectory() as temporary:
+        top = Path(temporary).resolve()
+        for name, text in files.items():
+            place = top / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8", newline="\n")
+        for each in compile_specs([top]).diagnostics.sorted():
+            place = Path(each.span.path).resolve()
+            if not place.is_relative_to(top):
+                continue
+            file = str(place.relative_to(top))
+            message = f"{each.code.number}: {printable(each.message)}"
+            spec = str(Path(file).with_suffix(".yaml"))  # an error in code concerns the spec with its name
+            if each.is_error and files.pop(spec, None) is not None:
+                files.pop(str(Path(file).with_suffix(".py")), None)
+                result.removed[spec] = f"its spec would have an error, {message}"
+            elif each.code.number in _MODEL_TEXT and file in files:
+                result.findings.append(f"{file}:{each.span.start.line}: {message}")
+    return result

@@ -1,0 +1,207 @@
+"""Generate the specs of Python functions, with the code that they need."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from toolc.compiler.decode.python_imports import imports
+from toolc.data.python_modules import STANDARD_LIBRARY, package_name
+from toolc.dataclass import dataclass, field
+from toolc.importers.plugin_spec import valid_names
+from toolc.importers.python.extract import Edit, Statements, Unit
+from toolc.importers.python.hints import READ, reading
+from toolc.importers.python.modules import Function, LeftOutError, Module, Modules, framework_of
+from toolc.importers.python.permissions import sandbox
+from toolc.importers.python.tool_functions import (
+    CONTEXT,
+    ToolFunction,
+    chosen_functions,
+    framework_decorators,
+    hidden_functions,
+    tool_function,
+)
+from toolc.importers.yaml_text import yaml_text
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject
+
+Versions = Callable[[str], str | None]
+"""Returns the version of a package to install, or None if it is not known."""
+
+_READER: Final = f'''\
+def {READ}(loads, value):
+    """Convert the values of some names from JSON."""
+    return {{name: loads[name](each) if name in loads else each for name, each in value.items()}}
+'''
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A function that is not imported, why, and the place in the source that is the cause."""
+
+    name: str
+    reason: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generated:
+    """The text of each file by its path, the functions that are left out, and what a person must add to specs.
+
+    ``versions`` has the version of each package that the tools install, and ``places`` the
+    name and the place of the function of each spec.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    places: dict[str, tuple[str, str]] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+def generate(modules: Modules, path: str, function: str | None, versions: Versions) -> Generated:
+    """Return the files for the tools in the file ``path``, or for one ``function``.
+
+    Each tool has its own file of code, so that it has only the packages and permissions that it needs. Raises
+    ``UsageError`` if there is no function to import.
+    """
+    module, result = modules.module(path), Generated()
+    result.left_out.extend(
+        _left_out(module, each.name, "it is inside a class or function, so a call cannot reach it", each)
+        for each in hidden_functions(module)
+        if function in {None, each.name}
+    )
+    chosen = chosen_functions(module, function)
+    if not chosen and not result.left_out:
+        raise UsageError(f"{path} has no function {function!r}" if function else f"{path} has no function to import")
+    tools: list[ToolFunction] = []
+    for node, decorator in chosen:
+        try:
+            tools.append(tool_function(modules, module, node, decorator))
+        except LeftOutError as error:
+            result.left_out.append(_left_out(module, node.name, str(error), error.node))
+    edits = [*framework_decorators(module), *(each for tool in tools for each in tool.edits)]
+    source = _Source(modules, module, Statements.of(module, [each.node for each in edits]), edits, versions)
+    names = valid_names([str(each.definition["name"]) for each in tools])
+    for tool, name in zip(tools, names, strict=True):
+        try:
+            _add_files(source, tool, name, result)
+        except LeftOutError as error:
+            result.left_out.append(_left_out(module, tool.node.name, str(error), error.node))
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The file from which tools are imported, and how its code changes."""
+
+    modules: Modules
+    module: Module
+    statements: Statements
+    edits: Sequence[Edit]
+    versions: Versions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Needs:
+    """What the code of one tool needs: statements, other files, and the version of each package."""
+
+    units: set[Unit]
+    files: Mapping[str, Module]
+    packages: Mapping[str, str]
+
+
+def _add_files(source: _Source, tool: ToolFunction, name: str, result: Generated) -> None:
+    needs = _needs(source, tool, f"{name}.py")
+    spec, missing = _spec(tool, name, needs)
+    result.files[f"{name}.yaml"] = f"# {tool.node.name} of {source.module.path}\n" + yaml_text(spec)
+    result.files[f"{name}.py"] = source.statements.text(needs.units, source.edits, _adapter(tool))
+    result.files.update({path: module.text for path, module in needs.files.items()})
+    result.places[f"{name}.yaml"] = tool.node.name, _place(source.module, tool.node)
+    result.notes.extend(f"{name}: {each}" for each in missing)
+    result.versions.update(needs.packages)
+
+
+def _needs(source: _Source, tool: ToolFunction, file: str) -> _Needs:
+    code = ast.parse("\n".join(tool.loads.values()))
+    names = {each.id for each in ast.walk(code) if isinstance(each, ast.Name)}
+    units = source.statements.needed({tool.node.name: tool.node} | dict.fromkeys(names, tool.node))
+    files: dict[str, Module] = {}
+    packages: dict[str, str] = {}
+    queue = [(file, source.statements.text(units, source.edits, ""))]
+    for path, text in queue:
+        for name in _imported_names(path, text):
+            found = _local_files(source.modules, name)
+            new = [each for each in found if each not in files]
+            files |= {each: source.modules.module(each) for each in new}
+            queue += [(each, files[each].text) for each in new]
+            if not found and name.partition(".")[0] not in STANDARD_LIBRARY:
+                _add_package(packages, name, source.versions, tool.node, path)
+    if file in files:
+        raise LeftOutError(f"its code would be {file}, and its code imports another file of this name", tool.node)
+    return _Needs(units=units, files=files, packages=packages)
+
+
+def _imported_names(path: str, text: str) -> Iterator[str]:
+    for each in imports(text, path):
+        folder = each.folder.replace("/", ".") if each.folder else ""
+        yield f"{folder}.{each.name}" if folder else each.name
+
+
+def _local_files(modules: Modules, name: str) -> list[str]:
+    """Return the files that the import of a dotted name loads, including those of its packages."""
+    parts = name.split(".")
+    starts = (".".join(parts[: count + 1]) for count in range(len(parts)))
+    return [path for each in starts if (path := modules.path_of(each))]
+
+
+def _add_package(packages: dict[str, str], name: str, versions: Versions, node: Function, path: str) -> None:
+    if framework := framework_of(name):
+        raise LeftOutError(f"{path} imports {framework}", node)
+    package = package_name(name)
+    version = packages.get(package) or versions(package)
+    if version is None:
+        raise LeftOutError(f"it imports {name}; pass its version with --requirement {package}==VERSION", node)
+    packages[package] = version
+
+
+def _spec(tool: ToolFunction, name: str, needs: _Needs) -> tuple[JsonObject, list[str]]:
+    function = f"{tool.node.name}{READ}" if tool.loads else tool.node.name
+    python: JsonObject = {"file": f"{name}.py"}
+    python |= {"function": function} if function != name else {}
+    python |= {"files": [*sorted(needs.files)]} if needs.files else {}
+    pinned = [f"{package}=={version}" for package, version in sorted(needs.packages.items())]
+    python |= {"requirements": [*pinned]} if pinned else {}
+    nodes = [*(each.node for each in needs.units), *(each.tree for each in needs.files.values())]
+    used = {each.origin.partition(".")[0] for each in needs.units}
+    used |= {each.partition(".")[0] for module in needs.files.values() for each in module.imports.values()}
+    permissions, missing = sandbox(nodes, used)
+    annotations = tool.definition.get("annotations")
+    spec: JsonObject = {"toolc": 1, **{key: each for key, each in tool.definition.items() if key != "annotations"}}
+    spec |= {"name": name, "backend": {"python": python}}
+    spec |= {"sandbox": permissions} if permissions else {}
+    return spec | ({"annotations": annotations} if annotations else {}), missing
+
+
+def _adapter(tool: ToolFunction) -> str:
+    """Return the function that converts arguments from JSON, if any needs it."""
+    if not tool.loads:
+        return ""
+    name, arguments = tool.node.name, tool.node.args
+    has_context = CONTEXT in {each.arg for each in (*arguments.args, *arguments.kwonlyargs)}
+    context, passed = (f"{CONTEXT}, ", f"{CONTEXT}={CONTEXT}, ") if has_context else ("", "")
+    return (
+        f"{_READER}\n\n"
+        f"def {name}{READ}({context}**arguments):\n"
+        f'    """Call {name} with the types of its parameters."""\n'
+        f"    return {name}({passed}**{reading(tool.loads, 'arguments')})\n"
+    )
+
+
+def _left_out(module: Module, name: str, reason: str, node: ast.AST) -> LeftOut:
+    return LeftOut(name=name, reason=reason, place=_place(module, node))
+
+
+def _place(module: Module, node: ast.AST) -> str:
+    return f"{module.path}:{getattr(node, 'lineno', 1)}:{getattr(node, 'col_offset', 0) + 1}"
