@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import platform
+from asyncio import to_thread
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from functools import cache
@@ -19,9 +20,10 @@ from typing import Any, Final
 import toolc
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry, ToolCollection
+from toolc.cluster.workspace_copy import Change, Files, NodeCopies
 from toolc.dataclass import dataclass, field
 from toolc.model import errors
-from toolc.model.call import Allow, BoundCall, Deny
+from toolc.model.call import Allow, BoundCall, Deny, Proposal
 from toolc.model.call_graph import called_tools
 from toolc.model.errors import InfrastructureError, NoEngineError, RegistryError, ToolcError, UsageError
 from toolc.model.events import Event, ToolStart
@@ -101,6 +103,8 @@ class RemoteCall:
     session: str
     is_confirmed: bool
     denials: Denials
+    has_copy: bool = False
+    """Whether ``workspace`` is a copy on the node, which the driver has announced with ``expect``."""
     key: str = field(default_factory=lambda: token_hex(8))
     """Identifies the call on the node, because the ids of models such as ``call_1`` may appear twice."""
 
@@ -131,6 +135,7 @@ class NodeActor:
         self._executor: Executor | None = None
         self._running: dict[str, Cancellation] = {}
         self._denials = Denials()
+        self._copies: NodeCopies | None = None
         if not self._refusal:
             try:
                 self._start(pickle.loads(setup))  # noqa: S301  from the driver, which may run any code on the node
@@ -141,8 +146,12 @@ class NodeActor:
         registry = Registry(RegistryFile(tools=setup.tools), parts=setup.parts)
         self._executor = Executor(
             registry, engine=setup.engine, timeout=setup.timeout, lock=setup.lock, policy=setup.policy,
-            session_idle=setup.session_idle,
+            session_idle=setup.session_idle, approve_changes=self._approve,
         )  # fmt: skip
+
+    def _approve(self, proposal: Proposal) -> bool:
+        """Return whether the changes are those of a copy, which the driver approves when they come back."""
+        return self._copies is not None and self._copies.contains(proposal.workspace)
 
     async def report(self) -> NodeReport:
         """Return what this node can do."""
@@ -159,6 +168,28 @@ class NodeActor:
         except (OSError, UnicodeDecodeError):
             return False
 
+    async def expect(self, key: str, files: Files) -> list[str]:
+        """Begin a call with a copy of the driver's workspace. Return the digests of the contents that it lacks."""
+        self._copies = self._copies or NodeCopies()
+        return await to_thread(self._copies.expect, key, files)
+
+    async def store(self, contents: tuple[bytes, ...]) -> None:
+        """Store contents of files for ``expect``."""
+        if self._copies:
+            await to_thread(self._copies.store, contents)
+
+    async def changes(self, key: str) -> tuple[Change, ...] | Failed:
+        """Return what a call has changed in its copy."""
+        try:
+            return await to_thread(self._copies.changes, key) if self._copies else ()
+        except ToolcError as error:
+            return _failed(error, has_started=True)
+
+    async def end_copy(self, key: str) -> None:
+        """Remove the copy of a call."""
+        if self._copies:
+            await to_thread(self._copies.end, key)
+
     async def run(self, call: RemoteCall) -> ToolResult | Failed:
         """Run a call and return its result."""
         steps: list[Event] = []
@@ -172,7 +203,8 @@ class NodeActor:
                 executor = self._callee(call)
                 calls_others = called_tools(executor.registry.registered(call.name).spec)
                 listener = notice if calls_others else None
-                return await executor.arun(**_arguments(call), cancellation=cancellation, on_event=listener)
+                arguments = await self._arguments(call)
+                return await executor.arun(**arguments, cancellation=cancellation, on_event=listener)
         except ToolcError as error:
             return _failed(error, has_started=bool(steps))
 
@@ -181,9 +213,8 @@ class NodeActor:
         has_started = False
         try:
             with self._cancellation(call) as cancellation:
-                async with aclosing(
-                    self._callee(call).astream(**_arguments(call), cancellation=cancellation)
-                ) as events:
+                executor, arguments = self._callee(call), await self._arguments(call)
+                async with aclosing(executor.astream(**arguments, cancellation=cancellation)) as events:
                     async for event in events:
                         has_started = has_started or _starts_step(event)
                         yield event
@@ -198,6 +229,26 @@ class NodeActor:
         if self._executor.registry.registered(call.name).effect_digest != call.effect_digest:
             raise RegistryError(f"the node has another version of the tool {call.name!r} than the driver")
         return self._executor
+
+    async def _arguments(self, call: RemoteCall) -> dict[str, Any]:
+        """Return the arguments of ``Executor.arun``, after the copy of the workspace was made."""
+        workspace = call.workspace
+        if call.has_copy and self._copies:
+            await to_thread(self._copies.make, call.key)
+            workspace = self._copies.folder(call.key)
+
+        def confirm(bound: BoundCall) -> Allow | Deny:
+            return Allow() if call.is_confirmed and bound.call_id == call.call_id else Deny(CONFIRM_STEP)
+
+        return {
+            "name": call.name,
+            "arguments": call.arguments,
+            "call_id": call.call_id,
+            "workspace": workspace,
+            "timeout": call.timeout,
+            "session": call.session,
+            "confirm": confirm,
+        }
 
     @contextmanager
     def _cancellation(self, call: RemoteCall) -> Iterator[Cancellation]:
@@ -234,6 +285,8 @@ class NodeActor:
         """Close the executor."""
         if self._executor:
             self._executor.close()
+        if self._copies:
+            self._copies.close()
 
 
 def _starts_step(event: Event) -> bool:
@@ -246,20 +299,3 @@ def _failed(error: ToolcError, *, has_started: bool) -> Failed:
     if has_started and isinstance(error, NoEngineError):
         return Failed("InfrastructureError", f"a step cannot run on this node, and others may have run: {error}")
     return Failed(type(error).__name__, str(error))
-
-
-def _arguments(call: RemoteCall) -> dict[str, Any]:
-    """Return the arguments of ``Executor.arun``."""
-
-    def confirm(bound: BoundCall) -> Allow | Deny:
-        return Allow() if call.is_confirmed and bound.call_id == call.call_id else Deny(CONFIRM_STEP)
-
-    return {
-        "name": call.name,
-        "arguments": call.arguments,
-        "call_id": call.call_id,
-        "workspace": call.workspace,
-        "timeout": call.timeout,
-        "session": call.session,
-        "confirm": confirm,
-    }

@@ -88,7 +88,7 @@ def end_actors(actors: list[Any]) -> None:
         ray.kill(actor)
 
 
-def asked(node: Node, method: str, *arguments: object) -> object:
+def asked(node: Node, method: str, *arguments: object) -> Any:
     """Return the answer of a method of a node's actor. Raises ``NodeDiedError``."""
     return _translated(lambda: ray.get(getattr(node.actor, method).remote(*arguments)), node)
 
@@ -152,6 +152,8 @@ def _translated(ask: Callable[[], T], node: Node) -> T:
     try:
         return ask()
     except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, OSError):  # such as a full disk
+            raise InfrastructureError(f"the node {node.name} cannot run the call: {error.cause}") from None
         raise InfrastructureError(f"this is a bug in toolc on the node {node.name}: {error.cause}") from None
     except ray.exceptions.RayError as error:
         raise NodeDiedError(str(error)) from None

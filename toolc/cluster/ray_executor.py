@@ -19,8 +19,9 @@ from toolc.cluster.node import Denials, Failed, NodeSetup, RemoteCall
 from toolc.cluster.nodes import Nodes
 from toolc.cluster.placement import Node
 from toolc.cluster.ray_calls import NodeDiedError, asked, awaited, connect, followed
+from toolc.cluster.workspace_copy import WorkspaceCopy, copied
 from toolc.dataclass import dataclass, replace
-from toolc.model.call import BoundCall, Confirm
+from toolc.model.call import ApproveChanges, BoundCall, Confirm
 from toolc.model.call_graph import called_tools
 from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
 from toolc.model.json_schema import JsonValue
@@ -28,7 +29,6 @@ from toolc.model.lock_file import Lock
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.policy import Policy
-from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.argument_binding import bind
 from toolc.runtime.call_details import Timing
 from toolc.runtime.caller import CallContext, ignore_event
@@ -38,6 +38,7 @@ from toolc.runtime.execution.single_call import Call
 from toolc.runtime.sandboxed.interruption import NOT_STARTED
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.runtime.sessions.pool import IDLE_SECONDS
+from toolc.runtime.workspace.mount import WorkspaceFolder
 
 
 class RayExecutor(Executor):
@@ -45,8 +46,9 @@ class RayExecutor(Executor):
 
     - ``address``: the cluster, as for ``ray.init``. A program that has called ``ray.init``, or runs as a Ray job, needs
       none.
-    - ``shared_workspace``: a folder at the same path on the driver and on each node, as on NFS. Only with it, tools can
-      have a workspace: this folder, or one inside it that a call names.
+    - ``workspace``: its files are sent to the node of a call, and the changes of a transaction come back.
+    - ``shared_workspace``: a folder at the same path on the driver and on each node, as on NFS. Tools use it, or a
+      folder inside it that a call names, directly.
     - ``is_usable``: receives an entry of ``ray.nodes()``, and returns whether the node may run calls.
 
     Every node needs the same versions of toolc and Python. Secrets are looked up by name on the node of a call.
@@ -57,9 +59,11 @@ class RayExecutor(Executor):
         registry: Registry,
         *,
         address: str | None = None,
+        workspace: str | Path | None = None,
         shared_workspace: str | Path | None = None,
         engine: str | None = None,
         timeout: float | None = None,
+        approve_changes: ApproveChanges | None = None,
         confirm: Confirm | None = None,
         session_idle: float = IDLE_SECONDS,
         lock: Lock | None = None,
@@ -67,8 +71,9 @@ class RayExecutor(Executor):
         is_usable: Callable[[Any], bool] = lambda _: True,
     ) -> None:
         super().__init__(
-            registry, workspace=shared_workspace, timeout=timeout, confirm=confirm, lock=lock, policy=policy, pool=None
-        )
+            registry, workspace=workspace or shared_workspace, timeout=timeout, approve_changes=approve_changes,
+            confirm=confirm, lock=lock, policy=policy, pool=None,
+        )  # fmt: skip
         connect(address)
         tools = tuple(registry.registered(name) for name in registry.names)
         reviewed = tuple(tool for tool in tools if not tool.is_host_defined)
@@ -133,18 +138,10 @@ class _Cluster:
         for node in self.nodes.alive:
             node.actor.deny.remote(self.denials)
 
-    def workspace(self, folder: Path | None, spec: ToolSpec) -> str | None:
-        """Return the path of a tool's workspace on every node. Raises ``UsageError`` if it is not shared."""
-        if spec.sandbox.workspace == "none" and not (called_tools(spec) and self._shared):
-            return None
-        if self._shared is None or folder is None:
-            raise UsageError(
-                f"the tool {spec.name} needs a workspace; name a folder that all nodes see with shared_workspace=..."
-            )
-        resolved = folder.resolve()
-        if not resolved.is_relative_to(self._shared):
-            raise UsageError(f"the workspace {folder} is not inside the shared workspace {self._shared}")
-        return str(resolved)
+    def shared_path(self, folder: WorkspaceFolder | None) -> str | None:
+        """Return the path of a workspace on every node, or None if the nodes do not share it."""
+        is_shared = folder and self._shared and folder.real.is_relative_to(self._shared)
+        return str(folder.real) if folder and is_shared else None
 
     def check_sees(self, node: Node) -> None:
         """Raise ``InfrastructureError`` if a node does not see the shared workspace."""
@@ -196,31 +193,70 @@ class _Attempt:
 
     def run(self, context: CallContext, limit_ms: int) -> ToolResult:
         """Run the call on one node. Raises ``InfrastructureError`` if the node dies, and if none can run it."""
+        spec, folder = self.tool.spec, self.options.workspace
+        path = self.cluster.shared_path(folder)
+        if spec.sandbox.workspace == "none":
+            return self._placed(context, limit_ms, path if called_tools(spec) else None, None)
+        if path:
+            return self._placed(context, limit_ms, path, None)
+        if folder is None:
+            raise UsageError(f"the tool {spec.name} needs a workspace; pass RayExecutor(..., workspace='DIR')")
+        with copied(spec, self.bound.call_id, folder) as copy:
+            return self._placed(context, limit_ms, None, copy)
+
+    def _placed(self, context: CallContext, limit_ms: int, path: str | None, copy: WorkspaceCopy | None) -> ToolResult:
+        """Run the call on the first node that can run it, with a shared workspace or a copy of one."""
         spec, digest, nodes = self.tool.spec, self.tool.effect_digest, self.cluster.nodes
-        folder = self.options.workspace
-        workspace = self.cluster.workspace(folder.real if folder else None, spec)
         session = self.options.session or (digest if spec.sandbox.lifetime == "session" else "")
         while True:
             try:
                 with nodes.lease(digest, Deadline(context.cancellation, context.deadline), session) as node:
                     call = RemoteCall(
                         name=spec.name, effect_digest=digest, arguments=self.bound.arguments,
-                        call_id=self.bound.call_id, workspace=workspace,
+                        call_id=self.bound.call_id, workspace=path, has_copy=copy is not None,
                         timeout=min(limit_ms / 1000, max(0.001, context.deadline - monotonic())),
                         session=self.options.session, is_confirmed=spec.confirm, denials=self.cluster.denials,
                     )  # fmt: skip
                     try:
-                        if workspace:
+                        if path:
                             self.cluster.check_sees(node)
-                        result = self._ran(node, call, context)
+                        if copy:
+                            return self._ran_in_copy(node, call, context, copy)
+                        return self._ran(node, call, context)
                     except NoEngineError as error:
                         nodes.lacks(node, digest, str(error), session)
-                        continue
-                    return replace(result, details=result.details | {"node": node.name})
+                    except NodeDiedError:  # before the call started
+                        nodes.has_died(node)
             except InterruptedWaitError as interruption:
                 if interruption.reason == "cancelled":
                     return failure("cancelled", "the call was cancelled before it started")
                 return failure("timeout", NOT_STARTED)
+
+    def _ran_in_copy(self, node: Node, call: RemoteCall, context: CallContext, copy: WorkspaceCopy) -> ToolResult:
+        """Send the workspace to the node, run the call there, and commit or refuse its changes here."""
+        try:
+            missing = asked(node, "expect", call.key, copy.files)
+            for message in copy.messages(missing):
+                asked(node, "store", message)
+            result = self._ran(node, call, context)
+            changed = result.details.get("changes")
+            if not (isinstance(changed, dict) and changed.get("committed")):
+                return result
+            try:
+                changes = asked(node, "changes", call.key)
+            except NodeDiedError:
+                raise self._died(node, "after", "its changes are lost") from None
+            if isinstance(changes, Failed):
+                raise changes.error()
+            return copy.finish(result, changes, self.options.approve_changes)
+        finally:
+            node.actor.end_copy.remote(call.key)
+
+    def _died(self, node: Node, when: str, outcome: str) -> InfrastructureError:
+        self.cluster.nodes.has_died(node)
+        return InfrastructureError(
+            f"the node {node.name} died {when} it ran a call of {self.tool.spec.name}, so {outcome}"
+        )
 
     def _ran(self, node: Node, call: RemoteCall, context: CallContext) -> ToolResult:
         try:
@@ -229,10 +265,7 @@ class _Attempt:
             else:
                 outcome = followed(node, call, context.on_event, context.cancellation)
         except NodeDiedError:
-            self.cluster.nodes.has_died(node)
-            raise InfrastructureError(
-                f"the node {node.name} died while it ran a call of {call.name}, so the call may have run"
-            ) from None
+            raise self._died(node, "while", "the call may have run") from None
         if isinstance(outcome, Failed):
             raise outcome.error()
-        return outcome
+        return replace(outcome, details=outcome.details | {"node": node.name})

@@ -47,9 +47,8 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @click.option("--concurrency", type=click.IntRange(1, 1000), help="The number of calls at the same time.")
 @click.option("--in-order", is_flag=True, help="Put the results in the order of the calls at the end.")
 @click.option("--rerun-unknown", is_flag=True, help="Run calls again whose outcome is unknown.")
-@click.option(
-    "--workspace", metavar="DIR", help="The workspace of lines without one.  [default: .; none with --address]"
-)
+@click.option("--workspace", metavar="DIR", help="The workspace of lines without one.  [default: .]")
+@click.option("--shared-workspace", metavar="DIR", help="With --address: a folder at the same path on all nodes.")
 @deny_option
 @click.option("--yes", is_flag=True, help="Allow calls that must be confirmed, and apply proposed changes.")
 @builtin_option
@@ -64,6 +63,7 @@ def command(  # noqa: PLR0913  one parameter per option
     in_order: bool,
     rerun_unknown: bool,
     workspace: str | None,
+    shared_workspace: str | None,
     denied: tuple[str, ...],
     yes: bool,
     builtin: str | None,
@@ -105,7 +105,7 @@ def command(  # noqa: PLR0913  one parameter per option
         summary.add(record)
         progress.show()
 
-    executor = _executor(registry, address, options, workspace, yes=yes)
+    executor = _executor(registry, address, options, workspace, shared_workspace, yes=yes)
     try:
         with executor, Journal(Path(out), _identity(registry, calls), is_kept, ended) as journal:
             deny(executor, denied)
@@ -135,15 +135,18 @@ def _explained(summary: Summary, count: int, failure: str | None) -> int:
 
 
 def _executor(
-    registry: Registry, address: str | None, options: CallOptions, workspace: str | None, *, yes: bool
-) -> Executor:
+    registry: Registry, address: str | None, options: CallOptions, workspace: str | None, shared: str | None, *,
+    yes: bool,
+) -> Executor:  # fmt: skip
     """Return the executor of this machine, or of the cluster at ``address``. Raises ``UsageError``."""
     from toolc.client.executor import Executor  # start-up time
     from toolc.model.call import Allow
 
     confirm = (lambda _: Allow()) if yes else None
+    approve = (lambda _: True) if yes else None
     if address is None:
-        approve = (lambda _: True) if yes else None
+        if shared is not None:
+            raise UsageError("--shared-workspace needs --address; on this machine, use --workspace")
         return options.bound_to(Executor)(
             registry, workspace=workspace or ".", confirm=confirm, approve_changes=approve
         )
@@ -152,8 +155,8 @@ def _executor(
     if options.secrets is not None:
         raise UsageError("--secrets cannot be combined with --address, because each node looks up secrets itself")
     return RayExecutor(
-        registry, address=address, shared_workspace=workspace, engine=options.engine, confirm=confirm,
-        lock=options.lock, policy=options.policy,
+        registry, address=address, workspace=workspace or shared or ".", shared_workspace=shared, engine=options.engine,
+        confirm=confirm, approve_changes=approve, lock=options.lock, policy=options.policy,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import pickle
 import threading
 import time
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from engines.waiting_sandboxes import until
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.cluster.ray_executor import RayExecutor
-from toolc.model.call import Allow, ToolCall
+from toolc.model.call import Allow, Proposal, ToolCall
 from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.events import ToolEnd, ToolStart, ToolUpdate
 from toolc.model.json_schema import JsonObject
@@ -69,6 +70,16 @@ tools:
     parameters: {word: {type: string, description: A word}}
     backend: {shell: {script: 'echo "$ARG_word" >> words.txt'}}
     sandbox: {workspace: rw}
+  - name: rewrite
+    description: Replace the words of a file, for the tests of a cluster only.
+    parameters: {word: {type: string, description: A word}}
+    backend: {shell: {script: 'cat words.txt; echo "$ARG_word" > words.txt'}}
+    sandbox: {workspace: {mode: transaction, commit: ask}}
+  - name: whisper
+    description: Print how long a secret is, for the tests of a cluster only.
+    parameters: {}
+    backend: {shell: {script: 'printf %s "$CANARY" | wc -c'}}
+    sandbox: {secrets: {CANARY: {expose: env}}}
   - name: append_strictly
     description: Append a word and need a virtual machine, for the tests of a cluster only.
     parameters: {word: {type: string, description: A word}}
@@ -81,9 +92,14 @@ tools:
 """
 
 
+CANARY = "canary-7f3a9c51d2"
+"""A secret that the nodes have in their environment."""
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TOOLC_SECRET_CANARY", CANARY)
         patch.setenv("RAY_AUTH_MODE", "disabled")
         patch.setenv("RAY_DEDUP_LOGS", "0")
         cluster = cluster_utils.Cluster(
@@ -226,15 +242,46 @@ def test_a_composite_whose_second_step_no_node_can_run_is_not_repeated(
 
 
 def test_a_workspace_must_be_shared(cluster: object, executor: RayExecutor, registry: Registry, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="name a folder that all nodes see"):
+    with pytest.raises(UsageError, match="needs a workspace; pass RayExecutor"):
         executor.run("append", {"word": "hi"})
     (tmp_path / "a").mkdir()
     with RayExecutor(registry, engine="oci", shared_workspace=tmp_path) as shared:
         assert not shared.run("append", {"word": "hi"}, workspace=tmp_path / "a").is_error
-        with pytest.raises(UsageError, match="is not inside the shared workspace"):
+        with pytest.raises(UsageError, match=r"workspace: rw.*name a folder that all nodes see"):
             shared.run("append", {"word": "hi"}, workspace=tmp_path.parent)
     assert (tmp_path / "a" / "words.txt").read_text() == "hi\n"
     assert [each.name for each in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_workspace_is_sent_and_its_changes_come_back(cluster: object, registry: Registry, tmp_path: Path) -> None:
+    words = tmp_path / "words.txt"
+    words.write_text("old\n")
+    proposed: list[str] = []
+
+    def approve(proposal: Proposal) -> bool:
+        proposed.append(proposal.workspace)
+        return len(proposed) == 1
+
+    with RayExecutor(registry, engine="oci", workspace=tmp_path, approve_changes=approve) as executor:
+        result = executor.run("rewrite", {"word": "new"}, on_event=lambda _: None)
+        assert (result.text, result.is_error, words.read_text()) == ("old\n", False, "new\n")
+        refused = executor.run("rewrite", {"word": "newer"})
+        assert "the changes were not approved" in refused.text
+    assert (words.read_text(), proposed) == ("new\n", [str(tmp_path)] * 2)
+    assert str(tmp_path) not in str(result.content)
+
+
+def test_the_value_of_a_secret_is_nowhere_in_ray(
+    cluster: Any, executor: RayExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = executor.run("whisper", {})
+    assert (result.text, CANARY.encode() in pickle.dumps(result)) == (f"{len(CANARY)}\n", False)
+    folder = Path(ray._private.worker.global_worker.node.get_session_dir_path())
+    time.sleep(2)  # Ray writes its logs and the events of tasks at intervals
+    files = [*folder.rglob("*"), *Path("/dev/shm").glob("*plasma*")]
+    holders = [path for path in files if path.is_file() and CANARY.encode() in path.read_bytes()]
+    assert len(files) > 20
+    assert holders == []
 
 
 def test_a_batch_and_a_report_from_the_command_line(cluster: Any, tmp_path: Path) -> None:

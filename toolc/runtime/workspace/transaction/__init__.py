@@ -4,12 +4,13 @@
 - ``baseline``: records the contents of the workspace when a call begins.
 - ``commit``: writes the changes to the real files, with conflicts, modes, owners and access lists.
 - ``diff``: finds changes and conflicts by comparing the view, the base and the real files.
-- ``file_state``: the kind, mode, owner and content of a path, and copies that keep holes.
+- ``file_state``: the kind, mode, owner and content of a path, and copies that keep holes. Public: ``FileState``.
 - ``journal``: the plan of a commit on disk.
 - ``lock``: the lock of a workspace for one user, which is a file outside of the workspace.
 - ``recovery``: rolls back an interrupted commit.
 - ``transaction``: ``Transaction``, the view of a call, whose changes are committed or discarded. Start reading here.
-- ``view``: scans the changes in an overlay or a copy, within limits of entries and depth.
+- ``view``: scans the changes in an overlay or a copy, within limits of entries and depth. Public: ``Copy``,
+  ``TooManyChangesError``.
 
 May import: ``runtime.workspace``, ``sandbox.host``, ``sandbox.interface`` and ``model``.
 """

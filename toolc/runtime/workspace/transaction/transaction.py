@@ -32,7 +32,8 @@ from toolc.runtime.workspace.scratch_sweep import discard
 from toolc.runtime.workspace.transaction.baseline import ChangeClock, record
 from toolc.runtime.workspace.transaction.commit import ConflictError, RollbackFailedError, commit
 from toolc.runtime.workspace.transaction.diff import ConcurrentChange, Differences, find_differences
-from toolc.runtime.workspace.transaction.view import Overlay, TooManyChangesError, View, copy_tree
+from toolc.runtime.workspace.transaction.file_state import MAX_BYTES
+from toolc.runtime.workspace.transaction.view import Copy, Overlay, TooManyChangesError, View, copy_tree
 from toolc.sandbox.interface import Engine, EngineSandbox, offer
 
 LOCAL: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "bcachefs", "zfs"})
@@ -201,18 +202,24 @@ class Transaction:
             return _Discarded("file", f"the changes cannot be written: {error.strerror}")
         return None
 
+    def copy(self, max_bytes: int) -> tuple[Copy, Path]:
+        """Make a full copy, which is the view of the call. Return it and its folder, whose parent is private.
+
+        Raises ``OSError`` and ``TooManyChangesError``.
+        """
+        folder = make_copy_folder(self._scratch) / "workspace"
+        folder.mkdir(mode=0o700)
+        with contextlib.ExitStack() as undo:
+            target = undo.enter_context(DirHandle.open(str(folder)))
+            self._view = view = copy_tree(self._real, target, max_bytes)
+            undo.pop_all()
+        return view, folder
+
     def _make_copy(self, obstacle: str) -> Mount:
         """Return the mount of a full copy. Raises ``InfrastructureError`` if it cannot be created."""
-        target = None
         try:
-            private = make_copy_folder(self._scratch)
-            folder = private / "workspace"
-            folder.mkdir(mode=0o700)
-            target = DirHandle.open(str(folder))
-            self._view = copy_tree(self._real, target)
+            view, folder = self.copy(MAX_BYTES)
         except (OSError, TooManyChangesError) as error:
-            if target:
-                target.close()
             raise_shortage(error)
             raise InfrastructureError(
                 f"the workspace {self._mount.source} cannot be used in a transaction, because neither an overlay "
@@ -222,9 +229,9 @@ class Transaction:
             self._mount,
             source=str(folder),
             mode="rw",
-            device=target.status.st_dev,
-            inode=target.status.st_ino,
-            scratch=str(private),
+            device=view.root.status.st_dev,
+            inode=view.root.status.st_ino,
+            scratch=str(folder.parent),
         )
 
 

@@ -15,14 +15,7 @@ from toolc.dataclass import dataclass, field
 from toolc.model.text import render_size
 from toolc.runtime.workspace.dir_handle import READ, DirHandle, join_path, openat2_beneath
 from toolc.runtime.workspace.transaction.baseline import Baseline
-from toolc.runtime.workspace.transaction.file_state import (
-    MAX_BYTES,
-    FileState,
-    copy_content,
-    read_state,
-    state_at,
-    state_of,
-)
+from toolc.runtime.workspace.transaction.file_state import FileState, copy_content, read_state, state_at, state_of
 
 MAX_ENTRIES: Final = 20_000
 """The maximum number of paths that a call may change, and that a copy may have.
@@ -232,7 +225,7 @@ def check_depth(path: bytes) -> None:
         raise TooManyChangesError(f"there are more than {MAX_DEPTH} levels of folders")
 
 
-def copy_tree(real: DirHandle, target: DirHandle) -> Copy:
+def copy_tree(real: DirHandle, target: DirHandle, max_bytes: int) -> Copy:
     """Copy the contents of ``real`` into the empty folder ``target``. Raises ``OSError`` or ``TooManyChangesError``.
 
     Folders, files and symbolic links are copied with their permissions, owners (as root) and times. Fifos, sockets,
@@ -249,8 +242,8 @@ def copy_tree(real: DirHandle, target: DirHandle) -> Copy:
                 if len(view.originals) >= MAX_ENTRIES:
                     raise TooManyChangesError(f"it has more than {MAX_ENTRIES} files")
                 total += status.st_size if stat.S_ISREG(status.st_mode) else 0
-                if total > MAX_BYTES:
-                    raise TooManyChangesError(f"it has more than {render_size(MAX_BYTES)}")
+                if total > max_bytes:
+                    raise TooManyChangesError(f"it has more than {render_size(max_bytes)}")
                 original = _copy(source, copy_folder, name, status)
                 if original is None:
                     view.left_out.add(path)

@@ -15,8 +15,7 @@ from toolc.model.result import Outcome
 from toolc.model.spec.sandbox import Commit, SecretSpec
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.runtime.workspace.mount import WorkspaceFolder
-from toolc.runtime.workspace.transaction import diff
-from toolc.runtime.workspace.transaction import view as transaction_view
+from toolc.runtime.workspace.transaction import diff, transaction
 from toolc.sandbox.selection import EngineSelection
 
 __all__ = ["workspace"]
@@ -264,7 +263,7 @@ def test_too_many_or_too_large_changes_are_refused(workspace: Path, monkeypatch:
 
 
 def test_a_workspace_that_is_too_large_to_copy_is_an_error(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transaction_view, "MAX_BYTES", 7)
+    monkeypatch.setattr(transaction, "MAX_BYTES", 7)
     with pytest.raises(InfrastructureError) as raised:
         call(doing(edit), tool(), workspace)
     assert str(raised.value) == (

@@ -12,7 +12,7 @@ from toolc.runtime.workspace.transaction.diff import find_differences
 
 real, made = map(Path, sys.argv[1:])
 with DirHandle.open(str(real)) as source, DirHandle.open(str(made)) as target:
-    view = copy_tree(source, target)
+    view = copy_tree(source, target, 1000)
     print(sorted(str(path.relative_to(made)) for path in made.rglob("*")))
     (made / "folder").mkdir()
     (made / "folder/new").write_text("new")
