@@ -100,7 +100,7 @@ def make_shared_server(
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
         try:
             with client.calling(params.name, reservation_of(context)) as call:
-                async with client.calls.free:
+                async with client.turn():
                     asking = ClientConfirmation(
                         context, params, call.call_id, client.asking, is_answer=state is not None
                     )

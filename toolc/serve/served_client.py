@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from secrets import token_urlsafe
 from threading import Thread
 from time import monotonic, time
@@ -21,6 +21,12 @@ from toolc.runtime.execution.batch import new_call_id
 
 MAX_CALLS: Final = 16
 """The maximum number of concurrent calls. Others wait. It is below anyio's 40 threads, because stdin needs one."""
+
+MAX_CLIENT_CALLS: Final = 16
+"""The maximum number of concurrent calls of a client. Others wait, so that other clients get a share."""
+
+MAX_REQUESTS: Final = 1024
+"""The maximum number of open requests of a client, and of its calls that run or wait."""
 
 STATE_SECONDS: Final = 600.0
 """How long a client may take to answer a question that ended a call, in seconds."""
@@ -104,12 +110,18 @@ class ServerCalls:
 
 
 class Reservation:
-    """The right to make one call. ``release`` gives it back, unless a call has taken it and does so at its end."""
+    """The right to make one call. A call that takes it releases it at its end."""
 
     def __init__(self, client: ServedClient) -> None:
         self._client = client
         self._is_open = True
         self.is_taken = False
+
+    def take(self) -> bool:
+        """Return whether the right is there, and nothing else may use it from now on."""
+        is_first = self._is_open and not self.is_taken
+        self.is_taken = True
+        return is_first
 
     def release(self) -> None:
         """Give the right back. Has no effect the second time."""
@@ -131,13 +143,33 @@ class ServedClient:
         self.asking = anyio.Lock()
         self.executor = executor
         self.reserved = 0
+        self.body_bytes = 0
         self.receives_logs = False
+        self._requests = 0
         self._quota = quota or Quota()
+        self._turns = anyio.Semaphore(self._quota.concurrent or MAX_CLIENT_CALLS)
         self._questions: dict[str, float] = {}
         self._budget, self._refilled = float(self._quota.rate or 0), monotonic()
 
-    def count_request(self) -> None:
-        """Raise ``QuotaError`` if the client made more requests than its quota allows in a minute."""
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait until a call may run, and let the next one run at the end."""
+        async with self._turns, self.calls.free:
+            yield
+
+    def open_request(self) -> None:
+        """Count a request, which is open until ``close_request``. Raises ``QuotaError``."""
+        if self._requests >= MAX_REQUESTS:
+            raise QuotaError(f"{MAX_REQUESTS} requests of this client are open, which is the maximum", 1)
+        self._count_in_rate()
+        self._requests += 1
+
+    def close_request(self, body_bytes: int) -> None:
+        """End a request with a body of this size."""
+        self._requests -= 1
+        self.body_bytes -= body_bytes
+
+    def _count_in_rate(self) -> None:
         rate = self._quota.rate
         if rate is None:
             return
@@ -152,7 +184,7 @@ class ServedClient:
         """Return the right to make a call. Raises ``QuotaError``."""
         if self.calls.is_closing:
             raise QuotaError("the server is shutting down", 5)
-        if self._quota.concurrent is not None and self.reserved >= self._quota.concurrent:
+        if self.reserved >= (self._quota.concurrent or MAX_REQUESTS):
             raise QuotaError(f"{self.reserved} calls of this client are running, which is its maximum", 1)
         sandboxes = self._quota.sandboxes
         if sandboxes is not None:
@@ -165,9 +197,9 @@ class ServedClient:
     @contextmanager
     def calling(self, tool: str, reservation: Reservation | None = None) -> Iterator[RunningCall]:
         """Return a new call, which is listed until it ends. Raises ``QuotaError``."""
-        if reservation is None or reservation.is_taken:
+        if reservation is None or not reservation.take():
             reservation = self.reserve()
-        reservation.is_taken = True
+            reservation.take()
         with Cancellation() as cancellation:
             call = RunningCall(
                 call_id=new_call_id(), owner=self, tool=tool, executor=self.executor,

@@ -15,13 +15,13 @@ from starlette.types import ASGIApp
 from calls.fake_tools import Answer, executor, registry, text, tool
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.config.configuration import ClientSettings
+from toolc.config.configuration import ClientSettings, Configuration
 from toolc.model.call import Confirm
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.tool import ToolSpec
 from toolc.serve.http.application import make_app
 from toolc.serve.http.gate import Gate
-from toolc.serve.http.host import HttpHost
+from toolc.serve.http.host import ClientSettingsFile, HttpHost
 from toolc.serve.http.listener import serve_http
 from toolc.serve.http.settings import ConfirmMode, HttpSettings
 from toolc.serve.tokens import Token
@@ -53,16 +53,13 @@ def fake_host(
     *tools: ToolSpec, denied: Sequence[str] = (), confirm: ConfirmMode = "client", **clients: ClientSettings
 ) -> HttpHost:
     """Return a host of these tools. Without any, of ``echo`` and ``wipe``. ``clients`` has settings by name."""
-
-    def settings_of(name: str) -> ClientSettings:
-        return clients.get(name, ClientSettings())
-
     offered = registry(*(tools or (ECHO, WIPE)))
+    settings = ClientSettingsFile(load=lambda: Configuration(clients=clients))
 
     def open_executor(tools: Registry, _: ClientSettings, confirm: Confirm | None) -> Executor:
         return executor(ANSWERS, *tools, confirm=confirm)
 
-    return HttpHost(offered, open_executor, settings_of=settings_of, denied=denied, confirm=confirm)
+    return HttpHost(offered, open_executor, settings=settings, denied=denied, confirm=confirm)
 
 
 @asynccontextmanager

@@ -179,7 +179,7 @@ def _over_http(
         return base(tools, workspace=client.workspace, secrets=secrets, keep_results=keep_results, confirm=confirm)
 
     host = HttpHost(
-        registry, open_executor, settings_of=ClientSettingsFile(paths, load).settings_of, workspace=workspace,
+        registry, open_executor, settings=ClientSettingsFile(paths, load), workspace=workspace,
         denied=denied, confirm=settings.confirm,
     )  # fmt: skip
     serve_http(

@@ -65,7 +65,7 @@ class ApiCall:
             anyio.from_thread.run_sync(self._add, event_to_json(event), token=loop)
 
         calls = self.client.calls
-        async with calls.free, anyio.create_task_group() as tasks:
+        async with self.client.turn(), anyio.create_task_group() as tasks:
             tasks.start_soon(self._cancel_with_task)
             with anyio.CancelScope(shield=True):
                 attempt = partial(self._attempt, arguments, on_event)

@@ -23,6 +23,12 @@ HEALTH: Final = ("/healthz", "/readyz")
 MAX_BODY: Final = 4 * 2**20
 """The maximum size of the body of a request, in bytes. Large data belongs in a workspace."""
 
+MAX_BODIES: Final = 128 * 2**20
+"""The maximum size of the bodies of all open requests of a client, in bytes."""
+
+MAX_HEADERS: Final = 32 * 1024
+"""The maximum size of the headers of a request, in bytes."""
+
 BODY_SECONDS: Final = 30.0
 """The time in which a client must send the body of a request, in seconds."""
 
@@ -68,16 +74,33 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request with a problem, or pass it on."""
-        if scope["type"] == "http":
-            refusal = self._checked(scope) or await _with_body(scope, receive)
-            if refusal is not None:
-                await refusal(scope, receive, send)
-                return
-            receive = _replay(scope[BODY], receive)
-        await self.app(scope, receive, send)
+        refusal = self._checked(scope) if scope["type"] == "http" else None
+        if refusal is None and "user" in scope:
+            await self._serve(scope["user"].client, scope, receive, send)
+        else:
+            await (refusal or self.app)(scope, receive, send)
+
+    async def _serve(self, client: ServedClient, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, which counts as open until then."""
+        try:
+            client.open_request()
+        except QuotaError as error:
+            await retry_later(429, str(error), error.seconds)(scope, receive, send)
+            return
+        body = bytearray()
+        try:
+            refusal = await _read(body, receive, client)
+            if refusal is None:
+                scope[BODY] = bytes(body)
+                receive = _replay(scope[BODY], receive)
+            await (refusal or self.app)(scope, receive, send)
+        finally:
+            client.close_request(len(body))
 
     def _checked(self, scope: Scope) -> Response | None:
         """Return why the headers of a request are refused. Otherwise set its user, and return None."""
+        if sum(len(name) + len(value) + 4 for name, value in scope["headers"]) > MAX_HEADERS:
+            return problem(431, f"the headers of the request are larger than {MAX_HEADERS} bytes", _CLOSE)
         headers: dict[bytes, list[str]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name, []).append(value.decode("latin-1"))
@@ -102,28 +125,25 @@ class Gate:
             return problem(401, "send a token: Authorization: Bearer TOKEN", challenge)
         else:
             caller = Caller(name=LOCAL)
-        client = self._client_of(caller)
-        scope["user"] = ServedUser(caller, client)
-        try:
-            client.count_request()
-        except QuotaError as error:
-            return retry_later(429, str(error), error.seconds)
+        scope["user"] = ServedUser(caller, self._client_of(caller))
         return None
 
 
-async def _with_body(scope: Scope, receive: Receive) -> Response | None:
-    """Read the body into the scope. Return why it is refused, or None."""
-    body = bytearray()
+async def _read(body: bytearray, receive: Receive, client: ServedClient) -> Response | None:
+    """Read the body of a request. Return why it is refused, or None."""
     with anyio.move_on_after(BODY_SECONDS):
         while True:
             message = await receive()
             if message["type"] != "http.request":
                 return Response(status_code=400)  # the client has gone and does not read this
-            body += message.get("body", b"")
+            part = message.get("body", b"")
+            body += part
+            client.body_bytes += len(part)
             if len(body) > MAX_BODY:
                 return problem(413, f"the body of the request is larger than {MAX_BODY} bytes", _CLOSE)
+            if client.body_bytes > MAX_BODIES:
+                return retry_later(429, f"the requests of this client are larger than {MAX_BODIES} bytes in all", 1)
             if not message.get("more_body", False):
-                scope[BODY] = bytes(body)
                 return None
     return problem(408, f"the body of the request took more than {BODY_SECONDS:g} seconds", _CLOSE)
 

@@ -24,9 +24,6 @@ from toolc.serve.served_client import Quota, ServedClient, ServerCalls
 MAX_CALLS: Final = 64
 """The maximum number of concurrent calls of all clients."""
 
-MAX_CLIENT_CALLS: Final = 16
-"""The maximum number of concurrent calls of a client without a limit of its own."""
-
 OpenExecutor: TypeAlias = Callable[[Registry, ClientSettings, Confirm | None], Executor]
 """Returns a new executor of these tools, with a client's workspace and secrets, and the hook for confirmations."""
 
@@ -34,23 +31,29 @@ OpenExecutor: TypeAlias = Callable[[Registry, ClientSettings, Confirm | None], E
 class ClientSettingsFile:
     """The settings of clients, read again after each change of the files in ``paths``.
 
-    A file with errors leaves the last valid settings in place.
+    A file with errors leaves the last valid settings in place, and ``problem`` says why.
     """
 
-    def __init__(self, paths: Sequence[Path], load: Callable[[], Configuration]) -> None:
+    def __init__(self, paths: Sequence[Path] = (), load: Callable[[], Configuration] = Configuration) -> None:
+        self.problem = ""
         self._paths = paths
         self._load = load
         self._state = self._now()
         self._clients = load().clients
 
+    def read_again(self) -> None:
+        """Read the settings, whether the files have changed or not."""
+        self._state, self.problem = self._now(), ""
+        try:
+            self._clients = self._load().clients
+        except UsageError as error:
+            self.problem = f"the settings of clients stay as they were: {error}"
+            logging.getLogger("toolc").error(self.problem)
+
     def settings_of(self, name: str) -> ClientSettings:
         """Return the settings of the client with a token of this name."""
-        if (state := self._now()) != self._state:
-            self._state = state
-            try:
-                self._clients = self._load().clients
-            except UsageError as error:
-                logging.getLogger("toolc").error("the settings of clients are not read again: %s", error)
+        if self._now() != self._state:
+            self.read_again()
         return self._clients.get(name) or self._clients.get("default") or ClientSettings()
 
     def _now(self) -> tuple[tuple[int, int, int], ...]:
@@ -69,8 +72,8 @@ class _Known:
 class HttpHost:
     """The clients of a server. Each gets its own executor from ``open_executor`` with its first request.
 
-    ``settings_of`` returns the settings of a client by its name. ``workspace`` is the folder of clients without one of
-    their own. Tools with a name or a tag in ``denied`` are denied to everyone.
+    ``settings`` are those of the clients. ``workspace`` is the folder of clients without one of their own. Tools with a
+    name or a tag in ``denied`` are denied to everyone.
     """
 
     def __init__(
@@ -78,7 +81,7 @@ class HttpHost:
         tools: Registry,
         open_executor: OpenExecutor,
         *,
-        settings_of: Callable[[str], ClientSettings] = lambda _: ClientSettings(),
+        settings: ClientSettingsFile | None = None,
         workspace: Path | None = None,
         denied: Sequence[str] = (),
         confirm: ConfirmMode = "client",
@@ -88,13 +91,13 @@ class HttpHost:
         self.confirmations = Confirmations(self.calls.running)
         self._confirm = confirm
         self._open_executor = open_executor
-        self._settings_of = settings_of
+        self._settings = settings or ClientSettingsFile()
         self._workspace = workspace
         self._denied = denied
         self._clients: dict[str, _Known] = {}
         self._lock: Lock | None = None  # of a later generation
         self.generation = 1
-        self.problem = ""
+        self.tools_problem = ""
         self.on_changed: list[Callable[[], Awaitable[None]]] = []
 
     @property
@@ -102,16 +105,23 @@ class HttpHost:
         """The clients that have sent a request, by name."""
         return {name: known.client for name, known in self._clients.items()}
 
+    @property
+    def problem(self) -> str:
+        """Why the tools or the settings of clients are not the newest. Empty if they are."""
+        return "\n".join(filter(None, (self.tools_problem, self._settings.problem)))
+
+    def read_settings(self) -> None:
+        """Read the settings of clients again."""
+        self._settings.read_again()
+
     def client_of(self, caller: Caller) -> ServedClient:
         """Return the client that makes a request. If its settings have changed, it starts anew."""
-        settings, known = self._settings_of(caller.name), self._clients.get(caller.name)
+        settings, known = self._settings.settings_of(caller.name), self._clients.get(caller.name)
         if known and (known.caller, known.settings) == (caller, settings):
             return known.client
         if known:
             self.calls.retire(known.client)
-        quota = Quota(
-            rate=settings.rate, concurrent=settings.concurrent or MAX_CLIENT_CALLS, sandboxes=settings.sandboxes
-        )
+        quota = Quota(rate=settings.rate, concurrent=settings.concurrent, sandboxes=settings.sandboxes)
         workspace = self._usable_workspace(caller, settings)
         executor = self._executor(caller, settings, workspace)
         client = ServedClient(caller.name, executor, self.calls, quota)
@@ -120,7 +130,7 @@ class HttpHost:
 
     async def serve(self, tools: Registry, lock: Lock | None) -> None:
         """Serve another generation of tools. Running calls finish with their own. Subscribed clients are notified."""
-        self.problem = ""
+        self.tools_problem = ""
         if _digests(tools) == _digests(self.tools):
             return
         self.tools, self.generation, self._lock = tools, self.generation + 1, lock

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import resource
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -19,17 +20,18 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from toolc.model.errors import UsageError
+from toolc.serve.http.gate import MAX_HEADERS
 from toolc.serve.http.host import HttpHost
 from toolc.serve.http.settings import HttpSettings
 
 STALL_SECONDS: Final = 15.0
 """How long a client may take to send the headers of a request, or to read from a full connection, in seconds."""
 
-MAX_HEADERS: Final = 32 * 1024
-"""The maximum size of the headers of a request, in bytes."""
-
-MAX_CONNECTIONS: Final = 2048
+MAX_CONNECTIONS: Final = 4096
 """The maximum number of connections. Further ones are answered with status 503."""
+
+OPEN_FILES: Final = 4 * MAX_CONNECTIONS
+"""How many files the server may open, if the host allows it."""
 
 _STREAM_SECONDS: Final = 1
 """The time that streams have to end after the last call, in seconds."""
@@ -43,29 +45,32 @@ class PromptConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first request."""
         super().connection_made(transport)
-        self._limit_stall(is_stalled=True)
+        self._limit_stall()
 
     def data_received(self, data: bytes) -> None:
-        """Wait no longer if the headers are complete."""
+        """Wait for the rest of the headers, if they are not complete."""
         super().data_received(data)
-        self._limit_stall(is_stalled=self.conn.their_state is h11.IDLE)
+        self._limit_stall()
 
     def pause_writing(self) -> None:
         """Wait for the client to read."""
         super().pause_writing()
-        self._limit_stall(is_stalled=True)
+        self._limit_stall()
 
     def resume_writing(self) -> None:
-        """Wait no longer."""
+        """Wait no longer for the client to read."""
         super().resume_writing()
-        self._limit_stall(is_stalled=False)
+        self._limit_stall()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
-        self._limit_stall(is_stalled=False)
+        if self._stall:
+            self._stall.cancel()
         super().connection_lost(exc)
 
-    def _limit_stall(self, *, is_stalled: bool) -> None:
+    def _limit_stall(self) -> None:
+        # A client that does not read may still send requests, so both conditions count at any time.
+        is_stalled = self.flow.write_paused or self.conn.their_state is h11.IDLE
         if not is_stalled and self._stall:
             self._stall.cancel()
             self._stall = None
@@ -129,12 +134,14 @@ def serve_http(
     ``started`` is called with the settings when the server accepts requests; a port 0 has then been replaced.
     Raises ``UsageError`` if the address cannot be used.
     """
+    _allow_open_files()
     with _listening(settings) as listener:
         settings = replace(settings, port=listener.getsockname()[1])
         config = uvicorn.Config(
-            app(settings), http=PromptConnection, ws="none", lifespan="on", log_config=None, access_log=False,
-            server_header=False, limit_concurrency=MAX_CONNECTIONS, h11_max_incomplete_event_size=MAX_HEADERS,
-            timeout_keep_alive=int(STALL_SECONDS), timeout_graceful_shutdown=_STREAM_SECONDS,
+            app(settings), http=PromptConnection, ws="none", lifespan="on", log_config=None, log_level="error",
+            access_log=False, server_header=False, limit_concurrency=MAX_CONNECTIONS,
+            h11_max_incomplete_event_size=MAX_HEADERS, timeout_keep_alive=int(STALL_SECONDS),
+            timeout_graceful_shutdown=_STREAM_SECONDS,
             proxy_headers=bool(settings.proxies), forwarded_allow_ips=list(settings.proxies),
             root_path=settings.base_path, ssl_certfile=settings.certificate, ssl_keyfile=settings.key,
         )  # fmt: skip
@@ -145,6 +152,14 @@ def serve_http(
             host.close()
     if server.received == signal.SIGINT:
         raise KeyboardInterrupt
+
+
+def _allow_open_files() -> None:
+    """Raise the soft limit, which is 1024 on many hosts, because each connection and each call needs some files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _listening(settings: HttpSettings) -> socket.socket:

@@ -1,12 +1,14 @@
 """``/mcp``: streamable HTTP in both revisions. The SDK serves it. This module adds quotas, and streams to resume.
 
-The SDK names a stream by the id of its request, which two sessions may share. So the events of each session are kept
-apart here, and a client can only resume streams of its own session.
+The SDK names a stream by the id of its request, which two sessions may share. So each event here has its session, and a
+client can only resume streams of its own session.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+import sys
+from collections import Counter, deque
+from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from itertools import count
@@ -20,9 +22,10 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import JSONRPCMessage, SubscriptionsListenRequestParams
-from starlette.responses import Response
+from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
+from toolc.dataclass import dataclass
 from toolc.serve.http.gate import BODY, MAX_BODY, ServedUser
 from toolc.serve.http.host import HttpHost
 from toolc.serve.http.problems import retry_later
@@ -31,11 +34,17 @@ from toolc.serve.mcp_interaction import ENDS_WITH_QUESTION
 from toolc.serve.served_client import QuotaError, Reservation, ServedClient
 from toolc.version import __version__
 
-MAX_SESSIONS: Final = 1000
-"""The maximum number of sessions of all clients whose events are kept. The oldest is forgotten first."""
+MAX_SESSIONS: Final = 4096
+"""The maximum number of open sessions of all clients. A session that is not used ends after 30 minutes."""
 
-MAX_EVENTS: Final = 256
-"""The maximum number of events of a session that are kept for a client that resumes a stream."""
+MAX_CLIENT_SESSIONS: Final = 1024
+"""The maximum number of open sessions of a client. One client cannot use up those of all."""
+
+MAX_EVENT_BYTES: Final = 32 * 2**20
+"""The maximum size of the events of a client that are kept to resume streams, in bytes. The oldest are dropped."""
+
+EVENT_BYTES: Final = 1024
+"""What keeping an event needs in addition to its message, in bytes."""
 
 RETRY_MS: Final = 1000
 """When a client should resume a stream, in milliseconds."""
@@ -54,19 +63,20 @@ class McpEndpoint:
             client_of, lambda: host.tools, version=__version__, reservation_of=_reservation_of, tools_change=True
         )
         bus = InMemorySubscriptionBus()
-        self._listen = ListenHandler(bus, max_subscriptions=MAX_SESSIONS)
-        self.server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, self._listen)
-        self.server.middleware.append(self._remember)
-        self._sessions: OrderedDict[str, ServerSession] = OrderedDict()
+        # Each subscription is an open request, whose number is limited for each client.
+        listen = ListenHandler(bus, max_subscriptions=sys.maxsize)
+        self.server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, listen)
+        self.server.middleware.append(_remember)
         self._events = SessionEvents()
 
         async def changed() -> None:
             await bus.publish(ToolsListChanged())
-            for session in list(self._sessions.values()):
-                await session.send_tool_list_changed()
+            for name in self._manager.open_sessions():
+                if (session := self._events.sessions.get(name)) and session.server:
+                    await session.server.send_tool_list_changed()
 
         host.on_changed.append(changed)
-        self._manager = StreamableHTTPSessionManager(
+        self._manager = _SessionManager(
             self.server,
             event_store=self._events,
             retry_interval=RETRY_MS,
@@ -76,36 +86,49 @@ class McpEndpoint:
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
 
-    async def _remember(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Remember the session of a client of revision 2025-11-25, to notify it when the tools change."""
-        name = ctx.request.headers.get("mcp-session-id") if ctx.request else None
-        if name and ctx.protocol_version < ENDS_WITH_QUESTION:
-            self._sessions[name] = ctx.session
-            self._sessions.move_to_end(name)
-            if len(self._sessions) > MAX_SESSIONS:
-                self._sessions.popitem(last=False)
-        return await call_next(ctx)
-
     def run(self) -> AbstractAsyncContextManager[None]:
         """Return the context in which requests can be served."""
         return self._manager.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request. A call is refused before it starts if the client has used up its quota."""
-        client = scope["user"].client
+        """Serve a request. A session or a call is refused before it starts if the client has used up its quota."""
+        client: ServedClient = scope["user"].client
+        headers = Headers(scope=scope)
+        name = headers.get("mcp-session-id", "")
         reservation = None
-        if b'"tools/call"' in scope[BODY]:
-            try:
-                reservation = scope[RESERVATION] = client.reserve()
-            except QuotaError as error:
-                refusal: Response = retry_later(503 if client.calls.is_closing else 429, str(error), error.seconds)
-                await refusal(scope, receive, send)
-                return
         try:
-            await self._manager.handle_request(scope, receive, self._events.entered(scope, send))
+            if not name and headers.get("mcp-protocol-version") != ENDS_WITH_QUESTION:  # may open a session
+                self._events.forget_except(self._manager.open_sessions())
+                if len(self._manager.open_sessions(client.name)) >= MAX_CLIENT_SESSIONS:
+                    raise QuotaError(f"{MAX_CLIENT_SESSIONS} sessions of this client are open, its maximum", 60)
+            if b'"tools/call"' in scope[BODY]:
+                reservation = scope[RESERVATION] = client.reserve()
+        except QuotaError as error:
+            refusal = retry_later(503 if client.calls.is_closing else 429, str(error), error.seconds)
+            await refusal(scope, receive, send)
+            return
+        try:
+            send = self._events.enter(client.name, name, send)
+            await self._manager.handle_request(scope, receive, send)
         finally:
             if reservation and not reservation.is_taken:
                 reservation.release()
+
+
+class _SessionManager(StreamableHTTPSessionManager):
+    """Knows the open sessions of each client. The SDK limits only those of all clients."""
+
+    def open_sessions(self, client: str | None = None) -> set[str]:
+        """Return the sessions of a client, or of all."""
+        return {name for name, owner in self._session_owners.items() if client in {None, owner["client_id"]}}
+
+
+async def _remember(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Remember the session of a client of revision 2025-11-25, to notify it when the tools change."""
+    session = _CURRENT.get()
+    if session.server is None and ctx.protocol_version < ENDS_WITH_QUESTION:
+        session.server = ctx.session
+    return await call_next(ctx)
 
 
 def client_of(context: Context) -> ServedClient:
@@ -121,38 +144,53 @@ def _reservation_of(context: Context) -> Reservation | None:
 
 
 class _Session:
-    """The events of a session by their number, each with its stream. A message is None where a stream begins."""
+    """A session of revision 2025-11-25. ``server`` sends messages to its client, after the first request."""
 
-    def __init__(self) -> None:
-        self.events: deque[tuple[int, str, JSONRPCMessage | None]] = deque(maxlen=MAX_EVENTS)
-        self.numbers = count(1)
+    def __init__(self, client: str) -> None:
+        self.client = client
+        self.server: ServerSession | None = None
 
 
 _CURRENT: ContextVar[_Session] = ContextVar("session")
 
 
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """An event of a stream, by its number. A message is None where a stream begins."""
+
+    number: int
+    session: _Session
+    stream: str
+    message: JSONRPCMessage | None
+    size: int
+
+
 class SessionEvents(EventStore):
-    """The newest events of each session.
+    """The sessions, and the newest events of each client.
 
     The tasks of a session inherit the context of the request that opened it, and so its ``_Session``.
     """
 
     def __init__(self) -> None:
-        self._sessions: OrderedDict[str, _Session] = OrderedDict()
+        self.sessions: dict[str, _Session] = {}
+        self._events: dict[str, deque[_Event]] = {}
+        self._bytes: Counter[str] = Counter()
+        self._numbers = count(1)
 
-    def entered(self, scope: Scope, send: Send) -> Send:
-        """Use the events of the session that a request names, or of the session that it opens."""
-        name = next((value.decode("latin-1") for key, value in scope["headers"] if key == _SESSION_HEADER), None)
-        session = self._sessions.get(name or "") or _Session()
+    def forget_except(self, names: Collection[str]) -> None:
+        """Forget the sessions that have ended, which are all except these."""
+        self.sessions = {name: session for name, session in self.sessions.items() if name in names}
+
+    def enter(self, client: str, name: str, send: Send) -> Send:
+        """Use the session that a request of a client names, or the one that it opens."""
+        session = self.sessions.get(name) or _Session(client)
         _CURRENT.set(session)
 
         async def opening(message: Message) -> None:
-            if message["type"] == "http.response.start" and name is None:
+            if message["type"] == "http.response.start" and not name:
                 for key, value in message.get("headers", ()):
                     if key.lower() == _SESSION_HEADER:
-                        self._sessions[value.decode("latin-1")] = session
-                        while len(self._sessions) > MAX_SESSIONS:
-                            self._sessions.popitem(last=False)
+                        self.sessions[value.decode("latin-1")] = session
             await send(message)
 
         return opening
@@ -160,17 +198,23 @@ class SessionEvents(EventStore):
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
         """Keep an event, and return its id."""
         session = _CURRENT.get()
-        number = next(session.numbers)
-        session.events.append((number, stream_id, message))
-        return str(number)
+        size = EVENT_BYTES + (len(message.model_dump_json()) if message else 0)
+        event = _Event(next(self._numbers), session, stream_id, message, size)
+        events = self._events.setdefault(session.client, deque())
+        events.append(event)
+        self._bytes[session.client] += size
+        while self._bytes[session.client] > MAX_EVENT_BYTES:
+            self._bytes[session.client] -= events.popleft().size
+        return str(event.number)
 
     async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
         """Send the later events of the stream with this event. Return the stream, or None if it is not known."""
-        events = list(_CURRENT.get().events)
-        stream = next((stream for number, stream, _ in events if str(number) == last_event_id), None)
-        if stream is None:
+        session = _CURRENT.get()
+        events = [each for each in self._events.get(session.client, ()) if each.session is session]
+        last = next((each for each in events if str(each.number) == last_event_id), None)
+        if last is None:
             return None
-        for number, each, message in events:
-            if each == stream and number > int(last_event_id) and message is not None:
-                await send_callback(EventMessage(message, str(number)))
-        return stream
+        for each in events:
+            if each.stream == last.stream and each.number > last.number and each.message is not None:
+                await send_callback(EventMessage(each.message, str(each.number)))
+        return last.stream

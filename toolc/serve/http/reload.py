@@ -1,4 +1,7 @@
-"""Replace the tools of a running server by whole generations: on SIGHUP, and with ``--watch`` on each change."""
+"""Replace the tools of a running server by whole generations: on SIGHUP, and with ``--watch`` on each change.
+
+SIGHUP also reads the settings of clients again.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ class Reloader:
             try:
                 tools, lock = await anyio.to_thread.run_sync(self._load)
             except Exception as error:  # noqa: BLE001  a server must not end because of its specs
-                self._host.problem = str(error)
+                self._host.tools_problem = str(error)
                 _LOG.error("the tools stay as they were, generation %s: %s", self._host.generation, error)
                 return
             await self._host.serve(tools, lock)
@@ -57,6 +60,7 @@ class Reloader:
     async def _on_signals(self) -> None:
         with anyio.open_signal_receiver(signal.SIGHUP) as signals:
             async for _ in signals:
+                self._host.read_settings()
                 await self.reload()
 
     async def _on_changes(self) -> None:

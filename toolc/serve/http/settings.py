@@ -55,11 +55,11 @@ class HttpSettings:
         match = _HOST.fullmatch(header or "")
         if match is None:
             return False
-        name, port = match[1].lower(), match[2]
+        name, port = match[1].lower(), match[2] or ("443" if self.certificate else "80")
         own = {_bracketed(self.host).lower(), *LOOPBACK_NAMES}
         if name in own and port == str(self.port):
             return True
-        return name in self.hosts or f"{name}:{port}" in self.hosts
+        return name in self.hosts or (header or "").lower() in self.hosts
 
     def accepts_origin(self, origin: str) -> bool:
         """Return whether a page of this origin may send requests: only one that the server has."""

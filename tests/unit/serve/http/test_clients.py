@@ -1,6 +1,7 @@
 """What a client may use: tools by tags, deny-lists, a workspace, a rate and a number of calls."""
 
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,6 +66,30 @@ async def test_a_client_without_a_workspace_is_not_offered_tools_that_need_one(t
     for settings in (ClientSettings(), ClientSettings(workspace=tmp_path / "missing")):
         async with served(fake_host(ECHO, look, alice=settings)) as client:
             assert await listed(client) == ["echo"]
+
+
+async def test_default_clients_wait_for_a_turn_instead_of_being_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, running, most = threading.Lock(), 0, 0
+
+    def count(_: JsonObject) -> JsonObject:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.01)
+        with lock:
+            running -= 1
+        return text("done")
+
+    monkeypatch.setitem(ANSWERS, "echo", count)
+    async with served(fake_host()) as client, anyio.create_task_group() as tasks:
+
+        async def call() -> None:
+            assert (await post(client, "tools/call", name="echo", arguments={"words": "a"})).status_code == 200
+
+        for _ in range(100):
+            tasks.start_soon(call)
+    assert 1 < most <= 16
 
 
 async def test_more_requests_than_the_rate_are_refused_with_a_time() -> None:
@@ -134,9 +159,14 @@ def test_changed_settings_start_a_client_anew_and_a_file_with_errors_changes_not
     assert settings.settings_of("alice").rate == 1
     path.write_text("22")
     assert settings.settings_of("alice").rate == 1
+    assert settings.problem == "the settings of clients stay as they were: wrong"
     loaded.append(Configuration(clients={"default": ClientSettings(rate=3)}))
     path.write_text("333")
     assert settings.settings_of("alice").rate == 3
+    assert settings.problem == ""
+    loaded.append(Configuration(clients={"alice": ClientSettings(rate=4)}))
+    settings.read_again()
+    assert settings.settings_of("alice").rate == 4
 
 
 def test_a_client_starts_anew_with_other_tags_of_its_token() -> None:

@@ -1,5 +1,7 @@
 """Generations of tools: running calls finish on theirs, clients are notified, and a failure changes nothing."""
 
+import os
+import signal
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -9,15 +11,17 @@ import anyio
 import httpx2
 import pytest
 from calls.fake_http import ANSWERS, ECHO, SETTINGS, WIPE, fake_host, running
-from calls.fake_tools import registry, text, tool
+from calls.fake_tools import executor, registry, text, tool
 
 from toolc.client.registry import Registry
+from toolc.config.configuration import Configuration
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.lock_file import Lock
 from toolc.model.spec.tool import ToolSpec
 from toolc.serve.http.application import make_app
 from toolc.serve.http.gate import Caller
+from toolc.serve.http.host import ClientSettingsFile, HttpHost
 from toolc.serve.http.reload import Reloader
 
 pytestmark = pytest.mark.anyio
@@ -66,6 +70,27 @@ async def test_a_folder_that_cannot_be_loaded_leaves_the_last_generation_and_say
     assert "the tools stay as they were, generation 1: specs/a.yaml:1:1: error" in caplog.text
     await Reloader(host, lambda: loading(ECHO)).reload()
     assert host.problem == ""
+
+
+async def test_a_signal_reads_the_settings_of_clients_again_and_an_error_is_in_the_status() -> None:
+    read: list[int] = []
+
+    def load() -> Configuration:
+        read.append(1)
+        if len(read) == 2:
+            raise UsageError("config.yaml:1:1: error")
+        return Configuration()
+
+    host = HttpHost(registry(ECHO), lambda *_: executor({}, ECHO), settings=ClientSettingsFile(load=load))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(Reloader(host, lambda: loading(ECHO)).run)
+        await anyio.wait_all_tasks_blocked()
+        for number, problem in ((2, "the settings of clients stay as they were: config.yaml:1:1: error"), (3, "")):
+            os.kill(os.getpid(), signal.SIGHUP)
+            while len(read) < number:
+                await anyio.sleep(0.01)
+            assert host.problem == problem
+        tasks.cancel_scope.cancel()
 
 
 async def test_denied_tools_stay_denied_and_lists_of_clients_apply_to_later_generations() -> None:
