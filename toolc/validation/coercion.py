@@ -87,7 +87,13 @@ class _Conversion:
 
     def convert_part(self, schema: JsonObject, value: JsonValue) -> JsonValue:
         """Return ``value`` converted by the keywords of ``schema`` that do not combine schemas."""
-        raise NotImplementedError
+        match value:
+            case dict():
+                return self.convert_members(schema, value)
+            case list():
+                return self.convert_items(schema, value)
+            case _:
+                return value
 
     def choose(self, choices: list[JsonObject], value: JsonValue) -> JsonValue:
         """Return ``value`` converted by the one of ``choices`` that applies, if there is one."""
@@ -186,16 +192,10 @@ class _IntegerConversion(_Conversion):
         return isinstance(value, float) and value.is_integer()
 
     def convert_part(self, schema: JsonObject, value: JsonValue) -> JsonValue:
-        match value:
-            case float():
-                kinds = types_of(schema)
-                return int(value) if "integer" in kinds and "number" not in kinds else value
-            case dict():
-                return self.convert_members(schema, value)
-            case list():
-                return self.convert_items(schema, value)
-            case _:
-                return value
+        if isinstance(value, float):
+            kinds = types_of(schema)
+            return int(value) if "integer" in kinds and "number" not in kinds else value
+        return super().convert_part(schema, value)
 
     def choose(self, choices: list[JsonObject], value: JsonValue) -> JsonValue:
         """Return ``value`` converted by the ``choices`` that allow it, if all their results are equal."""
@@ -226,15 +226,6 @@ class _TextParsing(_Conversion):
                 return value
             value = parsed
         return value if isinstance(value, str) else super().convert(schema, value)
-
-    def convert_part(self, schema: JsonObject, value: JsonValue) -> JsonValue:
-        match value:
-            case dict():
-                return self.convert_members(schema, value)
-            case list():
-                return self.convert_items(schema, value)
-            case _:
-                return value
 
     def choose(self, choices: list[JsonObject], value: JsonValue) -> JsonValue:
         """Return ``value`` as the choices read it that then allow it, if it has only one reading."""

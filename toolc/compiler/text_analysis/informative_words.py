@@ -7,6 +7,7 @@ learns nothing from it. The lists of words were chosen with 200 descriptions of 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from toolc.model.text import lazy_re
@@ -71,6 +72,7 @@ def _words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(_HUMP.sub(" ", _POSSESSIVE.sub("", text)))]
 
 
+@lru_cache(maxsize=10_000)  # descriptions repeat words, and most texts have fewer different ones
 def _stem(word: str) -> str:
     """Return the approximate stem of an English word. ``files``, ``filing`` and ``file`` have the same stem."""
     for ending in _ENDINGS:
