@@ -29,6 +29,7 @@ SMALL_MODULES = {
     "toolc.guest.http.cookies",  # imported only if a redirect sets one
     "toolc.guest.loader",  # runs as a process
     "toolc.compiler.cache.cached_registry",
+    "toolc.compiler.decode.servers",  # of every file, without the modules of the backend
     "toolc.compiler.pipeline.parallel_build",
     "toolc.runtime.sandboxed.plugin_description",
     "toolc.sandbox.images.debian",

@@ -14,6 +14,8 @@ is a module here with its name, which has ``BACKEND``.
   ``path_segment``, ``query_fields``.
 - ``http_templates``: renders the templates of a request and escapes each value for a path, a query or a header.
   Public: ``escape``.
+- ``mcp``: ``backend.mcp``: calls of a tool of an MCP server, and the ``difference`` from its reviewed definition.
+  Public: ``Mcp``.
 - ``plugin``: ``backend.plugin``: calls of a plugin, and the ``difference`` from its reviewed description. Public:
   ``Plugin``, ``with_stderr``.
 - ``plugin_protocol``: the lines of the plugin protocol, read strictly, for the host and for servers. Public:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import takewhile
 from typing import Final
 
 from toolc.backends.backend_protocol import Backend, environment
@@ -17,6 +18,9 @@ from toolc.model.text import shorten
 
 TOOL_FOLDER: Final = "/tool"
 """The folder with a tool's files in its sandbox."""
+
+_CONTEXT: Final = 20
+"""How much of a long text is shown before the first difference, in characters."""
 
 _CLOSED: Final = ("additionalProperties", "unevaluatedProperties")
 
@@ -66,8 +70,8 @@ def difference(reviewed: PluginCall, offer: Offer) -> str | None:
         return f"it offers {names}, but the spec is for {reviewed.tool!r}"
     parameters = normalise_parameters(offered.parameters), normalise_parameters(reviewed.parameters)
     differences = [
-        *_differences("description", offered.description, reviewed.description),
-        *_differences("parameters", *parameters),
+        *differences_of("description", offered.description, reviewed.description),
+        *differences_of("parameters", *parameters),
     ]
     return "; ".join(differences[:3]) or None
 
@@ -95,7 +99,8 @@ def _in_sandbox(word: str, files: tuple[File, ...]) -> str:
     return f"{TOOL_FOLDER}/{path}" if any(file.path == path for file in files) else word
 
 
-def _differences(where: str, offered: JsonValue, reviewed: JsonValue) -> Iterator[str]:
+def differences_of(where: str, offered: JsonValue, reviewed: JsonValue) -> Iterator[str]:
+    """Yield how a value at ``where`` in what a program offers differs from what was reviewed."""
     if isinstance(offered, dict) and isinstance(reviewed, dict):
         for key in sorted({*offered, *reviewed}):
             path = f"{where}.{key}"
@@ -104,16 +109,21 @@ def _differences(where: str, offered: JsonValue, reviewed: JsonValue) -> Iterato
             elif key not in reviewed:
                 yield f"it adds {path}"
             else:
-                yield from _differences(path, offered[key], reviewed[key])
+                yield from differences_of(path, offered[key], reviewed[key])
     elif isinstance(offered, list) and isinstance(reviewed, list) and len(offered) == len(reviewed):
         for index, pair in enumerate(zip(offered, reviewed, strict=True)):
-            yield from _differences(f"{where}[{index}]", *pair)
+            yield from differences_of(f"{where}[{index}]", *pair)
     elif isinstance(offered, bool) != isinstance(reviewed, bool) or offered != reviewed:
-        yield f"its {where} is {_short(offered)}, but {_short(reviewed)} was reviewed"
+        yield f"its {where} is {_short(offered, reviewed)}, but {_short(reviewed, offered)} was reviewed"
 
 
-def _short(value: JsonValue) -> str:
-    return shorten(repr(value), 120)
+def _short(value: JsonValue, other: JsonValue) -> str:
+    """Return a value as text for people. A long text begins shortly before its first difference from ``other``."""
+    if isinstance(value, str) and isinstance(other, str):
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(value, other, strict=False))
+        at = max(0, sum(1 for _ in same) - _CONTEXT)
+        return ("..." if at else "") + shorten(ascii(value[at:]), 120)
+    return shorten(ascii(value), 120)
 
 
 def _read_reply(result: ResultSpec, outcome: Outcome, reply: Capture) -> ToolResult:

@@ -191,6 +191,19 @@ class PluginCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class McpCall:
+    """Call ``tool`` of the MCP server ``argv``, which serves many calls, if it defines the tool as ``definition``."""
+
+    tag: ClassVar[str] = "mcp"
+    server: str
+    argv: tuple[str, ...]
+    tool: str
+    definition: JsonObject
+    arguments: JsonObject
+    files: tuple[File, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Programs:
     """Run programs that the host requests later, several at the same time. ``files`` are first written below ``/tool``.
 
@@ -201,7 +214,7 @@ class Programs:
     files: tuple[File, ...] = ()
 
 
-Invocation: TypeAlias = Exec | PythonCall | HttpCall | PluginCall | Programs
+Invocation: TypeAlias = Exec | PythonCall | HttpCall | PluginCall | McpCall | Programs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

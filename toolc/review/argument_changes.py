@@ -16,6 +16,7 @@ from toolc.model.json_schema import JsonObject, JsonValue, list_under, values_wi
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, Script, ShellBackend
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.spec.http_backend import HttpBackend
+from toolc.model.spec.mcp_backend import McpBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.text import lazy_re, shorten
 from toolc.review.contract.joined import Joined
@@ -150,14 +151,14 @@ def _is_known_to_code(sides: Sides, name: str) -> bool:
 def _programs(backend: object) -> Iterator[str]:
     if isinstance(backend, ShellBackend) and isinstance(backend.command, Script):
         yield backend.command.text
-    elif isinstance(backend, PythonBackend | PluginBackend):
-        yield from (file.text or "" for file in backend.files)
+    elif isinstance(backend, PythonBackend | PluginBackend | McpBackend):
+        yield from (file.text or "" for file in backend.programs)
 
 
 def _use(tool: Reviewed, name: str) -> _Use | None:
     """Return the most important use of a parameter, or None if the backend does not use it."""
     backend = tool.spec.backend
-    if isinstance(backend, PythonBackend | PluginBackend):
+    if isinstance(backend, PythonBackend | PluginBackend | McpBackend):
         return _Use(("backend", backend.tag), "", is_direct=False)
     if isinstance(backend, AgentBackend):
         return _Use(("backend", "agent"), "", is_direct=False)

@@ -13,6 +13,7 @@ from typing import Any, Final
 from toolc.model.call_graph import called_tools
 from toolc.model.errors import MissingExtraError
 from toolc.model.spec.composed_backends import AgentBackend, AgentProvider
+from toolc.model.spec.mcp_backend import McpBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.caller import Caller, ComposedBackend
 from toolc.runtime.cancellation import Deadline
@@ -34,6 +35,12 @@ MODEL_APIS: Final[Mapping[AgentProvider, tuple[str, str]]] = {
 AGENT_PACKAGES: Final = frozenset({"anthropic", "httpx2", "openai"})
 """The packages of the extra ``agent``."""
 
+MCP_MODULE: Final = "toolc.runtime.sessions.mcp_server"
+"""The module that a call of a tool of an MCP server needs. It imports the SDK."""
+
+MCP_PACKAGES: Final = frozenset({"anyio", "mcp", "mcp_types", "pydantic"})
+"""The packages of the extra ``mcp``."""
+
 PAUSE_SECONDS: Final = 0.01
 """The interval between checks for the end of an import, in seconds. It is short compared with an import."""
 
@@ -42,7 +49,7 @@ def prepare(tool: ToolSpec, caller: Caller, deadline: Deadline) -> None:
     """Import the backends of ``tool`` and of the tools that it may call through ``caller``.
 
     Raises ``InterruptedWaitError`` at the deadline or on a cancellation. The import then continues for later calls.
-    Raises ``MissingExtraError`` if ``tool`` is a sub-agent and its packages are not installed.
+    Raises ``MissingExtraError`` if ``tool`` is a sub-agent or of an MCP server, and its packages are not installed.
     """
     known: dict[str, ToolSpec] = {}
     waiting = [tool]
@@ -55,6 +62,18 @@ def prepare(tool: ToolSpec, caller: Caller, deadline: Deadline) -> None:
         _import(_modules(each), deadline)
     if isinstance(tool.backend, AgentBackend):
         composed(tool)
+    if isinstance(tool.backend, McpBackend):
+        import_mcp(f"tool {tool.name!r}, a tool of an MCP server,")
+
+
+def import_mcp(feature: str) -> None:
+    """Import what calls of MCP servers need. Raises ``MissingExtraError``, which names ``feature``."""
+    try:
+        import_module(MCP_MODULE)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in MCP_PACKAGES:
+            raise
+        raise MissingExtraError(feature, "mcp") from None
 
 
 def composed(tool: ToolSpec) -> ComposedBackend[Any] | None:  # Any: each takes the spec type of its tag
@@ -81,6 +100,8 @@ def _modules(tool: ToolSpec) -> tuple[str, ...]:
     backend = tool.backend
     if isinstance(backend, AgentBackend):
         return COMPOSED[backend.tag][0], MODEL_APIS[backend.provider][0]
+    if isinstance(backend, McpBackend):
+        return (MCP_MODULE,)
     return (COMPOSED[backend.tag][0],) if backend.tag in COMPOSED else ()
 
 

@@ -130,7 +130,7 @@ def call_number(result: ToolResult) -> JsonValue:
 def server_of(executor: Executor) -> OciForkServer:
     (session,) = executor._options.sessions._sessions.values()
     assert session.server is not None
-    server = session.server._server  # type: ignore[union-attr]
+    server = session.server._server  # type: ignore[attr-defined]
     assert isinstance(server, OciForkServer)
     return server
 

@@ -5,10 +5,13 @@ import pytest
 from toolc.backends import BACKEND_KINDS, load_backend
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBackend
 from toolc.model.spec.http_backend import HttpBackend
+from toolc.model.spec.mcp_backend import McpBackend
 
 
 def test_backend_kinds_match_the_spec_tags() -> None:
-    assert set(BACKEND_KINDS) == {each.tag for each in (HttpBackend, PluginBackend, PythonBackend, ShellBackend)}
+    assert set(BACKEND_KINDS) == {
+        each.tag for each in (HttpBackend, McpBackend, PluginBackend, PythonBackend, ShellBackend)
+    }
 
 
 @pytest.mark.parametrize("kind", BACKEND_KINDS)

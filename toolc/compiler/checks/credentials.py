@@ -167,8 +167,8 @@ def literal_credentials(tool: LocatedTool) -> Iterator[Place]:
         if isinstance(http, Mapping):
             yield from _http(http)
         yield from _url(tool.node_at("backend", "agent", "base_url"), "agent.base_url")
-        for keys in (("shell", "argv"), ("plugin", "command")):
-            yield from _command(tool.node_at("backend", *keys), f"an item of {keys[1]}")
+        for keys in (("shell", "argv"), ("plugin", "command"), ("mcp", "server", "command")):
+            yield from _command(tool.node_at("backend", *keys), f"an item of {keys[-1]}")
         yield from _script(tool.node_at("backend", "shell", "script"))
         yield from _step_arguments(tool.node_at("backend", "composite", "steps"))
     env = tool.node_at("sandbox", "env")

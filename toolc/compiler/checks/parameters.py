@@ -91,9 +91,9 @@ def _closed_set(text: str) -> str | None:
 
 @tool_check("TC406", needs={"backend", "parameters", "result"})
 def check_unused_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each unused parameter. TC411 checks Python functions, and plugins and agents receive all parameters."""
+    """Report each unused parameter. TC411 checks Python functions; processes and agents receive all parameters."""
     backend = tool.spec.backend
-    if isinstance(backend, PythonBackend | PluginBackend) or backend.tag == "agent":
+    if isinstance(backend, PythonBackend | PluginBackend) or backend.tag in {"agent", "mcp"}:
         return
     used = used_arguments(backend)
     if used.issuperset(tool.spec.parameters.properties):

@@ -20,6 +20,7 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Fix
 from toolc.model.source import SourceText
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, Script, ShellBackend
+from toolc.model.spec.mcp_backend import McpBackend
 from toolc.model.text import lazy_re
 
 _NOT_REPLACED: Final = ("label", "description", "deprecated", "parameters", "examples", "tests")
@@ -156,11 +157,14 @@ def check_unexpanded_variables(tool: LocatedTool) -> Iterator[Diagnostic]:
             tool.source.locate(span, reference),
             "write the value itself; put secrets and values that differ per user under sandbox.secrets",
         )  # fmt: skip
-    if isinstance(tool.spec.backend, PluginBackend):
-        yield from _variables_in_command(tool, tool.spec.backend.command)
+    backend = tool.spec.backend
+    if isinstance(backend, PluginBackend):
+        yield from _variables_in_command(tool, backend.command, "plugin", "command")
+    elif isinstance(backend, McpBackend):
+        yield from _variables_in_command(tool, backend.server.command, "mcp", "server", "command")
 
 
-def _variables_in_command(tool: LocatedTool, command: tuple[str, ...]) -> Iterator[Diagnostic]:
+def _variables_in_command(tool: LocatedTool, command: tuple[str, ...], *route: str) -> Iterator[Diagnostic]:
     for index, word in enumerate(command):
         match = _EXPANSION.search(word)
         # A word with spaces is code, as after 'sh -c', and the variables in it belong to that code.
@@ -168,8 +172,8 @@ def _variables_in_command(tool: LocatedTool, command: tuple[str, ...]) -> Iterat
             yield Diagnostic(
                 codes.ENV_EXPANSION,
                 f"'{match[0]}' is not expanded, because the words of 'command' are constants",
-                tool.source.locate(tool.span("backend", "plugin", "command", index), match[0]),
-                "let the plugin read a variable of sandbox.env; put secrets and values that differ per user "
+                tool.source.locate(tool.span("backend", *route, index), match[0]),
+                "let the process read a variable of sandbox.env; put secrets and values that differ per user "
                 "under sandbox.secrets, with expose: env",
             )
 

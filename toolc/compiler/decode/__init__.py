@@ -13,12 +13,14 @@ the decoders of the other ones, such as the URL of an HTTP tool in ``http``. Oth
 - ``http``: ``backend.http``: ``method``, ``auth``, ``query``, ``headers``, ``body``.
 - ``http_response``: ``pagination`` and ``errors`` of an HTTP tool.
 - ``http_url``: ``url`` of an HTTP tool: constant scheme and host, placeholders in the path.
+- ``mcp``: ``backend.mcp``: the definition of a tool of an MCP server, and how the server is started.
 - ``python``: ``backend.python``: file or inline code, ``requirements``, text that is evaluated as code.
 - ``python_function``: whether a Python file has the function and accepts the parameters.
 - ``python_imports``: imports of files that are not listed and of packages that are not installed. Public:
   ``imports``.
 - ``sandbox``: ``sandbox``: ``image``, ``build``, ``env``, ``workspace``, ``run_as``, ``min_isolation``; paths in it.
   Public: ``decode_profile``.
+- ``servers``: puts ``servers`` of a file into the tools that name them (``with_server``).
 - ``shell``: ``backend.shell``: ``argv``, ``script``, exit codes.
 - ``tool``: ``decode``: name (its rule is in ``toolc.model.names``), description, ``result``, ``retry``,
   ``providers``, ``format``. Public: ``decode_tool``.

@@ -26,8 +26,8 @@ KINDS: Final = Backends.one_of
 """The kinds of backends in specs."""
 
 _OWN_DECODERS: Final = {
-    "shell": "shell", "python": "python", "http": "http", "plugin": "backend", "composite": "composed",
-    "agent": "composed",
+    "shell": "shell", "python": "python", "http": "http", "plugin": "backend", "mcp": "mcp",
+    "composite": "composed", "agent": "composed",
 }  # fmt: skip
 """The modules here that decode a kind of which some keys are not plain values or templates."""
 

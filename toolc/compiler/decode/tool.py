@@ -10,6 +10,7 @@ from toolc.compiler.decode.backend import decode_backend
 from toolc.compiler.decode.contradictions import check_contradictions
 from toolc.compiler.decode.examples import decode_examples, decode_tests
 from toolc.compiler.decode.sandbox import decode_sandbox
+from toolc.compiler.decode.servers import with_server
 from toolc.compiler.decode.shell import NO_COMMAND, error_kind
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.project.files import SpecFolder
@@ -58,7 +59,7 @@ def decode_tool(
     reader = Reader(node, "the tool", findings)
     values = read_keys(
         reader, ToolSpec, name=_name, parameters=decode_parameters, aliases=_names, providers=decode_providers,
-        sandbox=partial(decode_sandbox, folder=folder, is_plugin=_has_backend(node, "plugin")), retry=_retry,
+        sandbox=partial(decode_sandbox, folder=folder, is_plugin=_has_backend(node, "plugin", "mcp")), retry=_retry,
     )  # fmt: skip
     values = {"name": "", "description": "", "parameters": NO_PARAMETERS, "backend": NO_COMMAND, **values}
     parameters, sandbox = values["parameters"], values.get("sandbox", _SANDBOX)
@@ -130,7 +131,7 @@ def decode(
     if not _is_format(root, findings):
         return ()
     decoder = _Decoder(project, findings, folder, may_name_variables(findings.source))
-    if root.entry("tools") is None and root.entry("defaults") is None:
+    if all(root.entry(each) is None for each in ("tools", "defaults", "servers")):
         by_key = {key: entry for key, entry in root.by_key.items() if key != "toolc"}
         return tuple(decoder.tools([Mapping(by_key, root)]))
     return tuple(decoder.file(root))
@@ -185,15 +186,20 @@ class _Decoder:
     folder: SpecFolder
     names_variables: bool
 
-    def tool(self, tool: Mapping, layers: tuple[Mapping, ...], shared: Mapping | None) -> LocatedTool:
-        """Decode one tool: merge ``shared``, the defaults of all ``layers``, into it, then insert variables."""
+    def tool(
+        self, tool: Mapping, layers: tuple[Mapping, ...], shared: Mapping | None, servers: Mapping | None
+    ) -> LocatedTool:
+        """Decode one tool: insert its server, the defaults of all ``layers``, which are ``shared``, and variables."""
+        tool = with_server(tool, servers, self.findings)
         merged = merge_defaults(shared, tool) if shared else tool
         if layers or self.names_variables:
             merged = replace_variables(merged, self.project.vars, self.findings)
         decoded = decode_tool(merged, self.findings, self.folder, layers, self.project.lint)
         return replace(decoded, policies=self.project.policies) if self.project.policies else decoded
 
-    def tools(self, tools: Iterable[Mapping], defaults: Mapping | None = None) -> Iterator[LocatedTool]:
+    def tools(
+        self, tools: Iterable[Mapping], defaults: Mapping | None = None, servers: Mapping | None = None
+    ) -> Iterator[LocatedTool]:
         """Decode each tool with the defaults of the project and of the file, until no steps are left."""
         layers = tuple(layer for layer in (self.project.defaults, defaults) if layer is not None)
         shared = reduce(merge_defaults, layers) if layers else None
@@ -201,12 +207,12 @@ class _Decoder:
         for number, tool in enumerate(tools):
             if number and steps and not spend(steps, f"tools from number {number + 1} on, each with all defaults"):
                 return
-            yield self.tool(tool, layers, shared)
+            yield self.tool(tool, layers, shared, servers)
 
     def file(self, root: Mapping) -> Iterator[LocatedTool]:
         """Decode each tool of a file with ``tools``."""
         reader = Reader(root, "a file with 'tools'", self.findings)
-        found = read_keys(reader, SpecFile, tools=sequence, defaults=mapping, toolc=None)
+        found = read_keys(reader, SpecFile, tools=sequence, defaults=mapping, servers=mapping, toolc=None)
         tools, defaults = found.get("tools"), found.get("defaults")
         reader.close()
         if tools is None:
@@ -215,7 +221,7 @@ class _Decoder:
             self.findings.add(codes.BAD_VALUE, "'tools' must list at least one tool", tools.span)
         shared = check_defaults(defaults, self.findings) if defaults else None
         maps = (mapping(item, f"'tools'[{index}]", self.findings) for index, item in enumerate(tools.items))
-        return self.tools((tool for tool in maps if tool is not None), shared)
+        return self.tools((tool for tool in maps if tool is not None), shared, found.get("servers"))
 
 
 def decode_providers(node: Node, what: str, findings: Findings) -> tuple[ProviderChoice, ...] | None:

@@ -28,6 +28,7 @@ from toolc.model.template import Template
 if TYPE_CHECKING:
     from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
     from toolc.model.spec.http_backend import HttpBackend
+    from toolc.model.spec.mcp_backend import McpBackend
 
 FORMAT: Final = 1
 """The spec format that this version of toolc reads: the value of the key ``toolc`` in a file."""
@@ -35,7 +36,9 @@ FORMAT: Final = 1
 ResultFormat: TypeAlias = Literal["text", "json", "image", "none"]
 
 
-Backend: TypeAlias = "ShellBackend | PythonBackend | HttpBackend | PluginBackend | CompositeBackend | AgentBackend"
+Backend: TypeAlias = (
+    "ShellBackend | PythonBackend | HttpBackend | PluginBackend | McpBackend | CompositeBackend | AgentBackend"
+)
 
 
 class Backends:
@@ -51,7 +54,7 @@ class Backends:
     Instead of: kind type: the kind is a key: write e.g. shell: {argv: [...]}
     """
 
-    one_of: ClassVar = ("shell", "python", "http", "plugin", "composite", "agent")
+    one_of: ClassVar = ("shell", "python", "http", "plugin", "mcp", "composite", "agent")
     shell: ClassVar = keys.Key(keys.map_at("code_backends.ShellBackend"))
     """A program, or a script with parameters as variables.
 
@@ -76,6 +79,12 @@ class Backends:
 
     Example: {command: [python3, plugin.py], files: [plugin.py]}
     Instead of: type=plugin: write plugin: {command: [...]}
+    """
+    mcp: ClassVar = keys.Key(keys.map_at("mcp_backend.McpBackend"))
+    """A tool of an MCP server, which runs in the sandbox and must define the tool as it was reviewed.
+
+    Example: {server: time, tool: get_current_time, definition: {name: get_current_time, inputSchema: {type: object}}}
+    Instead of: type=mcp: write mcp: {server: NAME, tool: NAME, definition: {...}}
     """
     composite: ClassVar = keys.Key(keys.map_at("composed_backends.CompositeBackend"))
     """Calls of other tools.
@@ -460,6 +469,12 @@ class SpecFile:
     """Several tools.
 
     Example: [{name: count_words, description: Count the words of a file., backend: {shell: {argv: [wc, -w]}}}]
+    """
+    servers: ClassVar = keys.Key(keys.map_of(keys.map_at("mcp_backend.McpServer")))
+    """MCP servers, by name, for the tools of this file with ``backend.mcp``.
+
+    Example: {time: {command: [python3, -m, mcp_server_time], requirements: [mcp-server-time==2025.9.25]}}
+    Instead of: mcpServers mcp_servers
     """
     defaults: ClassVar = keys.Key(keys.Kind("defaults"))
     """Default values of the tools of this file: maps are merged, lists are replaced.

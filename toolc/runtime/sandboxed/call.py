@@ -28,7 +28,7 @@ from toolc.backends import load_backend
 from toolc.dataclass import dataclass, replace
 from toolc.model.call import BoundCall
 from toolc.model.json_schema import JsonObject
-from toolc.model.plan import Plan, PluginCall, Profile
+from toolc.model.plan import McpCall, Plan, PluginCall, Profile
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import Capture, Outcome, ToolResult, failure
 from toolc.model.spec.code_backends import ShellBackend
@@ -208,9 +208,9 @@ class SandboxedCall:
             events = EventEmitter(self.tool.spec.name, self.bound.call_id, context.on_event, egress.redactor)
             egress = replace(egress, on_attempt=events.attempt)
         has_session = self.tool.spec.sandbox.lifetime != "call"
-        if not has_session and not isinstance(self.plan.invocation, PluginCall):
+        if not has_session and not isinstance(self.plan.invocation, PluginCall | McpCall):
             return self.run_once(start, timeout_ms, context.cancellation, events, egress)
-        from toolc.runtime.sessions.sandbox_server import call_once  # lazy: +15 ms; for plugins and sessions
+        from toolc.runtime.sessions.servers import call_once  # lazy: +15 ms; for plugins and sessions
         from toolc.runtime.wire.session import SessionCall  # lazy: as above
 
         call = SessionCall(
@@ -264,7 +264,7 @@ class SandboxedCall:
     def _interrupted(self, outcome: Outcome, own_ms: int | None) -> ToolResult:
         """Return the result of a call that was stopped. ``own_ms`` is as in ``interrupted_result``."""
         limits = self.tool.spec.sandbox.limits
-        if isinstance(self.plan.invocation, PluginCall):
+        if isinstance(self.plan.invocation, PluginCall | McpCall):
             from toolc.backends.plugin import with_stderr  # lazy: +5 ms; for plugins
 
             return with_stderr(interrupted_result(replace(outcome, stderr=Capture()), limits, own_ms), outcome)

@@ -8,6 +8,7 @@ from toolc.backends.content import add_note
 from toolc.data.python_modules import PACKAGES, STANDARD_LIBRARY, package_name
 from toolc.model.result import ConnectionAttempt, ToolResult
 from toolc.model.spec.code_backends import Argv, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
+from toolc.model.spec.mcp_backend import McpBackend, McpServer
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.text import lazy_re
@@ -158,7 +159,7 @@ def _program(tool: ToolSpec) -> str:
         case ShellBackend(command=Argv(elements=elements)):
             templates = [each for item in elements for each in (item.argv if isinstance(item, WhenGroup) else (item,))]
             return " ".join(part for template in templates for part in template.parts if isinstance(part, str))
-        case PluginBackend(command=command):
+        case PluginBackend(command=command) | McpBackend(server=McpServer(command=command)):
             return " ".join(command)
         case PythonBackend(files=files):
             return "\n".join(file.text or "" for file in files)

@@ -1,4 +1,4 @@
-"""The pool of sessions, which are sandboxes that live for several calls of one tool, or of the tools of one plugin.
+"""The pool of sessions: sandboxes that live for several calls of one tool, or of the tools of a plugin or MCP server.
 
 The key of a session is everything that its process is started with
 (``toolc.runtime.sessions.sandbox_server.idle_state``). Calls with the same key use the same sandbox, one at a time and
@@ -22,15 +22,15 @@ from weakref import WeakSet
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
-from toolc.model.plan import Plan, PluginCall
+from toolc.model.plan import McpCall, Plan, PluginCall
 from toolc.model.result import Outcome
 from toolc.runtime.call_details import Timing
 from toolc.runtime.cancellation import FairLock
 from toolc.runtime.egress.broker import Egress
 
 if TYPE_CHECKING:
-    from toolc.runtime.sessions.forks import ForkServer
-    from toolc.runtime.sessions.sandbox_server import SandboxServer, Start
+    from toolc.runtime.sessions.sandbox_server import Start
+    from toolc.runtime.sessions.servers import Server
     from toolc.runtime.wire.session import SessionCall
 
 IDLE_SECONDS: Final = 1800.0
@@ -53,7 +53,7 @@ class _Session:
     def __init__(self) -> None:
         self.lock = FairLock()
         self.calls = 0
-        self.server: SandboxServer | ForkServer | None = None
+        self.server: Server | None = None
         self.used = monotonic()
         self.digests: set[str] = set()
 
@@ -88,11 +88,11 @@ class Sessions:
         """
         from toolc.runtime.sessions.sandbox_server import idle_state  # lazy: +15 ms; few tools have sessions
 
-        # The tools of one plugin share its process.
+        # The tools of one plugin or MCP server share its process.
         session_name, tool = owner
         if plan.profile.has_fork_server:
             session_name = ""  # a fork keeps no state
-        key = session_name, "" if isinstance(plan.invocation, PluginCall) else tool, idle_state(plan)
+        key = session_name, "" if isinstance(plan.invocation, PluginCall | McpCall) else tool, idle_state(plan)
         session = self._session(key, SERVERS if plan.profile.has_fork_server else 1)
         session.digests.add(tool)
         begun = monotonic()
@@ -150,7 +150,7 @@ class Sessions:
         self, session: _Session, plan: Plan, start: Start, call: SessionCall, egress: Egress, timing: Timing
     ) -> tuple[Outcome, JsonObject]:
         from toolc.runtime.sessions.forks import ForkServer  # lazy: as in call
-        from toolc.runtime.sessions.sandbox_server import SandboxServer  # lazy: as in call
+        from toolc.runtime.sessions.servers import server_class  # lazy: as in call
         from toolc.runtime.wire.session import EndedError  # lazy: as in call
 
         keep = False
@@ -158,7 +158,7 @@ class Sessions:
             if session.server is not None and session.server.has_ended:
                 session.end()
             if session.server is None:
-                kind = ForkServer if plan.profile.has_fork_server else SandboxServer
+                kind = ForkServer if plan.profile.has_fork_server else server_class(plan)
                 session.server = kind(plan, start, egress, timing)
             server = session.server
             try:

@@ -26,7 +26,7 @@ from toolc.backends.plugin_protocol import (
     read_offer,
 )
 from toolc.model.json_schema import JsonObject
-from toolc.model.plan import Exec, Plan, PluginCall, Profile, PythonCall
+from toolc.model.plan import Exec, McpCall, Plan, PluginCall, Profile, PythonCall
 from toolc.model.result import Capture, Outcome
 from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime.call_details import Timing, sandbox_details
@@ -256,29 +256,11 @@ class SandboxServer:
         self._cleanup.close()
 
 
-def call_once(
-    plan: Plan, start: Start, call: SessionCall, egress: Egress, timing: Timing
-) -> tuple[Outcome, JsonObject]:
-    """Run one call in a process that could serve several, and close its sandbox. Raises ``InfrastructureError``."""
-    if call.cancellation and call.cancellation.is_cancelled:
-        return Outcome(ending="cancelled"), {"user": ""}
-    server = SandboxServer(plan, start, egress, timing)
-    try:
-        outcome = server.call(plan, call)
-    except EndedError as error:
-        outcome = error.outcome
-    finally:
-        timing.lap("run")
-        server.close()
-        timing.lap("close")
-    return outcome, sandbox_details(server.sandbox.user, server.sandbox.image)
-
-
 def idle_state(plan: Plan) -> Hashable:
     """Return the part of a plan that belongs to the process rather than to a single call."""
     invocation: Hashable
     match plan.invocation:
-        case PluginCall(argv=argv, files=files):
+        case PluginCall(argv=argv, files=files) | McpCall(argv=argv, files=files):
             invocation = argv, files
         case PythonCall(entry=entry, function=function, files=files):
             invocation = entry, function, files

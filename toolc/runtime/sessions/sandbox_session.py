@@ -21,6 +21,7 @@ from toolc.guest.frames import ProtocolError
 from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError, raise_shortage
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan
+from toolc.model.result import ConnectionAttempt
 from toolc.model.text import render_size
 from toolc.runtime.call_details import Timing, sandbox_details
 from toolc.runtime.cancellation import Cancellation, poll_ms
@@ -111,6 +112,19 @@ class SandboxSession:
             with self._lock:
                 details["network"] = [each.to_json() for each in self._loop.broker.attempts()]
         return details
+
+    def begin_call(self) -> None:
+        """Forget the connections of earlier calls, because each call has a list and a limit of its own."""
+        if self._loop.broker is not None:
+            with self._lock:
+                self._loop.broker.reset()
+
+    def attempts(self) -> tuple[ConnectionAttempt, ...]:
+        """Return the connections since the last ``begin_call``."""
+        if self._loop.broker is None:
+            return ()
+        with self._lock:
+            return self._loop.broker.attempts()
 
     def start(self, request: ProgramRequest, *, buffers_output: bool = False) -> Program:
         """Start a program. Raises ``UsageError`` if the sandbox is closed, and ``InfrastructureError``."""

@@ -105,7 +105,7 @@ def test_an_ended_server_is_replaced_before_the_call(tmp_path: Path) -> None:
         executor.run("one", {"word": "a"})
         (session,) = executor._options.sessions._sessions.values()
         assert session.server is not None
-        session.server._server.has_ended = True  # type: ignore[misc, union-attr]
+        session.server._server.has_ended = True  # type: ignore[attr-defined]
         assert number(executor.run("one", {"word": "b"})) == 1
 
 

@@ -1,0 +1,140 @@
+"""``backend.mcp``: calls of a tool of an MCP server, and the ``difference`` from its reviewed definition."""
+
+import base64
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from toolc.backends.backend_protocol import Backend, environment
+from toolc.backends.content import MAX_BLOCKS, MalformedError, apply_format, read_media, signal_name, with_note
+from toolc.backends.plugin import TOOL_FOLDER, differences_of, with_stderr
+from toolc.model.call import BoundCall
+from toolc.model.json_schema import JsonObject, JsonValue, map_under, parse_json
+from toolc.model.plan import McpCall, Plan, Profile
+from toolc.model.result import Capture, Content, Outcome, Resource, Text, ToolFailure, ToolResult, failure
+from toolc.model.spec.mcp_backend import McpBackend
+from toolc.model.spec.sandbox import EnvVar
+from toolc.model.spec.tool import ResultSpec
+
+_SITE: Final = EnvVar(name="PYTHONPATH", value="/opt/toolc/site")
+"""Where a server finds its ``requirements``."""
+
+_MAX_DIFFERENCES: Final = 3
+
+
+class Mcp:
+    """The backend kind ``mcp``."""
+
+    def plan(self, backend: McpBackend, call: BoundCall, profile: Profile) -> Plan:
+        """Return the server to start and the call to send to it. Never raises: any JSON can be an argument."""
+        server = backend.server
+        paths = {file.path for file in server.files}
+        words = ((word, word.removeprefix("./")) for word in server.command)
+        invocation = McpCall(
+            server=server.name,
+            argv=tuple(f"{TOOL_FOLDER}/{path}" if path in paths else word for word, path in words),
+            tool=backend.tool,
+            definition=backend.definition,
+            arguments=call.arguments,
+            files=server.files,
+        )
+        env = environment(call.tool.sandbox, call.call_id)
+        if server.requirements and all(each.name != _SITE.name for each in env):
+            env = (*env, _SITE)
+        return Plan(profile=profile, invocation=invocation, call_id=call.call_id, env=env)
+
+    def read(self, backend: McpBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
+        """Return the result of the server's response, or an error that explains why there is none."""
+        name = backend.server.name
+        match outcome.ending:
+            case "answered" if outcome.reply is not None:
+                return _read_reply(f"the MCP server {name!r}", result, outcome, outcome.reply)
+            case "not_started":
+                return failure("not_found", outcome.reason or f"{backend.server.command[0]} could not be started")
+            case "refused":
+                return failure("denied", outcome.reason)
+            case "exited":
+                message = f"the MCP server {name!r} ended with exit status {outcome.status}"
+            case "signaled":
+                message = f"the MCP server {name!r} was killed by {signal_name(outcome.status)}"
+            case _:
+                message = f"the MCP server {name!r} violated the protocol and was stopped: {outcome.reason}"
+                return with_stderr(failure("serialization", message), outcome)
+        text = with_note(outcome.stderr.text(), message) if outcome.stderr.total_bytes else message
+        return ToolResult(content=(Text(text),), error=ToolFailure("execution", message))
+
+
+def difference(server: str, tool: str, reviewed: JsonObject, offered: Iterable[JsonObject]) -> str | None:
+    """Describe how the definition that a server offers differs from the reviewed one. None if they are the same."""
+    found = [each for each in offered if each.get("name") == tool]
+    if not found:
+        return f"the MCP server {server!r} no longer has the tool {tool!r}"
+    if len(found) > 1:
+        return f"the MCP server {server!r} has {len(found)} tools with the name {tool!r}"
+    differences = [*differences_of("definition", found[0], reviewed)]
+    if not differences:
+        return None
+    more = f" (and {len(differences) - _MAX_DIFFERENCES} more)" if len(differences) > _MAX_DIFFERENCES else ""
+    listed = "; ".join(differences[:_MAX_DIFFERENCES])
+    return f"the tool {tool!r} of the MCP server {server!r} is not the reviewed one: {listed}{more}"
+
+
+def _read_reply(who: str, result: ResultSpec, outcome: Outcome, reply: Capture) -> ToolResult:
+    if reply.truncated:
+        return with_stderr(failure("output_limit", f"the response of {who} is too long; request less data"), outcome)
+    value = parse_json(reply.data())
+    assert isinstance(value, dict)
+    try:
+        content = _content(value.get("content"))
+    except MalformedError as error:
+        return with_stderr(failure("serialization", f"{who} sent an invalid result: {error}"), outcome)
+    if value.get("isError") is True:
+        text = "\n".join(block.text for block in content if isinstance(block, Text))
+        message = text or f"{who} reported an error without a message"
+        failed = ToolResult(content=content or (Text(message),), error=ToolFailure("execution", message))
+        return with_stderr(failed, outcome)
+    read = ToolResult(content=content)
+    if "structuredContent" in value:
+        read = replace(read, structured=(value["structuredContent"],))
+    elif result.format == "json":
+        try:
+            read = replace(read, structured=(parse_json(read.text.encode("utf-8", "replace")),))
+        except ValueError as error:
+            return failure("serialization", f"the response of {who} is not JSON: {error}")
+    return apply_format(read, result, who)
+
+
+def _content(value: JsonValue) -> tuple[Content, ...]:
+    if not isinstance(value, list):
+        return ()
+    if len(value) > MAX_BLOCKS:
+        raise MalformedError(f"it has {len(value)} content blocks; the maximum is {MAX_BLOCKS}")
+    return tuple(_block(each) for each in value if isinstance(each, dict))
+
+
+def _block(block: JsonObject) -> Content:
+    """Return a content block of MCP. Raises ``MalformedError``."""
+    match block.get("type"):
+        case "text":
+            return Text(str(block.get("text")))
+        case "image" | "audio":
+            return read_media(block, "a content block", None)
+        case "resource":
+            return _resource(map_under(block, "resource"))
+        case "resource_link":
+            return Text(f"{block.get('name')}: {block.get('uri')}")
+        case other:
+            raise MalformedError(f"a content block has the unknown type {other!r:.40}")
+
+
+def _resource(resource: JsonObject) -> Content:
+    if isinstance(resource.get("text"), str):
+        return Text(str(resource["text"]))
+    try:
+        data = base64.b64decode(str(resource.get("blob")), validate=True)
+    except ValueError:
+        raise MalformedError("the data of a resource is not base64") from None
+    return Resource(data, str(resource.get("mimeType") or "application/octet-stream"), str(resource.get("uri")))
+
+
+BACKEND: Final[Backend[McpBackend]] = Mcp()

@@ -1,0 +1,65 @@
+"""Decode ``backend.mcp``, into which ``servers`` has put the server that it names."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from toolc.compiler.decode.python import requirements
+from toolc.compiler.decode.shell import program
+from toolc.compiler.project.files import SpecFolder, match_files
+from toolc.document.declared import read_keys
+from toolc.document.map_reader import Findings, Reader, list_of, map_parser, mapping, string, text
+from toolc.document.nodes import Mapping, Node, Scalar, to_json
+from toolc.model import codes
+from toolc.model.json_schema import JsonObject
+from toolc.model.spec.mcp_backend import McpBackend, McpServer
+
+
+@map_parser("backend.mcp")
+def decode_mcp(reader: Reader, /, *, folder: SpecFolder, **_: object) -> McpBackend | None:
+    """Decode ``backend.mcp``, whose server ``with_server`` has inserted."""
+    found = read_keys(reader, McpBackend, server=partial(_server, folder=folder), definition=_definition)
+    if not {"server", "tool", "definition"} <= found.keys():
+        return None
+    defined = found["definition"].get("name")
+    if defined != found["tool"]:
+        message = f"the definition is of the tool {defined!r:.80}, not of {found['tool']!r:.80}"
+        findings, node = reader.findings, reader.node.get("definition")
+        assert node is not None
+        findings.add(codes.BAD_VALUE, message, node.span, "write what the server sends; see: toolc import mcp --help")
+    return McpBackend(**found)
+
+
+def _server(node: Node, what: str, findings: Findings, *, folder: SpecFolder) -> McpServer | None:
+    if isinstance(node, Scalar):
+        name = text(node, what, findings)
+        if name is not None:
+            hint = "declare it under 'servers', next to 'tools' of this file"
+            findings.add(codes.DANGLING, f"there is no MCP server '{name[:80]}'", node.span, hint)
+        return None
+    named = node.get("name") if isinstance(node, Mapping) else None
+    if not isinstance(node, Mapping) or not isinstance(named, Scalar):
+        hint = "write the name of one of 'servers', next to 'tools' of this file"
+        findings.add(codes.BAD_VALUE, f"{what} must be the name of an MCP server", node.span, hint)
+        return None
+    reader = Reader(node, f"servers.{named.value}", findings)
+    files = list_of(partial(match_files, folder=folder))
+    found = read_keys(
+        reader, McpServer, command=program, requirements=requirements, files=files, sandbox=None
+    )  # fmt: skip
+    found["name"] = reader.optional("name", string)
+    reader.close()
+    unique = {file.path: file for group in found.get("files", ()) for file in group}
+    found["files"] = tuple(sorted(unique.values(), key=lambda file: file.path))
+    return McpServer(**found) if found.get("command") and found["name"] else None
+
+
+def _definition(node: Node, what: str, findings: Findings) -> JsonObject | None:
+    root = mapping(node, what, findings)
+    value = to_json(root) if root is not None else None
+    if not isinstance(value, dict):
+        return None
+    if not isinstance(value.get("inputSchema"), dict):
+        findings.add(codes.BAD_VALUE, f"{what} has no 'inputSchema', as each tool of an MCP server has", node.span)
+        return None
+    return value

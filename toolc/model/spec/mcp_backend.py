@@ -1,0 +1,83 @@
+"""``backend.mcp``, a tool of an MCP server whose definition is pinned, and ``servers``, which says how it is started.
+
+See ``toolc.model.spec.tool`` for the rules. The compiler puts the server of a file into each of its tools, so that a
+tool in a registry is complete, and the effect digest covers how its server is started.
+"""
+
+from typing import ClassVar, Literal
+
+from toolc.dataclass import dataclass, field
+from toolc.model.json_schema import JsonValue
+from toolc.model.spec import keys
+from toolc.model.spec.code_backends import BackendTraits, File
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpServer:
+    """One of ``servers``: a program that speaks MCP over stdin and stdout, in a sandbox.
+
+    Instead of: args arguments: write command: [PROGRAM, ARGUMENT, ...]
+    Instead of: image build workspace network env secrets limits lifetime: write sandbox: {...}
+    Instead of: url type: toolc runs servers over stdio in a sandbox; it does not connect to servers at a URL
+    """
+
+    name: str = field(metadata=keys.NO_KEY)
+    command: tuple[str, ...] = field(metadata=keys.key(keys.list_of(keys.TEXT, least=1)))
+    """The program and its arguments. They are not templates.
+
+    Example: [python3, -m, mcp_server_time]
+    """
+    requirements: tuple[str, ...] = ()
+    """Python packages with exact versions, installed from wheels, which the server can import.
+
+    Example: [mcp-server-time==2025.9.25]
+    Instead of: packages pip dependencies
+    """
+    files: tuple[File, ...] = field(default=(), metadata=keys.key(keys.list_of(keys.TEXT)))
+    """Files that the server needs: patterns of paths relative to the folder of the spec.
+
+    Example: [server.py]
+    """
+    sandbox: ClassVar = keys.Key(keys.map_at("sandbox.SandboxSpec"))
+    """The sandbox of the server, with the keys of ``sandbox`` of a tool.
+
+    Example: {workspace: ro, lifetime: session}
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpBackend(BackendTraits):
+    """``backend.mcp``: a tool of an MCP server.
+
+    Before each call, the server is asked for its tools. If its definition of the tool is not ``definition``, the call
+    fails.
+    """
+
+    tag: ClassVar[Literal["mcp"]] = "mcp"
+    runs_programs: ClassVar = True
+    lifetimes: ClassVar = frozenset({"call", "session"})
+    server: McpServer = field(metadata=keys.key(keys.TEXT))
+    """The name of a server in ``servers`` of this file.
+
+    Example: time
+    """
+    tool: str
+    """The name of the tool in the server.
+
+    Example: get_current_time
+    """
+    definition: dict[str, JsonValue] = field(metadata=keys.key(keys.map_of(keys.JSON)))
+    """The definition of the tool as the server sends it. ``toolc import mcp`` writes it.
+
+    Example: {name: get_current_time, inputSchema: {type: object}}
+    """
+
+    @property
+    def programs(self) -> tuple[File, ...]:
+        """The files of the server."""
+        return self.server.files
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The requirements of the server."""
+        return self.server.requirements

@@ -1,0 +1,212 @@
+"""A connection of the official SDK's client to an MCP server, over the messages of our own transport.
+
+All connections of a process share one event loop, which has a thread of its own. Their methods are for other threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+import anyio
+from mcp.client.session import ClientSession
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    METHOD_NOT_FOUND,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    CallToolRequest,
+    CallToolRequestParams,
+    Implementation,
+    ListToolsRequest,
+    PaginatedRequestParams,
+    ReadResourceRequest,
+    ReadResourceRequestParams,
+    ServerCapabilities,
+    jsonrpc_message_adapter,
+)
+from pydantic import TypeAdapter, ValidationError
+
+from toolc.model.json_schema import JsonObject
+from toolc.runtime.sessions.mcp_lines import ServerError
+from toolc.version import __version__
+
+T = TypeVar("T")
+
+MAX_PAGES: Final = 100
+MAX_TOOLS: Final = 10_000
+"""The maximum number of pages in the list of tools, and of tools on them."""
+
+OnProgress = Callable[[float | None, str], None]
+"""Receives the percentage of a call's progress, or None if it is unknown, and a message."""
+
+# Any: the SDK calls a JSON object ``dict[str, Any]``.
+_OBJECT: Final[TypeAdapter[Any]] = TypeAdapter(dict[str, Any])
+
+_QUEUED: Final = 16
+"""How many messages wait for the event loop. The server waits if there are more."""
+
+
+class _Loop:
+    """The event loop, which is started when it is first needed. A forked child starts its own."""
+
+    def __init__(self) -> None:
+        self.reset()
+        os.register_at_fork(after_in_child=self.reset)
+
+    def reset(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def get(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, name="toolc mcp", daemon=True).start()
+            return self._loop
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        return asyncio.run_coroutine_threadsafe(work, self.get())
+
+
+_LOOP: Final = _Loop()
+
+
+class _Writer:
+    """The stream on which the SDK sends messages: each becomes one line of the server's stdin."""
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._write = write
+
+    async def send(self, item: SessionMessage, /) -> None:
+        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        self._write(text.encode("utf-8", "replace") + b"\n")
+
+    async def aclose(self) -> None:
+        """Do nothing: the owner of the server closes it."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Do nothing, like ``aclose``."""
+
+
+class McpClient:
+    """A client of one server. ``write`` sends bytes to the server, and ``receive`` takes each of its messages.
+
+    It declares no capabilities. So the SDK refuses requests for sampling, elicitation and roots with an error.
+    """
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._write = write
+        self._send, self._incoming = anyio.create_memory_object_stream[SessionMessage | Exception](_QUEUED)
+        self._is_closed = asyncio.Event()
+        self._connected: Future[ClientSession] = Future()
+        self._task = _LOOP.submit(self._run())
+
+    def receive(self, message: JsonObject) -> None:
+        """Take a message of the server, and wait until there is room for it. Raises ``ServerError``."""
+        try:
+            parsed = jsonrpc_message_adapter.validate_python(message, by_name=False)
+        except ValidationError:
+            raise ServerError("it sent a JSON object that is not a message of JSON-RPC 2.0") from None
+        _LOOP.submit(self._forward(SessionMessage(parsed))).result()
+
+    def end_of_messages(self) -> None:
+        """Fail the requests that wait for an answer, because the server has ended."""
+        _LOOP.submit(self._send.aclose())
+
+    def close(self) -> None:
+        """End the connection."""
+        _LOOP.get().call_soon_threadsafe(self._is_closed.set)
+
+    def capabilities(self) -> Future[ServerCapabilities]:
+        """Return what the server offers. The first message that is sent starts the connection."""
+        return _LOOP.submit(self._capabilities())
+
+    def list_tools(self) -> Future[list[JsonObject]]:
+        """Return the definitions of all tools, on all pages, as the server sends them."""
+        return _LOOP.submit(self._list_tools())
+
+    def call_tool(self, name: str, arguments: JsonObject, on_progress: OnProgress) -> Future[JsonObject]:
+        """Return the result of a call as the server sends it."""
+        return _LOOP.submit(self._call_tool(name, arguments, on_progress))
+
+    def read_resource(self, uri: str) -> Future[JsonObject]:
+        """Return the contents of a resource as the server sends them."""
+        return _LOOP.submit(self._request(ReadResourceRequest(params=ReadResourceRequestParams(uri=uri))))
+
+    async def _run(self) -> None:
+        info = Implementation(name="toolc", version=__version__)
+        session = ClientSession(self._incoming, _Writer(self._write), client_info=info)
+        async with session:
+            try:
+                await _shake_hands(session)
+            except Exception as error:  # noqa: BLE001  those who wait for the session raise it
+                self._connected.set_exception(error)
+            else:
+                self._connected.set_result(session)
+                await self._is_closed.wait()
+
+    async def _forward(self, message: SessionMessage) -> None:
+        try:
+            await self._send.send(message)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return  # the connection was closed
+
+    async def _session(self) -> ClientSession:
+        return await asyncio.wrap_future(self._connected)
+
+    async def _capabilities(self) -> ServerCapabilities:
+        return (await self._session()).server_capabilities or ServerCapabilities()
+
+    async def _list_tools(self) -> list[JsonObject]:
+        tools: list[JsonObject] = []
+        cursor: str | None = None
+        cursors: set[str] = set()
+        while True:
+            params = PaginatedRequestParams(cursor=cursor) if cursor is not None else None
+            page = await self._request(ListToolsRequest(params=params))
+            listed = page.get("tools")
+            tools += [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+            following = page.get("nextCursor")
+            if not isinstance(following, str):
+                return tools
+            if following in cursors or len(cursors) >= MAX_PAGES or len(tools) > MAX_TOOLS:
+                raise ServerError("its list of tools does not end")
+            cursors.add(following)
+            cursor = following
+
+    async def _call_tool(self, name: str, arguments: JsonObject, on_progress: OnProgress) -> JsonObject:
+        async def report(progress: float, total: float | None, message: str | None) -> None:
+            percent = 100 * progress / total if total and 0 <= progress <= total else None
+            on_progress(percent, message or "")
+
+        request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=arguments))
+        session = await self._session()
+        result: JsonObject = await session.send_request(request, _OBJECT, progress_callback=report)
+        if result.get("resultType") not in {None, "complete"}:
+            raise ServerError("it asked a question before it answered, which toolc does not pass on to a user")
+        return result
+
+    async def _request(self, request: ListToolsRequest | ReadResourceRequest) -> JsonObject:
+        result: JsonObject = await (await self._session()).send_request(request, _OBJECT)
+        return result
+
+
+async def _shake_hands(session: ClientSession) -> None:
+    """Agree on a revision of the protocol: up to 2025-11-25, or 2026-07-28 if the server has no other."""
+    try:
+        await session.initialize()
+    except MCPError as error:
+        if error.code not in {METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION}:
+            raise
+        await session.discover()

@@ -1,0 +1,90 @@
+"""The output of an MCP server as messages, one JSON object per line, within limits that are checked before parsing.
+
+The server is not trusted. Other lines are ignored, because many servers write logs to stdout.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from time import monotonic
+from typing import Final
+
+from toolc.model.json_schema import JsonObject, decode_json, unique_object
+from toolc.model.text import render_size
+
+MAX_LINE: Final = 8 * 1024 * 1024
+"""The maximum size of a message in bytes. Lists of hundreds of tools, and photos in Base64, are smaller."""
+
+MAX_DEPTH: Final = 100
+MAX_VALUES: Final = 200_000
+"""The maximum depth of a message, and number of values in it. Each value takes about a hundred bytes of memory."""
+
+BURST: Final = 2000
+PER_SECOND: Final = 200
+"""How many lines a server may write at once, and how many more in each second. Progress needs a few per second."""
+
+_STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_NOT_BRACKETS: Final = bytes(each for each in range(256) if each not in b"[]{}")
+
+
+class ServerError(Exception):
+    """A server exceeded a limit or violated the protocol. ``str(error)`` is the reason."""
+
+
+class MessageReader:
+    """Splits a server's output into messages."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._allowance = float(BURST)
+        self._counted = monotonic()
+
+    def feed(self, data: bytes) -> Iterator[JsonObject]:
+        """Yield the messages that are complete with the next bytes. Raises ``ServerError``."""
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            whole = b"".join([*self._parts, line])
+            self._parts, self._size = [], 0
+            self._count()
+            if len(whole) > MAX_LINE:
+                raise _too_long()
+            message = _parse(whole)
+            if message is not None:
+                yield message
+        self._parts.append(rest)
+        self._size += len(rest)
+        if self._size > MAX_LINE:
+            raise _too_long()
+
+    def _count(self) -> None:
+        now = monotonic()
+        self._allowance = min(BURST, self._allowance + (now - self._counted) * PER_SECOND) - 1
+        self._counted = now
+        if self._allowance < 0:
+            raise ServerError(f"it sent more than {BURST} messages too fast")
+
+
+def _too_long() -> ServerError:
+    return ServerError(f"it sent a message of more than {render_size(MAX_LINE)}")
+
+
+def _parse(line: bytes) -> JsonObject | None:
+    """Return the object on a line, or None if there is none. Raises ``ServerError``."""
+    line = line.strip()
+    if not line.startswith(b"{"):
+        return None
+    bare = _STRING.sub(b"", line)
+    if bare.count(b",") + bare.count(b"[") + bare.count(b"{") > MAX_VALUES:
+        raise ServerError(f"it sent a message with more than {MAX_VALUES} values")
+    depth = 0
+    for bracket in bare.translate(None, _NOT_BRACKETS):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > MAX_DEPTH:
+            raise ServerError(f"it sent a message that is nested more than {MAX_DEPTH} levels deep")
+    try:
+        value = decode_json(line, unique_object)
+    except ValueError as error:
+        raise ServerError(f"it sent a message that is not JSON: {error}") from None
+    return value if isinstance(value, dict) else None
