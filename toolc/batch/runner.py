@@ -25,7 +25,10 @@ MAX_HELD: Final = 1000
 """The maximum number of calls that wait in memory for an earlier call of their session."""
 
 MAX_FAILURES: Final = 20
-"""The number of consecutive sandbox failures after which no call starts, because the engine does not work any more."""
+"""The number of consecutive sandbox failures after which no call starts, because the engine does not work any more.
+
+The calls that run at the same time are added, because those on one node of a cluster fail together when it dies.
+"""
 
 INTERRUPTED: Final = "toolc ended while the call was running, so it may have run"
 """The reason if a call of an earlier run has no result."""
@@ -160,8 +163,8 @@ class Runner:
                 self._failures = 0
                 continue
             self._failures += 1
-            if self._failures >= MAX_FAILURES:
+            if self._failures >= MAX_FAILURES + self._concurrency:
                 self.is_stopping = True
-                self.failure = f"no further calls start, because {MAX_FAILURES} in a row failed: {outcome.reason}"
+                self.failure = f"no further calls start, because {self._failures} in a row failed: {outcome.reason}"
             elif isinstance(outcome, NotStarted):
                 self.failure = f"some calls could not start: {outcome.reason}"

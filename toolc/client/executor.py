@@ -331,7 +331,7 @@ class Executor:
         """Close the sandboxes of the calls with this ``session``. A running call ends first."""
         self._options.sessions.end(session)
 
-    def with_registry(self, registry: CallableTools, lock: Lock | None) -> Executor:
+    def with_registry(self, registry: CallableTools, lock: Lock | None) -> Self:
         """Return an executor of other tools, with the sessions, sandboxes and deny-list of this one.
 
         Closing one of them closes both. Running calls of this one finish with its own tools.

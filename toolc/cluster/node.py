@@ -67,6 +67,10 @@ class NodeSetup:
     lock: Lock | None = None
     policy: Policy | None = None
 
+    def registry(self) -> Registry:
+        """Return the tools."""
+        return Registry(RegistryFile(tools=self.tools), parts=self.parts)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeReport:
@@ -123,6 +127,16 @@ class Failed:
         return kind(self.message) if kind in plain else InfrastructureError(self.message)
 
 
+class _NodeExecutor(Executor):
+    """An executor whose deny-list is that of the driver, which has checked the names."""
+
+    def deny_only(self, names: frozenset[str], tags: frozenset[str]) -> None:
+        """Replace the deny-list."""
+        old_names, old_tags = self._denials.entries
+        self._denials.deny(names, tags)
+        self._denials.allow(old_names - names, old_tags - tags)
+
+
 class NodeActor:
     """Runs the calls of one driver on one node. Its methods may run concurrently."""
 
@@ -132,7 +146,7 @@ class NodeActor:
             for name, version in needed.items()
             if versions()[name] != version
         ).removesuffix(". ")
-        self._executor: Executor | None = None
+        self._executors: tuple[_NodeExecutor, ...] = ()  # of the present tools, and of those before an update
         self._running: dict[str, Cancellation] = {}
         self._denials = Denials()
         self._copies: NodeCopies | None = None
@@ -143,11 +157,17 @@ class NodeActor:
                 self._refusal = str(error)
 
     def _start(self, setup: NodeSetup) -> None:
-        registry = Registry(RegistryFile(tools=setup.tools), parts=setup.parts)
-        self._executor = Executor(
-            registry, engine=setup.engine, timeout=setup.timeout, lock=setup.lock, policy=setup.policy,
+        executor = _NodeExecutor(
+            setup.registry(), engine=setup.engine, timeout=setup.timeout, lock=setup.lock, policy=setup.policy,
             session_idle=setup.session_idle, approve_changes=self._approve,
         )  # fmt: skip
+        self._executors = (executor,)
+
+    async def update(self, setup: bytes) -> None:
+        """Run further calls with other tools. Running calls, and those that the driver has sent, keep theirs."""
+        changed: NodeSetup = pickle.loads(setup)  # noqa: S301  as above
+        for newest in self._executors[:1]:
+            self._executors = (newest.with_registry(changed.registry(), changed.lock), newest)
 
     def _approve(self, proposal: Proposal) -> bool:
         """Return whether the changes are those of a copy, which the driver approves when they come back."""
@@ -223,12 +243,14 @@ class NodeActor:
 
     def _callee(self, call: RemoteCall) -> Executor:
         """Return the executor. Raises ``RegistryError`` if the tool is another version than the driver has."""
-        if self._executor is None:
+        if not self._executors:
             raise InfrastructureError(self._refusal)
-        self._deny(self._executor, call.denials)
-        if self._executor.registry.registered(call.name).effect_digest != call.effect_digest:
-            raise RegistryError(f"the node has another version of the tool {call.name!r} than the driver")
-        return self._executor
+        self._deny(call.denials)
+        for executor in self._executors:
+            tools = executor.registry
+            if call.name in tools and tools.registered(call.name).effect_digest == call.effect_digest:
+                return executor
+        raise RegistryError(f"the node has another version of the tool {call.name!r} than the driver")
 
     async def _arguments(self, call: RemoteCall) -> dict[str, Any]:
         """Return the arguments of ``Executor.arun``, after the copy of the workspace was made."""
@@ -266,25 +288,23 @@ class NodeActor:
 
     async def deny(self, denials: Denials) -> None:
         """Deny calls, including the further steps of running ones."""
-        if self._executor:
-            self._deny(self._executor, denials)
+        self._deny(denials)
 
-    def _deny(self, executor: Executor, denials: Denials) -> None:
-        old = self._denials
-        if denials.number > old.number:
+    def _deny(self, denials: Denials) -> None:
+        if denials.number > self._denials.number:
             self._denials = denials
-            executor.deny(*denials.names - old.names, tags=denials.tags - old.tags)
-            executor.allow(*old.names - denials.names, tags=old.tags - denials.tags)
+            for executor in self._executors[:1]:  # all have the same deny-list
+                executor.deny_only(denials.names, denials.tags)
 
     async def end_session(self, session: str) -> None:
         """Close the sandboxes of a session."""
-        if self._executor:
-            self._executor.end_session(session)
+        for executor in self._executors[:1]:
+            executor.end_session(session)
 
     async def close(self) -> None:
         """Close the executor."""
-        if self._executor:
-            self._executor.close()
+        for executor in self._executors[:1]:
+            executor.close()
         if self._copies:
             self._copies.close()
 

@@ -16,7 +16,16 @@ from typing import Any, Final
 
 from toolc.cluster.node import NodeReport, NodeSetup
 from toolc.cluster.placement import Node, choose
-from toolc.cluster.ray_calls import CLOSE_SECONDS, START_SECONDS, WAIT_SECONDS, end_actors, live_nodes, start_actor
+from toolc.cluster.ray_calls import (
+    CLOSE_SECONDS,
+    START_SECONDS,
+    WAIT_SECONDS,
+    NodeDiedError,
+    asked,
+    end_actors,
+    live_nodes,
+    start_actor,
+)
 from toolc.model.errors import NoEngineError, UsageError
 from toolc.runtime.cancellation import Deadline
 
@@ -55,6 +64,16 @@ class Nodes:
         """The names of the nodes that run no calls, each with the reason."""
         with self._changed:
             return tuple(self._refused.values())
+
+    def update(self, setup: NodeSetup) -> None:
+        """Give all nodes other tools. Returns when the nodes that are alive have them."""
+        with self._changed:
+            self._setup = pickle.dumps(setup)
+        for node in self.alive:
+            try:
+                asked(node, "update", self._setup)
+            except NodeDiedError:
+                self.has_died(node)
 
     def settled(self) -> list[Node]:
         """Return the nodes that run calls once every node of the cluster has started its actor."""
@@ -161,9 +180,9 @@ class Nodes:
             threading.Thread(target=self._start, args=(each, name), name="toolc node", daemon=True).start()
 
     def _start(self, node_id: str, name: str) -> None:
-        actor = None
+        actor, setup = None, self._setup
         try:
-            actor, report = start_actor(node_id, self._setup)
+            actor, report = start_actor(node_id, setup)
         except (Exception, SystemExit) as error:  # noqa: BLE001  Ray raises many types, and SystemExit at its own end
             *_, reason = str(error).strip().split("\n")
             report = NodeReport(refusal=f"its actor did not start: {reason or type(error).__name__}")
@@ -173,5 +192,7 @@ class Nodes:
                 self._refused[node_id] = f"{name}: {report.refusal}"
                 logging.getLogger("toolc").warning("a node runs no calls: %s: %s", name, report.refusal)
             elif not self._closed.is_set():
+                if setup is not self._setup and actor:
+                    actor.update.remote(self._setup)
                 self._nodes[node_id] = Node(node_id, name, actor, report)
             self._changed.notify_all()

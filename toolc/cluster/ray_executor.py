@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from time import monotonic
-from typing import Any
+from typing import Any, Self
 
-from toolc.client.executor import Executor
+from toolc.client.executor import CallableTools, Executor
 from toolc.client.registry import Registry
 from toolc.cluster.node import Denials, Failed, NodeSetup, RemoteCall
 from toolc.cluster.nodes import Nodes
@@ -75,13 +75,11 @@ class RayExecutor(Executor):
             confirm=confirm, lock=lock, policy=policy, pool=None,
         )  # fmt: skip
         connect(address)
-        tools = tuple(registry.registered(name) for name in registry.names)
-        reviewed = tuple(tool for tool in tools if not tool.is_host_defined)
-        setup = NodeSetup(
-            tools=reviewed, parts=registry.parts, engine=engine, timeout=timeout, session_idle=session_idle, lock=lock,
-            policy=policy,
+        self._setup = NodeSetup(
+            tools=_reviewed(registry), parts=registry.parts, engine=engine, timeout=timeout, session_idle=session_idle,
+            lock=lock, policy=policy,
         )  # fmt: skip
-        self._nodes = Nodes(setup, is_usable)
+        self._nodes = Nodes(self._setup, is_usable)
         self._cluster = _Cluster(self._nodes, Path(shared_workspace).resolve() if shared_workspace else None)
 
     @property
@@ -98,6 +96,16 @@ class RayExecutor(Executor):
     def nodes(self) -> tuple[Node, ...]:
         """The nodes that run calls now."""
         return tuple(self._nodes.alive)
+
+    def with_registry(self, registry: CallableTools, lock: Lock | None) -> Self:
+        """Like ``Executor.with_registry``, on all nodes. Only this executor and the one before can make calls."""
+        if not isinstance(registry, Registry):
+            raise UsageError("the tools of a cluster must be a toolc.Registry")
+        other = super().with_registry(registry, lock)
+        setup = replace(self._setup, tools=_reviewed(registry), parts=registry.parts, lock=lock)
+        vars(other).update(_setup=setup)
+        self._nodes.update(setup)
+        return other
 
     def end_session(self, session: str) -> None:
         """Close the sandboxes of the calls with this ``session`` on the node that has them."""
@@ -121,6 +129,12 @@ class RayExecutor(Executor):
 
     def _pipeline(self, options: CallOptions) -> CallPipeline:
         return CallPipeline(options, self._called, make=partial(_ClusterCall, cluster=self._cluster))
+
+
+def _reviewed(registry: Registry) -> tuple[RegisteredTool, ...]:
+    """Return the tools that nodes can run, which are all but the functions of this program."""
+    tools = (registry.registered(name) for name in registry.names)
+    return tuple(tool for tool in tools if not tool.is_host_defined)
 
 
 class _Cluster:

@@ -176,10 +176,24 @@ def test_if_no_sandbox_works_the_rest_is_not_tried(batch: Batch) -> None:
         raise RuntimeError("the sandbox fell over")
 
     runner = batch.run(die, concurrency=1)
-    assert len(batch.results) == MAX_FAILURES
+    assert len(batch.results) == MAX_FAILURES + 1
     assert "the sandbox failed, and the call may have run" in str(runner.failure)
     batch.run()
-    assert list(batch.results.values()).count("?") == MAX_FAILURES
+    assert list(batch.results.values()).count("?") == MAX_FAILURES + 1
+
+
+def test_the_calls_of_one_node_of_a_cluster_that_fail_together_do_not_end_the_batch(batch: Batch) -> None:
+    batch.words(*map(str, range(100)))
+    together = threading.Barrier(MAX_FAILURES + 10)
+
+    def die_first(plan: Plan) -> Outcome:
+        if int(word(plan)) < MAX_FAILURES + 10:
+            together.wait()
+            raise RuntimeError("the node died")
+        return say(plan)
+
+    runner = batch.run(die_first, concurrency=MAX_FAILURES + 10)
+    assert (runner.failure, len(batch.results)) == (None, 100)
 
 
 def test_a_call_without_an_engine_has_not_run_and_a_later_run_starts_it(batch: Batch) -> None:

@@ -196,6 +196,29 @@ def test_a_denied_tag_denies_a_step_on_the_node(executor: RayExecutor) -> None:
     assert "all tools with the tag" not in executor.run("both", {"word": "hi"}).text
 
 
+def test_an_update_gives_all_nodes_other_tools_while_calls_run(
+    cluster: object, registry: Registry, tmp_path: Path
+) -> None:
+    changed = tmp_path / "tools.yaml"
+    changed.write_text(
+        SPEC.replace('echo "$ARG_word"', 'echo "new $ARG_word"')
+        .replace("name: wipe", "name: clean")
+        .replace("tool: wipe", "tool: clean")
+    )
+    with RayExecutor(registry, engine="oci") as executor, ThreadPoolExecutor(2) as threads:
+        until(lambda: len(executor.nodes) == 2)
+        assert executor.run("count", {}, session="a").text == "1"
+        executor.deny("wipe")
+        running = [threads.submit(executor.run, "sleep", {"seconds": 2}) for _ in range(2)]
+        until(lambda: sum(each.load for each in executor.nodes) == 2)
+        updated = executor.with_registry(Registry.load(changed), None)
+        assert updated.run("echo", {"word": "hi"}).text == "new hi\n"
+        assert updated.run("clean", {}, confirm=lambda _: Allow()).text == "wiped\n"
+        assert updated.run("count", {}, session="a").text == "2"
+        assert executor.run("echo", {"word": "hi"}).text == "hi\n"
+        assert [each.result().text for each in running] == ["started\n"] * 2
+
+
 def test_calls_with_the_same_id_are_independent(executor: RayExecutor) -> None:
     with ThreadPoolExecutor(6) as threads:
         calls = [threads.submit(executor.run, "sleep", {"seconds": 1}, call_id="call_1") for _ in range(6)]
