@@ -11,11 +11,12 @@ Start reading in ``main``. ``commands`` has one module per command, ``output`` p
 - ``http_options``: the options of ``toolc serve`` for HTTP (``HttpOptions``), and the start message. Public:
   ``http_options``, ``print_start``.
 - ``import_changes``: writes what an import generated, and reports conflicts. Public: ``apply_import``,
-  ``import_options``, ``report_conflicts``.
+  ``import_options``, ``LeftOutPart``, ``report_conflicts``, ``report_findings``, ``report_left_out``, ``summarize``.
 - ``inputs``: reads arguments, registries and the user's configuration, and refuses registries that a lock file or a
   policy does not allow. Public: ``compile_or_exit``.
 - ``main``: finds a command by name and runs it. Handles signals, standard streams, and errors that reach the top
   (``output.failure``).
+- ``package_versions``: the versions of the packages that imported code needs. Public: ``PackageVersions``.
 - ``terminal``: connects the standard streams of this process to a program in a sandbox. Public: ``attach``.
 - ``tool_templates``: the specs that ``toolc init --tool`` writes. Public: ``missing_variables``, ``tool_template``,
   ``ToolTemplate``.

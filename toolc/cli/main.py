@@ -37,6 +37,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "connect": "Add tools to the configuration of an MCP client.",
     "token": "Create, list and revoke the tokens of clients over HTTP.",
     "import": "Create specs from tools that other systems describe.",
+    "export": "Write tools in the form of other systems.",
     "schedule": "Show or run the due entries of a schedule.",
     "schema": "Print the JSON Schema of spec files, for editors.",
     "image": "Build, list, export, import and remove images for tools.",

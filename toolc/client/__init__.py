@@ -16,6 +16,7 @@ Start reading in ``registry``, then ``executor``. Most of these names are export
 - ``sandbox``: ``Sandbox``, an open sandbox with its commands and files. Public: ``ExecResult``, ``FileEntry``,
   ``open_sandbox``.
 - ``serialization``: ``result_to_json``, ``event_to_json``.
+- ``skill``: ``skill_text``, an Agent Skill whose instructions call tools.
 - ``typed``: typed clients for ``toolc build --client``.
 
 May import: every package below it: ``compiler``, ``runtime``, ``functions`` and the layers below them.

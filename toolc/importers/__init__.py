@@ -14,7 +14,8 @@ never writes a registry. People review and edit the files; later imports merge w
 - ``merge``: merges a change of the source into a file that people have edited, by keys (``merge``, ``Conflict``).
   Public: ``edited``, ``Merged``, ``UnreadableError``.
 - ``changes``: the changes of an import to the files of a folder (``changes``, ``write``). Public: ``FileChange``.
-- ``checked_files``: removes generated specs that have errors (``remove_invalid``).
+- ``checked_files``: removes generated specs that have errors (``remove_invalid``). Public: ``check_text``.
+- ``skill``: specs for the scripts of an Agent Skill. Public: ``skill_specs``.
 - ``yaml_text``: writes YAML in block style. Public: ``yaml_flow``, ``yaml_lines``, ``yaml_text``.
 
 May import: ``runtime`` (``egress`` and ``http`` only), ``compiler``, ``backends``, ``data``, ``document``,

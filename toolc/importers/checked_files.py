@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import copytree
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from toolc.compiler.pipeline.compile import compile_specs
+from toolc.importers.yaml_text import yaml_text
+from toolc.model.json_schema import JsonObject
 from toolc.model.text import printable
 
 _MODEL_TEXT: Final = frozenset({"TC210", "TC211", "TC213", "TC214"})
@@ -20,13 +23,19 @@ class Invalid(NamedTuple):
     findings: list[str]
 
 
-def remove_invalid(files: dict[str, str]) -> Invalid:
-    """Compile generated files in another folder, and remove each spec that has an error, with its code."""
+def remove_invalid(files: dict[str, str], beside: Path | None = None) -> Invalid:
+    """Compile generated files in another folder, and remove each spec that has an error, with its code.
+
+    The folders in the folder ``beside``, whose files specs may use, are copied there.
+    """
     result = Invalid({}, [])
     if not files:
         return result
     with TemporaryDirectory() as temporary:
         top = Path(temporary).resolve()
+        if beside is not None:
+            for folder in (each for each in beside.iterdir() if each.is_dir() and not each.name.startswith(".")):
+                copytree(folder, top / folder.name, symlinks=True)
         for name, text in files.items():
             place = top / name
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -44,3 +53,21 @@ def remove_invalid(files: dict[str, str]) -> Invalid:
             elif each.code.number in _MODEL_TEXT and file in files:
                 result.findings.append(f"{file}:{each.span.start.line}: {message}")
     return result
+
+
+def check_text(name: str, text: str) -> list[str]:
+    """Return the findings of the checks of texts for models about instructions that stay outside of specs."""
+    spec: JsonObject = {
+        "toolc": 1,
+        "name": "text",
+        "description": text,
+        "parameters": {},
+        "backend": {"shell": {"argv": ["true"]}},
+    }
+    with TemporaryDirectory() as temporary:
+        place = Path(temporary, "text.yaml")
+        place.write_text(yaml_text(spec), encoding="utf-8")
+        found = compile_specs([place]).diagnostics.sorted()
+    return [
+        f"{name}: {each.code.number}: {printable(each.message)}" for each in found if each.code.number in _MODEL_TEXT
+    ]

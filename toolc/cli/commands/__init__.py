@@ -11,12 +11,14 @@ reason, commands import most packages inside their functions. To add a command, 
 - ``diff``: ``toolc diff``: review the changes between two states; ``--fail-on``, accepted changes.
 - ``doctor``: ``toolc doctor``: engines, advisories and ``--probe``.
 - ``explain``: ``toolc explain``: print the page of a code, and compile its examples.
+- ``export``: ``toolc export skill``: write an Agent Skill that calls tools with ``toolc run``.
 - ``gc``: ``toolc gc``: remove the leftovers of killed processes from this host.
 - ``image``: ``toolc image``: build, list, export and prune images.
 - ``import_``: ``toolc import``: the group, and ``toolc import plugin``.
 - ``import_json``: ``toolc import json``: write specs for tool definitions of a provider.
 - ``import_openapi``: ``toolc import openapi``: write specs for the operations of an OpenAPI document.
 - ``import_python``: ``toolc import python``: write specs for the functions of a Python file.
+- ``import_skill``: ``toolc import skill``: write specs for the scripts of an Agent Skill.
 - ``init``: ``toolc init``: write a first folder of specs, and files for CI.
 - ``list``: ``toolc list``: list tools.
 - ``lock``: ``toolc lock``: write or check the lock file.

@@ -14,6 +14,7 @@ import click
 from toolc.cli.commands.import_json import import_json
 from toolc.cli.commands.import_openapi import openapi
 from toolc.cli.commands.import_python import import_python
+from toolc.cli.commands.import_skill import import_skill
 from toolc.cli.common import CANNOT, FINDINGS, duration, engine_option, note, print_findings
 from toolc.cli.import_changes import apply_import, import_options, report_conflicts
 from toolc.cli.inputs import user_configuration
@@ -40,6 +41,7 @@ def command() -> None:
 command.add_command(import_json)
 command.add_command(openapi)
 command.add_command(import_python)
+command.add_command(import_skill)
 
 
 @command.command("plugin", short_help="Write the spec of a plugin from its own description.")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,16 +17,11 @@ from toolc.cli.import_changes import (
     report_left_out,
     summarize,
 )
+from toolc.cli.package_versions import PackageVersions
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
     from toolc.importers.python.modules import Modules
-
-_PINNED: Final = re.compile(r"^(?:#\s*\"?)?\s*([A-Za-z0-9][\w.-]*)(?:\[[^]]*\])?\s*==\s*([\w.!+-]+)")
-"""Matches a line of ``requirements.txt``."""
-
-_INLINE: Final = re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[[^]]*\])?==([\w.!+-]+)")
-"""Matches a package in the block of PEP 723."""
 
 
 @click.command("python", short_help="Write specs for the functions of a Python file.")
@@ -56,7 +49,7 @@ def import_python(
     stem = name or function or Path(path).stem
     folder = Path(out)
     record = read_record(folder, stem, "python")
-    versions = _Versions(modules.folder / path, given, record.options if record else {})
+    versions = PackageVersions(modules.folder / path, given, record.options if record else {})
     generated = generate(modules, path, function, versions.of)
     if modules.folder.resolve() == folder.resolve():
         raise UsageError(f"the specs would be next to {path}, where they could replace code; pass another --out")
@@ -105,39 +98,3 @@ def _place(source: str, root: str | None) -> tuple[Modules, str, str | None]:
     if not function and (path := modules.path_of(start)) is not None:
         return modules, path, last
     raise UsageError(f"{modules.folder} has no module {name}; pass its folder with --path, or a file as FILE.py")
-
-
-class _Versions:
-    """The versions of packages: of the command line, of the last import, of the source, or as installed here."""
-
-    def __init__(self, file: Path, given: tuple[str, ...], recorded: Mapping[str, object]) -> None:
-        self._known = dict(_near(file))
-        last = recorded.get("requirements")
-        for each in (*(last if isinstance(last, list) else ()), *given):
-            match = _PINNED.match(str(each))
-            if match is None:
-                raise UsageError(f"--requirement {each!r} is not PACKAGE==VERSION")
-            self._known[_normalized(match[1])] = match[2]
-
-    def of(self, package: str) -> str | None:
-        """Return the version of a package, by its normalized name."""
-        from importlib.metadata import PackageNotFoundError, version  # start-up time
-
-        try:
-            return self._known.get(package) or version(package)
-        except PackageNotFoundError:
-            return None
-
-
-def _near(file: Path) -> Iterator[tuple[str, str]]:
-    """Yield the packages that ``requirements.txt`` next to a file pins, and those of its own block (PEP 723)."""
-    listed = file.parent / "requirements.txt"
-    lines = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
-    yield from ((_normalized(match[1]), match[2]) for line in lines if (match := _PINNED.match(line)))
-    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
-    block = re.search(r"(?ms)^# /// script$.*?^# ///$", text)
-    yield from ((_normalized(name), version) for name, version in _INLINE.findall(block[0] if block else ""))
-
-
-def _normalized(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()

@@ -5,7 +5,9 @@
 - ``hints``: converts type hints to JSON Schema, and to the code that turns a JSON value into the type.
 - ``extract``: the statements of a file that a function needs, without those of a framework.
 - ``permissions``: the packages, hosts and secrets that the code of a tool uses.
-- ``modules``: files of Python below a folder, and what the names in them mean. Public: ``Modules``.
+- ``needs``: the files and packages that code imports. Public: ``CodeNeeds``, ``Versions``, ``code_needs``.
+- ``modules``: files of Python below a folder, and what the names in them mean. Public: ``LeftOutError``,
+  ``Modules``.
 
 May import: ``compiler``, ``data`` and ``model``.
 """

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from toolc.compiler.decode.python_imports import imports
-from toolc.data.python_modules import STANDARD_LIBRARY, package_name
 from toolc.dataclass import dataclass, field
 from toolc.importers.plugin_spec import valid_names
 from toolc.importers.python.extract import Edit, Statements, Unit
 from toolc.importers.python.hints import READ, reading
-from toolc.importers.python.modules import Function, LeftOutError, Module, Modules, framework_of
+from toolc.importers.python.modules import LeftOutError, Module, Modules
+from toolc.importers.python.needs import CodeNeeds, Versions, code_needs
 from toolc.importers.python.permissions import sandbox
 from toolc.importers.python.tool_functions import (
     CONTEXT,
@@ -25,9 +24,6 @@ from toolc.importers.python.tool_functions import (
 from toolc.importers.yaml_text import yaml_text
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
-
-Versions = Callable[[str], str | None]
-"""Returns the version of a package to install, or None if it is not known."""
 
 _READER: Final = f'''\
 def {READ}(loads, value):
@@ -103,78 +99,31 @@ class _Source:
     versions: Versions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Needs:
-    """What the code of one tool needs: statements, other files, and the version of each package."""
-
-    units: set[Unit]
-    files: Mapping[str, Module]
-    packages: Mapping[str, str]
-
-
 def _add_files(source: _Source, tool: ToolFunction, name: str, result: Generated) -> None:
-    needs = _needs(source, tool, f"{name}.py")
-    spec, missing = _spec(tool, name, needs)
+    code = ast.parse("\n".join(tool.loads.values()))
+    names = {each.id for each in ast.walk(code) if isinstance(each, ast.Name)}
+    units = source.statements.needed({tool.node.name: tool.node} | dict.fromkeys(names, tool.node))
+    text = source.statements.text(units, source.edits, "")
+    needs = code_needs(source.modules, f"{name}.py", text, source.versions, tool.node)
+    if f"{name}.py" in needs.files:
+        raise LeftOutError(f"its code would be {name}.py, and it imports another file of this name", tool.node)
+    spec, missing = _spec(tool, name, units, needs)
     result.files[f"{name}.yaml"] = f"# {tool.node.name} of {source.module.path}\n" + yaml_text(spec)
-    result.files[f"{name}.py"] = source.statements.text(needs.units, source.edits, _adapter(tool))
+    result.files[f"{name}.py"] = source.statements.text(units, source.edits, _adapter(tool))
     result.files.update({path: module.text for path, module in needs.files.items()})
     result.places[f"{name}.yaml"] = tool.node.name, _place(source.module, tool.node)
     result.notes.extend(f"{name}: {each}" for each in missing)
     result.versions.update(needs.packages)
 
 
-def _needs(source: _Source, tool: ToolFunction, file: str) -> _Needs:
-    code = ast.parse("\n".join(tool.loads.values()))
-    names = {each.id for each in ast.walk(code) if isinstance(each, ast.Name)}
-    units = source.statements.needed({tool.node.name: tool.node} | dict.fromkeys(names, tool.node))
-    files: dict[str, Module] = {}
-    packages: dict[str, str] = {}
-    queue = [(file, source.statements.text(units, source.edits, ""))]
-    for path, text in queue:
-        for name in _imported_names(path, text):
-            found = _local_files(source.modules, name)
-            new = [each for each in found if each not in files]
-            files |= {each: source.modules.module(each) for each in new}
-            queue += [(each, files[each].text) for each in new]
-            if not found and name.partition(".")[0] not in STANDARD_LIBRARY:
-                _add_package(packages, name, source.versions, tool.node, path)
-    if file in files:
-        raise LeftOutError(f"its code would be {file}, and its code imports another file of this name", tool.node)
-    return _Needs(units=units, files=files, packages=packages)
-
-
-def _imported_names(path: str, text: str) -> Iterator[str]:
-    for each in imports(text, path):
-        folder = each.folder.replace("/", ".") if each.folder else ""
-        yield f"{folder}.{each.name}" if folder else each.name
-
-
-def _local_files(modules: Modules, name: str) -> list[str]:
-    """Return the files that the import of a dotted name loads, including those of its packages."""
-    parts = name.split(".")
-    starts = (".".join(parts[: count + 1]) for count in range(len(parts)))
-    return [path for each in starts if (path := modules.path_of(each))]
-
-
-def _add_package(packages: dict[str, str], name: str, versions: Versions, node: Function, path: str) -> None:
-    if framework := framework_of(name):
-        raise LeftOutError(f"{path} imports {framework}", node)
-    package = package_name(name)
-    version = packages.get(package) or versions(package)
-    if version is None:
-        raise LeftOutError(f"it imports {name}; pass its version with --requirement {package}==VERSION", node)
-    packages[package] = version
-
-
-def _spec(tool: ToolFunction, name: str, needs: _Needs) -> tuple[JsonObject, list[str]]:
+def _spec(tool: ToolFunction, name: str, units: set[Unit], needs: CodeNeeds) -> tuple[JsonObject, list[str]]:
     function = f"{tool.node.name}{READ}" if tool.loads else tool.node.name
     python: JsonObject = {"file": f"{name}.py"}
     python |= {"function": function} if function != name else {}
     python |= {"files": [*sorted(needs.files)]} if needs.files else {}
-    pinned = [f"{package}=={version}" for package, version in sorted(needs.packages.items())]
-    python |= {"requirements": [*pinned]} if pinned else {}
-    nodes = [*(each.node for each in needs.units), *(each.tree for each in needs.files.values())]
-    used = {each.origin.partition(".")[0] for each in needs.units}
+    python |= {"requirements": [*needs.pinned]} if needs.packages else {}
+    nodes = [*(each.node for each in units), *(each.tree for each in needs.files.values())]
+    used = {each.origin.partition(".")[0] for each in units}
     used |= {each.partition(".")[0] for module in needs.files.values() for each in module.imports.values()}
     permissions, missing = sandbox(nodes, used)
     annotations = tool.definition.get("annotations")
