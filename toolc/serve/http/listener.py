@@ -132,7 +132,7 @@ def serve_http(
     """Serve until SIGINT or SIGTERM, and return when every call has ended. After Ctrl-C, raise ``KeyboardInterrupt``.
 
     ``started`` is called with the settings when the server accepts requests; a port 0 has then been replaced.
-    Raises ``UsageError`` if the address cannot be used.
+    Raises ``UsageError`` if the address or the files for TLS cannot be used.
     """
     _allow_open_files()
     with _listening(settings) as listener:
@@ -145,6 +145,13 @@ def serve_http(
             proxy_headers=bool(settings.proxies), forwarded_allow_ips=list(settings.proxies),
             root_path=settings.base_path, ssl_certfile=settings.certificate, ssl_keyfile=settings.key,
         )  # fmt: skip
+        try:
+            config.load()
+        except OSError as error:  # only the files of TLS are read
+            raise UsageError(
+                f"--tls-cert {settings.certificate} and --tls-key {settings.key} are not a certificate and its key in "
+                f"PEM format: {error.strerror or error}"
+            ) from None
         server = _Server(config, host, settings.drain_seconds, lambda: started(settings))
         try:
             anyio.run(server.run_until_signal, [listener])
