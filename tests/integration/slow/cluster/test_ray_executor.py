@@ -2,7 +2,11 @@
 
 import asyncio
 import json
+import os
 import pickle
+import re
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +18,7 @@ from typing import Any
 import pytest
 from cli.command_line import toolc
 from engines.waiting_sandboxes import until
+from project.paths import DOCS
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -305,6 +310,21 @@ def test_the_value_of_a_secret_is_nowhere_in_ray(
     holders = [path for path in files if path.is_file() and CANARY.encode() in path.read_bytes()]
     assert len(files) > 20
     assert holders == []
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"), [("rollouts.py", "50 episodes, at most 10 steps"), ("dataset.py", "20 answers: higher lower")]
+)
+def test_the_programs_of_the_guide(cluster: Any, tmp_path: Path, name: str, printed: str) -> None:
+    page = (DOCS / "guides" / "clusters.md").read_text(encoding="utf-8")
+    (tmp_path / "specs").mkdir()
+    for path, text in re.findall(r"^```\w+\n# ([\w./]+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        (tmp_path / path).write_text(text)
+    environment = {**os.environ, "RAY_ADDRESS": cluster.address, "RAY_DATA_DISABLE_PROGRESS_BARS": "1"}
+    done = subprocess.run(
+        [sys.executable, name], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=180, check=False
+    )
+    assert (done.stdout.strip().split("\n")[-1], done.stderr * done.returncode) == (printed, "")
 
 
 def test_a_batch_and_a_report_from_the_command_line(cluster: Any, tmp_path: Path) -> None:
