@@ -8,6 +8,7 @@ Start reading in ``main``. ``commands`` has one module per command, ``output`` p
   ``code_owners``, ``owner``, ``repository_top``.
 - ``common``: options that several commands have (``--engine``, ``--policy``, ``--format``), and printing of findings.
   Public: ``FINDINGS``, ``note``.
+- ``first_tool``: what the first tool of ``toolc init`` calls. Public: ``KINDS``, ``import_arguments``.
 - ``http_options``: the options of ``toolc serve`` for HTTP (``HttpOptions``), and the start message. Public:
   ``http_options``, ``print_start``.
 - ``import_changes``: writes what an import generated, and reports conflicts. Public: ``apply_import``,

@@ -1,5 +1,9 @@
 """``toolc init``: its files pass check, build, test and run; existing files do not change."""
 
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +28,67 @@ def test_tools_of_a_created_folder_pass_all_commands(
     capfdbinary.readouterr()
     assert run("run", "specs/hello.yaml", "--arg", "name=Ada", "--engine", engine) == 0
     assert capfdbinary.readouterr() == (b"Hello, Ada!\n", b"")
+
+
+@pytest.mark.needs_engine
+@pytest.mark.parametrize(
+    ("options", "specs"),
+    [
+        (["--call", "program"], {"hello.yaml"}),
+        (["--call", "python"], {"hello.yaml", "count_lines.yaml", "count_lines.py"}),
+        (["--call", "http"], {"hello.yaml", "get_item.yaml"}),
+        (["--call", "openapi", "--from", "pets.yaml"], {"hello.yaml", "list_pets.yaml"}),
+        (["--call", "definition", "--from", "tools.py"], {"hello.yaml", "add.yaml", "add.py"}),
+        (["--call", "definition", "--from", "tools.json"], {"hello.yaml"}),
+    ],
+)
+def test_what_the_first_tool_calls_is_an_example_that_passes_its_tests(
+    options: list[str], specs: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pets.yaml").write_text(
+        "openapi: 3.1.0\ninfo: {title: Pets}\nservers: [{url: 'https://pets.example'}]\n"
+        "paths: {/pets: {get: {operationId: listPets, summary: List the pets of the shop, responses: {200: {}}}}}\n"
+    )
+    Path("tools.py").write_text(
+        "def add(a: int, b: int) -> int:\n    'Add two numbers of an order.'\n    return a + b\n"
+    )
+    Path("tools.json").write_text('[{"name": "x", "description": "Do it.", "input_schema": {"type": "object"}}]')
+    assert run("init", "t", *options) == 0
+    monkeypatch.chdir("t")
+    assert {path.name for path in Path("specs").iterdir() if path.is_file()} == specs
+    assert run("check", "specs") == 0
+    assert run("test", "specs") == 0
+
+
+def test_init_asks_on_a_terminal_what_the_tool_calls(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "toolc", "init", "t"], stdin=theirs, stdout=theirs, stderr=theirs, cwd=tmp_path
+    ) as process:
+        os.write(ours, b"http\n")
+        assert process.wait(60) == 0
+    os.close(theirs)
+    printed = os.read(ours, 65536).decode()
+    os.close(ours)
+    assert "What should the first tool call?\r\n  program     a program of the machine, such as grep\r\n" in printed
+    assert "Your choice [python]: " in printed
+    assert (tmp_path / "t/specs/get_item.yaml").is_file()
+
+
+def test_without_its_source_nothing_is_created(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for options, message in (
+        (["--call", "openapi"], "--call openapi imports what you have; name it with --from FILE"),
+        (["--from", "pets.yaml"], "--from is only for --call openapi and --call definition"),
+        (["--call", "openapi", "--from", "pets.yaml"], "pets.yaml cannot be read: No such file or directory"),
+        (["--call", "definition", "--from", "."], "copy the skill into t/specs, then run: toolc import skill"),
+    ):
+        assert run("init", "t", *options) == 2
+        assert message in capsys.readouterr().err
+        assert [*tmp_path.iterdir()] == []
 
 
 def test_init_prints_the_files_and_the_next_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

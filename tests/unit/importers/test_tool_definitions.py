@@ -52,7 +52,7 @@ def test_a_spec_is_an_error_until_it_has_a_backend(tmp_path: Path) -> None:
 def test_a_later_import_keeps_the_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("tools.json").write_text('[{"name": "a", "description": "One.", "input_schema": {}}]', encoding="utf-8")
-    assert CliRunner().invoke(import_json, ["tools.json"]).stdout == "specs: 1 tools imported (1 changed)\n"
+    assert CliRunner().invoke(import_json, ["tools.json"]).stdout == "specs: 1 tool imported (1 written)\n"
     spec = Path("specs/a.yaml")
     spec.write_text(spec.read_text().replace("backend: {}", "backend: {shell: {argv: [a]}}  # mine"))
     Path("tools.json").write_text('[{"name": "a", "description": "Two.", "input_schema": {}}]', encoding="utf-8")

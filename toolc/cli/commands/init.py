@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from toolc.cli.first_tool import KINDS, first_tool, import_arguments
 from toolc.cli.tool_templates import TOOLS
 from toolc.model.errors import UsageError
 
@@ -58,14 +59,15 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def files() -> dict[str, str]:
-    """Return the files to create, by path."""
+def files(kind: str = "python") -> dict[str, str]:
+    """Return the files to create, by path, if the first tool calls this ``kind`` of thing."""
     from toolc.compiler.editor_schema import as_text, spec_schema  # start-up time
 
+    examples = {"hello": "hello.yaml"}
+    examples |= {"python": {"count_lines": "count_lines.yaml"}, "http": {"get_item": "get_item.yaml"}}.get(kind, {})
     return {
-        "specs/hello.yaml": _MODELINE + _template("hello.yaml"),
-        "specs/count_lines.yaml": _MODELINE + _template("count_lines.yaml"),
-        "specs/count_lines.py": _COUNT_CODE,
+        **{f"specs/{name}.yaml": _MODELINE + _template(file) for name, file in examples.items()},
+        **({"specs/count_lines.py": _COUNT_CODE} if kind == "python" else {}),
         "toolc.yaml": _template("toolc.yaml"),
         "README.md": _template("README.md"),
         ".gitignore": "build/\n",
@@ -80,6 +82,10 @@ def files() -> dict[str, str]:
     type=click.Choice(TOOLS),
     help="Instead of the examples, add a tool for your own server to DIR (default: the current folder).",
 )
+@click.option(
+    "--call", "kind", type=click.Choice([*KINDS]), help="What the first tool calls.  [default: asked, or python]"
+)
+@click.option("--from", "source", metavar="FILE", help="What to import, for --call openapi and --call definition.")
 @click.option("--ci", "host", type=click.Choice(["github", "gitlab"]), help="Add configuration files for this CI.")
 @click.option(
     "--owner",
@@ -88,15 +94,25 @@ def files() -> dict[str, str]:
     metavar="NAME",
     help="An owner of the settings in CODEOWNERS, such as @USER or @ORGANIZATION/TEAM. May be repeated.",
 )
-def command(directory: str | None, tool: str | None, host: str | None, owners: tuple[str, ...]) -> None:
+def command(
+    directory: str | None,
+    *,
+    tool: str | None,
+    kind: str | None,
+    source: str | None,
+    host: str | None,
+    owners: tuple[str, ...],
+) -> None:
     """Create a small folder of specs that builds and runs, or add a tool to a folder. Existing files are not changed.
+
+    On a terminal, you are asked what the first tool calls. The examples pass toolc test.
 
     The project file lets a pull request accept its own changes. This is safe only if the files that control reviews
     have owners. Lines for these files are written to CODEOWNERS, or printed if that file exists or belongs outside DIR.
     """
     if tool is not None:
-        if host or owners:
-            raise UsageError("--tool adds one tool and cannot be combined with --ci or --owner")
+        if host or owners or kind or source:
+            raise UsageError("--tool adds one tool and cannot be combined with --ci or --owner, --call or --from")
         _add_tool(directory or ".", tool)
         return
     if directory is None:
@@ -105,9 +121,15 @@ def command(directory: str | None, tool: str | None, host: str | None, owners: t
 
     folder = Path(directory)
     rules = code_owners(folder, host, [owner(each) for each in owners])
-    texts = files() | (ci_files(host) if host else {})
+    first = first_tool(kind, source)
+    texts = files(first.kind) | (ci_files(host) if host else {})
     if rules.text is not None:
         texts |= {rules.path: rules.text}
+    _refuse_existing(directory, texts)
+    if arguments := import_arguments(first, folder):
+        from toolc.cli.commands.import_ import command as import_command  # start-up time
+
+        import_command.main(arguments, standalone_mode=False)  # first: without its source, nothing is created
     _create(directory, texts)
     change = f"cd {shlex.quote(directory)} && " if directory != "." else ""
     print(f"try: {change}toolc run specs/hello.yaml --arg name=Ada")
@@ -150,9 +172,7 @@ def _add_tool(directory: str, name: str) -> None:
 def _create(directory: str, texts: Mapping[str, str]) -> None:
     """Write all the files, or none of them if one already exists, and print their paths."""
     folder = Path(directory)
-    there = [path for path in texts if (folder / path).exists() or (folder / path).is_symlink()]
-    if there:
-        raise UsageError(f"{directory} already has {', '.join(there)}; choose another folder, or move these files")
+    _refuse_existing(directory, texts)
     written: list[Path] = []
     try:
         for path, text in texts.items():
@@ -168,6 +188,12 @@ def _create(directory: str, texts: Mapping[str, str]) -> None:
             target.unlink(missing_ok=True)
         raise UsageError(f"{error.filename or directory} cannot be written: {error.strerror}") from None
     print(f"created {', '.join(texts)} in {directory}")
+
+
+def _refuse_existing(directory: str, texts: Mapping[str, str]) -> None:
+    there = [path for path in texts if Path(directory, path).exists() or Path(directory, path).is_symlink()]
+    if there:
+        raise UsageError(f"{directory} already has {', '.join(there)}; choose another folder, or move these files")
 
 
 def _explain_ci(host: str, top: Path, inside: str) -> None:
