@@ -14,7 +14,7 @@ Start reading in ``registry``, then ``executor``. Most of these names are export
 - ``read_result``: the tool ``read_result`` and its page size. Public: ``read_result_tool``.
 - ``registry``: ``Registry``, which loads, combines, filters and describes tools. Public: ``ToolCollection``.
 - ``sandbox``: ``Sandbox``, an open sandbox with its commands and files. Public: ``ExecResult``, ``FileEntry``,
-  ``open_sandbox``.
+  ``MAX_FILE_BYTES``, ``open_sandbox``.
 - ``serialization``: ``result_to_json``, ``event_to_json``.
 - ``skill``: ``skill_text``, an Agent Skill whose instructions call tools.
 - ``typed``: typed clients for ``toolc build --client``.

@@ -47,7 +47,7 @@ def awaited(method: _Method[S, P, T]) -> Callable[Concatenate[S, P], Coroutine[A
     async def form(owner: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         on_event, cancellation = _own(kwargs)
         check_open(cancellation)
-        run = partial(method, owner, *args)
+        run: Callable[..., T] = partial(getattr(owner, method.__name__), *args)  # a subclass may have another method
 
         def call(listener: Listener, own: Cancellation) -> T:
             kwargs.update({"cancellation": own} | ({"on_event": listener} if on_event else {}))

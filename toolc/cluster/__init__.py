@@ -6,12 +6,13 @@
 
 - ``node``: the actor of a node, which holds an ordinary ``Executor``. Public: ``NodeActor``, ``NodeSetup``,
   ``RemoteCall``.
+- ``node_sandbox``: ``NodeSandbox``, an open sandbox on a node.
 - ``nodes``: the nodes of a cluster as they join and leave. Public: ``Nodes``.
 - ``placement``: which node runs a call. Public: ``Node``, ``choose``.
 - ``workspace_copy``: a copy of a workspace on a node, and the changes that come back. Public: ``copied``, ``Change``,
   ``Files``, ``NodeCopies``, ``WorkspaceCopy``.
 - ``ray_calls``: calls of a node's actor through Ray, and what Ray's exceptions mean. Public: ``asked``, ``awaited``,
-  ``connect``, ``followed``, ``NodeDiedError``.
+  ``connect``, ``followed``, ``NodeDiedError``, ``used``.
 - ``ray_executor``: ``RayExecutor``, with the methods of ``Executor``. Start reading here.
 
 May import: ``client`` and the packages below it.

@@ -20,6 +20,7 @@ from typing import Any, Final
 import toolc
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry, ToolCollection
+from toolc.client.sandbox import Sandbox
 from toolc.cluster.workspace_copy import Change, Files, NodeCopies
 from toolc.dataclass import dataclass, field
 from toolc.model import errors
@@ -66,6 +67,7 @@ class NodeSetup:
     session_idle: float = IDLE_SECONDS
     lock: Lock | None = None
     policy: Policy | None = None
+    shared_workspace: str | None = None
 
     def registry(self) -> Registry:
         """Return the tools."""
@@ -150,6 +152,7 @@ class NodeActor:
         self._running: dict[str, Cancellation] = {}
         self._denials = Denials()
         self._copies: NodeCopies | None = None
+        self._sandboxes: dict[str, Sandbox] = {}
         if not self._refusal:
             try:
                 self._start(pickle.loads(setup))  # noqa: S301  from the driver, which may run any code on the node
@@ -159,7 +162,7 @@ class NodeActor:
     def _start(self, setup: NodeSetup) -> None:
         executor = _NodeExecutor(
             setup.registry(), engine=setup.engine, timeout=setup.timeout, lock=setup.lock, policy=setup.policy,
-            session_idle=setup.session_idle, approve_changes=self._approve,
+            session_idle=setup.session_idle, approve_changes=self._approve, workspace=setup.shared_workspace,
         )  # fmt: skip
         self._executors = (executor,)
 
@@ -219,7 +222,7 @@ class NodeActor:
                 steps.append(event)
 
         try:
-            with self._cancellation(call) as cancellation:
+            with self._cancellation(call.key) as cancellation:
                 executor = self._callee(call)
                 calls_others = called_tools(executor.registry.registered(call.name).spec)
                 listener = notice if calls_others else None
@@ -232,7 +235,7 @@ class NodeActor:
         """Run a call, and yield its events. The last one is its ``ToolEnd``."""
         has_started = False
         try:
-            with self._cancellation(call) as cancellation:
+            with self._cancellation(call.key) as cancellation:
                 executor, arguments = self._callee(call), await self._arguments(call)
                 async with aclosing(executor.astream(**arguments, cancellation=cancellation)) as events:
                     async for event in events:
@@ -243,14 +246,17 @@ class NodeActor:
 
     def _callee(self, call: RemoteCall) -> Executor:
         """Return the executor. Raises ``RegistryError`` if the tool is another version than the driver has."""
+        return self._with_tool(call.name, call.effect_digest, call.denials)
+
+    def _with_tool(self, name: str, effect_digest: str, denials: Denials) -> Executor:
         if not self._executors:
             raise InfrastructureError(self._refusal)
-        self._deny(call.denials)
+        self._deny(denials)
         for executor in self._executors:
             tools = executor.registry
-            if call.name in tools and tools.registered(call.name).effect_digest == call.effect_digest:
+            if not effect_digest or (name in tools and tools.registered(name).effect_digest == effect_digest):
                 return executor
-        raise RegistryError(f"the node has another version of the tool {call.name!r} than the driver")
+        raise RegistryError(f"the node has another version of the tool {name!r} than the driver")
 
     async def _arguments(self, call: RemoteCall) -> dict[str, Any]:
         """Return the arguments of ``Executor.arun``, after the copy of the workspace was made."""
@@ -273,13 +279,44 @@ class NodeActor:
         }
 
     @contextmanager
-    def _cancellation(self, call: RemoteCall) -> Iterator[Cancellation]:
+    def _cancellation(self, key: str) -> Iterator[Cancellation]:
         with Cancellation() as cancellation:
-            self._running[call.key] = cancellation
+            self._running[key] = cancellation
             try:
                 yield cancellation
             finally:
-                del self._running[call.key]
+                del self._running[key]
+
+    async def open_sandbox(
+        self, key: str, profile: str | JsonObject, effect_digest: str, denials: Denials
+    ) -> JsonObject | Failed:
+        """Open a sandbox and return its details. ``effect_digest`` is empty if the profile is not that of a tool."""
+        try:
+            executor = self._with_tool(str(profile), effect_digest, denials)
+            self._sandboxes[key] = sandbox = await executor.asandbox(profile)
+        except ToolcError as error:
+            return _failed(error, has_started=False)
+        return sandbox.details
+
+    async def use_sandbox(
+        self, key: str, sandbox: str, method: str, arguments: tuple[object, ...], options: Mapping[str, object]
+    ) -> object:
+        """Return the answer of a method of an open sandbox, or its error. ``cancel(key)`` cancels it."""
+        if sandbox not in self._sandboxes:
+            return Failed("UsageError", "the sandbox is closed")
+        try:
+            with self._cancellation(key) as cancellation:
+                form = getattr(self._sandboxes[sandbox], f"a{method}")
+                return await form(*arguments, **options, cancellation=cancellation)
+        except OSError as error:
+            return error
+        except ToolcError as error:
+            return _failed(error, has_started=True)
+
+    async def end_sandbox(self, key: str) -> None:
+        """Close an open sandbox."""
+        if sandbox := self._sandboxes.pop(key, None):
+            await sandbox.aclose()
 
     async def cancel(self, key: str) -> None:
         """Cancel a running call, which then ends with a result."""

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from toolc.cluster.node import Failed, NodeActor, NodeReport, RemoteCall, versions
 from toolc.cluster.placement import Node
-from toolc.model.errors import InfrastructureError, MissingExtraError, UsageError
+from toolc.model.errors import InfrastructureError, MissingExtraError, ToolcError, UsageError
 from toolc.model.events import Event, Listener, ToolEnd, ToolStart
 from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
@@ -95,8 +95,19 @@ def asked(node: Node, method: str, *arguments: object) -> Any:
 
 def awaited(node: Node, call: RemoteCall, cancellation: Cancellation) -> ToolResult | Failed:
     """Run a call on a node and return its result. Raises ``NodeDiedError``."""
-    done: Future[ToolResult | Failed] = node.actor.run.remote(call).future()
-    with _cancelling(node, call, cancellation) as check:
+    result: ToolResult | Failed = _answer(node, call.key, node.actor.run.remote(call), cancellation)
+    return result
+
+
+def used(node: Node, key: str, request: tuple[object, ...], cancellation: Cancellation) -> object:
+    """Use an open sandbox on a node and return the answer. Raises ``NodeDiedError``."""
+    return _answer(node, key, node.actor.use_sandbox.remote(key, *request), cancellation)
+
+
+def _answer(node: Node, key: str, reference: Any, cancellation: Cancellation) -> Any:
+    """Return the answer of a method that ``cancel`` ends."""
+    done: Future[object] = reference.future()
+    with _cancelling(node, key, cancellation) as check:
         while True:
             check()
             try:
@@ -109,7 +120,7 @@ def followed(node: Node, call: RemoteCall, on_event: Listener, cancellation: Can
     """Like ``awaited``, but pass on the events of the call, except for its start and end. Raises ``NodeDiedError``."""
     items = node.actor.stream.options(num_returns="streaming", _generator_backpressure_num_objects=64).remote(call)
     outcome: ToolResult | Failed = Failed("InfrastructureError", "the node sent no result")
-    with _cancelling(node, call, cancellation) as check:
+    with _cancelling(node, call.key, cancellation) as check:
         while True:
             check()
             ready, _ = ray.wait([items], timeout=WAIT_SECONDS)
@@ -128,7 +139,7 @@ def followed(node: Node, call: RemoteCall, on_event: Listener, cancellation: Can
 
 
 @contextmanager
-def _cancelling(node: Node, call: RemoteCall, cancellation: Cancellation) -> Iterator[Callable[[], None]]:
+def _cancelling(node: Node, key: str, cancellation: Cancellation) -> Iterator[Callable[[], None]]:
     """Yield a function that passes on the cancellation of a call. An exception in the driver cancels the call too."""
     is_cancelled = False
 
@@ -136,14 +147,14 @@ def _cancelling(node: Node, call: RemoteCall, cancellation: Cancellation) -> Ite
         nonlocal is_cancelled
         if cancellation.is_cancelled and not is_cancelled:
             is_cancelled = True
-            node.actor.cancel.remote(call.key)
+            node.actor.cancel.remote(key)
 
     try:
         yield check
     except NodeDiedError:
         raise
     except BaseException:  # such as KeyboardInterrupt, or an exception of on_event
-        node.actor.cancel.remote(call.key)
+        node.actor.cancel.remote(key)
         raise
 
 
@@ -152,7 +163,7 @@ def _translated(ask: Callable[[], T], node: Node) -> T:
     try:
         return ask()
     except ray.exceptions.RayTaskError as error:
-        if isinstance(error.cause, OSError):  # such as a full disk
+        if isinstance(error.cause, OSError | ToolcError):  # such as a full disk
             raise InfrastructureError(f"the node {node.name} cannot run the call: {error.cause}") from None
         raise InfrastructureError(f"this is a bug in toolc on the node {node.name}: {error.cause}") from None
     except ray.exceptions.RayError as error:

@@ -6,6 +6,8 @@ running calls raise ``InfrastructureError``, because they may have run.
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -15,7 +17,9 @@ from typing import Any, Self
 
 from toolc.client.executor import CallableTools, Executor
 from toolc.client.registry import Registry
+from toolc.client.sandbox import Sandbox
 from toolc.cluster.node import Denials, Failed, NodeSetup, RemoteCall
+from toolc.cluster.node_sandbox import NodeSandbox
 from toolc.cluster.nodes import Nodes
 from toolc.cluster.placement import Node
 from toolc.cluster.ray_calls import NodeDiedError, asked, awaited, connect, followed
@@ -24,7 +28,7 @@ from toolc.dataclass import dataclass, replace
 from toolc.model.call import ApproveChanges, BoundCall, Confirm
 from toolc.model.call_graph import called_tools
 from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
-from toolc.model.json_schema import JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.lock_file import Lock
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult, failure
@@ -32,7 +36,7 @@ from toolc.model.spec.policy import Policy
 from toolc.runtime.argument_binding import bind
 from toolc.runtime.call_details import Timing
 from toolc.runtime.caller import CallContext, ignore_event
-from toolc.runtime.cancellation import Deadline, InterruptedWaitError
+from toolc.runtime.cancellation import Cancellation, Deadline, InterruptedWaitError
 from toolc.runtime.execution.call_pipeline import CallPipeline
 from toolc.runtime.execution.single_call import Call
 from toolc.runtime.sandboxed.interruption import NOT_STARTED
@@ -77,7 +81,7 @@ class RayExecutor(Executor):
         connect(address)
         self._setup = NodeSetup(
             tools=_reviewed(registry), parts=registry.parts, engine=engine, timeout=timeout, session_idle=session_idle,
-            lock=lock, policy=policy,
+            lock=lock, policy=policy, shared_workspace=str(shared_workspace) if shared_workspace else None,
         )  # fmt: skip
         self._nodes = Nodes(self._setup, is_usable)
         self._cluster = _Cluster(self._nodes, Path(shared_workspace).resolve() if shared_workspace else None)
@@ -96,6 +100,17 @@ class RayExecutor(Executor):
     def nodes(self) -> tuple[Node, ...]:
         """The nodes that run calls now."""
         return tuple(self._nodes.alive)
+
+    def sandbox(self, profile: str | JsonObject) -> Sandbox:
+        """Like ``Executor.sandbox``, on one node, with which it ends. Its workspace must be the shared one."""
+        tool = self._registered(profile) if isinstance(profile, str) else None
+        if tool and tool.spec.confirm:
+            raise UsageError(
+                f"the sandbox of {tool.spec.name}, which must be confirmed, needs an Executor of one machine"
+            )
+        sandbox = self._cluster.opened(tool.spec.name if tool else profile, tool.effect_digest if tool else "")
+        self._sandboxes.add(sandbox)
+        return sandbox
 
     def with_registry(self, registry: CallableTools, lock: Lock | None) -> Self:
         """Like ``Executor.with_registry``, on all nodes. Only this executor and the one before can make calls."""
@@ -156,6 +171,23 @@ class _Cluster:
         """Return the path of a workspace on every node, or None if the nodes do not share it."""
         is_shared = folder and self._shared and folder.real.is_relative_to(self._shared)
         return str(folder.real) if folder and is_shared else None
+
+    def opened(self, profile: str | JsonObject, effect_digest: str) -> Sandbox:
+        """Open a sandbox on the first node that can run it."""
+        key, need = token_hex(8), effect_digest or json.dumps(profile)
+        with Cancellation() as cancellation:
+            while True:
+                with self.nodes.lease(need, Deadline(cancellation, math.inf), "") as node:
+                    try:
+                        self.check_sees(node)
+                        details = asked(node, "open_sandbox", key, profile, effect_digest, self.denials)
+                        if not isinstance(details, Failed):
+                            return NodeSandbox(node, key, details)
+                        raise details.error()
+                    except NoEngineError as error:
+                        self.nodes.lacks(node, need, str(error), "")
+                    except NodeDiedError:
+                        self.nodes.has_died(node)
 
     def check_sees(self, node: Node) -> None:
         """Raise ``InfrastructureError`` if a node does not see the shared workspace."""

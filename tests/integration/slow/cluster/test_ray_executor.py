@@ -327,6 +327,32 @@ def test_the_programs_of_the_guide(cluster: Any, tmp_path: Path, name: str, prin
     assert (done.stdout.strip().split("\n")[-1], done.stderr * done.returncode) == (printed, "")
 
 
+def test_an_open_sandbox_stays_on_its_node(executor: RayExecutor, cluster: object) -> None:
+    with executor.sandbox({"lifetime": "session"}) as sandbox:
+        sandbox.write_file("a.txt", "hi")
+        assert sandbox.exec(["sh", "-c", "cat a.txt; exit 3"]).exit_code == 3
+        assert [each.name for each in sandbox.list()] == ["a.txt"]
+        assert asyncio.run(sandbox.aread_file("a.txt")) == b"hi"
+        assert sandbox.details["node"] in {each.name for each in executor.nodes}
+        with pytest.raises(FileNotFoundError):
+            sandbox.read_file("b.txt")
+        with pytest.raises(UsageError, match="start cannot be used in a sandbox on a cluster"):
+            sandbox.start(["sleep", "1"])
+        with Cancellation() as cancellation:
+            threading.Timer(1, cancellation.cancel).start()
+            begun = time.monotonic()
+            sandbox.exec(["sleep", "60"], cancellation=cancellation)
+        assert time.monotonic() - begun < 20
+    with pytest.raises(UsageError, match="the sandbox is closed"):
+        sandbox.read_file("a.txt")
+    with executor.sandbox("echo") as reviewed:
+        assert reviewed.details["reviewed"] is True
+    with pytest.raises(InfrastructureError, match="no node of the cluster can run this call"):
+        executor.sandbox("strict")
+    with pytest.raises(UsageError, match="must be confirmed"):
+        executor.sandbox("wipe")
+
+
 def test_a_batch_and_a_report_from_the_command_line(cluster: Any, tmp_path: Path) -> None:
     (tmp_path / "tools.yaml").write_text(SPEC)
     lines = (json.dumps({"id": str(number), "tool": "echo", "arguments": {"word": "hi"}}) for number in range(20))
