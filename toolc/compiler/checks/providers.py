@@ -103,7 +103,7 @@ def check_choice_at_root(tool: LocatedTool) -> Iterator[Diagnostic]:
 @tool_check("TC709", needs={"name"})
 def check_room_for_prefix(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report a name that is too long for providers with the prefix that a client of MCP adds to it."""
-    if finding := name_finding(tool.spec.name, tool.span("name")):
+    if len(tool.spec.name) > MAX_NAME - PREFIX and (finding := name_finding(tool.spec.name, tool.span("name"))):
         yield finding
 
 

@@ -233,24 +233,20 @@ def _case_conflicts(pieces: Sequence[Piece], diagnostics: Diagnostics) -> Iterat
     tools = [(piece, tool) for piece in pieces for tool in piece.tools]
     found = dict.fromkeys(case_conflicts(sorted({tool.path for _, tool in tools})))
     reported = {frozenset(pair) for pair in found}
-    folders = dict[Path, tuple[SpecFolder, str]]()  # each real folder is read once
-    used = defaultdict[Path, set[str]](set)
+    used = defaultdict[tuple[SpecFolder, str], set[str]](set)  # by folder, so that each is read once
     for piece, tool in tools:
-        files = [
-            PurePosixPath(file.path) for file in (*tool.spec.backend.programs, *getattr(tool.spec.backend, "files", ()))
-        ]
-        for path in (PurePosixPath(PurePosixPath(tool.path).name), *files):
-            place = piece.folder.path / path.parent
-            folders.setdefault(place, (piece.folder, "" if str(path.parent) == "." else str(path.parent)))
-            used[place] |= {path.name, *PROJECT_FILES}
+        programs, others = tool.spec.backend.programs, getattr(tool.spec.backend, "files", ())
+        files = sorted({str(PurePosixPath(file.path)) for file in (*programs, *others)})
+        for path in (tool.path.rpartition("/")[2], *files):
+            inside, _, name = path.rpartition("/")
+            used[piece.folder, inside] |= {name, *PROJECT_FILES}
         # Twins that one tool names are reported at its key 'files'.
-        shown = (map(piece.folder.display_path_of, pair) for pair in case_conflicts(sorted({*map(str, files)})))
-        reported |= {frozenset(pair) for pair in shown}
-    for place, (folder, inside) in folders.items():
+        reported |= {frozenset(map(piece.folder.display_path_of, pair)) for pair in case_conflicts(files)}
+    for (folder, inside), names in used.items():
         for pair in folder.case_twins(inside):
-            names = [folder.display_path_of(f"{inside}/{name}" if inside else name) for name in pair]
-            if not used[place].isdisjoint(pair) and frozenset(names) not in reported:
-                found[names[0], names[1]] = None
+            shown = [folder.display_path_of(f"{inside}/{name}" if inside else name) for name in pair]
+            if not names.isdisjoint(pair) and frozenset(shown) not in reported:
+                found[shown[0], shown[1]] = None
     for first, second in found:
         source = diagnostics.source(second) or SourceText(second, "")
         message = f"{second} and {first} differ only in letter case"
