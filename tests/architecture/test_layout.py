@@ -31,6 +31,7 @@ SMALL_MODULES = {
     "toolc.compiler.cache.cached_registry",
     "toolc.compiler.decode.servers",  # of every file, without the modules of the backend
     "toolc.compiler.pipeline.parallel_build",
+    "toolc.runtime.sandboxed.mcp_offer",
     "toolc.runtime.sandboxed.plugin_description",
     "toolc.sandbox.images.debian",
     "toolc.serve.http.application",

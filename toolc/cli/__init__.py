@@ -17,7 +17,11 @@ Start reading in ``main``. ``commands`` has one module per command, ``output`` p
   policy does not allow. Public: ``compile_or_exit``.
 - ``main``: finds a command by name and runs it. Handles signals, standard streams, and errors that reach the top
   (``output.failure``).
+- ``mcp_sources``: MCP servers of PyPI, npm and clients, for ``toolc import mcp``. Public: ``name_of``, ``package_of``,
+  ``servers_in``, ``with_npm``, ``with_pip``.
 - ``package_versions``: the versions of the packages that imported code needs. Public: ``PackageVersions``.
+- ``process_specs``: starts plugins and MCP servers to ask what they offer. Public: ``compiled_tool``, ``modeline``,
+  ``process_options``, ``spec_files``, ``variable``.
 - ``terminal``: connects the standard streams of this process to a program in a sandbox. Public: ``attach``.
 - ``tool_templates``: the specs that ``toolc init --tool`` writes. Public: ``missing_variables``, ``tool_template``,
   ``ToolTemplate``.

@@ -3,7 +3,7 @@
 Start reading in ``nodes``, then ``map_reader``. The packages ``yaml`` and ``toml`` parse text.
 
 - ``config_entries``: sets and removes one entry in the JSON, TOML or YAML configuration of another program. Public:
-  ``EntryPlace``, ``Format``.
+  ``plain_json``, ``EntryPlace``, ``Format``.
 - ``declared``: ``read_keys``: the keys of a map that ``toolc.model.spec`` declares. Public: ``alternative``,
   ``read_map``.
 - ``edits``: creates the fixes of findings: ``replace``, ``rename``, ``remove_entry``, ``insert_item``, and quotes for

@@ -66,7 +66,7 @@ class EntryPlace:
             elif self.format == "yaml":
                 data = yaml.safe_load(text)
             else:
-                data = json.loads(_plain(text).strip() or "{}")
+                data = json.loads(plain_json(text).strip() or "{}")
         except (ValueError, yaml.YAMLError, RecursionError) as error:
             raise UsageError(f"it is not valid {self.format.upper()}: {' '.join(str(error).split())}") from None
         if not isinstance(data, dict | None):
@@ -83,7 +83,7 @@ class _Member(NamedTuple):
 
 
 def _edit_json(text: str, place: EntryPlace, entry: JsonObject | None) -> str:
-    plain = _plain(text)
+    plain = plain_json(text)
     opened = plain.find("{")
     if opened < 0:
         return text + json.dumps({place.key: {place.name: entry}}, indent=2, ensure_ascii=False) + "\n"
@@ -101,7 +101,7 @@ def _edit_json(text: str, place: EntryPlace, entry: JsonObject | None) -> str:
     return text[: member.value] + _json(entry, text, unit, _indentation(text, member.key)) + text[member.end :]
 
 
-def _plain(text: str) -> str:
+def plain_json(text: str) -> str:
     """Return the text as plain JSON of the same length, in which comments and trailing commas are spaces."""
     return _TRAILING_COMMAS.sub(_blank, _COMMENTS.sub(_blank, text))
 
@@ -145,7 +145,7 @@ def _line_end(text: str) -> str:
 
 def _inserted(text: str, opened: int, key: str, value: JsonValue, unit: str) -> str:
     """Return the text with a member at the end of the object whose brace is at ``opened``."""
-    plain = _plain(text)
+    plain = plain_json(text)
     members = _members(plain, opened)
     end = max((member.end for member in members.values()), default=opened + 1)
     closed = _skip(plain, end)

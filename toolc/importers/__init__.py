@@ -4,7 +4,9 @@ An importer is a pure function from a source and options to the text of spec fil
 never writes a registry. People review and edit the files; later imports merge what changed in the source into them.
 
 - ``openapi``: the package for OpenAPI documents. Start reading in ``openapi.generate``.
-- ``definitions``: specs from tool definitions of providers. Public: ``definition_specs``.
+- ``definitions``: specs from tool definitions of providers (``definition_specs``), and ``tool_of`` one.
+- ``mcp_spec``: the YAML text of the spec of an MCP server. Public: ``mcp_spec``, ``mcp_tools``, ``provisional_spec``,
+  ``remove_invalid_tools``, ``McpChoice``, ``McpSource``.
 - ``python``: the package for Python functions. Start reading in ``python.generate``.
 - ``plugin_spec``: the YAML text of a plugin's spec, and valid names for its tools. Public: ``plugin_spec``,
   ``provisional_spec``, ``valid_names``.

@@ -27,7 +27,9 @@ def definition_specs(value: JsonValue) -> dict[str, str]:
     if not found:
         raise UsageError("the file has no tool definitions of OpenAI, Anthropic, Gemini, Bedrock or MCP")
     names = valid_names([str(each["name"]) for each in found])
-    return {f"{name}.yaml": _spec(name, each) for name, each in zip(names, found, strict=True)}
+    return {
+        f"{name}.yaml": yaml_text({"toolc": 1} | tool_of(name, each)) for name, each in zip(names, found, strict=True)
+    }
 
 
 def _definitions(value: JsonValue) -> Iterator[JsonObject]:
@@ -43,17 +45,18 @@ def _definitions(value: JsonValue) -> Iterator[JsonObject]:
             yield from _definitions(value.get(key))
 
 
-def _spec(name: str, definition: JsonObject) -> str:
+def tool_of(name: str, definition: JsonObject) -> JsonObject:
+    """Return a tool of a spec for a definition, with an empty backend."""
     schema = next((each for key in _SCHEMAS if isinstance(each := definition.get(key), dict)), {})
     schema = _lowered(map_under(schema, "json") or schema)
     parameters: JsonObject = {"type": "object", "properties": {}, **schema}
     label = definition.get("title")
-    spec: JsonObject = {"toolc": 1, "name": name}
+    spec: JsonObject = {"name": name}
     spec |= {"label": label} if isinstance(label, str) and label else {}
     spec |= {"description": str(definition.get("description") or ""), "parameters": parameters, "backend": {}}
     hints = map_under(definition, "annotations")
     annotations: JsonObject = {ours: hints[key] for key, ours in _HINTS.items() if isinstance(hints.get(key), bool)}
-    return yaml_text(spec | ({"annotations": annotations} if annotations else {}))
+    return spec | ({"annotations": annotations} if annotations else {})
 
 
 def _lowered(schema: JsonObject) -> JsonObject:

@@ -1,14 +1,18 @@
-"""Merge what a source says now into files that people have edited, by keys, without changing anything else in them."""
+"""Merge what a source says now into files that people have edited, by keys, without changing anything else in them.
+
+The items of a list of named maps, such as ``tools``, are merged by their names.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping as AnyMapping
 from typing import Final, TypeAlias
 
 from toolc.compiler.fixes.apply import apply_fix
 from toolc.dataclass import dataclass
 from toolc.document.edits import remove_entry
-from toolc.document.nodes import Mapping, Node, child, to_json
+from toolc.document.nodes import Mapping, Node, Sequence, child, to_json
 from toolc.document.yaml.yaml_parser import parse_yaml
 from toolc.importers.yaml_text import yaml_flow, yaml_lines
 from toolc.model.diagnostics import Diagnostics, Edit, Fix
@@ -24,7 +28,7 @@ class _Absent:
 
 _ABSENT: Final = _Absent()
 _Value: TypeAlias = "JsonValue | _Absent"
-_Route: TypeAlias = tuple[str, ...]
+_Route: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Conflict:
     theirs: str
 
     def __str__(self) -> str:
-        return f"{'.'.join(self.route)}: the file has {self.ours}, the source has {self.theirs}"
+        return f"{'.'.join(map(str, self.route))}: the file has {self.ours}, the source has {self.theirs}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,14 @@ def edited(text: str, route: _Route, value: _Value) -> str | None:
     parent: Node | None = _parsed(source)
     for key in route[:-1]:
         parent = child(parent, key) if parent is not None else None
-    edit = _edit(source, parent, route[-1], value) if isinstance(parent, Mapping) else None
+    edit: Edit | None = None
+    match parent, route[-1]:
+        case Mapping(), str() as key:
+            edit = _edit(source, parent, key, value)
+        case Sequence(), int() as index:
+            edit = _edit_item(source, parent, index, value)
+        case _:
+            pass
     if edit is None:
         return None
     changed = apply_fix(text.encode(), source.path, Fix("merge", (edit,))).decode()
@@ -113,13 +124,34 @@ def _edit(source: SourceText, parent: Mapping, key: str, value: _Value) -> Edit 
     return Edit(Span(source.path, end, end), f"\n{indent}{lines}")
 
 
+def _edit_item(source: SourceText, parent: Sequence, index: int, value: _Value) -> Edit | None:
+    """Return the edit that removes an item of a list in block style, or adds one at its end."""
+    if source.between(parent.span).startswith("["):
+        return None
+    start = parent.items[min(index, len(parent.items) - 1)].span
+    dash = source.line(start.start.line)[: start.start.column - 1]
+    if dash.strip() != "-":
+        return None
+    if isinstance(value, _Absent):
+        first, last = start.start._replace(column=1), start.end._replace(line=start.end.line + 1, column=1)
+        return Edit(Span(source.path, first, last), "")
+    if index < len(parent.items) or not isinstance(value, dict):
+        return None
+    end = start.end._replace(column=len(source.line(start.end.line)) + 1)
+    lines = f"\n{' ' * len(dash)}".join(yaml_lines(value))
+    return Edit(Span(source.path, end, end), f"\n{dash}{lines}")
+
+
 def _changes(
     base: _Value, ours: _Value, theirs: _Value, route: _Route = ()
 ) -> Iterator[tuple[_Route, _Value, Conflict | None]]:
     """Yield each key to change with its new value, and the conflict if a person has changed it too."""
     if _same(base, theirs) or _same(ours, theirs):
         return
-    if route and _same(ours, base):
+    mine, new = _named(ours), _named(theirs)
+    if mine and new:
+        yield from _items(_named(base), mine, new, route)
+    elif route and _same(ours, base):
         if isinstance(ours, dict) and isinstance(theirs, dict):  # the smallest change keeps comments
             yield from _inside(base, ours, theirs, route)
         else:
@@ -139,18 +171,59 @@ def _inside(
         yield from _changes(one, two, three, (*route, key))
 
 
+def _named(value: _Value) -> dict[str, JsonObject]:
+    """Return the items of a list by their names; nothing if not all are maps with names of their own."""
+    items = value if isinstance(value, list) else []
+    found = {str(each["name"]): each for each in items if isinstance(each, dict) and "name" in each}
+    return found if len(found) == len(items) else {}
+
+
+def _items(
+    base: AnyMapping[str, JsonObject],
+    ours: AnyMapping[str, JsonObject],
+    theirs: AnyMapping[str, JsonObject],
+    route: _Route,
+) -> Iterator[tuple[_Route, _Value, Conflict | None]]:
+    for index, (name, value) in enumerate(ours.items()):
+        if name in theirs:
+            yield from _changes(base.get(name, _ABSENT), value, theirs[name], (*route, index))
+    for name, value in theirs.items():
+        is_deleted = name in base  # by a person
+        if name not in ours and not (is_deleted and _same(base[name], value)):
+            conflict = Conflict((*route, name), "been deleted", "changes") if is_deleted else None
+            yield (*route, len(ours) + len(theirs)), value, conflict
+    for index, (name, value) in reversed([*enumerate(ours.items())]):
+        if name in base and name not in theirs:
+            conflict = None if _same(base[name], value) else Conflict((*route, name), "changes", "been deleted")
+            yield (*route, index), _ABSENT, conflict
+
+
 def _same(one: _Value, other: _Value) -> bool:
     return type(one) is type(other) and one == other
 
 
 def _with(value: JsonObject, route: _Route, new: _Value) -> JsonObject:
     key, *rest = route
+    assert isinstance(key, str)
     if rest:
         inner = value[key]
+        if isinstance(inner, list):
+            return {**value, key: _with_item(inner, tuple(rest), new)}
         assert isinstance(inner, dict)
         return {**value, key: _with(inner, tuple(rest), new)}
     others = {name: each for name, each in value.items() if name != key or not isinstance(new, _Absent)}
     return others if isinstance(new, _Absent) else {**others, key: new}
+
+
+def _with_item(items: list[JsonValue], route: _Route, new: _Value) -> list[JsonValue]:
+    index, *rest = route
+    assert isinstance(index, int)
+    before, after = items[:index], items[index + 1 :]
+    if rest:
+        inner = items[index]
+        assert isinstance(inner, dict)
+        return [*before, _with(inner, tuple(rest), new), *after]
+    return [*before, *after] if isinstance(new, _Absent) else [*before, new, *after]
 
 
 def _value(text: str) -> JsonObject:

@@ -12,7 +12,8 @@ Start reading in ``execution.single_call``. The packages:
 - ``caller``: interfaces of backends that make further calls. Public: ``CallContext``, ``ignore_event``.
 - ``cancellation``: ``Cancellation`` and ``Deadline``, which end waits, and a fair lock. Public: ``check_open``,
   ``InterruptedWaitError``.
-- ``composed_backends``: the backends that make calls, which are imported before a call's time begins.
+- ``composed_backends``: the backends that make calls, which are imported before a call's time begins. Public:
+  ``import_mcp``.
 - ``composite``, ``agents``: calls that call tools.
 - ``execution``: whether a call may run; its deadline and retries; batches, asynchronous calls.
 - ``host_function``: runs a function of the embedding program on a thread: context, progress, generators.

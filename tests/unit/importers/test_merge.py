@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolc.importers.merge import UnreadableError, edited, merge
+from toolc.importers.merge import Merged, UnreadableError, edited, merge
 from toolc.model.json_schema import JsonObject
 
 BASE = """\
@@ -87,3 +87,76 @@ def test_blocks_of_text_and_nested_blocks_are_replaced() -> None:
 def test_a_file_that_is_not_yaml_is_not_changed() -> None:
     with pytest.raises(UnreadableError):
         merge(BASE, "a: [", BASE.replace("name: a", "name: b"))
+
+
+TOOLS = """\
+servers: {s: {command: [a]}}
+tools:
+  - name: one
+    description: One
+  - name: two
+    description: Two  # a comment
+    backend:
+      definition: {x: 1}
+  - name: three
+    description: Three
+"""
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        (TOOLS, TOOLS.replace("{x: 1}", "{x: 2}"), TOOLS.replace("{x: 1}", "{x: 2}")),
+        (
+            TOOLS.replace("One", "Mine"),
+            TOOLS.replace("Two", "New"),
+            TOOLS.replace("One", "Mine").replace("description: Two  # a comment", "description: New  # a comment"),
+        ),
+        (  # another order in the source
+            TOOLS.replace("One", "Mine"),
+            TOOLS.replace("  - name: three\n    description: Three\n", "").replace(
+                "tools:\n", "tools:\n  - name: three\n    description: Third\n"
+            ),
+            TOOLS.replace("One", "Mine").replace("Three", "Third"),
+        ),
+        (  # a tool that is new, and one that is gone
+            TOOLS.replace("One", "Mine"),
+            TOOLS.replace("three", "four").replace("Three", "Four"),
+            TOOLS.replace("One", "Mine").replace("three", "four").replace("Three", "Four"),
+        ),
+        (  # a tool that a person has deleted stays deleted
+            TOOLS.replace("  - name: one\n    description: One\n", ""),
+            TOOLS.replace("Three", "New"),
+            TOOLS.replace("  - name: one\n    description: One\n", "").replace("Three", "New"),
+        ),
+        (  # a tool of a person stays
+            TOOLS + "  - name: own\n    description: Own\n",
+            TOOLS.replace("Two", "New"),
+            TOOLS.replace("Two", "New") + "  - name: own\n    description: Own\n",
+        ),
+    ],
+)
+def test_named_items_of_lists_are_merged_by_name(ours: str, theirs: str, expected: str) -> None:
+    assert merge(TOOLS, ours, theirs) == Merged(expected)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "conflict"),
+    [
+        (
+            TOOLS.replace("One", "Mine"), TOOLS.replace("One", "Theirs"),
+            "tools.0.description: the file has Mine, the source has Theirs",
+        ),
+        (
+            TOOLS.replace("Three", "Mine"), TOOLS.replace("  - name: three\n    description: Three\n", ""),
+            "tools.three: the file has changes, the source has been deleted",
+        ),
+        (
+            TOOLS.replace("  - name: one\n    description: One\n", ""), TOOLS.replace("One", "Theirs"),
+            "tools.one: the file has been deleted, the source has changes",
+        ),
+    ],
+)  # fmt: skip
+def test_conflicts_in_named_items(ours: str, theirs: str, conflict: str) -> None:
+    merged = merge(TOOLS, ours, theirs)
+    assert (merged.text, [str(each).replace('"', "") for each in merged.conflicts]) == (ours, [conflict])

@@ -16,6 +16,7 @@ reason, commands import most packages inside their functions. To add a command, 
 - ``image``: ``toolc image``: build, list, export and prune images.
 - ``import_``: ``toolc import``: the group, and ``toolc import plugin``.
 - ``import_json``: ``toolc import json``: write specs for tool definitions of a provider.
+- ``import_mcp``: ``toolc import mcp``: write the spec of an MCP server.
 - ``import_openapi``: ``toolc import openapi``: write specs for the operations of an OpenAPI document.
 - ``import_python``: ``toolc import python``: write specs for the functions of a Python file.
 - ``import_skill``: ``toolc import skill``: write specs for the scripts of an Agent Skill.

@@ -193,6 +193,7 @@ class McpClient:
         request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=arguments))
         session = await self._session()
         result: JsonObject = await session.send_request(request, _OBJECT, progress_callback=report)
+        await asyncio.sleep(0)  # reports that arrived before the answer come first
         if result.get("resultType") not in {None, "complete"}:
             raise ServerError("it asked a question before it answered, which toolc does not pass on to a user")
         return result

@@ -276,8 +276,12 @@ class _Waiting:
             while not future.done():
                 if wait(self._server.wake, POLLIN):
                     os.eventfd_read(self._server.wake)
-                while updates is not None and not self._progress.empty():
-                    updates.report(*self._progress.get())
+                self._report(updates)
+        self._report(updates)
+
+    def _report(self, updates: ProgressReporter | None) -> None:
+        while updates is not None and not self._progress.empty():
+            updates.report(*self._progress.get())
 
     def _failed(self, error: BaseException) -> Exception:
         """Return the error for a request that failed: with an answer, or because the server has ended."""

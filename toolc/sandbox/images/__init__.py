@@ -5,7 +5,7 @@
 - ``debian``: creates a base image with mmdebstrap.
 - ``metadata``: names, volumes and base images; addresses in Dockerfiles. Public: ``approval_name``.
 - ``stored``: the base image for tools without an image, and the unpacked images in the store. Public:
-  ``remove_image``, ``stored_images``.
+  ``base_tag``, ``remove_image``, ``stored_images``.
 - ``tree``: the digest of an image's files, which identifies a base image.
 - ``unpack``: unpacks one layer: links, whiteouts, modes, limits.
 - ``unpacked``: unpacks an image into the store, as the root of sandboxes.

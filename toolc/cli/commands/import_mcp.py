@@ -1,0 +1,201 @@
+"""``toolc import mcp``: create a spec from what an MCP server offers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from toolc.cli.common import duration, engine_option, note
+from toolc.cli.import_changes import (
+    LeftOutPart,
+    apply_import,
+    import_options,
+    report_conflicts,
+    report_findings,
+    report_left_out,
+    summarize,
+)
+from toolc.model.errors import ToolcError, UsageError
+from toolc.model.json_schema import JsonObject
+from toolc.model.text import printable
+
+if TYPE_CHECKING:
+    from toolc.importers.mcp_spec import McpChoice, McpSource
+    from toolc.runtime.sessions.mcp_server import Offer
+
+_CLIENTS: Final = ("claude-desktop", "cursor", "vscode")
+
+
+@click.command("mcp", short_help="Write the spec of an MCP server.")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@click.option("--pip", metavar="PACKAGE==VERSION", help="A package of PyPI, which COMMAND is the arguments of.")
+@click.option("--npm", metavar="PACKAGE@VERSION", help="A package of npm, which COMMAND is the arguments of.")
+@click.option("--from", "origin", metavar="CLIENT|FILE", help=f"All servers of a client: {', '.join(_CLIENTS)}.")
+@click.option("--image", metavar="NAME", help="The image of the server.")
+@click.option("--build", metavar="DIR", help="A folder with the Dockerfile of the image, next to the spec.")
+@click.option("--file", "patterns", multiple=True, metavar="PATTERN", help="Files that the server needs.")
+@click.option("--workspace", type=click.Choice(["ro", "rw"]), help="Give the server the workspace.")
+@click.option("--allow", multiple=True, metavar="HOST:PORT", help="Give the server a host of the network. Repeatable.")
+@click.option("--env", multiple=True, metavar="NAME=VALUE", help="An environment variable.")
+@click.option("--only", multiple=True, metavar="NAME", help="A tool or a pattern to import. Repeatable.")
+@click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a tool.")
+@click.option("--prefix", default="", metavar="TEXT", help="A text before the name of each tool.")
+@click.option("--name", metavar="NAME", help="The name of the server.  [default: from the package or COMMAND]")
+@click.option("--out", metavar="FILE", help="The spec file to write.  [default: specs/NAME.yaml]")
+@click.option("--timeout", callback=duration, metavar="TIME", help="The time limit for the server to list its tools.")
+@import_options
+@engine_option
+def import_mcp(words: tuple[str, ...], *, timeout: float | None, engine: str | None, **options: object) -> None:
+    """Write the spec of an MCP server, which pins the definitions of its tools.
+
+    The server runs in a sandbox, never on this host, and has no network and no files unless they are granted here.
+    Another import changes only what the server defines differently; edits in the file stay.
+    """
+    from toolc.cli.process_specs import variable
+    from toolc.importers.mcp_spec import McpSource  # start-up time
+    from toolc.runtime.composed_backends import import_mcp as import_sdk
+
+    import_sdk("toolc import mcp")
+    sandbox: JsonObject = {key: str(options[key]) for key in ("image", "build", "workspace") if options[key]}
+    sandbox |= {"network": {"allow": [*_texts(options, "allow")]}} if options["allow"] else {}
+    sandbox |= {"env": dict(map(variable, _texts(options, "env")))} if options["env"] else {}
+    source = McpSource(name="server", command=words, sandbox=sandbox | {"lifetime": "session"})
+    if options["origin"]:
+        _import_all(str(options["origin"]), source, timeout, engine, options)
+        return
+    kinds = [each for each in ("pip", "npm") if options[each]]
+    if len(kinds) + (options["image"] is not None or options["build"] is not None) > 1:
+        raise UsageError("pass only one of --pip, --npm, --image and --build")
+    if not words and not kinds:
+        raise UsageError("name a server with --pip, --npm or --from, or pass its command behind --")
+    package = str(options[kinds[0]]) if kinds else ""
+    _import(source, (kinds[0], package) if kinds else None, timeout, engine, options)
+
+
+def _import_all(
+    origin: str, source: McpSource, timeout: float | None, engine: str | None, options: Mapping[str, object]
+) -> None:
+    """Import each server of a client's configuration that npx or uvx starts, and say which are left out."""
+    from toolc.cli.mcp_sources import package_of, servers_in
+    from toolc.serve.mcp_clients import mcp_clients  # start-up time
+
+    if options["out"] or options["name"]:
+        raise UsageError("--from imports several servers, so --out and --name cannot be used with it")
+    file = mcp_clients()[origin].file(Path()) if origin in _CLIENTS else Path(origin)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise UsageError(f"{file} cannot be read; name a file, or one of {', '.join(_CLIENTS)}") from None
+    left_out = []
+    for name, entry in servers_in(text):
+        try:
+            kind, package, arguments = package_of(entry)
+            own = replace(source, command=tuple(arguments))
+            env = entry.get("env")
+            if isinstance(env, dict) and env:
+                # Their values stay out of the spec, because most are keys.
+                secrets: JsonObject = {each: {"expose": "env"} for each in env}
+                own = replace(own, sandbox=own.sandbox | {"secrets": secrets})
+            _import(own, (kind, package), timeout, engine, {**options, "name": name})
+        except ToolcError as error:
+            left_out.append(LeftOutPart(name, str(error), str(file)))
+    report_left_out(left_out)
+
+
+def _import(
+    source: McpSource,
+    package: tuple[str, str] | None,
+    timeout: float | None,
+    engine: str | None,
+    options: Mapping[str, object],
+) -> None:
+    from toolc.cli.process_specs import modeline
+    from toolc.importers.mcp_spec import mcp_spec, mcp_tools, remove_invalid_tools
+    from toolc.importers.plugin_spec import valid_names
+    from toolc.importers.record import Record, digest_of, read_record  # start-up time
+
+    name = str(options["name"] or _name(source, package))
+    source = replace(source, name=valid_names([name])[0])
+    place = Path(str(options["out"] or f"specs/{source.name}.yaml"))
+    folder = place.parent
+    source = _installed(source, package, folder, options)
+    offer = _ask(source, folder, timeout, engine)
+    if not offer.tools:
+        raise UsageError(f"the server {source.name} offers no tools")
+    tools = mcp_tools(source, offer.tools, _choice(options))
+    invalid = remove_invalid_tools(source, tools)
+    report_findings(place, invalid.findings)
+    left_out = [LeftOutPart(each, reason, source.name) for each, reason in invalid.removed.items()]
+    report_left_out(left_out)
+    if offer.others:
+        note(f"left out the {' and '.join(offer.others)} of {source.name}: toolc takes only tools")
+    if not tools:
+        raise UsageError(f"no tool of the server {source.name} can be imported")
+    text = modeline(folder) + mcp_spec(source, tools)
+    new = Record(
+        kind="mcp", source=package[1] if package else " ".join(source.command), digest=digest_of(text.encode()),
+        files={place.name: text},
+    )  # fmt: skip
+    found = apply_import(folder, place.stem, read_record(folder, place.stem, "mcp"), new, options)
+    summarize(place, "tool", len(tools), len(left_out), found)
+    report_conflicts(found)
+
+
+def _name(source: McpSource, package: tuple[str, str] | None) -> str:
+    from toolc.cli.mcp_sources import name_of  # start-up time
+
+    if package is not None:
+        return name_of(package[1].lstrip("@").partition("==")[0].partition("@")[0])
+    script = next((each for each in reversed(source.command) if not each.startswith(("-", "/"))), "server")
+    return name_of(Path(script).stem)
+
+
+def _installed(
+    source: McpSource, package: tuple[str, str] | None, folder: Path, options: Mapping[str, object]
+) -> McpSource:
+    """Return the source with its package, or with the files that its command names."""
+    from toolc.cli.mcp_sources import with_npm, with_pip
+    from toolc.cli.process_specs import spec_files  # start-up time
+
+    if package is None:
+        return replace(source, files=tuple(spec_files(folder, source.command, _texts(options, "patterns"))))
+    kind, requirement = package
+    return with_pip(source, requirement) if kind == "pip" else with_npm(source, requirement, folder)
+
+
+def _choice(options: Mapping[str, object]) -> McpChoice:
+    from toolc.cli.process_specs import variable
+    from toolc.importers.mcp_spec import McpChoice  # start-up time
+
+    renamed = dict(map(variable, _texts(options, "rename")))
+    return McpChoice(only=_texts(options, "only"), renamed=renamed, prefix=str(options["prefix"]))
+
+
+def _ask(source: McpSource, folder: Path, timeout: float | None, engine: str | None) -> Offer:
+    """Return what the server offers. It has an empty folder as its workspace, and no secrets."""
+    from toolc.cli.process_specs import compiled_tool, process_options
+    from toolc.importers.mcp_spec import provisional_spec
+    from toolc.runtime.sandboxed.mcp_offer import ask_server
+    from toolc.runtime.workspace.mount import WorkspaceFolder
+    from toolc.sandbox.selection import close_unused, in_use  # start-up time
+
+    sandbox: JsonObject = {key: each for key, each in source.sandbox.items() if key != "secrets"}
+    tool = compiled_tool(provisional_spec(replace(source, sandbox=sandbox)), folder)
+    options = process_options(timeout, engine)
+    try:
+        with in_use(), TemporaryDirectory() as empty:
+            return ask_server(tool, replace(options, workspace=WorkspaceFolder.of(Path(empty))))
+    except UsageError as error:
+        raise UsageError("\n".join(map(printable, str(error).splitlines()))) from None
+    finally:
+        close_unused()
+
+
+def _texts(options: Mapping[str, object], key: str) -> tuple[str, ...]:
+    value = options[key]
+    return tuple(map(str, value)) if isinstance(value, tuple) else ()

@@ -1,0 +1,167 @@
+"""Where the MCP servers that ``toolc import mcp`` reads come from: PyPI, npm, or the configuration of a client."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from gzip import GzipFile
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from toolc.document.config_entries import plain_json
+from toolc.importers.mcp_spec import McpSource
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject, map_under
+from toolc.sandbox.images.stored import base_tag
+
+_SECONDS: Final = 600.0
+
+_WORDS: Final = re.compile(r"(?:^|[-_/])(?:mcp|server|modelcontextprotocol)(?=[-_/]|$)")
+"""Matches the parts of a package's name that say only that it is an MCP server."""
+
+_FOLDER: Final = "/opt/server"
+"""Where the image has the packages of npm."""
+
+_DOCKERFILE: Final = """\
+# The MCP server {package} and the packages that it needs, as package-lock.json lists them with their hashes. They were
+# installed without running any of their scripts. The base image is that of: toolc image build node
+FROM {base}
+"""
+
+_ARCHIVE_BYTES: Final = 3 * 1024 * 1024
+"""The size after which another archive begins. A file of a spec has at most 4 MiB, and most files are small."""
+
+_NOT_RUN: Final = (".map", ".md", ".d.ts", ".d.cts", ".d.mts", ".package-lock.json")
+"""The ends of the names of files that Node.js does not need."""
+
+
+def name_of(package: str) -> str:
+    """Return a short name for the server of a package: ``time`` for ``mcp-server-time``."""
+    short = _WORDS.sub("", package.lstrip("@").lower())
+    return re.sub(r"[^a-z0-9]+", "-", short).strip("-") or "server"
+
+
+def with_pip(source: McpSource, package: str) -> McpSource:
+    """Return the source for ``PACKAGE==VERSION`` of PyPI, which is started as a module. Raises ``UsageError``."""
+    name, sign, version = package.partition("==")
+    if not sign:
+        version = _newest_wheel(name)
+    module = re.sub(r"\[.*", "", name).replace("-", "_")
+    return replace(
+        source, requirements=(f"{name}=={version}",), command=("python3", "-m", module, *source.command)
+    )  # fmt: skip
+
+
+def with_npm(source: McpSource, package: str, folder: Path) -> McpSource:
+    """Install ``PACKAGE@VERSION`` into the folder of an image next to the spec, without running its scripts.
+
+    Raises ``UsageError``.
+    """
+    name = re.sub(r"(?<=.)@.*", "", package)
+    image = f"{source.name}-image"
+    with TemporaryDirectory() as temporary:
+        place = Path(temporary)
+        (place / "package.json").write_text('{"name": "server", "private": true}', encoding="utf-8")
+        _run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", package], place)
+        command = _program(place, name)
+        target = folder / image
+        target.mkdir(parents=True, exist_ok=True)
+        for each in ("package.json", "package-lock.json"):
+            (target / each).write_bytes((place / each).read_bytes())
+        lines = [_DOCKERFILE.format(package=package, base=base_tag().replace("/base", "/node"))]
+        for number, data in enumerate(_archives(place), 1):
+            (target / f"packages-{number}.tgz").write_bytes(data)
+            lines.append(f"ADD packages-{number}.tgz {_FOLDER}/\n")
+        (target / "Dockerfile").write_text("".join(lines), encoding="utf-8")
+    own: JsonObject = {"build": image}
+    return replace(source, command=("node", command, *source.command), sandbox=own | source.sandbox)
+
+
+def servers_in(text: str) -> Iterator[tuple[str, JsonObject]]:
+    """Yield the name and the entry of each server in the configuration of a client. Raises ``UsageError``."""
+    try:
+        value = json.loads(plain_json(text))
+    except ValueError as error:
+        raise UsageError(f"it is not JSON: {error}") from None
+    entries = map_under(value, "mcpServers") or map_under(value, "servers") if isinstance(value, dict) else {}
+    if not entries:
+        raise UsageError("it has no MCP servers under 'mcpServers' or 'servers'")
+    for name, entry in entries.items():
+        if isinstance(entry, dict):
+            yield name, entry
+
+
+def package_of(entry: JsonObject) -> tuple[str, str, list[str]]:
+    """Return ``npm`` or ``pip``, the package and the arguments of a server. Raises ``UsageError`` if it has none."""
+    if not isinstance(entry.get("command"), str):
+        raise UsageError("toolc does not connect to servers at a URL")
+    program, listed = Path(str(entry["command"])).name, entry.get("args")
+    words = [str(each) for each in listed] if isinstance(listed, list) else []
+    kinds = {"npx": "npm", "uvx": "pip"}
+    if program not in kinds:
+        raise UsageError(f"it runs {program}; import it with --image or --build, and its command behind --")
+    while words and words[0].startswith("-"):
+        if words[0] not in {"-y", "--yes", "-q", "--quiet"}:
+            raise UsageError(f"the option {words[0]} of {program} is not supported; import it with --{kinds[program]}")
+        words.pop(0)
+    if not words:
+        raise UsageError(f"it runs {program} without a package")
+    package = words[0].removesuffix("@latest")
+    return kinds[program], package.replace("@", "==") if program == "uvx" else package, words[1:]
+
+
+def _program(place: Path, name: str) -> str:
+    """Return the path in the image of the program that a package of npm installs."""
+    about = json.loads((place / "node_modules" / name / "package.json").read_text(encoding="utf-8"))
+    programs = about.get("bin")
+    paths = [programs] if isinstance(programs, str) else [*programs.values()] if isinstance(programs, dict) else []
+    if not paths:
+        raise UsageError(f"{name} has no program; name one with --build and its command behind --")
+    return f"{_FOLDER}/node_modules/{name}/{str(paths[0]).removeprefix('./')}"
+
+
+def _archives(place: Path) -> Iterator[bytes]:
+    """Yield the packages as archives that fit into a spec. The same packages give the same archives."""
+    files = [each for each in sorted((place / "node_modules").rglob("*")) if not each.name.endswith(_NOT_RUN)]
+    while files:
+        data = BytesIO()
+        with GzipFile(fileobj=data, mode="wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as archive:
+            while files and data.tell() < _ARCHIVE_BYTES:
+                each = files.pop(0)
+                archive.add(each, str(each.relative_to(place)), recursive=False, filter=_plain)
+        yield data.getvalue()
+
+
+def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = member.mtime = 0
+    member.uname = member.gname = ""
+    member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+    return member
+
+
+def _newest_wheel(name: str) -> str:
+    """Return the newest version of a package, as pip would install it."""
+    options = ["--dry-run", "--no-deps", "--ignore-installed", "--only-binary", ":all:", "--quiet", "--report", "-"]
+    with TemporaryDirectory() as temporary:
+        done = _run([sys.executable, "-m", "pip", "install", *options, name], Path(temporary))
+    return str(json.loads(done)["install"][0]["metadata"]["version"])
+
+
+def _run(argv: Sequence[str], folder: Path) -> str:
+    try:
+        done = subprocess.run(
+            argv, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+    except FileNotFoundError:
+        raise UsageError(f"this needs {argv[0]}, which is not installed on this machine") from None
+    if done.returncode != 0:
+        reason = next((line for line in done.stderr.splitlines() if "rror" in line), done.stderr.strip()[-200:])
+        raise UsageError(f"{argv[0]} could not install {argv[-1]}: {reason[:300]}")
+    return done.stdout

@@ -1,0 +1,98 @@
+"""Generate the YAML text of the spec of an MCP server, with a tool for each definition that the server sends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from toolc.dataclass import dataclass, replace
+from toolc.importers.checked_files import Invalid, remove_invalid
+from toolc.importers.definitions import tool_of
+from toolc.importers.plugin_spec import valid_names
+from toolc.importers.yaml_text import yaml_text
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject, map_under
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpSource:
+    """How an MCP server is started. The fields are keys of ``servers`` in a spec."""
+
+    name: str
+    command: tuple[str, ...]
+    requirements: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    sandbox: JsonObject
+
+    def entry(self) -> JsonObject:
+        """Return the entry of ``servers``."""
+        entry: JsonObject = {"command": [*self.command]}
+        entry |= {"requirements": [*self.requirements]} if self.requirements else {}
+        entry |= {"files": [*self.files]} if self.files else {}
+        return entry | {"sandbox": self.sandbox}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpChoice:
+    """Which tools are imported, as patterns of their names in the server, and what they are called."""
+
+    only: tuple[str, ...] = ()
+    renamed: Mapping[str, str]
+    prefix: str = ""
+
+
+def provisional_spec(source: McpSource) -> str:
+    """Return the YAML text of a spec that can start a server to ask what it offers."""
+    definition: JsonObject = {"name": "server", "inputSchema": {"type": "object"}}
+    return _file(source, [_tool(source, "server", definition | {"description": "A server without a description."})])
+
+
+def mcp_tools(source: McpSource, definitions: Sequence[JsonObject], choice: McpChoice) -> dict[str, JsonObject]:
+    """Return the tools of a spec by their names in the server. Raises ``UsageError``."""
+    offered = {str(each.get("name")): each for each in definitions}
+    if len(offered) < len(definitions):
+        raise UsageError(f"the server {source.name} lists several tools with one name, so none of them can be pinned")
+    if unknown := sorted(set(choice.renamed) - set(offered)):
+        raise UsageError(f"--rename: the server has no tool {unknown[0]!r}; it has {', '.join(sorted(offered))}")
+    chosen = [name for name in offered if not choice.only or any(fnmatchcase(name, each) for each in choice.only)]
+    if not chosen:
+        raise UsageError(f"the server {source.name} has no such tool; it has {', '.join(sorted(offered)) or 'none'}")
+    names = valid_names([choice.renamed.get(name, f"{choice.prefix}{name}") for name in chosen])
+    return {name: _tool(source, ours, offered[name]) for name, ours in zip(chosen, names, strict=True)}
+
+
+def remove_invalid_tools(source: McpSource, tools: dict[str, JsonObject]) -> Invalid:
+    """Compile each tool alone, and remove those with errors. The keys of the result are names of tools."""
+    sandbox: JsonObject = {key: each for key, each in source.sandbox.items() if key != "build"}
+    alone = replace(source, files=(), sandbox=sandbox)  # files next to the spec are not there
+    files = {
+        f"{name}.yaml": _file(alone, [tool]) for name, tool in zip(_file_names(tools), tools.values(), strict=True)
+    }
+    names = dict(zip(files, tools, strict=True))
+    found = remove_invalid(files)
+    for file in found.removed:
+        del tools[names[file]]
+    findings = [f"{names[file]}: {text.lstrip('0123456789: ')}" for file, _, text in (
+        each.partition(":") for each in found.findings
+    )]  # fmt: skip
+    return Invalid({names[file]: reason for file, reason in found.removed.items()}, findings)
+
+
+def mcp_spec(source: McpSource, tools: Mapping[str, JsonObject]) -> str:
+    """Return the YAML text of the spec of a server."""
+    return _file(source, [*tools.values()])
+
+
+def _file(source: McpSource, tools: Sequence[JsonObject]) -> str:
+    return yaml_text({"toolc": 1, "servers": {source.name: source.entry()}, "tools": [*tools]})
+
+
+def _file_names(tools: Mapping[str, JsonObject]) -> list[str]:
+    return [str(tool["name"]) for tool in tools.values()]
+
+
+def _tool(source: McpSource, name: str, definition: JsonObject) -> JsonObject:
+    backend: JsonObject = {"server": source.name, "tool": definition["name"], "definition": definition}
+    tool = tool_of(name, definition) | {"backend": {"mcp": backend}}
+    result = map_under(definition, "outputSchema")
+    return tool | ({"result": {"schema": result}} if result else {})
