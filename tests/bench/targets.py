@@ -67,6 +67,10 @@ COLD: Final = {"docker": ("docker run --rm", 1.05), "oci": ("runc run, the guest
 
 SESSION: Final = 1.0
 IDLE_MIB: Final = {"oci": 3.0, "docker": 6.0}
+SERVE: Final = {
+    "share": ("what the server adds to a warm call, relative to the call", 1.0),
+    "start": ("start to the first answer with 2,000 tools, relative to `python -c 'import mcp'`", 2.0),
+}
 RUN: Final = {"oci": 1.5, "docker": 2.0}
 IMPORTS: Final = 2.5
 
@@ -109,6 +113,10 @@ TRIED: Final[Mapping[str, str]] = {
         "Sessions: an answer is recognized by its call id, so that toolc does not wait for a second answer. A guest in "
         "Docker uses toolc's own socket instead of the daemon's stream."
     ),
+    "serve": (
+        "`toolc serve --http`: requests are read and answered on one thread, and calls run on others. The types of a "
+        "stored registry are looked up once, and its objects are hidden from the garbage collector."
+    ),
     "run": (
         "`toolc run`: an unchanged spec comes from the cache, so that neither the parser nor the compiler is loaded. "
         "Modules of other kinds of calls are imported when they are used, and expressions are compiled at their first "
@@ -120,7 +128,12 @@ TRIED: Final[Mapping[str, str]] = {
 
 def rows(parts: Mapping[str, Part]) -> list[Row]:
     """Return the rows of the targets for which there are figures."""
-    return [*_calls(parts.get("latency-1")), *_sustained(parts.get("sustained")), *_singles(parts)]
+    return [
+        *_calls(parts.get("latency-1")),
+        *_sustained(parts.get("sustained")),
+        *_served(parts.get("serve")),
+        *_singles(parts),
+    ]
 
 
 def _calls(part: Part | None) -> list[Row]:
@@ -169,6 +182,30 @@ def _sustained(part: Part | None) -> list[Row]:
         for each in figures
         if isinstance(each, Rate) and each.subject.endswith("pool empty")
     ]
+
+
+def _served(part: Part | None) -> list[Row]:
+    rates = [each for each in part.figures if isinstance(each, Rate)] if part else []
+    singles = [each for each in part.figures if isinstance(each, Single)] if part else []
+    found = [
+        Row(
+            subject=each.subject,
+            what=f"{each.subject}: calls per second of 8 callers, relative to the library",
+            unit=" x",
+            bound=SUSTAINED,
+            value=each.ratio,
+            is_minimum=True,
+            tried=TRIED["serve"],
+        )
+        for each in rates
+        if each.subject != each.base
+    ]
+    for each in singles:
+        kind, _, subject = each.name.partition(" ")
+        if kind in SERVE:
+            what, bound = SERVE[kind]
+            found.append(_single(f"served, {subject}", f"served, {subject}: {what}", " x", bound, each.value, "serve"))
+    return found
 
 
 def _singles(parts: Mapping[str, Part]) -> list[Row]:

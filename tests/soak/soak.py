@@ -1,4 +1,4 @@
-"""``make soak``: ten thousand calls of each kind, fifty kills at every step, then kills at random for an hour.
+"""``make soak``: a thousand clients of a server, ten thousand calls of each kind, kills at every step and at random.
 
 ``python soak.py --calls 10000 --times 50 --minutes 60 --log FILE`` prints the results after each step, and finally a
 table of the times until everything was removed. It continues after problems, but then exits with status 1. With the
@@ -23,6 +23,7 @@ from dying_owner import STEPS
 from engines.configurations import CONFIGURATIONS
 from killing import DEATHS, Death, lacks, seconds_after_death
 from records import Record, Records, Row, line
+from served_calls import seconds_for_clients, seconds_with_steady_memory
 
 from toolc.sandbox.docker.api_client import ApiError, NoDaemonError
 
@@ -30,6 +31,7 @@ RANDOM: Final = "at random"
 MANY: Final = "1000 calls"
 CANCELLED: Final = "1000 calls in cancelled batches"
 KILLED: Final = "calls, 1 % killed"
+HTTP: Final = "served over HTTP"
 LATE: Final = "calls of late writers"
 FAST: Final = ("docker", "oci root")
 """The configurations that make the most calls; the others make a tenth as many."""
@@ -60,6 +62,12 @@ class Soak:
             count = calls if name in FAST else calls // 10
             self._once((name, KILLED, ""), partial(seconds_for, name, count, 4, "killed_calls.py", owners=3))
             self._once((name, LATE, ""), partial(seconds_for, name, count, 4, "late_calls.py"))
+
+    def served(self, clients: int, calls: int) -> None:
+        """Serve many clients over HTTP, and many calls of a tool with ``lifetime: fork``."""
+        self._once((HTTP, f"{clients} clients", ""), partial(seconds_for_clients, clients))
+        if "oci root" in self.names:
+            self._once((HTTP, f"{calls} calls, memory", ""), partial(seconds_with_steady_memory, calls))
 
     def walk(self, times: int, death: Death) -> None:
         """Kill at every step this many times."""
@@ -118,6 +126,7 @@ def main() -> None:
     """Parse the options and run everything."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--calls", type=int, default=10_000, help="the calls of each long run")
+    parser.add_argument("--clients", type=int, default=1000, help="the clients of a server over HTTP")
     parser.add_argument("--times", type=int, default=50, help="kills of the owner at each step")
     parser.add_argument(
         "--janitor-times", type=int, default=10, help="kills of owner and janitor at each step, for each cleanup"
@@ -134,6 +143,7 @@ def main() -> None:
     names = [name for name in options.only or CONFIGURATIONS if not is_missing(name)]
     soak = Soak(records=Records(log), names=names)
     try:
+        soak.served(options.clients, 2 * options.calls)
         soak.many_calls()
         soak.long_runs(options.calls)
         for death in DEATHS:

@@ -9,7 +9,7 @@ The compiler writes a registry and the runtime reads it. They share nothing else
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Final, Literal, Union, get_args, get_origin
@@ -185,12 +185,14 @@ def _encode_fields(value: object, shape: _Shape) -> JsonObject:
 class _Shape:
     """How the values of a dataclass are stored. The fields in ``composed`` must be encoded, and the others are copied.
 
-    ``stored_if_set`` has the defaults of the fields that are omitted if they have their default.
+    ``stored_if_set`` has the defaults of the fields that are omitted if they have their default. Values of the types in
+    ``as_stored`` are read unchanged, which most fields are.
     """
 
     names: tuple[str, ...]
     composed: tuple[str, ...]
     stored_if_set: Mapping[str, object]
+    as_stored: Mapping[str, tuple[object, ...]]
     tag: str | None
 
 
@@ -201,7 +203,13 @@ def _shape(cls: type) -> _Shape:
     names, tag = _names(cls), getattr(cls, "tag", None)
     composed = tuple(name for name in names if not _is_plain(type_hints(cls)[name]))
     optional = {each.name: each.default for each in fields(cls) if _is_stored_if_set(each.metadata)}
-    return _Shape(names, composed, optional, tag if isinstance(tag, str) else None)
+    as_stored = {name: _stored_types(type_hints(cls)[name]) for name in names}
+    return _Shape(names, composed, optional, as_stored, tag if isinstance(tag, str) else None)
+
+
+def _stored_types(hint: object) -> tuple[object, ...]:
+    members = get_args(hint) if get_origin(hint) in {Union, types.UnionType} else (hint,)
+    return tuple(each for each in (str, int, bool, type(None)) if each in members)
 
 
 def _is_stored_if_set(metadata: Mapping[str, object]) -> bool:
@@ -220,20 +228,24 @@ def _names(cls: type) -> tuple[str, ...]:
     return tuple(each.name for each in fields(cls))
 
 
+_origin: Final[Callable[[object], object]] = cache(get_origin)
+_arguments: Final[Callable[[object], tuple[object, ...]]] = cache(get_args)
+
+
 def _decode(hint: object, value: JsonValue, where: str) -> object:
-    origin = get_origin(hint)
+    origin = _origin(hint)
     if hint is Schema and isinstance(value, dict):
         return Schema(value)
     if hint is Template:
         return _decode_template(value, where)
     if origin is tuple:
-        return _decode_tuple(get_args(hint), value, where)
+        return _decode_tuple(_arguments(hint), value, where)
     if origin is dict and isinstance(value, dict):
         return value
-    if origin is Literal and value in get_args(hint):
+    if origin is Literal and value in _arguments(hint):
         return value
     if origin in {Union, types.UnionType}:
-        return _decode_union(get_args(hint), value, where)
+        return _decode_union(_arguments(hint), value, where)
     if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     if isinstance(hint, type):
@@ -270,21 +282,27 @@ def _decode_tuple(items: tuple[object, ...], value: JsonValue, where: str) -> tu
 
 
 def _decode_union(members: tuple[object, ...], value: JsonValue, where: str) -> object:
-    if any(get_origin(member) is dict for member in members):
+    if any(_origin(member) is dict for member in members):
         return value
     if value is None and type(None) in members:
         return None
-    # A file must not be able to name a function of the process that reads it.
-    members = tuple(member for member in members if member is not HostFunction)
-    tagged = {str(getattr(member, "tag")): member for member in members if hasattr(member, "tag")}  # noqa: B009
+    tagged, plain = _alternatives(members)
     if isinstance(value, dict) and len(value) == 1 and (key := next(iter(value))) in tagged:
         return _decode(tagged[key], value, where)
     if isinstance(value, str) and str in members:
         return value
-    plain = [member for member in members if member not in {type(None), str, *tagged.values()}]
     if len(plain) == 1:
         return _decode(plain[0], value, where)
     raise _damaged(where, " or ".join(sorted(tagged)) or "another value", value)
+
+
+@cache
+def _alternatives(members: tuple[object, ...]) -> tuple[Mapping[str, object], tuple[object, ...]]:
+    """Return the members with a tag by their tags, and the others except None and strings."""
+    # A file must not be able to name a function of the process that reads it.
+    members = tuple(member for member in members if member is not HostFunction)
+    tagged = {str(getattr(member, "tag")): member for member in members if hasattr(member, "tag")}  # noqa: B009
+    return tagged, tuple(member for member in members if member not in {type(None), str, *tagged.values()})
 
 
 def _decode_dataclass(cls: type, value: JsonValue, where: str) -> object:
@@ -297,7 +315,11 @@ def _decode_dataclass(cls: type, value: JsonValue, where: str) -> object:
     shape = _shape(cls)
     if not isinstance(value, dict) or not set(shape.names) - set(shape.stored_if_set) <= set(value) <= set(shape.names):
         raise _damaged(where, f"an object with the keys {', '.join(shape.names)}", value)
-    result: object = cls(**{name: _decode(hints[name], each, f"{where}.{name}") for name, each in value.items()})
+    as_stored = shape.as_stored
+    result: object = cls(**{
+        name: each if type(each) in as_stored[name] else _decode(hints[name], each, f"{where}.{name}")
+        for name, each in value.items()
+    })  # fmt: skip
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -90,7 +91,11 @@ def command(  # noqa: PLR0913  one parameter per option
     def load(lock: Lock | None) -> Registry:
         return reviewed(open_tools(target, builtin), lock, options.policy, toolsets)
 
+    # Nothing of the tools is garbage, so the collector need not look at them: neither now nor between calls.
+    gc.disable()
     registry = load(options.lock)
+    gc.freeze()
+    gc.enable()
     if plugins:
         registry = registry.only(*plugins)
     folder = Path(workspace) if workspace is not None else None
