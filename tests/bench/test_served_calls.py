@@ -1,7 +1,7 @@
 """``toolc serve --http``: what the server adds to a call, its calls per second, and its start with 2,000 tools.
 
 The library makes the same calls with the same kind of executor. The server of the official SDK, which has the interface
-of FastMCP and no sandbox, stands beside it. No test fails because of a time.
+of FastMCP and no sandbox, is measured too. No test fails because of a time.
 """
 
 import http.client
