@@ -4,8 +4,8 @@
 
     RayExecutor ──> placement ──> Nodes ──ray──> NodeActor ──> Executor ──> sandboxes of the node
 
-- ``node``: the actor of a node, which holds an ordinary ``Executor``. Public: ``NodeActor``, ``NodeSetup``,
-  ``RemoteCall``.
+- ``node``: the actor of a node, which holds an ordinary ``Executor``. Public: ``NodeActor``, ``NodeEngine``,
+  ``NodeSetup``, ``RemoteCall``.
 - ``node_sandbox``: ``NodeSandbox``, an open sandbox on a node.
 - ``nodes``: the nodes of a cluster as they join and leave. Public: ``Nodes``.
 - ``placement``: which node runs a call. Public: ``Node``, ``choose``.

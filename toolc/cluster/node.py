@@ -6,11 +6,13 @@ would arrive wrapped in types of Ray, so ``Failed`` carries its type and message
 
 from __future__ import annotations
 
+import logging
 import pickle
 import platform
+import threading
 from asyncio import to_thread
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import aclosing, contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -22,7 +24,7 @@ from toolc.client.executor import Executor
 from toolc.client.registry import Registry, ToolCollection
 from toolc.client.sandbox import Sandbox
 from toolc.cluster.workspace_copy import Change, Files, NodeCopies
-from toolc.dataclass import dataclass, field
+from toolc.dataclass import dataclass, field, replace
 from toolc.model import errors
 from toolc.model.call import Allow, BoundCall, Deny, Proposal
 from toolc.model.call_graph import called_tools
@@ -36,8 +38,10 @@ from toolc.model.result import ToolResult
 from toolc.model.spec.policy import Policy
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import Order
+from toolc.runtime.sandboxed.options import profile_of, select_approved
 from toolc.runtime.sessions.pool import IDLE_SECONDS
-from toolc.sandbox.selection import probe
+from toolc.sandbox.interface import unenforced
+from toolc.sandbox.selection import load, probe
 from toolc.version import __version__
 
 CONFIRM_STEP: Final = "a step of another tool cannot be confirmed on a cluster; call the tool itself"
@@ -73,18 +77,28 @@ class NodeSetup:
         """Return the tools."""
         return Registry(RegistryFile(tools=self.tools), parts=self.parts)
 
+    def all_tools(self) -> tuple[RegisteredTool, ...]:
+        """Return the tools, and the parts that only other tools call."""
+        return (*self.tools, *self.parts.by_name.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeEngine:
+    """An engine that is available on a node, its kinds of isolation, and the limits that it does not enforce fully."""
+
+    name: str
+    version: str
+    isolation: tuple[str, ...]
+    weak: tuple[str, ...]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeReport:
-    """What a node says about itself.
-
-    ``refusal`` is why it runs no calls. ``slots`` is how many it runs at a time. ``engines`` has the name and version
-    of each engine that is available.
-    """
+    """What a node says about itself. ``refusal`` is why it runs no calls. ``slots`` is how many it runs at a time."""
 
     refusal: str = ""
     slots: int = 0
-    engines: tuple[tuple[str, str], ...] = ()
+    engines: tuple[NodeEngine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +124,7 @@ class RemoteCall:
     is_confirmed: bool
     denials: Denials
     has_copy: bool = False
-    """Whether ``workspace`` is a copy on the node, which the driver has announced with ``expect``."""
+    """Whether the workspace is a copy, which the driver has announced with ``expect``."""
     key: str = field(default_factory=lambda: token_hex(8))
     """Identifies the call on the node, because the ids of models such as ``call_1`` may appear twice."""
 
@@ -137,6 +151,19 @@ class _NodeExecutor(Executor):
         old_names, old_tags = self._denials.entries
         self._denials.deny(names, tags)
         self._denials.allow(old_names - names, old_tags - tags)
+
+    def fetch_images(self, tools: Iterable[RegisteredTool]) -> None:
+        """Get the images and packages of tools, on a thread of its own. Calls report its errors."""
+
+        def fetch() -> None:
+            for tool in tools:
+                sandbox = replace(tool.spec.sandbox, workspace="none", transaction=None)
+                with suppress(ToolcError):
+                    profile = profile_of(replace(tool.spec, sandbox=sandbox), self._options)
+                    select_approved(tool.spec, profile, self._options).engine.content_digests(profile)
+                    logging.getLogger("toolc").info("the image of %s is ready", tool.spec.name)
+
+        threading.Thread(target=fetch, name="toolc images", daemon=True).start()
 
 
 class NodeActor:
@@ -165,12 +192,14 @@ class NodeActor:
             session_idle=setup.session_idle, approve_changes=self._approve, workspace=setup.shared_workspace,
         )  # fmt: skip
         self._executors = (executor,)
+        executor.fetch_images(setup.all_tools())
 
     async def update(self, setup: bytes) -> None:
         """Run further calls with other tools. Running calls, and those that the driver has sent, keep theirs."""
         changed: NodeSetup = pickle.loads(setup)  # noqa: S301  as above
         for newest in self._executors[:1]:
             self._executors = (newest.with_registry(changed.registry(), changed.lock), newest)
+            self._executors[0].fetch_images(changed.all_tools())
 
     def _approve(self, proposal: Proposal) -> bool:
         """Return whether the changes are those of a copy, which the driver approves when they come back."""
@@ -180,9 +209,8 @@ class NodeActor:
         """Return what this node can do."""
         if self._refusal:
             return NodeReport(refusal=self._refusal)
-        found = {name: probe(name) for name in ENGINES}
-        engines = tuple((name, status.version) for name, status in found.items() if status.available)
-        return NodeReport(slots=Order().max_parallel, engines=engines)
+        engines = (_engine_report(name) for name in ENGINES if probe(name).available)
+        return NodeReport(slots=Order().max_parallel, engines=tuple(engines))
 
     async def sees(self, folder: str, name: str, content: str) -> bool:
         """Return whether a file of the driver's is in the same folder here."""
@@ -344,6 +372,14 @@ class NodeActor:
             executor.close()
         if self._copies:
             self._copies.close()
+
+
+def _engine_report(name: str) -> NodeEngine:
+    offered = load(name).capabilities()
+    return NodeEngine(
+        name=name, version=probe(name).version, isolation=tuple(each.isolation for each in offered),
+        weak=tuple(sorted({limit for each in offered for limit in unenforced(each)})),
+    )  # fmt: skip
 
 
 def _starts_step(event: Event) -> bool:

@@ -33,7 +33,6 @@ from toolc.model.lock_file import Lock
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.policy import Policy
-from toolc.runtime.argument_binding import bind
 from toolc.runtime.call_details import Timing
 from toolc.runtime.caller import CallContext, ignore_event
 from toolc.runtime.cancellation import Cancellation, Deadline, InterruptedWaitError
@@ -79,12 +78,13 @@ class RayExecutor(Executor):
             confirm=confirm, lock=lock, policy=policy, pool=None,
         )  # fmt: skip
         connect(address)
+        shared = Path(shared_workspace).resolve() if shared_workspace else None
         self._setup = NodeSetup(
             tools=_reviewed(registry), parts=registry.parts, engine=engine, timeout=timeout, session_idle=session_idle,
-            lock=lock, policy=policy, shared_workspace=str(shared_workspace) if shared_workspace else None,
+            lock=lock, policy=policy, shared_workspace=str(shared) if shared else None,
         )  # fmt: skip
         self._nodes = Nodes(self._setup, is_usable)
-        self._cluster = _Cluster(self._nodes, Path(shared_workspace).resolve() if shared_workspace else None)
+        self._cluster = _Cluster(self._nodes, shared)
 
     @property
     def max_parallel(self) -> int:
@@ -223,9 +223,7 @@ class _ClusterCall(Call):
         return None
 
     def _prepared(self, arguments: JsonValue, timing: Timing) -> _Attempt:
-        bound = bind(self.tool.spec, arguments, self.call.call_id)
-        timing.lap("bind")
-        return _Attempt(bound, self.tool, self.options, self.cluster)
+        return _Attempt(self._bound(arguments, timing), self.tool, self.options, self.cluster)
 
 
 @dataclass(frozen=True, slots=True)

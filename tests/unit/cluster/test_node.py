@@ -2,9 +2,19 @@
 
 import asyncio
 import pickle
+import threading
+from pathlib import Path
 
+import pytest
+
+from toolc.client import executor as client_executor
 from toolc.client.registry import Registry
 from toolc.cluster.node import NodeActor, NodeReport, NodeSetup, versions
+from toolc.model.errors import NoEngineError
+from toolc.model.plan import Profile
+from toolc.sandbox.interface import ContentDigests
+from toolc.sandbox.selection import EngineSelection, selection_of
+from toolc.testing.fake_engine import FakeEngine
 
 
 def report(needed: dict[str, str]) -> NodeReport:
@@ -23,3 +33,38 @@ def test_a_node_with_other_code_or_another_python_says_what_differs() -> None:
         f"it has toolc {own['toolc']}, and the driver has 0.2.0; install the same on all nodes"
     )
     assert "it has Python" in report({**own, "Python": "2.7"}).refusal
+
+
+SPEC = """\
+toolc: 1
+tools:
+  - {name: a, description: Uses an image, backend: {shell: {argv: [a]}}, sandbox: {image: "example.com/a:1"}}
+  - {name: b, description: Needs another engine, backend: {shell: {argv: [b]}}, sandbox: {min_isolation: vm}}
+  - {name: c, description: Has a workspace, backend: {shell: {argv: [c]}}, sandbox: {workspace: rw}}
+"""
+
+
+def test_a_node_gets_the_images_of_all_tools_at_its_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    images: list[str | None] = []
+    done = threading.Event()
+
+    class Recording(FakeEngine):
+        def content_digests(self, profile: Profile) -> ContentDigests:
+            images.append(profile.image)
+            if len(images) == 2:
+                done.set()
+            return super().content_digests(profile)
+
+    def select(_: str, profile: Profile) -> EngineSelection:
+        if profile.min_isolation == "vm":
+            raise NoEngineError("no virtual machines")
+        return selection_of(Recording(lambda _: pytest.fail("nothing runs")), profile)
+
+    monkeypatch.setattr(client_executor, "select", select)
+    (tmp_path / "tools.yaml").write_text(SPEC)
+    registry = Registry.load(tmp_path / "tools.yaml")
+    tools = tuple(registry.registered(name) for name in registry.names)
+    actor = NodeActor(versions(), pickle.dumps(NodeSetup(tools=tools, parts=registry.parts)))
+    assert done.wait(10)
+    assert images == ["example.com/a:1", None]
+    asyncio.run(actor.close())

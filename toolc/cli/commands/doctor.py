@@ -15,6 +15,7 @@ from toolc.model.errors import ToolcError
 from toolc.model.names import ENGINES
 
 if TYPE_CHECKING:
+    from toolc.cluster.node import NodeEngine
     from toolc.config.configuration import Configuration
     from toolc.doctor.diagnosis import Diagnosis, Probed, Trial
     from toolc.doctor.host_report import EngineReport
@@ -64,12 +65,20 @@ def _report_cluster(address: str, *, as_json: bool) -> None:
         slots, nodes, refused = executor.max_parallel, executor.nodes, executor.refused
     if as_json:
         found = [
-            {"name": node.name, "engines": dict(node.report.engines), "slots": node.report.slots} for node in nodes
+            {
+                "name": node.name,
+                "engines": [
+                    {"name": each.name, "version": each.version, "isolation": each.isolation, "not_enforced": each.weak}
+                    for each in node.report.engines
+                ],
+                "slots": node.report.slots,
+            }
+            for node in nodes
         ]
         print(json.dumps({"nodes": found, "refused": refused}, indent=2))
     else:
         for node in sorted(nodes, key=lambda each: each.name):
-            engines = ", ".join(f"{name} {version}" for name, version in node.report.engines) or "no engine"
+            engines = ", ".join(map(_engine_text, node.report.engines)) or "no engine"
             print(f"{node.name}: {engines}; runs {node.report.slots} calls at a time")
         for line in refused:
             print(f"{line}")
@@ -128,3 +137,8 @@ def _probe(report: EngineReport, isolation: MinIsolation, configuration: Configu
         return Probed(results=run_probes(make, isolation, configuration.accept_unenforced))
     except ToolcError as error:
         return Probed(reason=str(error))
+
+
+def _engine_text(engine: NodeEngine) -> str:
+    weak = f"; not enforced: {', '.join(engine.weak)}" if engine.weak else ""
+    return f"{engine.name} {engine.version} ({', '.join(engine.isolation)}{weak})"

@@ -133,13 +133,16 @@ class Call:
         # Check again, because the confirmation may have taken long.
         return self._refused() or ready
 
-    def _prepared(self, arguments: JsonValue, timing: Timing) -> Attempt:
-        spec = self.tool.spec
-        policy = self.options.policy
+    def _bound(self, arguments: JsonValue, timing: Timing) -> BoundCall:
+        spec, policy = self.tool.spec, self.options.policy
         json_text = spec.json_text and (policy is None or policy.arguments.json_text)
         bound = bind(spec, arguments, self.call.call_id, json_text=json_text)
         timing.lap("bind")
-        if backend := composed(spec):
+        return bound
+
+    def _prepared(self, arguments: JsonValue, timing: Timing) -> Attempt:
+        bound = self._bound(arguments, timing)
+        if backend := composed(self.tool.spec):
             from toolc.runtime.composite.composed_call import ComposedCall  # lazy: +8 ms; few tools call others
 
             return ComposedCall.prepare(self.tool, bound, self.options, backend, self.caller)

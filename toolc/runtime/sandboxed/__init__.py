@@ -5,6 +5,7 @@
 - ``http_call``: the handler of the requests of an HTTP call, and its uploads.
 - ``interruption``: the results of calls that were stopped. Public: ``NOT_STARTED``, ``STDOUT_SO_FAR``.
 - ``options``: the caller's ``CallOptions``, the ``Profile`` derived from them and the spec, and ``select_approved``.
+  Public: ``profile_of``.
 - ``mcp_offer``: what an MCP server offers. Public: ``ask_server``.
 - ``plugin_description``: the description of a plugin. Public: ``describe_plugin``.
 - ``result_files``: returns files of the workspace (``result.files``).

@@ -1,0 +1,143 @@
+"""A cluster of one node compared with the local executor, two nodes with one, and ``toolc batch`` with the library.
+
+Run with ``make bench``. All nodes are on this machine, so the tools of the comparison of nodes sleep. Rounds are
+interleaved. No test fails because of a time.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
+from toolc.model.call import ToolCall
+
+ray = pytest.importorskip("ray")
+cluster_utils = pytest.importorskip("ray.cluster_utils")
+
+COLD_TOOLS = 20
+"""Each has one call, so no sandbox waits for it."""
+
+SPEC = {
+    "toolc": 1,
+    "tools": [
+        *(
+            {
+                "name": f"echo_{number}",
+                "description": f"Print the number {number}, to see what a call costs.",
+                "backend": {"shell": {"argv": ["echo", str(number)]}},
+            }
+            for number in range(COLD_TOOLS)
+        ),
+        {
+            "name": "word",
+            "description": "Return one word, to see what a call costs.",
+            "backend": {"python": {"code": "def word():\n    return 'hello'\n"}},
+            "sandbox": {"lifetime": "fork"},
+        },
+        {
+            "name": "pause",
+            "description": "Sleep for a second, to see how many calls run at the same time.",
+            "backend": {"python": {"code": "import time\n\n\ndef pause():\n    time.sleep(1)\n"}},
+            "sandbox": {"lifetime": "fork"},
+        },
+    ],
+}
+
+
+class NoOperation:
+    """An actor that does nothing, with which a warm call is compared."""
+
+    async def nothing(self) -> None:
+        """Do nothing."""
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    arguments = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
+    cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=arguments)
+    ray.init(address=cluster.address, log_to_driver=False)
+    yield cluster
+    ray.shutdown()
+    cluster.shutdown()
+
+
+def milliseconds(work: Callable[[], object]) -> float:
+    begun = perf_counter()
+    work()
+    return (perf_counter() - begun) * 1000
+
+
+def seconds_of(executor: Executor, count: int) -> float:
+    calls = [ToolCall(name="pause", arguments={}) for _ in range(count)]
+    executor.run_batch(calls[: executor.max_parallel])  # start the fork servers
+    return milliseconds(lambda: executor.run_batch(calls)) / 1000
+
+
+def test_a_cluster_of_one_node_and_of_two(
+    cluster: Any, calls: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from toolc.cluster.ray_executor import RayExecutor
+
+    (tmp_path / "tools.yaml").write_text(json.dumps(SPEC))
+    registry = Registry.load(tmp_path / "tools.yaml")
+    actor = ray.remote(NoOperation).remote()
+    taken: dict[str, list[float]] = {}
+    with Executor(registry, engine="oci") as local, RayExecutor(registry, engine="oci") as remote:
+        assert remote.max_parallel
+        executors = {"local": local, "remote": remote}
+        for number in range(COLD_TOOLS):
+            for name, executor in executors.items():
+                cold = milliseconds(partial(executor.run, f"echo_{number}", {}))
+                taken.setdefault(f"cold {name}", []).append(cold)
+        for turn in range(calls + 1):
+            for name, executor in executors.items():
+                warm = milliseconds(partial(executor.run, "word", {}))
+                taken.setdefault(f"warm {name}", []).extend([warm] * (turn > 0))
+            nothing = milliseconds(lambda: ray.get(actor.nothing.remote()))
+            taken.setdefault("no-op", []).extend([nothing] * (turn > 0))
+        one = seconds_of(remote, 4 * remote.max_parallel)
+        cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
+        slots = remote.max_parallel
+        while len(remote.nodes) < 2:
+            remote.run("word", {})
+        two = seconds_of(remote, 2 * remote.max_parallel)
+    p50 = {name: statistics.median(each) for name, each in taken.items()}
+    over = (p50["warm remote"] - p50["warm local"]) / p50["no-op"]
+    with capsys.disabled():
+        print(f"\ncold: {p50['cold remote']:.1f} ms on a node, {p50['cold local']:.1f} ms locally:", end=" ")
+        print(f"{p50['cold remote'] / p50['cold local']:.2f} x (to be at most 1.2)")
+        print(f"warm: {p50['warm remote']:.2f} ms on a node, {p50['warm local']:.2f} ms locally:", end=" ")
+        print(f"{over:.2f} x a no-op of an actor ({p50['no-op']:.2f} ms) more (to be at most 2)")
+        print(f"{4 * slots} calls that sleep a second: {one:.1f} s on one node, {two:.1f} s on two: {one / two:.2f} x")
+
+
+def test_the_rate_of_toolc_batch(calls: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "tools.yaml").write_text(json.dumps(SPEC))
+    registry = Registry.load(tmp_path / "tools.yaml")
+    count = 10 * calls
+    lines = (json.dumps({"id": str(number), "tool": "word", "arguments": {}}) for number in range(count))
+    (tmp_path / "calls.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    many = [ToolCall(name="word", arguments={}) for _ in range(count)]
+    ratios = []
+    for turn in range(3):
+        with Executor(registry, engine="oci") as executor:
+            library = count / milliseconds(partial(executor.run_batch, many)) * 1000
+        argv = [
+            sys.executable, "-m", "toolc", "batch", "tools.yaml", "calls.jsonl", "--out", f"{turn}.jsonl",
+            "--engine", "oci",
+        ]  # fmt: skip
+        done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=True)
+        command = float(done.stderr.rpartition(" calls/s")[0].rpartition(" ")[2])
+        ratios.append(command / library)
+    with capsys.disabled():
+        print(f"\ntoolc batch: {statistics.median(ratios):.2f} x the rate of run_batch (to be at least 0.95)")

@@ -1,0 +1,92 @@
+"""A batch on a cluster whose nodes and driver are killed while calls run: no call runs twice."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engines.waiting_sandboxes import until
+
+pytest.importorskip("ray")
+cluster_utils = pytest.importorskip("ray.cluster_utils")
+
+pytestmark = pytest.mark.integrations
+
+SPEC = """\
+toolc: 1
+name: append
+description: Append one line to a file of the workspace, for the tests of clusters only.
+parameters: {word: {type: string, description: A word}}
+backend:
+  python:
+    code: |
+      import time
+
+
+      def append(word: str) -> str:
+          with open("words.txt", "a") as file:
+              file.write(word + "\\n")
+          time.sleep(0.02)
+          return word
+sandbox: {workspace: rw, lifetime: fork}
+"""
+COUNT = int(os.environ.get("TOOLC_TEST_CALLS", "800"))
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "disabled")
+        cluster = cluster_utils.Cluster(
+            initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 80 * 2**20}
+        )
+        yield cluster
+        cluster.shutdown()
+
+
+def batch(folder: Path, address: str) -> subprocess.Popen[str]:
+    argv = [
+        sys.executable, "-m", "toolc", "batch", "append.yaml", "calls.jsonl", "--out", "out.jsonl", "--engine", "oci",
+        "--address", address, "--shared-workspace", "shared", "--in-order",
+    ]  # fmt: skip
+    return subprocess.Popen(argv, cwd=folder, stderr=subprocess.PIPE, text=True)
+
+
+def has_run_on(folder: Path, node_id: str, process: subprocess.Popen[str]) -> bool:
+    """Return whether a call has ended on this node, or the batch has."""
+    path = folder / "out.jsonl"
+    return process.poll() is not None or (path.exists() and f", {node_id[:8]})" in path.read_text())
+
+
+def test_no_call_runs_twice_although_nodes_and_the_driver_die(cluster: Any, tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "append.yaml").write_text(SPEC)
+    lines = (json.dumps({"id": f"c{n}", "tool": "append", "arguments": {"word": f"w{n}"}}) for n in range(COUNT))
+    (tmp_path / "calls.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    killed, err = 0, ""
+    for is_driver_killed in (True, False):
+        with batch(tmp_path, cluster.address) as process:
+            while process.poll() is None and killed < 3 * (2 - is_driver_killed):
+                node = cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
+                until(partial(has_run_on, tmp_path, node.node_id, process), seconds=60)
+                killed += process.poll() is None
+                cluster.remove_node(node, allow_graceful=False)
+            if is_driver_killed:
+                process.send_signal(signal.SIGKILL)
+            _, err = process.communicate()
+    results = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    status = Counter(each["status"] for each in results)
+    words = Counter((tmp_path / "shared" / "words.txt").read_text().split())
+    assert [each["id"] for each in results] == [f"c{number}" for number in range(COUNT)]
+    assert killed >= 2
+    assert status["ok"] + status["unknown"] == COUNT
+    assert max(words.values()) == 1, "a call ran twice"
+    assert {each["result"]["content"][0]["text"] for each in results if each["status"] == "ok"} <= {*words}
+    assert "resuming: " in err
