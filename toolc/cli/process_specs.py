@@ -14,6 +14,7 @@ from toolc.cli.common import CANNOT, print_findings
 from toolc.cli.inputs import user_configuration
 from toolc.compiler.decode.tool import decode
 from toolc.compiler.project.files import SpecFolder
+from toolc.config.secret_sources import SecretStore
 from toolc.document.loader import load_data
 from toolc.document.map_reader import Findings
 from toolc.model.diagnostics import Diagnostics
@@ -70,6 +71,9 @@ def process_options(timeout: float | None, engine: str | None) -> CallOptions:
         select_engine=partial(select, engine or configuration.engine),
         timeout_ms=round(timeout * 1000) if timeout is not None else None,
         accept_unenforced=configuration.accept_unenforced,
+        base_image=configuration.base_image,
+        host_programs=configuration.host_programs,
+        reveal=SecretStore(configuration.secrets).reveal,
     )
 
 

@@ -46,6 +46,7 @@ from toolc.sandbox.selection import EngineSelection, close_unused, in_use, selec
 if TYPE_CHECKING:
     from toolc.client.sandbox import Sandbox
     from toolc.runtime.output.result_store import ResultStore
+    from toolc.runtime.sandboxed.mcp_offer import ServerChanges
 
 
 @runtime_checkable
@@ -199,6 +200,17 @@ class Executor:
         from toolc.client.definitions import definitions_for  # lazy: +20 ms; calls need no provider
 
         return definitions_for(provider, self.tools, self.registry.toolsets)
+
+    def server_changes(self) -> ServerChanges | None:
+        """Ask the MCP servers of the tools what they offer now. Without a lock file, or such tools, return None."""
+        if self._options.lock is None or all(tool.backend.tag != "mcp" for tool in self.registry):
+            return None
+        from toolc.runtime.composed_backends import import_mcp  # lazy: +400 ms (the SDK); only MCP servers need it
+        from toolc.runtime.sandboxed.mcp_offer import server_changes  # lazy: as above
+
+        import_mcp("the tools of MCP servers")
+        with in_use():
+            return server_changes(self.registry, self._options)
 
     def request_options(self, provider: str) -> JsonObject:
         """Return the request arguments that ``definitions`` needs beside ``tools``. Raises ``UsageError``."""

@@ -7,7 +7,7 @@ tool is the JSON-RPC error -32602, and a failure of the sandbox is -32603.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from secrets import token_bytes
 from typing import Any, Final, TypeAlias
@@ -88,7 +88,9 @@ def make_shared_server(
     """
 
     async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        return _page(client_of(context).executor, params.cursor if params else None)
+        client = client_of(context)
+        left_out = await client.changed_tools()
+        return _page(client.executor, params.cursor if params else None, left_out)
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
         client = client_of(context)
@@ -147,15 +149,16 @@ def _input_schema(tools: CallableTools, name: str) -> JsonObject | None:
     return tools.registered(name).spec.parameters.value if name in tools else None
 
 
-def _page(executor: Executor, cursor: str | None) -> ListToolsResult:
-    """Return a page of the tools. List them for each request, because a deny-list may change."""
+def _page(executor: Executor, cursor: str | None, left_out: Collection[str]) -> ListToolsResult:
+    """Return a page of the tools, without some. List them for each request, because a deny-list may change."""
     digest = _registry_digest(executor.registry)
     generation, _, start = (cursor or f"{digest}:0").rpartition(":")
     if generation != digest or not re.fullmatch("[0-9]{1,9}", start):
         raise MCPError(INVALID_PARAMS, "Invalid cursor: the list of tools has changed; list the tools again")
     definitions = executor.definitions("mcp")
     end = int(start) + PAGE
-    tools = [Tool.model_validate(each) for each in definitions[int(start) : end]]
+    page = (Tool.model_validate(each) for each in definitions[int(start) : end])
+    tools = [each for each in page if each.name not in left_out]
     following = f"{digest}:{end}" if end < len(definitions) else None
     return ListToolsResult(tools=tools, next_cursor=following, _meta={REGISTRY_KEY: digest})
 

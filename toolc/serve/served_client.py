@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from secrets import token_urlsafe
 from threading import Thread
@@ -30,6 +31,9 @@ MAX_REQUESTS: Final = 1024
 
 STATE_SECONDS: Final = 600.0
 """How long a client may take to answer a question that ended a call, in seconds."""
+
+CHECK_SECONDS: Final = 60.0
+"""How long the answers of MCP servers are used for lists of tools, in seconds. Each call asks anew."""
 
 MAX_QUESTIONS: Final = 1024
 """The maximum number of questions of a client that ended a call and have no answer yet."""
@@ -148,6 +152,8 @@ class ServedClient:
         self._requests = 0
         self._quota = quota or Quota()
         self._turns = anyio.Semaphore(self._quota.concurrent or MAX_CLIENT_CALLS)
+        self._checking = anyio.Lock()
+        self._checked: tuple[Executor, float, frozenset[str]] | None = None
         self._questions: dict[str, float] = {}
         self._budget, self._refilled = float(self._quota.rate or 0), monotonic()
 
@@ -179,6 +185,17 @@ class ServedClient:
         if self._budget < 1:
             raise QuotaError(f"more than {rate} requests in a minute", (1 - self._budget) * 60 / rate)
         self._budget -= 1
+
+    async def changed_tools(self) -> Collection[str]:
+        """Return the tools that their MCP servers define differently now, which are asked at most once a minute."""
+        async with self._checking:
+            executor, now = self.executor, monotonic()
+            if self._checked is None or self._checked[0] is not executor or now - self._checked[1] > CHECK_SECONDS:
+                changes = await anyio.to_thread.run_sync(executor.server_changes)
+                for sentence in changes.sentences() if changes else ():
+                    logging.getLogger("toolc").warning("%s", sentence)
+                self._checked = executor, now, frozenset(changes.changed if changes else ())
+            return self._checked[2]
 
     def reserve(self) -> Reservation:
         """Return the right to make a call. Raises ``QuotaError``."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -103,3 +104,72 @@ def test_options_that_do_not_fit(folder: Path, options: list[str], message: str)
     result = toolc(folder, "import", "mcp", *options)
     assert result.returncode == 2
     assert message in result.stderr
+
+
+def locked(folder: Path) -> None:
+    """Import and approve the honest server."""
+    assert import_mcp(folder, "--name", "notes").returncode == 0
+    assert toolc(folder, "lock", "notes.yaml", "--engine", "oci").returncode == 0
+
+
+def refreshed(folder: Path) -> subprocess.CompletedProcess[str]:
+    return toolc(folder, "lock", "--check", "--refresh", "notes.yaml", "--engine", "oci")
+
+
+def become(folder: Path, mode: str) -> None:
+    """Make the server behave as in another mode, as if upstream had changed behind the same command and files."""
+    place = folder / "notes.yaml"
+    text = place.read_text(encoding="utf-8")
+    place.write_text(re.sub(r"server\.py, \S+\]", f"server.py, {mode}]", text), encoding="utf-8")
+    assert toolc(folder, "lock", "notes.yaml", "--engine", "oci").returncode == 0
+
+
+def test_refresh_says_whether_servers_still_define_their_tools_as_approved(folder: Path) -> None:
+    locked(folder)
+    result = refreshed(folder)
+    assert (result.returncode, result.stdout) == (0, "")
+    become(folder, "one-character")
+    result = refreshed(folder)
+    assert (result.returncode, result.stdout) == (
+        1,
+        (
+            "act: the tool 'act' of the MCP server 'notes' is not the reviewed one: its definition.description is "
+            "...'t as the caller says!', but ...'t as the caller says.' was reviewed\n"
+        ),
+    )
+    become(folder, "renamed")
+    result = refreshed(folder)
+    assert result.returncode == 1
+    assert result.stdout == (
+        "act: the MCP server 'notes' no longer has the tool 'act'\n"
+        "the MCP server 'notes' has another tool, which no spec has: act2\n"
+    )
+
+
+def test_a_server_with_a_lock_file_does_not_list_changed_tools(folder: Path) -> None:
+    locked(folder)
+    become(folder, "annotations")
+    start = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    requests = [
+        {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": start},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+    ]
+    command = [sys.executable, "-m", "toolc", "serve", "notes.yaml", "--locked", "--engine", "oci"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+        assert server.stdin
+        assert server.stdout
+        assert server.stderr
+        server.stdin.write(b"".join(json.dumps(each).encode() + b"\n" for each in requests))
+        server.stdin.flush()
+        names = next(
+            [tool["name"] for tool in message["result"]["tools"]]
+            for message in map(json.loads, server.stdout)
+            if message.get("id") == 1
+        )
+        server.stdin.close()
+        log = server.stderr.read().decode()
+    assert names == ["other", "read_result"]
+    assert "the tool 'act' is not offered" in log
+    assert "it adds definition.annotations" in log

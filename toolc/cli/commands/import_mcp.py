@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -177,19 +176,18 @@ def _choice(options: Mapping[str, object]) -> McpChoice:
 
 
 def _ask(source: McpSource, folder: Path, timeout: float | None, engine: str | None) -> Offer:
-    """Return what the server offers. It has an empty folder as its workspace, and no secrets."""
+    """Return what the server offers without secrets."""
     from toolc.cli.process_specs import compiled_tool, process_options
     from toolc.importers.mcp_spec import provisional_spec
     from toolc.runtime.sandboxed.mcp_offer import ask_server
-    from toolc.runtime.workspace.mount import WorkspaceFolder
     from toolc.sandbox.selection import close_unused, in_use  # start-up time
 
     sandbox: JsonObject = {key: each for key, each in source.sandbox.items() if key != "secrets"}
     tool = compiled_tool(provisional_spec(replace(source, sandbox=sandbox)), folder)
     options = process_options(timeout, engine)
     try:
-        with in_use(), TemporaryDirectory() as empty:
-            return ask_server(tool, replace(options, workspace=WorkspaceFolder.of(Path(empty))))
+        with in_use():
+            return ask_server(tool, options)
     except UsageError as error:
         raise UsageError("\n".join(map(printable, str(error).splitlines()))) from None
     finally:

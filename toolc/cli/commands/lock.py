@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, metavar="[PATHS...]")
 @builtin_option
 @click.option("--check", is_flag=True, help="Write nothing; exit with status 1 if a tool differs from the lock file.")
+@click.option("--refresh", is_flag=True, help="With --check, also ask the MCP servers of the tools what they offer.")
 @click.option("--lock", "lock_file", metavar="FILE", default="toolc.lock", show_default=True, help="The lock file.")
 @format_options(("text", "json"), "The format of the differences from the lock file.")
 @base_option
@@ -48,6 +49,7 @@ def command(  # noqa: PLR0913  one parameter per option
     builtin: str | None,
     *,
     check: bool,
+    refresh: bool,
     lock_file: str,
     format_name: str,
     base: str | None,
@@ -61,6 +63,8 @@ def command(  # noqa: PLR0913  one parameter per option
     --check. With --pin-base-image, the file includes the digest of the base image for tools that name no image.
     Without it, the file says base=any.
 
+    With --check --refresh, the MCP servers of the tools are asked whether they still define them as approved.
+
     Prints what changed since the lock file was written, with the changed fields if Git has the approved version.
     """
     from toolc.model.lock_file import ANY, Lock, lock_tools  # start-up time
@@ -73,6 +77,8 @@ def command(  # noqa: PLR0913  one parameter per option
         )
     if pin_base_image and check:
         raise click.UsageError("--pin-base-image changes the lock file and cannot be used with --check")
+    if refresh and not check:
+        raise click.UsageError("--refresh needs --check")
     if builtin is not None:
         refuse_both(paths, builtin)
         if base:
@@ -88,6 +94,9 @@ def command(  # noqa: PLR0913  one parameter per option
     if check:
         lock = Lock.read(path)
         count = _print_changes(lock, with_known_pins(lock, tools, str(path)), tools, places, format_name)
+        if refresh and _print_refreshed(lock, tools, engine):
+            note("import the server again (toolc import mcp), and have the change reviewed")
+            raise click.exceptions.Exit(FINDINGS)
         if count:
             pinned = "" if lock.allows_any_base else " --pin-base-image"
             note(f"approve {'this change' if count == 1 else f'these {count} changes'} with: toolc lock{pinned}")
@@ -123,6 +132,27 @@ def _print_changes(
             sys.stdout.write(f"{report}\n")
         sys.stdout.write(as_json(lock.path, changes) if format_name == "json" else as_text(changes))
     return len(changes)
+
+
+def _print_refreshed(lock: Lock, tools: Sequence[RegisteredTool], engine: str | None) -> int:
+    """Print what the MCP servers of the tools offer now that differs from the specs, and return its number."""
+    from toolc.cli.process_specs import process_options
+    from toolc.runtime.composed_backends import import_mcp
+    from toolc.runtime.sandboxed.mcp_offer import server_changes
+    from toolc.sandbox.selection import close_unused, in_use  # start-up time
+
+    import_mcp("toolc lock --refresh")
+    approved = [tool.spec for tool in tools if tool.spec.name in lock.tools]
+    try:
+        with in_use():
+            changes = server_changes(approved, replace(process_options(None, engine), lock=lock))
+    finally:
+        close_unused()
+    for name, reason in changes.changed.items():
+        print(f"{name}: {reason}")
+    for sentence in changes.added:
+        print(sentence)
+    return len(changes.changed) + len(changes.added)
 
 
 def _readable(path: Path) -> Lock | None:

@@ -6,7 +6,7 @@
 - ``interruption``: the results of calls that were stopped. Public: ``NOT_STARTED``, ``STDOUT_SO_FAR``.
 - ``options``: the caller's ``CallOptions``, the ``Profile`` derived from them and the spec, and ``select_approved``.
   Public: ``profile_of``.
-- ``mcp_offer``: what an MCP server offers. Public: ``ask_server``.
+- ``mcp_offer``: what MCP servers offer now. Public: ``ask_server``, ``server_changes``, ``ServerChanges``.
 - ``plugin_description``: the description of a plugin. Public: ``describe_plugin``.
 - ``result_files``: returns files of the workspace (``result.files``).
 - ``shaping``: ``result.select`` and ``result.template``, which are evaluated in a second sandbox.

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
-from toolc.backends.mcp import Mcp
+from toolc.backends.mcp import Mcp, difference
 from toolc.dataclass import replace
 from toolc.model.call import BoundCall
-from toolc.model.errors import UsageError
+from toolc.model.errors import ToolcError, UsageError
 from toolc.model.plan import Profile
 from toolc.model.spec.mcp_backend import McpBackend
+from toolc.model.spec.mcp_backend import McpServer as McpServerSpec
+from toolc.model.spec.sandbox import SandboxSpec, WorkspaceMode
 from toolc.model.spec.tool import ToolSpec
+from toolc.model.text import printable
 from toolc.runtime.call_details import Timing
 from toolc.runtime.egress.broker import Egress
 from toolc.runtime.pool.pool import Lease
@@ -19,13 +26,59 @@ from toolc.runtime.sandboxed.options import CallOptions, build_guest_arguments, 
 from toolc.runtime.secrets.redaction import expose_secrets, secrets_of
 from toolc.runtime.sessions.mcp_server import McpServer, Offer
 from toolc.runtime.wire.session import EndedError, SessionCall
+from toolc.runtime.workspace.mount import WorkspaceFolder
+
+
+class ServerChanges(NamedTuple):
+    """Why each tool is not as its MCP server defines it now, and sentences about tools that no spec has."""
+
+    changed: dict[str, str]
+    added: list[str]
+
+    def sentences(self) -> list[str]:
+        """Return what differs, for logs."""
+        return [*(f"the tool {name!r} is not offered: {reason}" for name, reason in self.changed.items()), *self.added]
+
+
+def server_changes(tools: Iterable[ToolSpec], options: CallOptions) -> ServerChanges:
+    """Ask the MCP servers of ``tools`` what they offer now. A server that cannot be asked counts as changed."""
+    changes = ServerChanges({}, [])
+    servers: dict[tuple[McpServerSpec, SandboxSpec], list[tuple[ToolSpec, McpBackend]]] = {}
+    for tool in tools:
+        if isinstance(tool.backend, McpBackend):
+            servers.setdefault((tool.backend.server, tool.sandbox), []).append((tool, tool.backend))
+    for (server, _), pinned in servers.items():
+        try:
+            offered = ask_server(pinned[0][0], options).tools
+        except ToolcError as error:
+            changes.changed.update({tool.name: str(error) for tool, _ in pinned})
+            continue
+        for tool, backend in pinned:
+            if reason := difference(server.name, backend.tool, backend.definition, offered):
+                changes.changed[tool.name] = printable(reason)
+        known = {backend.tool for _, backend in pinned}
+        changes.added.extend(
+            f"the MCP server {server.name!r} has another tool, which no spec has: {printable(name)}"
+            for name in sorted({str(each.get("name")) for each in offered} - known)
+        )
+    return changes
 
 
 def ask_server(tool: ToolSpec, options: CallOptions) -> Offer:
     """Start the MCP server of ``tool`` in its sandbox and return what it offers.
 
-    Raises ``UsageError`` if it does not answer as a server does, and ``InfrastructureError``.
+    If there is no workspace, it has an empty folder. Raises ``UsageError`` if it does not answer as a server does, and
+    ``InfrastructureError``.
     """
+    with TemporaryDirectory() as empty:
+        if tool.sandbox.workspace != "none":
+            options = replace(options, workspace=options.workspace or WorkspaceFolder.of(Path(empty)))
+            mode: WorkspaceMode = "ro" if tool.sandbox.workspace == "transaction" else tool.sandbox.workspace
+            tool = replace(tool, sandbox=replace(tool.sandbox, workspace=mode, transaction=None))
+        return _ask(tool, options)
+
+
+def _ask(tool: ToolSpec, options: CallOptions) -> Offer:
     backend = tool.backend
     if not isinstance(backend, McpBackend):
         raise TypeError(f"the backend of {tool.name} is not an MCP server")
