@@ -97,6 +97,31 @@ def test_existing_spec_is_not_replaced(folder: Path) -> None:
     assert (folder / "stats.yaml").read_text(encoding="utf-8") == SPEC
 
 
+def test_another_import_keeps_edits_and_follows_the_description(folder: Path) -> None:
+    command = ("import", "plugin", "--", "python3", "tool.py")
+    spec = folder / "stats.yaml"
+    assert toolc(folder, *command).returncode == 0
+    spec.write_text(SPEC.replace("lifetime: session", "lifetime: call") + "owner: me  # all of us\n", encoding="utf-8")
+    plugin = PLUGIN.replace("List of values", "The values").replace("of some numbers", "of numbers")
+    (folder / "tool.py").write_text(plugin, encoding="utf-8")
+    checked = toolc(folder, "import", "plugin", "--check", "--", "python3", "tool.py")
+    assert (checked.returncode, checked.stdout) == (1, "stats.yaml: the source has changed\n")
+    assert toolc(folder, *command).returncode == 0
+    text = spec.read_text(encoding="utf-8")
+    assert "lifetime: call" in text
+    assert text.endswith("owner: me  # all of us\n")
+    assert 'description: "Compute the mean of numbers, and nothing else."' in text
+    assert "description: The values" in text
+
+    (folder / "tool.py").write_text(plugin.replace("of numbers", "of all numbers"), encoding="utf-8")
+    spec.write_text(text.replace("mean of numbers", "median"), encoding="utf-8")
+    conflict = toolc(folder, *command)
+    assert conflict.returncode == 1
+    assert 'stats.yaml: description: the file has "Compute the median, and nothing else."' in conflict.stderr
+    assert toolc(folder, "import", "plugin", "--keep", "--", "python3", "tool.py").returncode == 0
+    assert "Compute the median, and nothing else." in spec.read_text(encoding="utf-8")
+
+
 NOT = "did not send a valid description"
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from toolc.cli.common import note
 from toolc.cli.import_changes import (
     LeftOutPart,
     apply_import,
@@ -20,6 +21,7 @@ from toolc.cli.import_changes import (
 )
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
+from toolc.model.text import render_size
 
 if TYPE_CHECKING:
     from toolc.importers.openapi.generate import Generated, Options
@@ -54,7 +56,9 @@ def openapi(**options: object) -> None:
 
     source = str(options["source"])
     fetch = _fetcher(source, _texts(options["allow_ref"]), MAX_DOCUMENT)
-    document = Document.of(fetch(source), source, fetch)
+    data = fetch(source)
+    _report_progress(data, f"reading {render_size(len(data))}; places in it have no line numbers")
+    document = Document.of(data, source, fetch)
     check_version(document)
     name = str(options["name"] or name_of(document))
     folder = Path(str(options["out"])) if options["out"] else Path("specs", name)
@@ -102,6 +106,7 @@ def _run(
     from toolc.importers.record import Record, digest_of  # start-up time
 
     generated = generate(document, _options(name, chosen), record.names if record else {})
+    _report_progress(document.data, f"checking the specs of {len(generated.files):,} operations")
     _leave_out_invalid(folder, generated)
     _report_left_out(document, generated)
     source = document.base if urlsplit(document.base).scheme in {"http", "https"} else Path(document.base).name
@@ -114,6 +119,14 @@ def _run(
         _write_toolsets(generated)
     summarize(folder, "operation", len(generated.files), len(generated.left_out), found)
     report_conflicts(found)
+
+
+def _report_progress(data: bytes, text: str) -> None:
+    """Print what happens now, if the document is so large that it takes seconds."""
+    from toolc.importers.openapi.source import MAX_WITH_POSITIONS  # start-up time
+
+    if len(data) > MAX_WITH_POSITIONS:
+        note(text)
 
 
 def _leave_out_invalid(folder: Path, generated: Generated) -> None:

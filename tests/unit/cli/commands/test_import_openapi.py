@@ -143,3 +143,23 @@ def test_redirects_to_other_hosts_are_refused(folder: Path) -> None:
     moved = {"/a.json": reply(status=302, Location="http://169.254.169.254/a")}
     with ScriptedServer({**moved}) as server, pytest.raises(UsageError, match="is another host; to read from it"):
         run(f"http://127.0.0.1:{server.port}/a.json")
+
+
+def test_reasons_are_counted_if_many_operations_are_left_out(folder: Path) -> None:
+    traces = "".join(f"  /t{number}:\n    trace: {{responses: {{}}}}\n" for number in range(25))
+    unknown = "  /u:\n    get: {responses: {}, description: Get it., security: [{who: []}]}\n"
+    (folder / "pets.yaml").write_text(DOCUMENT + traces + unknown)
+    result = run("pets.yaml")
+    assert result.stderr.count("left out TRACE /t") == 20
+    assert result.stderr.partition("toolc: left out 6 more. The reasons of all:\n")[2] == (
+        "     25  the method TRACE is not supported\n      1  the security scheme '...' is not declared\n"
+    )
+    assert result.stdout == "specs/pets: 2 operations imported, 26 left out (2 written)\n"
+
+
+def test_progress_is_shown_for_a_large_document(folder: Path) -> None:
+    (folder / "pets.yaml").write_text(DOCUMENT + f"# {'x' * (4 << 20)}\n")
+    assert run("pets.yaml").stderr.splitlines()[:2] == [
+        "toolc: reading 4MiB; places in it have no line numbers",
+        "toolc: checking the specs of 2 operations",
+    ]
