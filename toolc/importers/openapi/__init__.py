@@ -3,7 +3,7 @@
 - ``generate``: the files of a document (``generate``, ``Options``, ``Generated``). Start reading here. Public:
   ``check_version``, ``name_of``, ``LeftOut``.
 - ``source``: parses a document, follows references (``Document``), and finds lines (``Positions``). Public: ``Fetch``,
-  ``LeftOutError``, ``Target``, ``MAX_DOCUMENT``.
+  ``LeftOutError``, ``Target``, ``MAX_DOCUMENT``, ``MAX_WITH_POSITIONS``.
 - ``operations``: which operations are chosen (``Choice``), and the names of their tools. Public: ``names_of``,
   ``operations``, ``selected``, ``Operation``, ``READING``.
 - ``tools``: the spec of an operation. Public: ``tool_spec``.

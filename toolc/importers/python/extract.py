@@ -103,7 +103,8 @@ class Statements:
 
     def _code(self, node: ast.stmt, aliases: Sequence[ast.alias], lines: Sequence[bytes]) -> str:
         if isinstance(node, ast.ImportFrom) and (node.level or len(aliases) < len(node.names)):
-            return ast.unparse(ast.ImportFrom(self.module.absolute(node), [*aliases], 0))
+            origin = self.module.absolute(node)
+            return ast.unparse(ast.ImportFrom(origin, [*aliases], 0) if origin else ast.Import([*aliases]))
         if isinstance(node, ast.Import) and len(aliases) < len(node.names):
             return ast.unparse(ast.Import([*aliases]))
         start = _first_line(node) - 1
@@ -134,7 +135,7 @@ def _units(module: Module, skipped: frozenset[int]) -> Iterator[Unit]:
             start = module.absolute(node)
             for each in node.names if start != "__future__" else ():
                 name = each.asname or each.name
-                yield Unit(node=node, alias=each, binds=frozenset({name}), origin=f"{start}.{each.name}")
+                yield Unit(node=node, alias=each, binds=frozenset({name}), origin=f"{start}.{each.name}".lstrip("."))
         elif not _is_left_out(node):
             yield Unit(node=node, binds=frozenset(_bound(node)), reads=dict(_read(node, skipped)))
 

@@ -120,7 +120,7 @@ def _imported(module: Module, tree: ast.Module) -> Iterator[tuple[str, str]]:
                 yield (each.asname, each.name) if each.asname else (each.name.partition(".")[0],) * 2
         elif isinstance(node, ast.ImportFrom):
             start = module.absolute(node)
-            yield from ((each.asname or each.name, f"{start}.{each.name}") for each in node.names)
+            yield from ((each.asname or each.name, f"{start}.{each.name}".lstrip(".")) for each in node.names)
 
 
 def _defined(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:

@@ -34,19 +34,20 @@ def code_needs(modules: Modules, file: str, text: str, versions: Versions, node:
     queue = [(file, text)]
     for path, code in queue:
         for name in _imported_names(path, code):
+            if name.partition(".")[0] in STANDARD_LIBRARY:  # it precedes the files of a tool
+                continue
             found = _local_files(modules, name)
             new = [each for each in found if each not in files]
             files |= {each: modules.module(each) for each in new}
             queue += [(each, files[each].text) for each in new]
-            if found or name.partition(".")[0] in STANDARD_LIBRARY:
+            if found:
                 continue
             if framework := framework_of(name):
                 raise LeftOutError(f"{path} imports {framework}", node)
             package = package_name(name)
-            version = packages.get(package) or versions(package)
-            if version is None:
-                raise LeftOutError(f"it imports {name}; pass its version with --requirement {package}==VERSION", node)
-            packages[package] = version
+            packages[package] = packages.get(package) or versions(package) or ""
+    if unknown := " ".join(f"--requirement {name}==VERSION" for name, version in packages.items() if not version):
+        raise LeftOutError(f"it imports packages whose versions are not known; pass {unknown}", node)
     return CodeNeeds(files=files, packages=packages)
 
 

@@ -97,7 +97,7 @@ def test_versions_come_from_the_command_line_the_last_import_and_the_source(fold
         return json.loads(Path("specs/.toolc-import/tools.json").read_text())["options"]["requirements"]
 
     missing = run("tools.py", code=2).stderr
-    assert "it imports no_such_module; pass its version with --requirement no-such-module==VERSION" in missing
+    assert "it imports packages whose versions are not known; pass --requirement no-such-module==VERSION" in missing
     source.write_text(f"# /// script\n# dependencies = ['No_Such.Module[all]==1.5']\n# ///\n{text}")
     assert requirements() == ["no-such-module==1.5"]
     assert requirements("--requirement", "no-such-module==3") == ["no-such-module==3"]

@@ -74,7 +74,9 @@ def test_packages_of_a_script_need_a_version(folder: Path) -> None:
     code = f"import no_such_module\n{TABLES.files['scripts/sum_column.py']}"
     place = write(TABLES, {"scripts/sum_column.py": code})
     refused = toolc("import", "skill", place)
-    assert "it imports no_such_module; pass its version with --requirement no-such-module==VERSION" in refused.stderr
+    assert (
+        "it imports packages whose versions are not known; pass --requirement no-such-module==VERSION" in refused.stderr
+    )
     assert refused.stderr.endswith("toolc: no script of specs/skill can be imported\n")
     assert toolc("import", "skill", place, "--requirement", "no-such-module==1.0").exit_code == 0
     assert 'requirements: ["no-such-module==1.0"]' in Path("specs/skill/table_sums_sum_column.yaml").read_text()

@@ -184,7 +184,7 @@ def test_hints_become_schemas(signature: str, schema: JsonObject, tmp_path: Path
         ("class A:\n    x: 'A'\n@mcp.tool\ndef f(x: A):\n    'Do it.'\n", "A has no JSON form; make it a dataclass, a TypedDict or a model", "6:1"),
         ("@dataclass\nclass A:\n    x: 'A'\n@mcp.tool\ndef f(x: A):\n    'Do it.'\n", "A contains itself", "7:1"),
         ("@mcp.tool\ndef f(x: Tuple[int, str]):\n    'Do it.'\n", "a tuple of a fixed length has no JSON form; use tuple[T, ...] or a list", "7:10"),
-        ("import numpy\n@mcp.tool\ndef f():\n    'Do it.'\n    numpy.zeros(1)\n", "it imports numpy; pass its version with --requirement numpy==VERSION", "8:1"),
+        ("import numpy\n@mcp.tool\ndef f():\n    'Do it.'\n    numpy.zeros(1)\n", "it imports packages whose versions are not known; pass --requirement numpy==VERSION", "8:1"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_expressed_is_left_out_with_its_place(
@@ -241,6 +241,15 @@ def test_files_of_a_package_come_along_and_relative_imports_become_absolute(tmp_
     assert spec(generated, "price")["backend"] == {
         "python": {"file": "price.py", "files": ["shop/__init__.py", "shop/core/__init__.py", "shop/core/prices.py"]}
     }
+
+
+def test_siblings_are_imported_by_name_but_do_not_replace_the_standard_library(tmp_path: Path) -> None:
+    for name in ("rates", "random"):
+        (tmp_path / f"{name}.py").write_text("RATE = 2\n")
+    source = "import random\nfrom . import rates\ndef rate() -> int:\n    '''Get a rate.'''\n    return rates.RATE, random.random()\n"
+    generated = imported(tmp_path, source)
+    assert "import random\nimport rates\n" in generated.files["rate.py"]
+    assert {*generated.files} == {"rate.py", "rate.yaml", "rates.py"}
 
 
 def test_statements_without_names_stay_if_what_they_use_stays(tmp_path: Path) -> None:
