@@ -53,13 +53,6 @@ SPEC = {
 }
 
 
-class NoOperation:
-    """An actor that does nothing, with which a warm call is compared."""
-
-    async def nothing(self) -> None:
-        """Do nothing."""
-
-
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
@@ -88,6 +81,10 @@ def test_a_cluster_of_one_node_and_of_two(
 ) -> None:
     from toolc.cluster.ray_executor import RayExecutor
 
+    class NoOperation:  # defined here, so that Ray sends it by value
+        async def nothing(self) -> None:
+            """Do nothing."""
+
     (tmp_path / "tools.yaml").write_text(json.dumps(SPEC))
     registry = Registry.load(tmp_path / "tools.yaml")
     actor = ray.remote(NoOperation).remote()
@@ -96,7 +93,7 @@ def test_a_cluster_of_one_node_and_of_two(
         assert remote.max_parallel
         executors = {"local": local, "remote": remote}
         for number in range(COLD_TOOLS):
-            for name, executor in executors.items():
+            for name, executor in sorted(executors.items(), reverse=number % 2 == 1):
                 cold = milliseconds(partial(executor.run, f"echo_{number}", {}))
                 taken.setdefault(f"cold {name}", []).append(cold)
         for turn in range(calls + 1):
