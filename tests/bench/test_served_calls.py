@@ -68,20 +68,24 @@ def over_api(tool: str, arguments: dict[str, str]) -> tuple[str, str, dict[str, 
 Form = Callable[[str, dict[str, str]], tuple[str, str, dict[str, str]]]
 
 
-def posting(port: int, form: Form, tool: str, expected: str, **arguments: str) -> Callable[[], object]:
-    """Return a function that makes a call on a connection of its thread."""
-    own = threading.local()
+@contextmanager
+def posting(port: int, form: Form, tool: str, **arguments: str) -> Iterator[Callable[[], object]]:
+    """Yield a function that makes a call, which prints "hello", on a connection of its thread."""
+    own, opened = threading.local(), list[http.client.HTTPConnection]()
     path, body, headers = form(tool, arguments)
 
     def call() -> object:
         if not hasattr(own, "connection"):
             own.connection = http.client.HTTPConnection("127.0.0.1", port)
+            opened.append(own.connection)
         own.connection.request("POST", path, body, headers)
         answer = own.connection.getresponse().read()
-        assert expected in answer.decode(), answer
+        assert "hello" in answer.decode(), answer
         return answer
 
-    return call
+    yield call
+    for each in opened:
+        each.close()
 
 
 class Timed:
@@ -132,8 +136,7 @@ def share(folder: Path, engine: str, form: Form, calls: int) -> Single:
     library: list[float] = []
     with Executor(registry(folder), engine=engine, pool=pool, configuration=settings) as executor:
         waiting, call = Waiting(executor, 1), caller(executor, "echo", [])
-        with in_this_process(executor) as (port, timed):
-            served = posting(port, form, "echo", "hello")
+        with in_this_process(executor) as (port, timed), posting(port, form, "echo") as served:
             for turn in range(calls + 1):
                 waiting.rest()
                 began = perf_counter()
@@ -154,11 +157,17 @@ def sustained(folder: Path, calls: int) -> list[Rate]:
     """Return the calls per second of the server and of the library."""
     prepare(folder)
     tools = Registry.load(folder / "specs" / "tools.yaml")
-    with real_server(folder) as server, Executor(tools) as executor:
+    hello = {"words": "hello"}
+    with (
+        real_server(folder) as server,
+        Executor(tools) as executor,
+        posting(server.port, over_api, "echo_words", **hello) as api,
+        posting(server.port, over_mcp, "echo_words", **hello) as mcp,
+    ):
         found = [
             Subject(name="library", call=lambda: executor.run("echo_words", {"words": "hello"})),
-            Subject(name="served over api", call=posting(server.port, over_api, "echo_words", "hello", words="hello")),
-            Subject(name="served over mcp", call=posting(server.port, over_mcp, "echo_words", "hello", words="hello")),
+            Subject(name="served over api", call=api),
+            Subject(name="served over mcp", call=mcp),
         ]
         return rates(found, "library", calls)
 
@@ -171,12 +180,13 @@ def beside_the_sdk(folder: Path, calls: int) -> Single:
     peer = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         until_listening(port)
-        with real_server(folder) as server:
-            toolc, bare = latencies(
-                [Subject(name="toolc", call=posting(server.port, over_mcp, "echo_words", "hello", words="hello")),
-                 Subject(name="peer", call=posting(port, over_mcp, "echo_words", "hello", words="hello"))],
-                1, calls,
-            )  # fmt: skip
+        with (
+            real_server(folder) as server,
+            posting(server.port, over_mcp, "echo_words", words="hello") as own,
+            posting(port, over_mcp, "echo_words", words="hello") as other,
+        ):
+            subjects = [Subject(name="toolc", call=own), Subject(name="peer", call=other)]
+            toolc, bare = latencies(subjects, 1, calls)
     finally:
         peer.kill()
         peer.wait()
@@ -201,13 +211,15 @@ def started(target: Path) -> float:
     command = [sys.executable, "-m", "toolc", "serve", str(target), "--http", f"127.0.0.1:{port}"]
     began = perf_counter()
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
-        until_listening(port)
-        with closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
-            connection.request("GET", "/api/v1/tools")
-            assert len(json.loads(connection.getresponse().read())["tools"]) == TOOLS
-        seconds = perf_counter() - began
-        process.kill()
-    return seconds
+        try:
+            until_listening(port)
+            with closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
+                connection.request("GET", "/api/v1/tools")
+                tools = json.loads(connection.getresponse().read())["tools"]
+                assert len(tools) == TOOLS + 1  # and read_result
+            return perf_counter() - began
+        finally:
+            process.kill()
 
 
 def starts(folder: Path) -> list[Single]:

@@ -12,7 +12,7 @@
 - ``offered``: which tools a client is offered, and which are denied. Public: ``check_denied``, ``deny``,
   ``needing_workspace``, ``with_tags``, ``without``.
 - ``plugin_server``: a server of the plugin protocol. Public: ``PluginServer``, ``serve_plugin``.
-- ``served_client``: a client, its quotas and its running calls. Public: ``Quota``, ``ServedClient``, ``ServerCalls``.
+- ``served_client``: a client, its quotas and its running calls. Public: ``ServedClient``, ``ServerCalls``.
 - ``status``: reads the state of running servers. Public: ``read_states``, ``status_folder``.
 - ``tokens``: the tokens of clients, stored as digests. Public: ``ROLES``, ``Token``, ``TokenFile``.
 

@@ -15,6 +15,7 @@ import anyio
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
+from toolc.config.configuration import ClientSettings
 from toolc.dataclass import dataclass
 from toolc.model.registry import RegisteredTool
 from toolc.runtime.cancellation import Cancellation
@@ -45,19 +46,6 @@ class QuotaError(Exception):
     def __init__(self, message: str, seconds: float) -> None:
         super().__init__(message)
         self.seconds = max(1, math.ceil(seconds))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quota:
-    """What a client may use. None means without a limit.
-
-    ``rate`` is a number of requests per minute, ``concurrent`` of calls at the same time, and ``sandboxes`` of calls
-    and idle sessions together.
-    """
-
-    rate: int | None = None
-    concurrent: int | None = None
-    sandboxes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,11 +125,13 @@ class Reservation:
 class ServedClient:
     """A client with its own executor, and so with its own workspace, secrets and sandboxes of sessions.
 
-    ``asking`` lets the client be asked one question at a time, and ``receives_logs`` sends it the stderr of tools. Use
-    it on the thread of the event loop.
+    The quotas are ``rate``, ``concurrent`` and ``sandboxes`` of its settings. ``asking`` lets the client be asked one
+    question at a time, and ``receives_logs`` sends it the stderr of tools. Use it on the thread of the event loop.
     """
 
-    def __init__(self, name: str, executor: Executor, calls: ServerCalls, quota: Quota | None = None) -> None:
+    def __init__(
+        self, name: str, executor: Executor, calls: ServerCalls, settings: ClientSettings | None = None
+    ) -> None:
         self.name = name
         self.calls = calls
         self.asking = anyio.Lock()
@@ -150,7 +140,7 @@ class ServedClient:
         self.body_bytes = 0
         self.receives_logs = False
         self._requests = 0
-        self._quota = quota or Quota()
+        self._quota = settings or ClientSettings()
         self._turns = anyio.Semaphore(self._quota.concurrent or MAX_CLIENT_CALLS)
         self._checking = anyio.Lock()
         self._checked: tuple[Executor, float, frozenset[str]] | None = None

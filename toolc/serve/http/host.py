@@ -19,7 +19,7 @@ from toolc.serve.confirmations import Confirmations, refuse
 from toolc.serve.http.gate import Caller
 from toolc.serve.http.settings import ConfirmMode
 from toolc.serve.offered import deny, needing_workspace, with_tags, without
-from toolc.serve.served_client import Quota, ServedClient, ServerCalls
+from toolc.serve.served_client import ServedClient, ServerCalls
 
 MAX_CALLS: Final = 64
 """The maximum number of concurrent calls of all clients."""
@@ -121,10 +121,9 @@ class HttpHost:
             return known.client
         if known:
             self.calls.retire(known.client)
-        quota = Quota(rate=settings.rate, concurrent=settings.concurrent, sandboxes=settings.sandboxes)
         workspace = self._usable_workspace(caller, settings)
         executor = self._executor(caller, settings, workspace)
-        client = ServedClient(caller.name, executor, self.calls, quota)
+        client = ServedClient(caller.name, executor, self.calls, settings)
         self._clients[caller.name] = _Known(caller, settings, workspace, client)
         return client
 

@@ -50,23 +50,22 @@ class HttpSettings:
         name = name if self.hosts else f"{name}:{self.port}"
         return f"{'https' if self.certificate or self.proxies else 'http'}://{name}{self.base_path}"
 
-    def accepts_host(self, header: str | None) -> bool:
+    def accepts_host(self, header: str) -> bool:
         """Return whether a request may name this host. Without a port, it names the default port."""
-        match = _HOST.fullmatch(header or "")
+        match = _HOST.fullmatch(header)
         if match is None:
             return False
         name, port = match[1].lower(), match[2] or ("443" if self.certificate else "80")
         own = {_bracketed(self.host).lower(), *LOOPBACK_NAMES}
         if name in own and port == str(self.port):
             return True
-        return name in self.hosts or (header or "").lower() in self.hosts
+        return name in self.hosts or header.lower() in self.hosts
 
     def accepts_origin(self, origin: str) -> bool:
         """Return whether a page of this origin may send requests: only one that the server has."""
         parts = urlsplit(origin)
-        return parts.scheme in {"http", "https"} and origin == f"{parts.scheme}://{parts.netloc}" and self.accepts_host(
-            parts.netloc
-        )  # fmt: skip
+        is_origin = parts.scheme in {"http", "https"} and origin == f"{parts.scheme}://{parts.netloc}"
+        return is_origin and self.accepts_host(parts.netloc)
 
     @property
     def is_loopback(self) -> bool:
@@ -84,9 +83,7 @@ def parse_settings(address: str, hosts: Sequence[str] = ()) -> HttpSettings:
             raise UsageError(
                 f"--allowed-host {each!r:.80} is not a host; write e.g. tools.example.com, without https://"
             )
-    return HttpSettings(
-        host=match[1].strip("[]"), port=int(match[2]), hosts=tuple(each.lower() for each in hosts)
-    )  # fmt: skip
+    return HttpSettings(host=match[1].strip("[]"), port=int(match[2]), hosts=tuple(each.lower() for each in hosts))
 
 
 def is_loopback(host: str) -> bool:
