@@ -4,10 +4,12 @@ Run with ``make bench``. All nodes are on this machine, so the tools of the comp
 interleaved. No test fails because of a time.
 """
 
+import heapq
 import json
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -19,6 +21,7 @@ import pytest
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.model.call import ToolCall
+from toolc.runtime.sessions.pool import SERVERS
 
 ray = pytest.importorskip("ray")
 cluster_utils = pytest.importorskip("ray.cluster_utils")
@@ -70,6 +73,18 @@ def milliseconds(work: Callable[[], object]) -> float:
     return (perf_counter() - begun) * 1000
 
 
+def simulated(nodes: int, service: float, driver: float, count: int) -> float:
+    """Return the seconds of ``count`` calls, if each takes ``service`` on a node and ``driver`` on the driver's thread.
+
+    A node runs ``SERVERS`` of them at a time, because that is the maximum number of fork servers of a tool.
+    """
+    free, sent = [0.0] * (nodes * SERVERS), 0.0
+    for _ in range(count):
+        sent += driver
+        heapq.heappush(free, max(sent, heapq.heappop(free)) + service)
+    return max(free)
+
+
 def seconds_of(executor: Executor, count: int) -> float:
     calls = [ToolCall(name="pause", arguments={}) for _ in range(count)]
     executor.run_batch(calls[: executor.max_parallel])  # start the fork servers
@@ -96,12 +111,16 @@ def test_a_cluster_of_one_node_and_of_two(
             for name, executor in sorted(executors.items(), reverse=number % 2 == 1):
                 cold = milliseconds(partial(executor.run, f"echo_{number}", {}))
                 taken.setdefault(f"cold {name}", []).append(cold)
+        service = min(milliseconds(partial(remote.run, "pause", {})) for _ in range(3)) / 1000
         for turn in range(calls + 1):
             for name, executor in executors.items():
                 warm = milliseconds(partial(executor.run, "word", {}))
                 taken.setdefault(f"warm {name}", []).extend([warm] * (turn > 0))
             nothing = milliseconds(lambda: ray.get(actor.nothing.remote()))
             taken.setdefault("no-op", []).extend([nothing] * (turn > 0))
+        used = time.process_time()
+        remote.run_batch([ToolCall(name="word", arguments={}) for _ in range(calls)])
+        driver = (time.process_time() - used) / calls
         one = seconds_of(remote, 4 * remote.max_parallel)
         cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
         slots = remote.max_parallel
@@ -116,6 +135,12 @@ def test_a_cluster_of_one_node_and_of_two(
         print(f"warm: {p50['warm remote']:.2f} ms on a node, {p50['warm local']:.2f} ms locally:", end=" ")
         print(f"{over:.2f} x a no-op of an actor ({p50['no-op']:.2f} ms) more (to be at most 2)")
         print(f"{4 * slots} calls that sleep a second: {one:.1f} s on one node, {two:.1f} s on two: {one / two:.2f} x")
+        print(f"simulated with {service:.2f} s for a call, of which the driver needs {driver * 1000:.1f} ms:", end=" ")
+        print(f"{simulated(1, service, driver, 4 * slots):.1f} s and {simulated(2, service, driver, 4 * slots):.1f} s")
+        for nodes in (1, 10, 100, 1000):
+            rate = 20 * nodes * SERVERS / simulated(nodes, service, driver, 20 * nodes * SERVERS)
+            limit = "the fork servers of the nodes" if nodes * SERVERS / service < 1 / driver else "the driver"
+            print(f"  {nodes} nodes: {rate:.0f} calls/s, limited by {limit}")
 
 
 def test_the_rate_of_toolc_batch(calls: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
