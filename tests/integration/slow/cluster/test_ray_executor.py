@@ -23,6 +23,7 @@ from project.paths import DOCS
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.cluster.ray_executor import RayExecutor
+from toolc.compiler.project.policy import read_policy
 from toolc.model.call import Allow, Proposal, ToolCall
 from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.events import ToolEnd, ToolStart, ToolUpdate
@@ -222,6 +223,14 @@ def test_an_update_gives_all_nodes_other_tools_while_calls_run(
         assert updated.run("count", {}, session="a").text == "2"
         assert executor.run("echo", {"word": "hi"}).text == "hi\n"
         assert [each.result().text for each in running] == ["started\n"] * 2
+
+
+def test_arguments_are_read_as_the_policy_says(executor: RayExecutor, registry: Registry, tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text("policy: {arguments: {json_text: false}}\n")
+    assert executor.run("sleep", {"seconds": "0"}).text == "started\n"
+    with RayExecutor(registry, engine="oci", policy=read_policy(tmp_path / "policy.yaml")) as strict:
+        refused = strict.run("sleep", {"seconds": "0"})
+    assert (refused.error and refused.error.kind) == "invalid_args"
 
 
 def test_calls_with_the_same_id_are_independent(executor: RayExecutor) -> None:
