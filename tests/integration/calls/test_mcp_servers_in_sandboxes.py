@@ -246,3 +246,21 @@ def test_a_list_that_cannot_be_read_is_an_error(opened: Open, mode: str, reason:
     assert (kind, message) == (
         "serialization", f"the MCP server 'hostile' violated the protocol and was stopped: {reason}"
     )  # fmt: skip
+
+
+def test_arguments_are_validated_against_the_original_of_a_portable_schema(engine: OciEngine, tmp_path: Path) -> None:
+    value = spec("honest")
+    schema: JsonObject = {
+        "type": "object", "properties": {"how": {"type": "string"}, "n": {"type": "integer", "multipleOf": 5}},
+        "required": ["how"], "not": {"required": ["n", "m"]},
+    }  # fmt: skip
+    value["tools"][0]["parameters"] = schema  # type: ignore[index,call-overload]
+    (tmp_path / "hostile_mcp.py").write_text(SERVER, encoding="utf-8")
+    (tmp_path / "hostile.yaml").write_text(json.dumps(value), encoding="utf-8")
+    loaded = Registry.load(tmp_path / "hostile.yaml")
+    served = next(each for each in loaded.definitions("mcp") if isinstance(each, dict) and each["name"] == "my_act")
+    assert isinstance(served["inputSchema"], dict)
+    assert "not" not in served["inputSchema"]
+    with Executor(loaded, engine=engine) as made:
+        assert failed(made.run("my_act", {"how": "hello", "n": 7}))[0] == "invalid_args"
+        assert made.run("my_act", {"how": "hello", "n": 10}).text == "hello"

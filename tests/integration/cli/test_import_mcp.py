@@ -95,7 +95,8 @@ def test_servers_of_a_client_that_cannot_be_imported_are_listed(folder: Path) ->
     ("options", "message"),
     [
         ([], "name a server with --pip, --npm or --from, or pass its command behind --"),
-        (["--pip", "a==1", "--npm", "b@1"], "pass only one of --pip, --npm, --image and --build"),
+        (["--pip", "a==1", "--npm", "b@1"], "--npm makes an image of its own, so --pip, --image and --build cannot be"),
+        (["--image", "a", "--npm", "b@1"], "--npm makes an image of its own"),
         (["--from", "cursor", "--name", "x"], "--from imports several servers"),
         (["--from", "no-such-file"], "no-such-file cannot be read"),
     ],

@@ -68,8 +68,8 @@ def import_mcp(words: tuple[str, ...], *, timeout: float | None, engine: str | N
         _import_all(str(options["origin"]), source, timeout, engine, options)
         return
     kinds = [each for each in ("pip", "npm") if options[each]]
-    if len(kinds) + (options["image"] is not None or options["build"] is not None) > 1:
-        raise UsageError("pass only one of --pip, --npm, --image and --build")
+    if len(kinds) > 1 or (options["npm"] and (options["image"] or options["build"])):
+        raise UsageError("--npm makes an image of its own, so --pip, --image and --build cannot be used with it")
     if not words and not kinds:
         raise UsageError("name a server with --pip, --npm or --from, or pass its command behind --")
     package = str(options[kinds[0]]) if kinds else ""

@@ -108,17 +108,21 @@ class McpClient:
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self._write = write
         self._send, self._incoming = anyio.create_memory_object_stream[SessionMessage | Exception](_QUEUED)
+        self._received = 0
         self._is_closed = asyncio.Event()
         self._connected: Future[ClientSession] = Future()
         self._task = _LOOP.submit(self._run())
 
     def receive(self, message: JsonObject) -> None:
-        """Take a message of the server, and wait until there is room for it. Raises ``ServerError``."""
+        """Take a message of the server. If many are waiting, wait until there is room. Raises ``ServerError``."""
         try:
             parsed = jsonrpc_message_adapter.validate_python(message, by_name=False)
         except ValidationError:
             raise ServerError("it sent a JSON object that is not a message of JSON-RPC 2.0") from None
-        _LOOP.submit(self._forward(SessionMessage(parsed))).result()
+        forwarded = _LOOP.submit(self._forward(SessionMessage(parsed)))
+        self._received += 1
+        if self._received % _QUEUED == 0:  # waiting for each would switch threads twice for each message
+            forwarded.result()
 
     def end_of_messages(self) -> None:
         """Fail the requests that wait for an answer, because the server has ended."""
