@@ -72,7 +72,7 @@ def test_every_command_in_the_table_has_its_module() -> None:
         assert toolc(name, "--help").stdout.startswith(f"Usage: toolc {name} ")
 
 
-IMPORT = ["json", "openapi", "plugin", "python", "skill"]
+IMPORT = ["json", "mcp", "openapi", "plugin", "python", "skill"]
 IMAGE = ["build", "export", "import", "list", "prune"]
 EMPTY = "the value is empty; leave it out, or set its variable"
 

@@ -304,7 +304,7 @@ def test_a_view_of_a_workspace_is_not_started_ahead(engine: AheadEngine, tmp_pat
 def test_nothing_is_started_ahead_in_an_engine_that_was_closed_first(engine: AheadEngine) -> None:
     with warmed(engine) as executor:
         engine.close()
-        engine.sandboxes[-1].close()
+        engine.sandboxes[-1]._guest._wire.shutdown(socket.SHUT_RDWR)
         until(lambda: counts(executor) == (0, 0))
         time.sleep(0.3)  # longer than the time until a replacement
         assert (counts(executor), len(engine.profiles)) == ((0, 0), 2)
