@@ -17,6 +17,7 @@ from toolc.cli.common import builtin_option, deny_option, note
 from toolc.cli.http_options import HttpOptions, http_options, print_start
 from toolc.cli.inputs import open_tools, refuse_disallowed, refuse_unapproved, user_configuration
 from toolc.client.registry import Registry
+from toolc.compiler.pipeline.gc_pause import gc_paused
 from toolc.config.configuration import ClientSettings
 from toolc.config.user_config import configuration_source
 from toolc.dataclass import dataclass, replace
@@ -92,10 +93,9 @@ def command(  # noqa: PLR0913  one parameter per option
         return reviewed(open_tools(target, builtin), lock, options.policy, toolsets)
 
     # Nothing of the tools is garbage, so the collector need not look at them: neither now nor between calls.
-    gc.disable()
-    registry = load(options.lock)
+    with gc_paused():
+        registry = load(options.lock)
     gc.freeze()
-    gc.enable()
     if plugins:
         registry = registry.only(*plugins)
     folder = Path(workspace) if workspace is not None else None

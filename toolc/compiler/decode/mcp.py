@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from toolc.compiler.decode.python import requirements
+from toolc.compiler.decode.servers import NAME
 from toolc.compiler.decode.shell import program
 from toolc.compiler.project.files import SpecFolder, match_files
 from toolc.document.declared import read_keys
-from toolc.document.map_reader import Findings, Reader, list_of, map_parser, mapping, string, text
+from toolc.document.map_reader import Findings, Reader, list_of, map_parser, mapping, text
 from toolc.document.nodes import Mapping, Node, Scalar, to_json
 from toolc.model import codes
 from toolc.model.json_schema import JsonObject
@@ -37,21 +38,22 @@ def _server(node: Node, what: str, findings: Findings, *, folder: SpecFolder) ->
             hint = "declare it under 'servers', next to 'tools' of this file"
             findings.add(codes.DANGLING, f"there is no MCP server '{name[:80]}'", node.span, hint)
         return None
-    named = node.get("name") if isinstance(node, Mapping) else None
+    named = node.get(NAME) if isinstance(node, Mapping) else None
     if not isinstance(node, Mapping) or not isinstance(named, Scalar):
         hint = "write the name of one of 'servers', next to 'tools' of this file"
         findings.add(codes.BAD_VALUE, f"{what} must be the name of an MCP server", node.span, hint)
         return None
-    reader = Reader(node, f"servers.{named.value}", findings)
+    declared = Mapping.of([each for each in node.entries if each.key != NAME], node)
+    reader = Reader(declared, f"servers.{named.value}", findings)
     files = list_of(partial(match_files, folder=folder))
     found = read_keys(
         reader, McpServer, command=program, requirements=requirements, files=files, sandbox=None
     )  # fmt: skip
-    found["name"] = reader.optional("name", string)
+    found["name"] = str(named.value)
     reader.close()
     unique = {file.path: file for group in found.get("files", ()) for file in group}
     found["files"] = tuple(sorted(unique.values(), key=lambda file: file.path))
-    return McpServer(**found) if found.get("command") and found["name"] else None
+    return McpServer(**found) if found.get("command") else None
 
 
 def _definition(node: Node, what: str, findings: Findings) -> JsonObject | None:

@@ -10,6 +10,9 @@ from toolc.model import codes
 
 _ROUTE: Final = ("backend", "mcp", "server")
 
+NAME: Final = " name"
+"""The key of the name in the map of a server that ``with_server`` inserts. The map of a file has no such key."""
+
 
 def with_server(tool: Mapping, servers: Mapping | None, findings: Findings) -> Mapping:
     """Return a tool with the map of its server in the place of the server's name, and with the server's sandbox.
@@ -23,8 +26,8 @@ def with_server(tool: Mapping, servers: Mapping | None, findings: Findings) -> M
     if own := tool.entry("sandbox"):
         message = f"the server '{named.value}' has the sandbox, which all its tools share"
         findings.add(codes.BAD_VALUE, message, own.key_span, f"move it to servers.{named.value}.sandbox")
-    entries = [each for each in server.entries if each.key not in {"sandbox", "name"}]
-    complete = Mapping.of([MappingEntry("name", named.place, named), *entries], server)
+    entries = [each for each in server.entries if each.key != "sandbox"]
+    complete = Mapping.of([MappingEntry(NAME, named.place, named), *entries], server)
     changed = _replaced(tool, _ROUTE, complete)
     sandbox = server.entry("sandbox")
     return Mapping.of([*changed.entries, *([sandbox] if sandbox and not own else [])], changed)

@@ -26,7 +26,8 @@ KEYWORDS: Final[Mapping[str, keys.Kind]] = {
     for kind, names in (
         (_TYPES, "type"),
         (STRING, "description title pattern format contentEncoding contentMediaType"),
-        (STRING, "$ref $anchor $dynamicAnchor $dynamicRef $comment $id"),
+        (STRING, "$ref $dynamicRef $comment $id"),
+        (keys.matching(r"^[A-Za-z_][-A-Za-z0-9._]*$"), "$anchor $dynamicAnchor"),
         (JSON, "default const"),
         (keys.list_of(JSON), "examples"),
         (keys.list_of(JSON, least=1), "enum"),

@@ -26,6 +26,7 @@ def test_disabled_collector_stays_disabled() -> None:
 
 @pytest.mark.slow
 def test_new_objects_are_in_the_oldest_generation() -> None:
+    gc.unfreeze()  # what another test froze
     with gc_paused():
         made: list[list[int]] = [[] for _ in range(10)]
     assert {id(each) for each in made} <= {id(each) for each in gc.get_objects(generation=2)}
