@@ -8,6 +8,7 @@ and not in the results may therefore have run.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -66,6 +67,7 @@ class Journal:
         self, out: Path, batch: JsonObject, keep: Callable[[Record], bool], on_end: Callable[[Record], None]
     ) -> None:
         self._out = out = _target(out)
+        self._real_folder = out.parent.resolve()
         self._on_end = on_end
         self._path = out.with_name(f"{out.name}.journal")
         self._states = bytearray()
@@ -156,6 +158,7 @@ class Journal:
     def _replace_results(self, offsets: Iterable[int]) -> None:
         """Replace the results by their lines at ``offsets``."""
         draft = self._out.with_name(f".{self._out.name}.new")  # one name, so that a killed run leaves one file at most
+        self._check_place(self._out)
         with self._results as old, replace_file(self._out, draft=draft) as new:
             for offset in offsets:
                 old.seek(offset)
@@ -183,6 +186,7 @@ class Journal:
         """Write a large result to a file that is named by its digest. Return its path relative to the results."""
         folder = self._out.with_name(f"{self._out.name}.files")
         folder.mkdir(exist_ok=True)
+        self._check_place(folder)
         _sync_folder(folder)
         path = folder / f"sha256-{hashlib.sha256(data).hexdigest()}.json"
         if not path.exists():
@@ -192,6 +196,11 @@ class Journal:
                 os.fsync(file.fileno())
             _sync_folder(path)
         return f"{folder.name}/{path.name}"
+
+    def _check_place(self, path: Path) -> None:
+        """Raise ``OSError`` if a path leads elsewhere than at the start: a tool may have replaced it by a link."""
+        if path.resolve() != self._real_folder / path.name:
+            raise OSError(errno.ELOOP, "it leads elsewhere than when the batch started", str(path))
 
     @staticmethod
     def _append(file: BinaryIO, lines: Iterable[JsonValue]) -> None:

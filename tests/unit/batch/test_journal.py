@@ -63,6 +63,15 @@ def test_a_large_result_is_a_file_that_is_named_by_its_digest(out: Path) -> None
     assert json.loads((out.parent / name).read_text())["content"][0]["text"] == "x" * LARGE_BYTES
 
 
+def test_nothing_is_written_where_a_link_that_a_tool_made_leads(out: Path, tmp_path: Path) -> None:
+    (tmp_path / "private").mkdir()
+    with journal(out) as written:
+        (tmp_path / "results.jsonl.files").symlink_to(tmp_path / "private")
+        with pytest.raises(OSError, match="leads elsewhere than when the batch started"):
+            written.end([(call(1), result("x" * LARGE_BYTES))])
+    assert [*(tmp_path / "private").iterdir()] == []
+
+
 def test_an_incomplete_last_line_is_removed(out: Path) -> None:
     with journal(out) as first:
         first.start([1, 2])
