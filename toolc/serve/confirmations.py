@@ -6,12 +6,14 @@ import threading
 from collections.abc import Mapping
 from secrets import token_urlsafe
 from time import monotonic, time
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolc.dataclass import dataclass, field
 from toolc.model.call import Allow, BoundCall, Confirm, Deny
 from toolc.model.json_schema import JsonObject
-from toolc.serve.served_client import RunningCall
+
+if TYPE_CHECKING:  # it needs anyio, and ``toolc serve --plugin`` does not
+    from toolc.serve.served_client import RunningCall
 
 MAX_WAITING: Final = 1000
 """The maximum number of calls that wait for a reviewer. Further ones are denied."""

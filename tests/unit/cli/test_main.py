@@ -1,6 +1,7 @@
 """All commands: help, exit codes, and errors without a traceback."""
 
 import os
+import pkgutil
 import re
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from cli.command_line import toolc
 from project.paths import ROOT
 
+from toolc.cli import commands as command_modules
 from toolc.cli.main import COMMANDS
 from toolc.cli.output.failure import exit_code
 from toolc.model.errors import InfrastructureError, UsageError
@@ -70,6 +72,15 @@ def test_version_is_that_of_the_package() -> None:
 def test_every_command_in_the_table_has_its_module() -> None:
     for name in COMMANDS:
         assert toolc(name, "--help").stdout.startswith(f"Usage: toolc {name} ")
+
+
+EXTRAS = ("anyio", "mcp", "mcp_types", "pydantic", "ray", "starlette", "uvicorn")
+
+
+def test_every_command_starts_without_the_packages_of_extras() -> None:
+    modules = [f"toolc.cli.commands.{each.name}" for each in pkgutil.iter_modules(command_modules.__path__)]
+    code = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS})); import {', '.join(modules)}"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 IMPORT = ["json", "mcp", "openapi", "plugin", "python", "skill"]
