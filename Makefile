@@ -83,7 +83,7 @@ soak: .venv/.test  ## Make CALLS (10000) calls of each kind, kill at every step 
 	@PYTHONPATH=tests/support .ci/with-engines $(BIN)/python tests/soak/soak.py $(if $(LOG),--log $(LOG)) --calls $(or $(CALLS),10000) --times $(or $(TIMES),50) --minutes $(or $(MINUTES),60)
 
 golden: .venv/.test  ## Write the golden files again; read the diff before you commit it
-	@$(BIN)/python -m pytest tests --golden -q $(PYTEST_ARGS)
+	@.ci/with-engines $(BIN)/python -m pytest tests --golden -q $(PYTEST_ARGS)
 
 requirements:  ## Write .ci/requirements again: the newest versions of all packages, with hashes
 	@.ci/renew-requirements

@@ -134,8 +134,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark the tests of ``make test-integrations``, and run files with sandboxes first.
 
     These take minutes, and the others fill the remaining time. Within each part, the files with most tests come first,
-    which is the order of ``--dist loadfile`` itself.
+    which is the order of ``--dist loadfile`` itself. With ``--golden``, only the tests that write golden files run.
     """
+    if config.getoption("--golden"):
+        items[:] = [item for item in items if "golden" in getattr(item, "fixturenames", ())]
     for item in items:
         if any(each in item.nodeid for each in INTEGRATIONS) or _is_later(item):
             item.add_marker("integrations")

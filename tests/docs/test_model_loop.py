@@ -52,13 +52,13 @@ def run(program: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, dict[str, l
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", sorted(PROGRAMS.keys() - {"stream"}))
 def test_the_program_of_a_provider_returns_text_image_and_error(
-    provider: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    provider: str, monkeypatch: pytest.MonkeyPatch, golden: bool
 ) -> None:
     printed, bodies = run(PROGRAMS[provider], monkeypatch)
     assert printed == f"{TEXT}\n"
     first, second = bodies[provider]
     assert first["tools" if provider != "bedrock" else "toolConfig"]
-    compare(provider, second, write=request.config.getoption("--golden"))
+    compare(provider, second, write=golden)
 
 
 @pytest.mark.slow
