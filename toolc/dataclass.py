@@ -32,7 +32,7 @@ def _create(cls: type, *, frozen: bool = False, eq: bool = True, slots: bool = F
     own = set(vars(cls))
     cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
     fields = dataclasses.fields(cls)
-    methods: dict[str, object] = {"__init__": _init(cls, fields, frozen=frozen), "__repr__": _repr}
+    methods: dict[str, object] = {"__init__": _LazyInit(cls, fields, frozen=frozen), "__repr__": _repr}
     if eq:
         methods |= _comparison([each.name for each in fields if each.compare])
         methods |= {} if frozen else {"__hash__": None}
@@ -46,6 +46,18 @@ def _create(cls: type, *, frozen: bool = False, eq: bool = True, slots: bool = F
 
 if not TYPE_CHECKING:
     dataclass = partial(partial, _create)  # it is always called with options
+
+
+class _LazyInit:
+    """``__init__`` of a class until its first use. Most classes that a command loads get no instance."""
+
+    def __init__(self, cls: type, fields: Sequence[Field[Any]], *, frozen: bool) -> None:
+        self.cls, self.fields, self.frozen = cls, fields, frozen
+
+    def __get__(self, instance: object, owner: type) -> Callable[..., None]:
+        init = _init(self.cls, self.fields, frozen=self.frozen)
+        type.__setattr__(self.cls, "__init__", init)
+        return partial(init, instance) if instance is not None else init
 
 
 def _init(cls: type, fields: Sequence[Field[Any]], *, frozen: bool) -> Callable[..., None]:

@@ -6,7 +6,6 @@ results after the last call has ended.
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from secrets import token_hex
 from typing import Final, Literal, TypeAlias, get_args
 
 from toolc.dataclass import dataclass, replace
@@ -132,7 +131,7 @@ def _tool_call(given: object) -> ToolCall:
 
 def new_call_id() -> str:
     """Return a new random call id."""
-    return f"call_{token_hex(8)}"
+    return f"call_{os.urandom(8).hex()}"
 
 
 def processors() -> int:

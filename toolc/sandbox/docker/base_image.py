@@ -43,10 +43,8 @@ from toolc.sandbox.docker.sdk import (
     tag_image,
 )
 from toolc.sandbox.host import store
-from toolc.sandbox.images import debian
 from toolc.sandbox.images.metadata import Unpacked, base_images
 from toolc.sandbox.images.stored import archive_of, base_note, base_tag, find_base
-from toolc.sandbox.images.unpacked import import_base
 
 _LOG: Final = logging.getLogger("toolc.images")
 
@@ -145,7 +143,7 @@ def build_base(source: str | None, on_progress: OnProgress) -> str:
 def import_base_from(archive: Path, name: str) -> Unpacked:
     """Let the base image ``name`` refer to the image in an archive from now on. Raises ``InfrastructureError``."""
     with store.locked("base", name):
-        return import_base(name, archive, {"origin": f"the archive {archive.name}"})
+        return _import(name, archive, {"origin": f"the archive {archive.name}"})
 
 
 def _configured(name: str, client: Client | None) -> Unpacked:
@@ -179,13 +177,15 @@ def _own(client: Client | None, on_progress: OnProgress) -> Unpacked:
                 on_progress(reason)
             else:
                 return _from_dockerfile(client, PUBLIC_BASE, on_progress)
+    from toolc.sandbox.images import debian  # lazy: +6 ms; only the first run on a host needs it
+
     if obstacle := debian.obstacle():
         raise InfrastructureError(_no_base(f"{reason}, and {obstacle}"))
     origin = f"mmdebstrap {debian.codename()}"
     labels: JsonObject = {NAME_LABEL: BASE, RECIPE_LABEL: digest, BASE_LABEL: origin}
     try:
         with debian.archive(tag, labels, on_progress) as archive:
-            return import_base(tag, archive, {"origin": origin, "recipe": digest})
+            return _import(tag, archive, {"origin": origin, "recipe": digest})
     except InfrastructureError as error:
         raise InfrastructureError(_no_base(str(error))) from error
 
@@ -212,7 +212,7 @@ def _from_daemon(client: Client, name: str, origin: JsonObject) -> Unpacked:
         archive = work / "saved.tar"
         with archive.open("wb") as file:
             save_archive(client, found.id, file)
-        image = import_base(name, archive, origin)
+        image = _import(name, archive, origin)
     if found.id != image.digest:
         store.write_note("loaded", image.digest, {"id": found.id})
     return image
@@ -232,3 +232,9 @@ def _api_errors(name: str) -> Iterator[None]:
         yield
     except ApiError as error:
         raise InfrastructureError(f"Docker cannot provide the base image {name}: {error}") from error
+
+
+def _import(name: str, archive: Path, origin: JsonObject) -> Unpacked:
+    from toolc.sandbox.images.unpacked import import_base  # lazy: +6 ms; as debian
+
+    return import_base(name, archive, origin)

@@ -6,7 +6,6 @@ import io
 import json
 import logging
 import re
-import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -108,6 +107,8 @@ def build_files(
     The build steps use Docker's network for containers, or no network if there is none. They never use the host's
     network, because commands in a Dockerfile must not reach services that listen only on this host.
     """
+    import tarfile  # lazy: +2 ms; only builds need it
+
     context = io.BytesIO()
     with tarfile.open(fileobj=context, mode="w") as tar:
         for path, content in sorted(files.items()):
