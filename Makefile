@@ -73,7 +73,7 @@ image: .venv/.runtime  ## Build the base image of the sandboxes, for both engine
 	@$(BIN)/toolc image build base
 
 bench: .venv/.test $(INTEGRATIONS)/.ready  ## Measure speed against other tools and write docs/explanation/benchmarks.md; PYTEST_ARGS="--calls 20 -k latency" for a part
-	@.ci/with-engines .ci/with-bubblewrap $(BIN)/python -m pytest tests/bench --benchmarks -s $(PYTEST_ARGS)
+	@.ci/with-engines .ci/with-bubblewrap .ci/with-fastmcp $(BIN)/python -m pytest tests/bench --benchmarks -s $(PYTEST_ARGS)
 	@.ci/with-engines $(INTEGRATIONS)/bin/python -m pytest tests/bench/test_cluster_speed.py --benchmarks -s $(PYTEST_ARGS)
 
 mutants: .venv/.test  ## Make 300 small mistakes in the source, one at a time; at least 95 % must fail a test of their package

@@ -1,11 +1,12 @@
 """``toolc serve --http``: what the server adds to a call, its calls per second, and its start with 2,000 tools.
 
-The library makes the same calls with the same kind of executor. The server of the official SDK, which has the interface
-of FastMCP and no sandbox, is measured too. No test fails because of a time.
+The library makes the same calls with the same kind of executor. FastMCP, which has no sandbox, is measured too. No test
+fails because of a time.
 """
 
 import http.client
 import json
+import os
 import socket
 import statistics
 import subprocess
@@ -39,12 +40,12 @@ from toolc.serve.http.settings import HttpSettings
 
 PEER = """\
 import sys
-from mcp.server.mcpserver import MCPServer
-server = MCPServer("peer")
-@server.tool()
+from fastmcp import FastMCP
+server = FastMCP("peer")
+@server.tool
 def echo_words(words: str) -> str:
     return words + "\\n"
-server.run("streamable-http", port=int(sys.argv[1]))
+server.run("http", port=int(sys.argv[1]), show_banner=False, log_level="error")
 """
 META = {"protocolVersion": "2026-07-28", "clientCapabilities": {}}
 TOOLS, STARTS = 2000, 5
@@ -172,11 +173,11 @@ def sustained(folder: Path, calls: int) -> list[Rate]:
         return rates(found, "library", calls)
 
 
-def beside_the_sdk(folder: Path, calls: int) -> Single:
-    """Return the time of a call over ``/mcp``, relative to a server of the SDK without a sandbox."""
+def beside_fastmcp(folder: Path, calls: int) -> Single:
+    """Return the time of a call over ``/mcp``, relative to FastMCP without a sandbox."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-c", PEER, str(port)]
+    command = [os.environ["TOOLC_FASTMCP"], "-c", PEER, str(port)]
     peer = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         until_listening(port)
@@ -190,8 +191,8 @@ def beside_the_sdk(folder: Path, calls: int) -> Single:
     finally:
         peer.kill()
         peer.wait()
-    details = f"a call over /mcp: p50 {toolc.p50:.1f} ms; the SDK's MCPServer, without a sandbox, {bare.p50:.1f} ms"
-    return Single(name="sdk mcp", value=toolc.p50 / bare.p50, details=details)
+    details = f"a call over /mcp: p50 {toolc.p50:.1f} ms; FastMCP, without a sandbox, {bare.p50:.1f} ms"
+    return Single(name="fastmcp", value=toolc.p50 / bare.p50, details=details)
 
 
 def until_listening(port: int) -> None:
@@ -250,6 +251,6 @@ def test_the_server_compared_with_the_library(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     shares = [share(tmp_path, engines()[0], form, calls) for form in (over_api, over_mcp)]
-    figures: list[Figure] = [*shares, *sustained(tmp_path, calls), beside_the_sdk(tmp_path, calls), *starts(tmp_path)]
+    figures: list[Figure] = [*shares, *sustained(tmp_path, calls), beside_fastmcp(tmp_path, calls), *starts(tmp_path)]
     with capsys.disabled():
         record("serve", calls, figures)
