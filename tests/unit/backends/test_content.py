@@ -2,9 +2,10 @@
 
 import pytest
 
-from toolc.backends.content import IMAGE_TYPES, MalformedError, read_content
+from toolc.backends.content import IMAGE_TYPES, MalformedError, apply_format, read_content
 from toolc.model.json_schema import JsonValue
-from toolc.model.result import Audio, Image, Resource, Text
+from toolc.model.result import Audio, Image, Resource, Text, ToolResult
+from toolc.model.spec.tool import ResultFormat, ResultSpec
 
 GIF = "R0lGODlh"
 
@@ -56,3 +57,28 @@ def test_invalid_blocks_are_rejected(block: JsonValue, reason: str) -> None:
 def test_invalid_content_is_rejected(value: JsonValue, reason: str) -> None:
     with pytest.raises(MalformedError, match=reason):
         read_content(value)
+
+
+@pytest.mark.parametrize(
+    ("demanded", "read"),
+    [
+        ("text", ToolResult(content=(Text("a"),))),
+        ("json", ToolResult(content=(Text("[1]"),), structured=[1])),
+        ("image", ToolResult(content=(Text("a"), Image(b"GIF89a", "image/gif")))),
+    ],
+)
+def test_a_result_of_the_demanded_format_is_unchanged(demanded: ResultFormat, read: ToolResult) -> None:
+    assert apply_format(read, ResultSpec(format=demanded), "the tool") is read
+
+
+@pytest.mark.parametrize(
+    ("demanded", "message"),
+    [
+        ("json", "the tool must return JSON (a dict, list, number or boolean)"),
+        ("image", "the tool must return an image, but returned none"),
+    ],
+)
+def test_a_result_of_another_format_is_an_error(demanded: ResultFormat, message: str) -> None:
+    result = apply_format(ToolResult(content=(Text("a"),)), ResultSpec(format=demanded), "the tool")
+    assert result.error is not None
+    assert (result.error.kind, result.error.message) == ("serialization", message)
