@@ -63,7 +63,7 @@ def test_invalid_content_is_rejected(value: JsonValue, reason: str) -> None:
     ("demanded", "read"),
     [
         ("text", ToolResult(content=(Text("a"),))),
-        ("json", ToolResult(content=(Text("[1]"),), structured=[1])),
+        ("json", ToolResult(content=(Text("[1]"),), structured=([1],))),
         ("image", ToolResult(content=(Text("a"), Image(b"GIF89a", "image/gif")))),
     ],
 )
