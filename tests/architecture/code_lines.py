@@ -24,6 +24,20 @@ def code_lines(text: str) -> int:
     return len(lines)
 
 
+def page_lines(text: str) -> int:
+    """Return the number of lines of JavaScript or CSS that are neither blank nor only a comment.
+
+    A comment of several lines begins and ends on lines of its own.
+    """
+    count, is_comment = 0, False
+    for line in map(str.strip, text.splitlines()):
+        is_comment = is_comment or (line.startswith("/*") and "*/" not in line)
+        is_whole = line.startswith("//") or (line.startswith("/*") and line.endswith("*/"))
+        count += bool(line) and not is_comment and not is_whole
+        is_comment = is_comment and not line.endswith("*/")
+    return count
+
+
 @cache
 def lines_by_package(folder: Path) -> Counter[str]:
     """Return the lines of each folder directly below ``folder``; those of its own modules are under ``.``."""

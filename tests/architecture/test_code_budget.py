@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from code_lines import code_lines, lines_by_package
+from code_lines import code_lines, lines_by_package, page_lines
 
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("code_budget.toml")
@@ -23,6 +23,14 @@ BUDGET = tomllib.loads(FILE.read_text(encoding="utf-8"))
 )
 def test_blank_lines_comments_and_docstrings_do_not_count(text: str, count: int) -> None:
     assert code_lines(text) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("a;\n\n// b\nc; // d\n", 2), ("/** a\n * b\n */\nc {\n/* d */\n}\n", 2), ("/* a */ b;\nc\n", 2)],
+)
+def test_comments_of_javascript_and_css_do_not_count(text: str, count: int) -> None:
+    assert page_lines(text) == count
 
 
 def test_every_package_has_a_budget() -> None:
@@ -53,6 +61,14 @@ def test_the_budgets_of_the_packages_are_together_not_more_than_the_total() -> N
 
 def test_the_tests_are_not_larger_than_their_budget() -> None:
     assert over_budget("tests", lines_by_package(ROOT / "tests").total(), BUDGET["tests"]) == []
+
+
+@pytest.mark.parametrize(("kind", "suffix"), [("javascript", "js"), ("css", "css")])
+def test_the_page_is_not_larger_than_its_budget(kind: str, suffix: str) -> None:
+    files = sorted((ROOT / "toolc/serve/page").glob(f"*.{suffix}"))
+    lines = sum(page_lines(each.read_text(encoding="utf-8")) for each in files)
+    assert files
+    assert over_budget(f"{kind} of the page", lines, BUDGET["later"]["A page"][kind]) == []
 
 
 def test_a_package_over_its_budget_is_reported_with_what_to_do() -> None:

@@ -35,6 +35,7 @@ SMALL_MODULES = {
     "toolc.runtime.sandboxed.plugin_description",
     "toolc.sandbox.images.debian",
     "toolc.serve.http.application",
+    "toolc.serve.http.page",
     "toolc.serve.offered",
     "toolc.validation.ecma_advice",
 }

@@ -1,4 +1,6 @@
-"""Servers that offer a registry to MCP clients or to hosts of plugins. ``http`` serves several clients.
+"""Servers that offer a registry to MCP clients, hosts of plugins and people.
+
+``http`` serves several clients, and ``page`` is the page that people open.
 
 - ``input_lines``: the lines of a client, with a maximum length.
 - ``client_roots``: the workspace of a client over stdio, from its roots. Public: ``RootWorkspace``.

@@ -9,6 +9,7 @@
 - ``gate``: Host, Origin, authentication, rates and the size of requests. Public: ``Gate``, ``Caller``.
 - ``problems``: errors as problem documents (RFC 9457). Public: ``problem``.
 - ``mcp_endpoint``: streamable HTTP of MCP, and streams that a client can resume.
+- ``page``: the files of the page at ``/``, and its Content-Security-Policy. Public: ``page_routes``.
 - ``reload``: later generations of the tools, on SIGHUP and with ``--watch``. Public: ``Reloader``.
 - ``status_socket``: answers ``toolc serve --status``. Public: ``StatusSocket``.
 - ``application``: the routes. Public: ``make_app``.

@@ -17,6 +17,7 @@ from toolc.serve.http.api import PREFIX, Api
 from toolc.serve.http.gate import Gate, Verify
 from toolc.serve.http.host import HttpHost
 from toolc.serve.http.mcp_endpoint import McpEndpoint
+from toolc.serve.http.page import page_routes
 from toolc.serve.http.problems import problem
 from toolc.serve.http.reload import Reloader
 from toolc.serve.http.settings import HttpSettings
@@ -47,6 +48,7 @@ def make_app(host: HttpHost, settings: HttpSettings, verify: Verify, reloader: R
         Route("/readyz", readyz),
         Route("/mcp", endpoint),
         Mount(PREFIX, routes=api.routes()),
+        *page_routes(),
     ]
     app = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _http_problem, Exception: _bug}

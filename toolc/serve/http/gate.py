@@ -20,6 +20,9 @@ from toolc.serve.tokens import Role, Token
 HEALTH: Final = ("/healthz", "/readyz")
 """Paths that need no authentication, and accept every Host, because load balancers use addresses."""
 
+PAGE: Final = "/page/"
+"""The path of the page's files. Like the page itself at ``/``, they need no authentication, but a known Host."""
+
 MAX_BODY: Final = 4 * 2**20
 """The maximum size of the body of a request, in bytes. Large data belongs in a workspace."""
 
@@ -104,13 +107,15 @@ class Gate:
         headers: dict[bytes, list[str]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name, []).append(value.decode("latin-1"))
-        is_health = scope["path"].removeprefix(self._settings.base_path) in HEALTH
+        path = scope["path"].removeprefix(self._settings.base_path)
+        is_health = path in HEALTH
         hosts = headers.get(b"host", [])
         if not is_health and not (len(hosts) == 1 and self._settings.accepts_host(hosts[0])):
             return problem(421, "this server does not have the name in the Host header; add it with --allowed-host")
         if not all(map(self._settings.accepts_origin, headers.get(b"origin", []))):
             return problem(403, "pages of this origin may not use this server")
-        return None if is_health else self._authenticated(scope, headers.get(b"authorization", []))
+        is_public = is_health or path == "/" or path.startswith(PAGE)
+        return None if is_public else self._authenticated(scope, headers.get(b"authorization", []))
 
     def _authenticated(self, scope: Scope, authorization: list[str]) -> Response | None:
         challenge = {"WWW-Authenticate": 'Bearer realm="toolc"'}

@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any, cast
 
 import anyio
@@ -11,11 +12,14 @@ import pytest
 from calls.fake_http import SETTINGS, TOKENS, fake_host, served
 from starlette.routing import BaseRoute, Mount, Route
 
+from toolc import serve
 from toolc.serve.http.application import make_app
 from toolc.serve.http.settings import HttpSettings
 
 pytestmark = pytest.mark.anyio
 HEALTH = ["/healthz", "/readyz"]
+FILES = sorted(Path(serve.__path__[0], "page").glob("*.[!p]*"))
+PAGE = ["/", *(f"/page/{each.name}" for each in FILES if each.name != "index.html")]
 INITIALIZE = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",
     "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
@@ -38,7 +42,7 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 def test_all_routes_are_known() -> None:
     assert {"/mcp", "/healthz", "/api/v1/tools/x", "/api/v1/calls/x/events", "/api/v1/confirmations/x"} <= {*ALL}
-    assert len(ALL) == 15
+    assert len(ALL) == 15 + len(PAGE)
 
 
 @pytest.mark.parametrize("route", ALL)
@@ -72,7 +76,7 @@ async def test_health_checks_accept_every_host_and_say_only_ok(route: str) -> No
         assert (await client.get(route, headers={"Host": "10.0.0.7"})).text == "ok\n"
 
 
-@pytest.mark.parametrize("route", [each for each in ALL if each not in HEALTH])
+@pytest.mark.parametrize("route", [each for each in ALL if each not in {*HEALTH, *PAGE}])
 async def test_every_other_route_requires_a_token_off_loopback(route: str) -> None:
     settings = HttpSettings(host="0.0.0.0", port=8000, hosts=("127.0.0.1:8000",))
     async with served(fake_host(), settings) as client:

@@ -1,0 +1,55 @@
+"""The page at ``/``: its files, which hold no secret, and the headers with which a browser runs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from toolc import serve
+from toolc.serve.http.gate import PAGE
+
+INDEX: Final = "index.html"
+"""The file that loads all others."""
+
+HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
+        "media-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'"
+    ),
+    "Cache-Control": "no-cache",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+"""What a browser must know about every file. ``no-cache`` makes it ask again after an update of toolc."""
+
+_TYPES: Final = {
+    ".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml",
+}  # fmt: skip
+
+
+def page_files() -> Mapping[str, bytes]:
+    """Return the content of each file of the page, by its name."""
+    files = sorted(Path(serve.__path__[0], "page").iterdir())
+    return {each.name: each.read_bytes() for each in files if each.suffix in _TYPES}
+
+
+def page_routes() -> list[Route]:
+    """Return a route for each file of the page, and ``/`` for the page itself."""
+    routes: list[Route] = []
+    for name, content in page_files().items():
+        response = partial(_file, content, _TYPES[f".{name.rpartition('.')[2]}"])
+        routes.append(Route("/" if name == INDEX else f"{PAGE}{name}", response))
+    return routes
+
+
+async def _file(content: bytes, media_type: str, _: Request) -> Response:
+    return Response(content, media_type=media_type, headers=HEADERS)

@@ -1,0 +1,7 @@
+"""The page of ``toolc serve --http``: its HTML, CSS and JavaScript, which are also in the file of ``toolc catalog``.
+
+The modules of JavaScript need no build step. Start reading in ``main.js``, which has the table of views. ``api.js``
+sends requests, ``elements.js`` makes elements from text, and each other module is a view.
+
+May import: ``client`` and every package below it.
+"""

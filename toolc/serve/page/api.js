@@ -1,0 +1,91 @@
+// @ts-check
+/**
+ * Requests to `/api/v1`. In the file of `toolc catalog`, the answers are in the file itself.
+ */
+
+/** A request that the server refused, or that did not reach it. A status of 0 means that there was no answer. */
+export class Problem extends Error {
+  /**
+   * @param {number} status
+   * @param {string} detail
+   */
+  constructor(status, detail) {
+    super(detail);
+    this.status = status;
+  }
+}
+
+/** Only a page of this origin can send this header, because other origins would need a permission for it (CORS). */
+const HEADERS = { "Toolc-Page": "1" };
+
+const STORED = document.getElementById("stored");
+
+/** The answers in the file of `toolc catalog` by path, or null in the page of a server. @type {Record<string, any> | null} */
+const answers = STORED ? JSON.parse(STORED.textContent ?? "{}") : null;
+
+/** Whether this page is the file of `toolc catalog`, which can call nothing. */
+export const isFile = answers !== null;
+
+/**
+ * Return the address of a resource of the API, such as `apiAddress("tools", name)`.
+ *
+ * @param {...string} parts
+ */
+export function apiAddress(...parts) {
+  return new URL(`api/v1/${parts.map(encodeURIComponent).join("/")}`, document.baseURI).href;
+}
+
+/**
+ * Return the JSON of a resource.
+ *
+ * @param {string[]} parts
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<any>}
+ */
+export async function get(parts, signal) {
+  if (answers) {
+    const path = parts.join("/");
+    if (!Object.hasOwn(answers, path)) {
+      throw new Problem(404, "this file has no such entry");
+    }
+    return answers[path];
+  }
+  const response = await send("GET", parts, { signal });
+  return response.json();
+}
+
+/**
+ * Send a request. The response may be that of a failed call (status 422), which has a result.
+ *
+ * @param {string} method
+ * @param {string[]} parts
+ * @param {{ body?: unknown, headers?: Record<string, string>, signal?: AbortSignal, query?: Record<string, string> }} [options]
+ * @returns {Promise<Response>}
+ */
+export async function send(method, parts, { body, headers = {}, signal, query } = {}) {
+  /** @type {Record<string, string>} */
+  const all = { ...HEADERS, ...headers };
+  if (body !== undefined && !(body instanceof Blob)) {
+    all["Content-Type"] = "application/json";
+  }
+  const content = body === undefined || body instanceof Blob ? body : JSON.stringify(body);
+  const search = query ? `?${new URLSearchParams(query)}` : "";
+  const request = { method, headers: all, body: content, signal, credentials: /** @type {const} */ ("same-origin") };
+  const response = await fetch(apiAddress(...parts) + search, request).catch((error) => {
+    throw error.name === "AbortError" ? error : new Problem(0, "the server does not answer; it may have ended");
+  });
+  if (!response.ok && response.status !== 422) {
+    throw new Problem(response.status, await detail(response));
+  }
+  return response;
+}
+
+/** @param {Response} response */
+async function detail(response) {
+  const text = await response.text();
+  try {
+    return String(JSON.parse(text).detail ?? text);
+  } catch {
+    return text.slice(0, 500) || response.statusText;
+  }
+}
