@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -133,8 +134,8 @@ def http_options(command: Callable[..., T]) -> Callable[..., T]:
     return collected
 
 
-def print_start(settings: HttpSettings, tools: int) -> None:
-    """Print on stderr what to paste into a client."""
+def print_start(settings: HttpSettings, tools: int, link: str) -> None:
+    """Print on stderr what to paste into a client. The link to sign in to the page goes only to a terminal."""
     needs_token = settings.requires_token or not settings.is_loopback
     header = {"Authorization": "Bearer TOKEN"} if needs_token else {}
     entry = {"type": "http", "url": f"{settings.url}/mcp", **({"headers": header} if header else {})}
@@ -144,3 +145,7 @@ def print_start(settings: HttpSettings, tools: int) -> None:
     note(f"URL:    {settings.url}/mcp")
     note(f"header: {'Authorization: Bearer TOKEN (of toolc token create)' if needs_token else 'none needed'}")
     note(f"entry:  {json.dumps({'mcpServers': {'toolc': entry}})}")
+    if sys.stderr.isatty():
+        note(f"page:   {link} (valid once, for five minutes; later: toolc token link)")
+    else:
+        note(f"page:   {settings.url}/ (to sign in: toolc token link)")

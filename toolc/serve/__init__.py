@@ -15,7 +15,8 @@
   ``needing_workspace``, ``with_tags``, ``without``.
 - ``plugin_server``: a server of the plugin protocol. Public: ``PluginServer``, ``serve_plugin``.
 - ``served_client``: a client, its quotas and its running calls. Public: ``ServedClient``, ``ServerCalls``.
-- ``status``: reads the state of running servers. Public: ``read_states``, ``status_folder``.
+- ``status``: asks running servers for their state, and for links. Public: ``read_states``, ``request_links``,
+  ``status_folder``.
 - ``tokens``: the tokens of clients, stored as digests. Public: ``ROLES``, ``Token``, ``TokenFile``.
 
 May import: ``client`` and every package below it.

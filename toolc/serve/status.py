@@ -1,4 +1,4 @@
-"""The state of running servers of this user, over a local socket: ``toolc serve --status``."""
+"""What running servers of this user answer over a local socket: ``toolc serve --status`` and ``toolc token link``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,17 @@ def status_folder() -> Path:
 
 
 def read_states(cancel: str | None = None) -> Iterator[JsonObject]:
-    """Yield the state of each server. ``cancel`` is the id of a call to cancel. Removes sockets of dead servers."""
+    """Yield the state of each server. ``cancel`` is the id of a call to cancel."""
+    return _answers({"cancel": cancel})
+
+
+def request_links(client: str) -> Iterator[JsonObject]:
+    """Yield the ``link`` of each server that signs in as this client, or the ``problem`` of the server."""
+    return _answers({"link": client})
+
+
+def _answers(request: JsonObject) -> Iterator[JsonObject]:
+    """Yield the answer of each server. Removes sockets of dead servers."""
     for path in sorted(status_folder().glob("serve-*.sock")):
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(_SECONDS)
@@ -41,7 +51,7 @@ def read_states(cancel: str | None = None) -> Iterator[JsonObject]:
                 path.unlink(missing_ok=True)
                 continue
             with suppress(OSError, ValueError):
-                connection.sendall(json.dumps({"cancel": cancel}).encode() + b"\n")
+                connection.sendall(json.dumps(request).encode() + b"\n")
                 with connection.makefile("rb") as answer:
                     state = json.loads(answer.read(_MAX_BYTES))
                     if isinstance(state, dict):

@@ -86,15 +86,14 @@ class TokenFile:
         If the file cannot be read, no token is valid, and the log says why.
         """
         digest, found = _digest(secret), None
-        try:
-            tokens = self.tokens()
-        except UsageError as error:
-            logging.getLogger("toolc").error("tokens are refused: %s", error)
-            return None
-        for token in tokens.values():
-            if hmac.compare_digest(token.digest, digest) and not token.is_expired:
+        for token in self._valid().values():
+            if hmac.compare_digest(token.digest, digest):
                 found = token
         return found
+
+    def named(self, name: str) -> Token | None:
+        """Return the valid token of this name. If the file cannot be read, there is none, and the log says why."""
+        return self._valid().get(name)
 
     def create(
         self, name: str, *, role: Role = "caller", tags: tuple[str, ...] | None = None, days: int | None = None
@@ -121,6 +120,13 @@ class TokenFile:
                 raise UsageError(
                     f"there is no token {name!r:.80}; the tokens are: {', '.join(sorted(tokens)) or 'none'}"
                 )
+
+    def _valid(self) -> Mapping[str, Token]:
+        try:
+            return {name: token for name, token in self.tokens().items() if not token.is_expired}
+        except UsageError as error:
+            logging.getLogger("toolc").error("tokens are refused: %s", error)
+            return {}
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Token]]:

@@ -160,9 +160,11 @@ def _over_http(
 ) -> None:
     with _optional_extra():
         from toolc.serve.http.application import make_app
+        from toolc.serve.http.gate import LOCAL
         from toolc.serve.http.host import ClientSettingsFile, HttpHost
         from toolc.serve.http.listener import serve_http
         from toolc.serve.http.reload import Reloader
+        from toolc.serve.http.sign_in import SignIn
     from toolc.client.executor import Executor  # start-up time
     from toolc.runtime.output.truncation import READ_RESULT
     from toolc.serve.tokens import TokenFile
@@ -187,9 +189,10 @@ def _over_http(
         registry, open_executor, settings=ClientSettingsFile(paths, load), workspace=workspace,
         denied=denied, confirm=settings.confirm,
     )  # fmt: skip
+    sign_in, reloader = SignIn(tokens.named), Reloader(host, reload.load, reload.watched)
     serve_http(
-        lambda bound: make_app(host, bound, tokens.find, Reloader(host, reload.load, reload.watched)), host, settings,
-        lambda bound: print_start(bound, len(registry)),
+        lambda bound: make_app(host, bound, tokens.find, reloader, sign_in), host, settings,
+        lambda bound: print_start(bound, len(registry), sign_in.new_link(LOCAL, bound)),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""``toolc token``: create, list and revoke the tokens of clients of ``toolc serve --http``."""
+"""``toolc token``: create, list and revoke the tokens of clients of ``toolc serve --http``, and sign in to its page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from toolc.model.errors import UsageError
 
 @click.group("token", cls=CommandGroup)
 def command() -> None:
-    """Create, list and revoke the tokens of clients of toolc serve --http."""
+    """Create, list and revoke the tokens of clients of toolc serve --http, and sign in to its page."""
 
 
 @command.command("create", short_help="Create a token and print it once.")
@@ -61,3 +61,25 @@ def revoke(name: str) -> None:
     from toolc.serve.tokens import TokenFile
 
     TokenFile().revoke(name)
+
+
+@command.command("link", short_help="Print a link that signs in to the page of a running server.")
+@click.argument("name", metavar="[NAME]", default="local")
+def link(name: str) -> None:
+    """Print a link that signs in to the page of toolc serve --http. It is valid once, and for five minutes.
+
+    The page gets the rights of the token NAME until the token is revoked. Without NAME, it makes calls as the client
+    local, and cannot answer confirmations. If several servers of this user run, each gets a link.
+    """
+    from toolc.serve.status import request_links
+
+    answers = [*request_links(name)]
+    for each in answers:
+        if "link" in each:
+            click.echo(each["link"])
+    problems = [str(each["problem"]) for each in answers if "problem" in each]
+    if problems:
+        raise UsageError(problems[0])
+    if not answers:
+        raise UsageError("this user has no server that runs with --http; start one with: toolc serve TARGET --http")
+    note(f"each link signs in as {name}, once, within five minutes")

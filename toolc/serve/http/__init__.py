@@ -6,12 +6,14 @@
 - ``settings``: the address, and the hosts and origins that requests may name. Public: ``ConfirmMode``,
   ``HttpSettings``, ``parse_settings``.
 - ``host``: what all routes share: the tools, the clients, and the calls. Public: ``ClientSettingsFile``, ``HttpHost``.
-- ``gate``: Host, Origin, authentication, rates and the size of requests. Public: ``Gate``, ``Caller``.
+- ``gate``: Host, Origin, authentication, rates and the size of requests. Public: ``LOCAL``, ``Gate``, ``Caller``.
+- ``sign_in``: links to sign in to the page, and sessions. Public: ``SignIn``.
+- ``session``: the route that starts and ends sessions.
 - ``problems``: errors as problem documents (RFC 9457). Public: ``problem``.
 - ``mcp_endpoint``: streamable HTTP of MCP, and streams that a client can resume.
 - ``page``: the files of the page at ``/``, and its Content-Security-Policy. Public: ``page_routes``.
 - ``reload``: later generations of the tools, on SIGHUP and with ``--watch``. Public: ``Reloader``.
-- ``status_socket``: answers ``toolc serve --status``. Public: ``StatusSocket``.
+- ``status_socket``: answers ``toolc serve --status`` and ``toolc token link``. Public: ``StatusSocket``.
 - ``application``: the routes. Public: ``make_app``.
 - ``listener``: sockets, slow connections, signals and the end. Public: ``serve_http``. Start reading here.
 

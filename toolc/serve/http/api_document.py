@@ -29,6 +29,7 @@ _STARTED: Final[JsonObject] = {
     "description": "The call has started. Location has its URL.",
     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/call"}}},
 }
+_LINK: Final[JsonObject] = {"name": "toolc-link", "in": "header", "required": True, "schema": {"type": "string"}}
 _NOTHING: Final[JsonObject] = {"description": "Done."}
 
 _SCHEMAS: Final[JsonObject] = {
@@ -53,6 +54,18 @@ _SCHEMAS: Final[JsonObject] = {
             "id": _TEXT, "client": _TEXT, "tool": _TEXT, "arguments": {"type": "object"}, "asked": {"type": "number"},
         },
         "required": ["id", "client", "tool", "arguments", "asked"],
+    },
+    "caller": {
+        "type": "object",
+        "properties": {
+            "client": _TEXT, "role": {"enum": ["caller", "reviewer"]}, "is_session": {"type": "boolean"},
+        },
+        "required": ["client", "role", "is_session"],
+    },
+    "session": {
+        "type": "object",
+        "properties": {"client": _TEXT, "key": _TEXT},
+        "required": ["client", "key"],
     },
     "answer": {
         "type": "object",
@@ -106,6 +119,12 @@ def api_document(tools: Sequence[ToolSpec], base: str) -> JsonObject:
         "/confirmations/{id}": {
             "post": _operation("answerConfirmation", "Confirm or deny a call", {"204": _NOTHING, "422": _FAILED}, _ID)
             | {"requestBody": {"required": True, "content": {"application/json": {"schema": _ref("answer")}}}}
+        },
+        "/session": {
+            "get": _get("session", "Return the client and its role", _ref("caller")),
+            "post": _operation("signIn", "Start a session with the secret of a link",
+                               {"200": _json("The session.", _ref("session"))}, _LINK),
+            "delete": _operation("signOut", "End the session", {"204": _NOTHING}),
         },
         "/openapi.json": {"get": _get("openapi", "Return this document", {"type": "object"})},
     }  # fmt: skip

@@ -20,20 +20,28 @@ from toolc.serve.http.mcp_endpoint import McpEndpoint
 from toolc.serve.http.page import page_routes
 from toolc.serve.http.problems import problem
 from toolc.serve.http.reload import Reloader
+from toolc.serve.http.session import Session
 from toolc.serve.http.settings import HttpSettings
+from toolc.serve.http.sign_in import SignIn
 from toolc.serve.http.status_socket import StatusSocket
 
 
-def make_app(host: HttpHost, settings: HttpSettings, verify: Verify, reloader: Reloader | None = None) -> ASGIApp:
+def make_app(
+    host: HttpHost,
+    settings: HttpSettings,
+    verify: Verify,
+    reloader: Reloader | None = None,
+    sign_in: SignIn | None = None,
+) -> ASGIApp:
     """Return the application. ``verify`` returns the caller with a token. ``reloader`` runs as long as the server."""
-    endpoint, api = McpEndpoint(host), Api(settings, host.confirmations)
+    endpoint, api, sign_in = McpEndpoint(host), Api(settings, host.confirmations), sign_in or SignIn()
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with endpoint.run(), anyio.create_task_group() as api.tasks:
             if reloader:
                 api.tasks.start_soon(reloader.run)
-                api.tasks.start_soon(StatusSocket(host, settings).run)
+                api.tasks.start_soon(StatusSocket(host, settings, sign_in).run)
             yield
             api.tasks.cancel_scope.cancel()
 
@@ -47,13 +55,13 @@ def make_app(host: HttpHost, settings: HttpSettings, verify: Verify, reloader: R
         Route("/healthz", healthz),
         Route("/readyz", readyz),
         Route("/mcp", endpoint),
-        Mount(PREFIX, routes=api.routes()),
+        Mount(PREFIX, routes=[*api.routes(), Session(settings, sign_in).route()]),
         *page_routes(),
     ]
     app = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _http_problem, Exception: _bug}
     )
-    return Gate(app, settings, verify, host.client_of)
+    return Gate(app, settings, verify, sign_in.caller, host.client_of)
 
 
 async def _http_problem(_: Request, error: Exception) -> Response:

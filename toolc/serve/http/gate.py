@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -35,6 +36,12 @@ MAX_HEADERS: Final = 32 * 1024
 BODY_SECONDS: Final = 30.0
 """The time in which a client must send the body of a request, in seconds."""
 
+SIGN_IN: Final = ("POST", "/api/v1/session")
+"""The request that starts a session, which needs no authentication."""
+
+SESSION_HEADER: Final = "toolc-session"
+"""The header with the secret that the page of a session keeps."""
+
 LOCAL: Final = "local"
 """The name of the client that sends no token to a server on a loopback address."""
 
@@ -54,6 +61,9 @@ class Caller:
 Verify: TypeAlias = Callable[[str], Token | None]
 """Returns the valid token with this secret, or None."""
 
+FindSession: TypeAlias = Callable[[str, str], Caller | None]
+"""Returns the client of the session with this cookie and this secret of the page, or None."""
+
 
 class ServedUser(AuthenticatedUser):
     """The client of a request, to which the SDK binds sessions."""
@@ -68,11 +78,17 @@ class Gate:
     """Passes requests on to ``app``, with a ``ServedUser`` as ``user`` and the complete body in their scope."""
 
     def __init__(
-        self, app: ASGIApp, settings: HttpSettings, verify: Verify, client_of: Callable[[Caller], ServedClient]
+        self,
+        app: ASGIApp,
+        settings: HttpSettings,
+        verify: Verify,
+        session: FindSession,
+        client_of: Callable[[Caller], ServedClient],
     ) -> None:
         self.app = app
         self._settings = settings
         self._verify = verify
+        self._session = session
         self._client_of = client_of
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -108,18 +124,27 @@ class Gate:
         for name, value in scope["headers"]:
             headers.setdefault(name, []).append(value.decode("latin-1"))
         path = scope["path"].removeprefix(self._settings.base_path)
-        is_health = path in HEALTH
+        is_health, is_sign_in = path in HEALTH, (scope["method"], path) == SIGN_IN
         hosts = headers.get(b"host", [])
         if not is_health and not (len(hosts) == 1 and self._settings.accepts_host(hosts[0])):
             return problem(421, "this server does not have the name in the Host header; add it with --allowed-host")
         if not all(map(self._settings.accepts_origin, headers.get(b"origin", []))):
             return problem(403, "pages of this origin may not use this server")
-        is_public = is_health or path == "/" or path.startswith(PAGE)
-        return None if is_public else self._authenticated(scope, headers.get(b"authorization", []))
+        keys = headers.get(SESSION_HEADER.encode(), [])
+        if (keys or is_sign_in) and scope["method"] not in {"GET", "HEAD"} and b"origin" not in headers:
+            return problem(403, "a request of the page must have an Origin header")
+        is_public = is_health or is_sign_in or path == "/" or path.startswith(PAGE)
+        return None if is_public else self._authenticated(scope, headers.get(b"authorization", []), keys)
 
-    def _authenticated(self, scope: Scope, authorization: list[str]) -> Response | None:
+    def _authenticated(self, scope: Scope, authorization: list[str], keys: list[str]) -> Response | None:
         challenge = {"WWW-Authenticate": 'Bearer realm="toolc"'}
-        if authorization:
+        if keys:
+            cookie = HTTPConnection(scope).cookies.get(self._settings.cookie, "")
+            session = self._session(cookie, keys[0]) if len(keys) == 1 and not authorization else None
+            if session is None:
+                return problem(401, "this session has ended; sign in with a new link: toolc token link", challenge)
+            caller = session
+        elif authorization:
             kind, _, secret = authorization[0].partition(" ")
             token = self._verify(secret.strip()) if len(authorization) == 1 and kind.lower() == "bearer" else None
             if token is None:

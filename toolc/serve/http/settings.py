@@ -48,7 +48,17 @@ class HttpSettings:
         """The address of the server, for a client."""
         name = self.hosts[0] if self.hosts else _bracketed(self.host)
         name = name if self.hosts else f"{name}:{self.port}"
-        return f"{'https' if self.certificate or self.proxies else 'http'}://{name}{self.base_path}"
+        return f"{'https' if self.is_https else 'http'}://{name}{self.base_path}"
+
+    @property
+    def is_https(self) -> bool:
+        """Whether clients connect with TLS, to the server or to its proxy."""
+        return bool(self.certificate or self.proxies)
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie of a session. It has the port, because all ports of a host share their cookies."""
+        return f"{'__Host-' if self.is_https else ''}toolc-{self.port}"
 
     def accepts_host(self, header: str) -> bool:
         """Return whether a request may name this host. Without a port, it names the default port."""

@@ -1,4 +1,4 @@
-"""Answers ``toolc serve --status``: the generation, the clients and the running calls of this server."""
+"""Answers ``toolc serve --status`` with the state of this server, and ``toolc token link`` with a link to sign in."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.serve.http.host import HttpHost
 from toolc.serve.http.settings import HttpSettings
+from toolc.serve.http.sign_in import SignIn
 from toolc.serve.status import status_folder
 
 _SECONDS: Final = 5.0
@@ -23,9 +24,10 @@ _SECONDS: Final = 5.0
 class StatusSocket:
     """A local socket, which answers one request per connection."""
 
-    def __init__(self, host: HttpHost, settings: HttpSettings) -> None:
+    def __init__(self, host: HttpHost, settings: HttpSettings, sign_in: SignIn) -> None:
         self._host = host
         self._settings = settings
+        self._sign_in = sign_in
 
     async def run(self) -> None:
         """Answer until cancelled. Without a socket, the server works as well, and the log says why."""
@@ -47,7 +49,15 @@ class StatusSocket:
             async with stream:
                 with suppress(ValueError, AttributeError, anyio.EndOfStream, anyio.BrokenResourceError):
                     request = json.loads(await stream.receive())
-                    await stream.send(json.dumps(self._state(request.get("cancel"))).encode())
+                    client = request.get("link")
+                    answer = self._state(request.get("cancel")) if client is None else self._link(str(client))
+                    await stream.send(json.dumps(answer).encode())
+
+    def _link(self, client: str) -> JsonObject:
+        try:
+            return {"link": self._sign_in.new_link(client, self._settings)}
+        except UsageError as error:
+            return {"problem": str(error)}
 
     def _state(self, cancel: object) -> JsonObject:
         host, running = self._host, self._host.calls.running

@@ -15,9 +15,6 @@ export class Problem extends Error {
   }
 }
 
-/** Only a page of this origin can send this header, because other origins would need a permission for it (CORS). */
-const HEADERS = { "Toolc-Page": "1" };
-
 const STORED = document.getElementById("stored");
 
 /** The answers in the file of `toolc catalog` by path, or null in the page of a server. @type {Record<string, any> | null} */
@@ -25,6 +22,40 @@ const answers = STORED ? JSON.parse(STORED.textContent ?? "{}") : null;
 
 /** Whether this page is the file of `toolc catalog`, which can call nothing. */
 export const isFile = answers !== null;
+
+/** Where this page keeps the secret of its session. Pages of other origins cannot read it. */
+const SESSION = `toolc session ${location.pathname}`;
+
+/**
+ * Who makes the calls of this page.
+ *
+ * @typedef {{ client: string, role: "caller" | "reviewer", is_session: boolean }} Client
+ */
+
+/**
+ * Keep the secret of a session, or forget it.
+ *
+ * @param {string | null} key
+ */
+export function setSession(key) {
+  if (key === null) {
+    localStorage.removeItem(SESSION);
+  } else {
+    localStorage.setItem(SESSION, key);
+  }
+}
+
+/** Return who makes the calls of this page, or null if one must sign in. @returns {Promise<Client | null>} */
+export async function client() {
+  if (isFile) {
+    return null;
+  }
+  try {
+    return await get(["session"]);
+  } catch {
+    return null;
+  }
+}
 
 /**
  * Return the address of a resource of the API, such as `apiAddress("tools", name)`.
@@ -64,7 +95,11 @@ export async function get(parts, signal) {
  */
 export async function send(method, parts, { body, headers = {}, signal, query } = {}) {
   /** @type {Record<string, string>} */
-  const all = { ...HEADERS, ...headers };
+  const all = { ...headers };
+  const key = "Toolc-Link" in headers ? null : localStorage.getItem(SESSION);
+  if (key) {
+    all["Toolc-Session"] = key;
+  }
   if (body !== undefined && !(body instanceof Blob)) {
     all["Content-Type"] = "application/json";
   }
@@ -74,6 +109,9 @@ export async function send(method, parts, { body, headers = {}, signal, query } 
   const response = await fetch(apiAddress(...parts) + search, request).catch((error) => {
     throw error.name === "AbortError" ? error : new Problem(0, "the server does not answer; it may have ended");
   });
+  if (response.status === 401 && key) {
+    setSession(null); // the session has ended; without it, the server may accept requests of this machine
+  }
   if (!response.ok && response.status !== 422) {
     throw new Problem(response.status, await detail(response));
   }

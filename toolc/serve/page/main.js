@@ -9,6 +9,7 @@
 import { Problem, get, isFile } from "./api.js";
 import { announce, element, link, notice } from "./elements.js";
 import * as catalogue from "./catalogue.js";
+import * as signIn from "./sign_in.js";
 import * as tool from "./tool.js";
 
 /**
@@ -31,6 +32,7 @@ import * as tool from "./tool.js";
 const VIEWS = {
   "": { title: "Catalog", show: catalogue.show, isListed: true, isInFile: true },
   tools: { title: "Tool", show: tool.show, isInFile: true },
+  "sign-in": { title: "Sign in", show: signIn.show },
 };
 
 /** @type {AbortController | null} */
@@ -56,7 +58,8 @@ async function showCurrent(movesFocus) {
   const [name, subject] = route.parts;
   const view = Object.hasOwn(VIEWS, name) ? VIEWS[name] : null;
   markCurrent(name);
-  document.title = `${subject ?? view?.title ?? "Not found"} · toolc`;
+  const titled = name === "tools" ? subject : null; // other parts may be secret
+  document.title = `${titled ?? view?.title ?? "Not found"} · toolc`;
   place.replaceChildren();
   window.scrollTo(0, 0);
   if (movesFocus) {
@@ -100,10 +103,15 @@ function markCurrent(name) {
   }
 }
 
-/** Show the navigation, with the views that this client may use. */
-function showViews() {
+/**
+ * Show the navigation, with the views that this client may use.
+ *
+ * @param {import("./api.js").Client | null} client
+ */
+function showViews(client) {
   const nav = /** @type {HTMLElement} */ (document.getElementById("views"));
-  const listed = Object.entries(VIEWS).filter(([, view]) => view.isListed && (view.isInFile || !isFile));
+  const isUsable = (/** @type {View} */ view) => (view.isInFile || !isFile) && (!view.role || view.role === client?.role);
+  const listed = Object.entries(VIEWS).filter(([, view]) => view.isListed && isUsable(view));
   nav.replaceChildren(...(listed.length > 1 ? listed.map(([name, view]) => link([name], view.title)) : []));
 }
 
@@ -111,7 +119,9 @@ function start() {
   const skip = /** @type {HTMLElement} */ (document.getElementById("skip"));
   skip.addEventListener("click", () => document.getElementById("place")?.focus());
   addEventListener("hashchange", () => showCurrent(true));
-  showViews();
+  addEventListener("toolc-client", (event) => showViews(/** @type {CustomEvent} */ (event).detail));
+  showViews(null);
+  signIn.showClient();
   showCurrent(false);
 }
 

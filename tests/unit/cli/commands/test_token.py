@@ -5,12 +5,15 @@ from pathlib import Path
 import pytest
 from cli.command_line import toolc
 
+from toolc.cli.http_options import print_start
+from toolc.serve.http.settings import HttpSettings
 from toolc.serve.tokens import TokenFile
 
 
 @pytest.fixture(autouse=True)
 def _own_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
 
 
 def test_a_token_is_printed_once_and_listed_without_its_value() -> None:
@@ -61,3 +64,18 @@ def test_a_server_that_could_not_do_what_was_asked_does_not_start(arguments: lis
     result = toolc("serve", "--builtin", "readonly", *arguments)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_a_link_needs_a_running_server() -> None:
+    result = toolc("token", "link")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "this user has no server that runs with --http" in result.stderr
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_the_start_message_has_a_link_only_on_a_terminal(
+    is_terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
+    print_start(HttpSettings(host="127.0.0.1", port=8000), 2, "http://127.0.0.1:8000/#/sign-in/local/secret")
+    assert ("secret" in capsys.readouterr().err) is is_terminal

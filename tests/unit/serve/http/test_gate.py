@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import anyio
 import pytest
-from calls.fake_http import SETTINGS, TOKENS, fake_host, served
+from calls.fake_http import SETTINGS, TOKENS, URL, fake_host, served
 from starlette.routing import BaseRoute, Mount, Route
 
 from toolc import serve
@@ -42,7 +42,7 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 def test_all_routes_are_known() -> None:
     assert {"/mcp", "/healthz", "/api/v1/tools/x", "/api/v1/calls/x/events", "/api/v1/confirmations/x"} <= {*ALL}
-    assert len(ALL) == 15 + len(PAGE)
+    assert len(ALL) == 16 + len(PAGE)
 
 
 @pytest.mark.parametrize("route", ALL)
@@ -81,7 +81,7 @@ async def test_every_other_route_requires_a_token_off_loopback(route: str) -> No
     settings = HttpSettings(host="0.0.0.0", port=8000, hosts=("127.0.0.1:8000",))
     async with served(fake_host(), settings) as client:
         for method in METHODS:
-            assert (await client.request(method, route)).status_code == 401
+            assert (await client.request(method, route, headers={"Origin": URL})).status_code == 401
 
 
 @pytest.mark.parametrize(("settings", "host"), [

@@ -1,0 +1,121 @@
+"""Sign-in to the page: a link that is valid once becomes a session with the rights of a named client.
+
+The secret of a link is in the fragment of its URL. A browser sends a fragment to no server, so the link appears neither
+in a log nor in a Referer header. The page asks its user and sends the secret back.
+
+A session needs two secrets. One is in a cookie, which scripts cannot read. The page keeps the other one and sends it in
+a header with every request. A request without that header is never part of a session, so the cookie alone gives no
+rights. Pages of other sites cannot send the header. A server on another port of this host receives the cookie, but not
+the header.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable
+from secrets import token_urlsafe
+from time import monotonic
+from typing import Final
+
+from toolc.dataclass import dataclass
+from toolc.model.errors import UsageError
+from toolc.serve.http.gate import LOCAL, Caller
+from toolc.serve.http.settings import HttpSettings
+from toolc.serve.tokens import Token
+
+LINK_SECONDS: Final = 300.0
+"""How long a link is valid, in seconds."""
+
+SESSION_SECONDS: Final = 12 * 3600.0
+"""How long a session is valid, in seconds."""
+
+MAX_OPEN: Final = 100
+"""The maximum number of links that are valid, and of sessions. A further one ends the oldest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """The right to act as a client: a link that is valid, or a session.
+
+    ``token`` is the digest of the client's token, so that a session ends with the token even if another token gets its
+    name. It is None for the client ``local``. ``key`` is the digest of the secret in the header, None for a link.
+    """
+
+    client: str
+    token: str | None
+    ends: float
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSession:
+    """The secrets of a new session: the value of its cookie, and the one that the page keeps."""
+
+    client: str
+    cookie: str
+    key: str
+
+
+class SignIn:
+    """The links and sessions of a running server. ``named`` returns the valid token of a client.
+
+    ``local`` is the client of the person who started the server. It needs no token, because only that person sees the
+    links of a terminal and of the local socket. It is never a reviewer. All of it is lost when the server ends.
+    """
+
+    def __init__(self, named: Callable[[str], Token | None] = lambda _: None) -> None:
+        self._named = named
+        self._links: dict[str, Grant] = {}
+        self._sessions: dict[str, Grant] = {}
+
+    def new_link(self, client: str, settings: HttpSettings) -> str:
+        """Return a URL that signs in as this client, once. Raises ``UsageError`` if the client has no valid token."""
+        token = None if client == LOCAL else self._named(client)
+        if client != LOCAL and token is None:
+            raise UsageError(f"there is no valid token {client!r:.80}; see: toolc token list")
+        secret = token_urlsafe(32)
+        grant = Grant(client=client, token=token.digest if token else None, ends=monotonic() + LINK_SECONDS)
+        _add(self._links, secret, grant)
+        return f"{settings.url}/#/sign-in/{client}/{secret}"
+
+    def redeem(self, secret: str) -> NewSession | None:
+        """Return a new session for the secret of a link, which is then used up. None if the link is not valid."""
+        link = self._links.pop(_digest(secret), None)
+        if link is None or self._caller(link) is None:
+            return None
+        new = NewSession(client=link.client, cookie=token_urlsafe(32), key=token_urlsafe(32))
+        ends = monotonic() + SESSION_SECONDS
+        _add(self._sessions, new.cookie, Grant(client=link.client, token=link.token, ends=ends, key=_digest(new.key)))
+        return new
+
+    def caller(self, cookie: str, key: str) -> Caller | None:
+        """Return the client of a session with its present rights, None if the secrets are not those of a session."""
+        session = self._sessions.get(_digest(cookie))
+        if session is None or session.key is None or not hmac.compare_digest(session.key, _digest(key)):
+            return None
+        return self._caller(session)
+
+    def end(self, cookie: str) -> None:
+        """End a session."""
+        self._sessions.pop(_digest(cookie), None)
+
+    def _caller(self, grant: Grant) -> Caller | None:
+        if grant.ends <= monotonic():
+            return None
+        if grant.token is None:
+            return Caller(name=LOCAL)
+        token = self._named(grant.client)
+        if token is None or token.digest != grant.token:
+            return None
+        return Caller(name=token.name, role=token.role, tags=token.tags)
+
+
+def _add(grants: dict[str, Grant], secret: str, grant: Grant) -> None:
+    grants[_digest(secret)] = grant
+    while len(grants) > MAX_OPEN:
+        del grants[next(iter(grants))]
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
