@@ -34,7 +34,7 @@ class Plugin:
             argv=tuple(_in_sandbox(word, backend.files) for word in backend.command),
             tool=backend.tool or call.tool.name,
             description=call.tool.description,
-            parameters=call.tool.parameters.value,
+            parameters=call.tool.all_parameters.value,
             arguments=call.arguments,
             files=backend.files,
         )

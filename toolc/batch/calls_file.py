@@ -1,4 +1,4 @@
-"""A file of calls in JSON Lines: ``{"id", "tool", "arguments", "workspace"?, "session"?, "timeout"?}`` on each line.
+"""A file of calls in JSON Lines: ``{"id", "tool", "arguments", "workspace"?, "session"?, "timeout"?, "caller"?}``.
 
 The file is read twice. The first pass checks every line before any call starts, and computes the digest by which a
 later run knows that the file is the same. Memory does not depend on the number of lines, except for eight bytes each.
@@ -14,7 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from toolc.dataclass import dataclass
+from toolc.dataclass import dataclass, field
+from toolc.model.call import Claims
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.names import close_match
@@ -37,6 +38,7 @@ _KEYS: Final[Mapping[str, tuple[type, ...]]] = {
     "workspace": (str,),
     "session": (str,),
     "timeout": (int, float),
+    "caller": (dict,),
 }
 _SPELLINGS: Final = {"args": "arguments", "input": "arguments", "name": "tool", "call_id": "id"}
 """The keys of calls in other formats."""
@@ -63,6 +65,7 @@ class CallLine:
     workspace: Path | None = None
     session: str = ""
     timeout: float | None = None
+    caller: Claims = field(default_factory=dict)
 
 
 class CallsFile:
@@ -182,6 +185,7 @@ def _parsed(line: int, value: JsonValue) -> CallLine:
         workspace=None if workspace is None else argument_checks.path("'workspace'", workspace),
         session=str(value.get("session", "")),
         timeout=None if timeout is None else argument_checks.seconds("'timeout'", timeout),
+        caller=argument_checks.claims(value.get("caller")),
     )
 
 

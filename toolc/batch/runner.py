@@ -124,6 +124,7 @@ class Runner:
                 workspace=call.workspace,
                 timeout=call.timeout,
                 session=call.session,
+                caller=call.caller,
             )
         except InfrastructureError as error:
             outcome = self._failed(call, error)

@@ -61,6 +61,19 @@ def read_arguments(args: str | None, pairs: tuple[str, ...], schema: Schema) -> 
     return arguments
 
 
+def read_claims(pairs: tuple[str, ...]) -> dict[str, str]:
+    """Return what each ``--caller NAME=VALUE`` says about the caller. Raises ``UsageError``."""
+    claims: dict[str, str] = {}
+    for pair in pairs:
+        name, separator, value = pair.partition("=")
+        if not separator or not name:
+            raise UsageError(f"--caller {_echoed(pair)} is not an assignment; write e.g. --caller sub=user-1")
+        if name in claims:
+            raise UsageError(f"--caller {name[:_MAX_ECHOED]} appears twice")
+        claims[name] = value
+    return claims
+
+
 def _read_args(args: str) -> JsonObject:
     where, text = _source(args)
     try:

@@ -16,7 +16,7 @@ from toolc.client.call_forms import async_streamed, awaited, blocking, streamed
 from toolc.config.configuration import Configuration
 from toolc.config.secret_sources import SecretStore
 from toolc.config.user_config import load_configuration
-from toolc.model.call import ApproveChanges, Confirm, ToolCall
+from toolc.model.call import ApproveChanges, Claims, Confirm, ToolCall
 from toolc.model.errors import NoEngineError, UsageError
 from toolc.model.events import BatchEnd, BatchEvent, Listener
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -243,13 +243,15 @@ class Executor:
         workspace: str | Path | None = None,
         timeout: float | None = None,
         session: str = "",
+        caller: Claims | None = None,
     ) -> CallRunner[ToolResult]:
         """Call a tool and return its result. ``is_error`` is set if the tool failed or its arguments are invalid.
 
         ``on_event`` receives the start, output, progress and end of the call, on this thread. ``confirm`` and
         ``workspace`` replace those of the executor for this call, and ``timeout`` can only lower its limit. Another
         thread can end the call with ``cancellation``. Calls of a tool with ``lifetime: session`` share a sandbox if
-        they have the same ``session``. Raises ``UsageError`` for an unknown tool or a refused workspace, and
+        they have the same ``session``. ``caller`` is what the program knows about who is calling, such as ``{"sub":
+        "user-1"}``, for parameters with ``from``. Raises ``UsageError`` for an unknown tool or a refused workspace, and
         ``InfrastructureError`` if the sandbox failed.
         """
         tool = self._registered(name)
@@ -257,6 +259,7 @@ class Executor:
         argument_checks.listener("on_event", on_event)
         argument_checks.hook("confirm", confirm)
         check_open(cancellation)
+        claims = argument_checks.claims(caller)
         folder = _folder(workspace)
         timeout_ms = None if timeout is None else max(1, round(argument_checks.seconds("a timeout", timeout) * 1000))
         options = self._options if confirm is None else replace(self._options, confirm=confirm)
@@ -265,7 +268,7 @@ class Executor:
 
         def run(on_event: Listener, cancellation: Cancellation) -> ToolResult:
             with in_use():
-                context = CallContext(call_id=call.call_id, on_event=on_event, cancellation=cancellation)
+                context = CallContext(call_id=call.call_id, on_event=on_event, cancellation=cancellation, claims=claims)
                 return self._pipeline(options).run(tool, call, context, timeout_ms=timeout_ms)
 
         return run
@@ -275,7 +278,7 @@ class Executor:
     stream = streamed(_run, no_more)
     astream = async_streamed(_run, no_more)
 
-    def _run_batch(
+    def _run_batch(  # noqa: PLR0913  one parameter per option
         self,
         calls: Iterable[ToolCall],
         *,
@@ -285,6 +288,7 @@ class Executor:
         timeout: float | None = None,
         on_event: Listener | None = None,
         cancellation: Cancellation | None = None,
+        caller: Claims | None = None,
     ) -> CallRunner[list[ToolResult]]:
         """Run several calls and return their results in the order of the calls.
 
@@ -295,6 +299,7 @@ class Executor:
         - ``timeout``: the time limit of the whole batch in seconds. When it expires, or when ``cancellation`` is
           cancelled, running calls end and no further call starts. The results of these calls say so.
         - ``on_event``: receives the events of all calls, one at a time, from several threads.
+        - ``caller``: what the program knows about who is calling, as for ``run``.
 
         A call that fails does not affect the others. A call of an unknown tool has a result of kind ``not_found``.
         If options contradict each other, raises ``UsageError`` before any call starts. If calls could not be made,
@@ -306,11 +311,12 @@ class Executor:
         seconds = None if timeout is None else argument_checks.seconds("a timeout", timeout)
         if size is None and mode == "parallel":
             size = self.max_parallel
+        claims = argument_checks.claims(caller)
         order, made = Order(mode=mode, size=size, steer=steer), with_ids(calls)
         pipeline = self._pipeline(self._options)
 
         def run(on_event: Listener, cancellation: Cancellation) -> list[ToolResult]:
-            context = CallContext(call_id="", on_event=on_event, cancellation=cancellation)
+            context = CallContext(call_id="", on_event=on_event, cancellation=cancellation, claims=claims)
             return pipeline.batch(made, order, context, seconds)
 
         return run

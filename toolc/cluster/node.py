@@ -26,7 +26,7 @@ from toolc.client.sandbox import Sandbox
 from toolc.cluster.workspace_copy import Change, Files, NodeCopies
 from toolc.dataclass import dataclass, field, replace
 from toolc.model import errors
-from toolc.model.call import Allow, BoundCall, Deny, Proposal
+from toolc.model.call import Allow, BoundCall, Claims, Deny, Proposal
 from toolc.model.call_graph import called_tools
 from toolc.model.errors import InfrastructureError, NoEngineError, RegistryError, ToolcError, UsageError
 from toolc.model.events import Event, ToolStart
@@ -112,7 +112,10 @@ class Denials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteCall:
-    """A call for a node. ``effect_digest`` is that of the tool which the driver has admitted and confirmed."""
+    """A call for a node. ``effect_digest`` is that of the tool which the driver has admitted and confirmed.
+
+    ``arguments`` are those that the caller has sent. The node fills in the others from ``claims``.
+    """
 
     name: str
     effect_digest: str
@@ -123,6 +126,7 @@ class RemoteCall:
     session: str
     is_confirmed: bool
     denials: Denials
+    claims: Claims
     has_copy: bool = False
     """Whether the workspace is a copy, which the driver has announced with ``expect``."""
     key: str = field(default_factory=lambda: token_hex(8))
@@ -304,6 +308,7 @@ class NodeActor:
             "timeout": call.timeout,
             "session": call.session,
             "confirm": confirm,
+            "caller": call.claims,
         }
 
     @contextmanager

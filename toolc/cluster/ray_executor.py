@@ -256,10 +256,11 @@ class _Attempt:
             try:
                 with nodes.lease(digest, Deadline(context.cancellation, context.deadline), session) as node:
                     call = RemoteCall(
-                        name=spec.name, effect_digest=digest, arguments=self.bound.arguments,
+                        name=spec.name, effect_digest=digest, arguments=self.bound.sent,
                         call_id=self.bound.call_id, workspace=path, has_copy=copy is not None,
                         timeout=min(limit_ms / 1000, max(0.001, context.deadline - monotonic())),
                         session=self.options.session, is_confirmed=spec.confirm, denials=self.cluster.denials,
+                        claims=context.claims,
                     )  # fmt: skip
                     try:
                         if path:

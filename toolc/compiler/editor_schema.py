@@ -11,6 +11,7 @@ from functools import cache
 from typing import Final
 
 from toolc.compiler.project.variables import IDENTITY
+from toolc.compiler.schema.caller_parameters import SOURCE
 from toolc.compiler.schema.parameters import RESERVED, WITHOUT_PROPERTIES
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.names import PROVIDER_NAMES
@@ -83,8 +84,10 @@ def _definitions() -> JsonObject:
         "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,63}$", "not": {"enum": [*sorted(RESERVED)]},
     }  # fmt: skip
     optional = _described(_PLAIN["boolean"], "Whether a call can omit it. One with a default can always be omitted.")
+    source = _described({"type": "string", "pattern": SOURCE}, "What the host knows about the caller and fills in.")
     parameters: JsonObject = {"propertyNames": names, "description": declared}
-    full: JsonObject = keywords | {"properties": _value(KEYWORDS["properties"]) | parameters}
+    one: JsonObject = {"additionalProperties": {"anyOf": [{"$ref": "#/$defs/fullParameter"}, {"type": "boolean"}]}}
+    full: JsonObject = keywords | {"properties": _value(KEYWORDS["properties"]) | parameters | one}
     defaults = {name: each for name, each in _references(ToolSpec).items() if name not in IDENTITY}
     extensible: JsonObject = {"patternProperties": {"^x-": {"description": "A custom extension."}}}
     return {
@@ -96,7 +99,10 @@ def _definitions() -> JsonObject:
         "shorthandParameters": {
             **parameters, "type": "object", "additionalProperties": {"$ref": "#/$defs/parameter"},
         },
-        "parameter": _closed(keywords | {"optional": optional}, "The JSON Schema of one parameter.") | extensible,
+        "parameter": _closed(
+            keywords | {"optional": optional, "from": source}, "The JSON Schema of one parameter."
+        ) | extensible,
+        "fullParameter": _closed(keywords | {"from": source}, "The JSON Schema of one parameter.") | extensible,
         "constant": {"description": "A constant of the project file.", "type": "string", "pattern": _VARIABLE},
     }  # fmt: skip
 

@@ -5,7 +5,7 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
 - ``atomic_files``: replaces a file atomically. Public: ``replace_file``.
 - ``call``: ``ToolCall`` and ``BoundCall``, decisions of hooks (``Allow``, ``Confirm``, ``Deny``, ``ApproveChanges``),
   and proposed changes of files (``Proposal``, ``FileChange``, ``Action``, ``Kind``). Public: ``changes_to_json``,
-  ``NO_APPROVER``.
+  ``Claims``, ``NO_APPROVER``, ``NO_CLAIMS``.
 - ``call_graph``: which tools a tool calls, with cycles and depth. Public: ``call_depth``, ``call_depths``,
   ``called_tools``, ``find_cycle``, ``find_cycles``, ``reachable_tools``, ``tools_by_name``, ``ToolLookup``,
   ``MAX_DEPTH``, ``NO_TOOLS``.

@@ -5,7 +5,7 @@ Changes are proposed before they reach the real files, and are part of the resul
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, Literal, TypeAlias
 
 from toolc.dataclass import dataclass
@@ -14,6 +14,11 @@ from toolc.model.spec.tool import ToolSpec
 
 NO_APPROVER: Final = "the spec has 'commit: ask', and no user or function could be asked"
 """The reason why changes were not committed if there was no user or function to ask."""
+
+Claims: TypeAlias = Mapping[str, str]
+"""What the host knows about the caller of a tool, such as ``{"sub": "user-1"}``, for parameters with ``from``."""
+
+NO_CLAIMS: Final[Claims] = {}
 
 Action: TypeAlias = Literal["added", "changed", "deleted"]
 Kind: TypeAlias = Literal["file", "directory", "symlink", "special"]
@@ -51,6 +56,12 @@ class BoundCall:
     arguments: JsonObject
     call_id: str
     coerced: tuple[JsonObject, ...] = ()
+
+    @property
+    def sent(self) -> JsonObject:
+        """The arguments without those that the host has filled in from the caller."""
+        filled = {each.name for each in self.tool.caller}
+        return {name: each for name, each in self.arguments.items() if name not in filled}
 
 
 @dataclass(frozen=True, slots=True)

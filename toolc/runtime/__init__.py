@@ -5,8 +5,8 @@ Start reading in ``execution.single_call``. The packages:
 - ``argument_binding``: ``bind``, which checks arguments and fills in defaults, with messages for models, and
   ``validate_result``.
 - ``argument_checks``: checks of the public functions' arguments, and the wording of type errors. Public: ``boolean``,
-  ``call_id``, ``function``, ``hook``, ``integer``, ``json_object``, ``json_value``, ``listener``, ``number``,
-  ``of_type``, ``one_of``, ``optional``, ``path``, ``seconds``, ``sequence``, ``string_list``, ``text``,
+  ``call_id``, ``claims``, ``function``, ``hook``, ``integer``, ``json_object``, ``json_value``, ``listener``,
+  ``number``, ``of_type``, ``one_of``, ``optional``, ``path``, ``seconds``, ``sequence``, ``string_list``, ``text``,
   ``MAX_CALL_ID``, ``MAX_DEPTH``.
 - ``call_details``: the ``details`` of a result: durations (``Timing``), the identity of the call, and its sandbox.
 - ``caller``: interfaces of backends that make further calls. Public: ``CallContext``, ``ignore_event``.

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final, cast
 
 from toolc.dataclass import dataclass
-from toolc.model.call import BoundCall
+from toolc.model.call import NO_CLAIMS, BoundCall, Claims
 from toolc.model.errors import RegistryError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema, type_of, values_within
 from toolc.model.names import close_match
@@ -175,14 +175,22 @@ class BindError(ValueError):
         self.problems = problems
 
 
-def bind(tool: ToolSpec, arguments: JsonValue, call_id: str, *, json_text: bool = True) -> BoundCall:
+class CallerError(ValueError):
+    """A parameter with ``from`` has no valid value, or the call sends one."""
+
+
+def bind(
+    tool: ToolSpec, arguments: JsonValue, call_id: str, *, json_text: bool = True, claims: Claims = NO_CLAIMS
+) -> BoundCall:
     """Read arguments as models write them, fill in defaults, and validate.
 
     A null for an optional parameter that cannot be null means that the parameter is absent. Unless ``json_text`` is
     off, JSON text is parsed where the schema allows no string. Where the schema requires an integer, ``2.0`` becomes
-    ``2``. The caller's ``arguments`` are not changed. Raises ``BindError`` with up to ``MAX_PROBLEMS`` problems, and
-    ``RegistryError`` if the schema itself is broken.
+    ``2``. Parameters with ``from`` get their values from ``claims``. The caller's ``arguments`` are not changed. Raises
+    ``BindError`` with up to ``MAX_PROBLEMS`` problems, ``CallerError``, and ``RegistryError`` if the schema itself is
+    broken.
     """
+    filled = _filled(tool, arguments, claims) if tool.caller else {}
     problems = tuple(islice(_not_json(arguments, ()), MAX_PROBLEMS))
     if problems:
         raise BindError(tool.name, problems)
@@ -207,7 +215,21 @@ def bind(tool: ToolSpec, arguments: JsonValue, call_id: str, *, json_text: bool 
         ) from None
     if problems:
         raise BindError(tool.name, problems)
-    return BoundCall(tool=tool, arguments=bound, call_id=call_id, coerced=coerced)
+    return BoundCall(tool=tool, arguments={**bound, **filled}, call_id=call_id, coerced=coerced)
+
+
+def _filled(tool: ToolSpec, arguments: JsonValue, claims: Claims) -> JsonObject:
+    """Return the values of parameters with ``from``. Messages do not contain them, because a model may read these."""
+    filled: JsonObject = {}
+    for each in tool.caller:
+        if isinstance(arguments, dict) and each.name in arguments:
+            raise CallerError(f"{each.name!r} is set by the host and cannot be an argument; leave it out")
+        if each.claim not in claims:
+            raise CallerError(f"the tool {tool.name!r} needs to know {each.claim!r} of its caller, which is not known")
+        filled[each.name] = claims[each.claim]
+        if not plainly_satisfies(filled[each.name], each.schema) and _problems(each.schema, filled[each.name]):
+            raise CallerError(f"{each.claim!r} of the caller is not valid for {each.name!r} of the tool {tool.name!r}")
+    return filled
 
 
 def _as_meant(schema: JsonObject, arguments: JsonValue, *, json_text: bool) -> tuple[JsonValue, tuple[JsonObject, ...]]:
@@ -225,7 +247,7 @@ def _as_meant(schema: JsonObject, arguments: JsonValue, *, json_text: bool) -> t
     return meant, tuple({"pointer": pointer, "from": shorten(text, MAX_QUOTED)} for pointer, text in texts)
 
 
-def _problems(schema: JsonObject, arguments: JsonObject) -> tuple[str, ...]:
+def _problems(schema: JsonObject, arguments: JsonValue) -> tuple[str, ...]:
     """Return one line for each problem of ``arguments``, at most ``MAX_PROBLEMS``."""
     if plainly_satisfies(arguments, schema):
         return ()

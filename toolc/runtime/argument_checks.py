@@ -12,6 +12,7 @@ from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Final, TypeVar, cast
 
+from toolc.model.call import NO_CLAIMS, Claims
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.names import names_similar_to
@@ -143,6 +144,14 @@ def call_id(given: object) -> str:
     if not (isinstance(given, str) and given.isprintable() and len(given) <= MAX_CALL_ID):
         raise _mismatch("a call id", given, f"a string of at most {MAX_CALL_ID} printable characters")
     return given
+
+
+def claims(given: object) -> Claims:
+    """Check that ``given`` is None or a dict of names and texts, as ``caller`` of a call."""
+    if given is None:
+        return NO_CLAIMS
+    known = of_type("caller", given, dict, 'a dict such as {"sub": "user-1"}')
+    return {text("a name in caller", name): text(f"caller[{name!r:.60}]", each) for name, each in known.items()}
 
 
 def one_of(what: str, given: object, known: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from contextvars import copy_context
 from typing import Protocol, TypeVar
 
 from toolc.dataclass import dataclass, field, replace
-from toolc.model.call import BoundCall
+from toolc.model.call import BoundCall, Claims
 from toolc.model.events import Event, Listener
 from toolc.model.json_schema import JsonValue
 from toolc.model.result import ToolResult
@@ -32,6 +32,7 @@ class CallContext:
     ``on_event`` is ``ignore_event`` if there is no listener. ``deadline`` is when the call must end, in seconds of
     ``time.monotonic``, or ``math.inf`` if only the tool's own limit applies. ``depth`` is 0 for a call that is not
     nested in another. ``secrets`` are the secrets of the call's tool. Their values may be sent only to their hosts.
+    ``claims`` are those of the caller, which all parts of the call share.
     """
 
     call_id: str
@@ -40,6 +41,7 @@ class CallContext:
     deadline: float = math.inf
     depth: int = 0
     secrets: CallSecrets = field(default_factory=CallSecrets)
+    claims: Claims = field(default_factory=dict)
 
 
 class Caller(Protocol):

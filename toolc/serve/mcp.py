@@ -33,6 +33,7 @@ from mcp.types import (
 )
 
 from toolc.client.executor import CallableTools, Executor
+from toolc.model.call import NO_CLAIMS, Claims
 from toolc.model.errors import ToolcError, UsageError
 from toolc.model.events import Event, Listener
 from toolc.model.json_schema import JsonObject
@@ -78,13 +79,15 @@ def make_shared_server(
     *,
     version: str,
     reservation_of: Callable[[Context], Reservation | None] = lambda _: None,
+    claims_of: Callable[[Context], Claims] = lambda _: NO_CLAIMS,
     tools_change: bool = False,
 ) -> Server[dict[str, Any]]:
     """Return a server of several clients. ``client_of`` returns the client that made a request.
 
     ``tools`` returns the tools of all clients, whose schemas say which headers must repeat an argument.
-    ``reservation_of`` returns the right to make the call, if the transport has reserved it. With ``tools_change``, the
-    server promises clients to notify them when the tools change.
+    ``reservation_of`` returns the right to make the call, if the transport has reserved it, and ``claims_of`` what it
+    knows about who sent a request. With ``tools_change``, the server promises clients to notify them when the tools
+    change.
     """
 
     async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -101,7 +104,7 @@ def make_shared_server(
         if params.name not in executor.registry and all(params.name != tool.name for tool in executor.tools):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
         try:
-            with client.calling(params.name, reservation_of(context)) as call:
+            with client.calling(params.name, reservation_of(context), claims_of(context)) as call:
                 async with client.turn():
                     asking = ClientConfirmation(
                         context, params, call.call_id, client.asking, is_answer=state is not None
@@ -221,6 +224,7 @@ def _attempt(
             on_event=on_event,
             confirm=confirmation.confirm if asks else None,
             cancellation=running.cancellation,
+            caller=running.claims,
         )
     except InputRequiredError as question:
         return question.result

@@ -195,7 +195,7 @@ class LogRelay:
 
 
 def _question(call: BoundCall) -> str:
-    arguments = json.dumps(call.arguments, indent=2, ensure_ascii=False)
+    arguments = json.dumps(call.sent, indent=2, ensure_ascii=False)
     rest = f"\n[{len(arguments) - MAX_ARGUMENTS} characters more]" if len(arguments) > MAX_ARGUMENTS else ""
     return f"Run the tool {call.tool.name} with these arguments?\n{arguments[:MAX_ARGUMENTS]}{rest}"
 

@@ -17,6 +17,7 @@ from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.config.configuration import ClientSettings
 from toolc.dataclass import dataclass
+from toolc.model.call import NO_CLAIMS, Claims
 from toolc.model.registry import RegisteredTool
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import new_call_id
@@ -50,7 +51,10 @@ class QuotaError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningCall:
-    """A call that runs, or waits for a thread. ``executor`` stays the same even if the tools change."""
+    """A call that runs, or waits for a thread. ``executor`` stays the same even if the tools change.
+
+    ``claims`` are those of the request that made the call.
+    """
 
     call_id: str
     owner: ServedClient
@@ -58,6 +62,7 @@ class RunningCall:
     executor: Executor
     cancellation: Cancellation
     started: float
+    claims: Claims
 
     @property
     def client(self) -> str:
@@ -202,7 +207,9 @@ class ServedClient:
         return Reservation(self)
 
     @contextmanager
-    def calling(self, tool: str, reservation: Reservation | None = None) -> Iterator[RunningCall]:
+    def calling(
+        self, tool: str, reservation: Reservation | None = None, claims: Claims = NO_CLAIMS
+    ) -> Iterator[RunningCall]:
         """Return a new call, which is listed until it ends. Raises ``QuotaError``."""
         if reservation is None or not reservation.take():
             reservation = self.reserve()
@@ -210,7 +217,7 @@ class ServedClient:
         with Cancellation() as cancellation:
             call = RunningCall(
                 call_id=new_call_id(), owner=self, tool=tool, executor=self.executor,
-                cancellation=cancellation, started=time(),
+                cancellation=cancellation, started=time(), claims=claims,
             )  # fmt: skip
             self.calls.running[call.call_id] = call
             try:

@@ -64,7 +64,9 @@ def _tested(
             attempts.append(event.attempt.to_json())
 
     with make_executor(case, workspace) as executor:
-        result = executor.run(case.tool.name, case.test.args, on_event=on_event, cancellation=cancellation)
+        result = executor.run(
+            case.tool.name, case.test.args, on_event=on_event, cancellation=cancellation, caller=dict(case.test.caller)
+        )
     result = replace(result, details=result.details | {"network": attempts})
     duration = (time.monotonic() - started) * 1000
     changed = changes(before, snapshot(workspace), result)

@@ -367,3 +367,27 @@ def _connected(result: ToolResult, port: str) -> list[JsonValue]:
         assert isinstance(each, dict)
         attempts.append(["the server" if str(each["port"]) == port else each["host"], each["allowed"]])
     return attempts
+
+
+@pytest.mark.parametrize(("name", "lifetime"), [("oci", "session"), ("docker", "session"), ("oci", "fork")])
+def test_callers_do_not_share_the_state_of_a_session(name: str, lifetime: str, tmp_path: Path) -> None:
+    engine = load(name)
+    if not engine.probe().available:
+        pytest.skip(engine.probe().reason)
+    (tmp_path / "spec.yaml").write_text(f"""\
+toolc: 1
+name: seen
+description: Return the tenants that this process has seen, for the tests of sessions only.
+parameters: {{tenant: {{type: string, from: caller.sub}}}}
+backend:
+  python:
+    code: |
+      SEEN = []
+      def seen(tenant: str) -> str:
+          SEEN.append(tenant)
+          return " ".join(SEEN)
+sandbox: {{lifetime: {lifetime}}}
+""")
+    with Executor(Registry.load(tmp_path / "spec.yaml"), engine=engine) as executor:
+        texts = [executor.run("seen", {}, session="same", caller={"sub": each}).text for each in ("a", "b", "a")]
+    assert texts == (["a", "b", "a a"] if lifetime == "session" else ["a", "b", "a"])

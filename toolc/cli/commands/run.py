@@ -12,7 +12,7 @@ import click
 
 from toolc.cli.call_options import CallOptions, call_options
 from toolc.cli.common import CANNOT, builtin_option, duration, note
-from toolc.cli.inputs import find_registry, read_arguments
+from toolc.cli.inputs import find_registry, read_arguments, read_claims
 from toolc.cli.output.live import Live, LiveDisplay
 from toolc.cli.output.prompts import CommitPrompt, Prompts, confirmation, print_changes
 from toolc.cli.output.result import print_content, print_details, print_timing
@@ -37,6 +37,9 @@ TOOL_FAILED: Final = 1
 @click.option(
     "--arg", "pairs", multiple=True, metavar="NAME=VALUE", help="One argument, as JSON unless its type is string."
 )
+@click.option(
+    "--caller", multiple=True, metavar="NAME=VALUE", help="What is known about the caller, for parameters with 'from'."
+)
 @click.option("--workspace", metavar="DIR", default=".", help="The workspace.  [default: the current folder]")
 @click.option("--timeout", callback=duration, metavar="10s", help="Lower the timeout of the spec. It cannot be raised.")
 @call_options
@@ -51,6 +54,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     builtin: str | None,
     args: str | None,
     pairs: tuple[str, ...],
+    caller: tuple[str, ...],
     workspace: str,
     timeout: float | None,
     options: CallOptions,
@@ -73,6 +77,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     tools = find_registry(target, registry, builtin)
     (tool,) = tools
     arguments = _arguments(tool, args, pairs, as_json=as_json, as_events=as_events)
+    claims = read_claims(caller)
     live = Live(_live_outputs(tool))
     prompts = Prompts(live.close)
     show = None if as_json else prompts.delaying(_print_event if as_events else live.show)
@@ -83,7 +88,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
         confirm=confirmation(prompts, yes=yes), pool=None,
     )  # fmt: skip
     with executor, contextlib.closing(live):
-        result = executor.run(tool.name, arguments, on_event=show)
+        result = executor.run(tool.name, arguments, on_event=show, caller=claims)
     if as_json:
         _print_json(result)
     elif not as_events:  # the last event has the result

@@ -56,6 +56,7 @@ def tool_text(tool: RegisteredTool, granted: Permissions) -> str:
 def _parameters(tool: ToolSpec) -> Iterator[str]:
     parameters = tool.parameters
     rows = [(name, _type_and_default(schema)) for name, schema in parameters.properties.items()]
+    rows += [(each.name, f"string, set by the host from caller.{each.claim}") for each in tool.caller]
     width = max((len(name) for name, _ in rows), default=0)
     for name, about in rows:
         yield f"  {name:<{width}}  {about}{', required' if name in parameters.required else ''}"

@@ -89,7 +89,9 @@ def check_caller_code(tool: LocatedTool) -> Iterator[Diagnostic]:
     backend = tool.spec.backend
     if not isinstance(backend, ShellBackend) or backend.runs_caller_code:
         return
-    values = _Values({f"ARG_{name}": name for name in tool.spec.parameters.properties if not is_harmless(name, tool)})
+    values = _Values(
+        {f"ARG_{name}": name for name in tool.spec.all_parameters.properties if not is_harmless(name, tool)}
+    )
     if not values.parameters:
         return
     if isinstance(backend.command, Argv):
@@ -210,7 +212,7 @@ def _unquoted(tool: LocatedTool, script: ScriptText, read: ShellScript, offset: 
     values = {word.start for each in read.commands if each.variable for word in each.words}
     for each in read.expansions:
         name = each.name.removeprefix("ARG_")
-        is_argument = each.name != name and name in tool.spec.parameters.properties
+        is_argument = each.name != name and name in tool.spec.all_parameters.properties
         if not (is_argument and each.is_split and each.is_inserted) or each.start in names:
             continue
         start, end = each.start + offset, each.end + offset

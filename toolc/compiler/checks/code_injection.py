@@ -56,7 +56,7 @@ def check_text_built_from_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _unescaped_parameter(template: Template, tool: LocatedTool, *, escaped_by: str | None) -> str | None:
     """Return the first parameter that may be any text and does not use the filter ``escaped_by``, or None."""
     for part in template.parts:
-        if isinstance(part, Placeholder) and part.name in tool.spec.parameters.properties:
+        if isinstance(part, Placeholder) and part.name in tool.spec.all_parameters.properties:
             last = part.filters[-1].name if part.filters else ""
             if last != escaped_by and (part.keys or not is_harmless(part.name, tool)):
                 return part.name
@@ -84,7 +84,7 @@ def _sql_in_script(tool: LocatedTool) -> Iterator[Diagnostic]:
     span = tool.span("backend", "shell", "script")
     for match in re.finditer(_SCRIPT_SQL, backend.command.text):
         name = match["name"]
-        if name in tool.spec.parameters.properties and not is_harmless(name, tool):
+        if name in tool.spec.all_parameters.properties and not is_harmless(name, tool):
             written = match[0][match[0].rindex("$") :]
             message = f"a value of '{name}' is inserted into this SQL statement and can change its meaning"
             yield Diagnostic(codes.BUILT_TEXT, message, tool.source.locate(span, written), _SQL_HINT)

@@ -44,7 +44,7 @@ def _problem(chain: tuple[str, ...], tool: LocatedTool, before: list[str], ids: 
     if root not in {"args", "steps"}:
         return f"a condition can use 'args' and 'steps', not '{root}'", _root_hint(root, tool, ids)
     if root == "args":
-        declared = tool.spec.parameters.properties
+        declared = tool.spec.all_parameters.properties
         if not name or name in declared:
             return None
         hint = suggestion(name, declared, "the parameters are", "the tool declares no parameters")
@@ -62,7 +62,7 @@ def _problem(chain: tuple[str, ...], tool: LocatedTool, before: list[str], ids: 
 
 
 def _root_hint(name: str, tool: LocatedTool, ids: list[str]) -> str:
-    if name in tool.spec.parameters.properties:
+    if name in tool.spec.all_parameters.properties:
         return f"write args.{name}"
     return f"write steps.{name}.outputs" if name in ids else "write args.NAME or steps.ID.outcome"
 

@@ -85,7 +85,7 @@ def text_of(schema: Mapping, keyword: str) -> str:
 
 def is_harmless(name: str, tool: LocatedTool) -> bool:
     """Return whether a parameter's value cannot contain code, because it is a number, a boolean or a listed value."""
-    schema = tool.spec.parameters.properties.get(name, {})
+    schema = tool.spec.all_parameters.properties.get(name, {})
     kind = schema.get("type")
     types = kind if isinstance(kind, list) else [kind]
     return "enum" in schema or "const" in schema or all(each in _HARMLESS_TYPES for each in types)

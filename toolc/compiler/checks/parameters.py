@@ -96,12 +96,12 @@ def check_unused_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
     if isinstance(backend, PythonBackend | PluginBackend) or backend.tag in {"agent", "mcp"}:
         return
     used = used_arguments(backend)
-    if used.issuperset(tool.spec.parameters.properties):
+    if used.issuperset(tool.spec.all_parameters.properties):
         return
     used |= argument_names(tool.spec.result) | frozenset(_ARGUMENT.findall(tool.spec.result.template or ""))
     if backend.tag == "composite":
         used |= frozenset(name for step in backend.steps for name in _ARGUMENT.findall(step.condition or ""))
-    for name in sorted(tool.spec.parameters.properties):
+    for name in sorted(tool.spec.all_parameters.properties):
         if name not in used:
             span = tool.key_span("parameters", name)
             if tool.node.get("parameters") is not None and _has_full_schema(tool):

@@ -119,7 +119,7 @@ def _spellings(tool: LocatedTool, text: LocatedText) -> Iterator[_Spelling]:
     for match in _SPELLINGS.finditer(text.text):
         kind = "braces" if match["braces"] else match.lastgroup or ""
         name = match[kind].removeprefix("ARG_")
-        is_secret = bool(match["secrets"]) or name not in tool.spec.parameters.properties
+        is_secret = bool(match["secrets"]) or name not in tool.spec.all_parameters.properties
         if is_secret and (name := match[kind]) not in secrets:
             continue
         yield _Spelling(text, match.start(), match.end(), kind, match[kind], match["keys"] or "", name, is_secret)

@@ -32,7 +32,7 @@ def check_unknown_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
     if script is None or "ARG_" not in script.text:
         return
     yield from _absent_arguments(tool, script)
-    known, sandbox = tool.spec.parameters.properties, tool.spec.sandbox
+    known, sandbox = tool.spec.all_parameters.properties, tool.spec.sandbox
     folded = {each.casefold(): each for each in known}
     assigned = assigned_variables(script)
     other = {*assigned, *(each.name for each in sandbox.env), *(each.name for each in sandbox.secrets)}
@@ -54,7 +54,7 @@ def _absent_arguments(tool: LocatedTool, script: ScriptText) -> Iterator[Diagnos
 
     This is certain only for an argument before any condition whose absence the script handles nowhere.
     """
-    backend, parameters = tool.spec.backend, tool.spec.parameters
+    backend, parameters = tool.spec.backend, tool.spec.all_parameters
     assert isinstance(backend, ShellBackend)
     assert isinstance(backend.command, Script)
     condition = _CONDITION.search(script.text)

@@ -54,7 +54,7 @@ def check_single_command(tool: LocatedTool) -> Iterator[Diagnostic]:
     script = backend.command
     if tool.node_at("backend", "shell", "script") is None or script.interpreter != Script(text="").interpreter:
         return
-    argv = _as_argv(script.text, tool.spec.parameters)
+    argv = _as_argv(script.text, tool.spec.all_parameters)
     if argv is not None:
         span = tool.span("backend", "shell", "script")
         yield Diagnostic(
@@ -135,7 +135,7 @@ def check_leading_dash(tool: LocatedTool) -> Iterator[Diagnostic]:
     backend = tool.spec.backend
     if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Argv):
         return
-    properties = tool.spec.parameters.properties
+    properties = tool.spec.all_parameters.properties
     is_fixed = False  # one '--' is sufficient for all later arguments
     for template, route in _before_end_of_options(backend.command):
         first = template.parts[0] if template.parts else ""

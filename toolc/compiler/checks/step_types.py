@@ -96,6 +96,10 @@ class StepArguments:
 
     def _unknown(self, passed: frozenset[str]) -> Iterator[Diagnostic]:
         declared = self._parameters.properties
+        for name in sorted(passed & {each.name for each in self.tools[self._step.tool].caller}):
+            message = f"'{self._step.tool}' takes '{name}' from the caller, so a step cannot pass it"
+            yield Diagnostic(codes.STEP_ARGUMENTS, message, self._key_span(name), "remove it: the step has the caller")
+            passed -= {name}
         if self._parameters.value.get("additionalProperties") is not False:
             return
         for name in sorted(passed - declared.keys()):
@@ -159,7 +163,7 @@ class StepArguments:
             message = f"{self._step.tool}.{name} is {_describe(expected)}, but '{written}' is {_describe(got)}"
             hint = "" if value.sole_placeholder else "a placeholder without other text, in quotes, keeps its type"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(name), hint)
-        own = self.tool.spec.parameters
+        own = self.tool.spec.all_parameters
         absent = sorted(each for each in value.names if own.may_be_absent(each))
         if absent and name in self._parameters.required:
             message = f"'{self._step.tool}' requires '{name}', but the parameter '{absent[0]}' may be absent"
@@ -172,7 +176,7 @@ class StepArguments:
         if sole is None or sole.filters:
             return _TEXT
         if sole.name != STEPS:
-            return _ANY if sole.keys else declared_types(self.tool.spec.parameters.properties.get(sole.name, {}))
+            return _ANY if sole.keys else declared_types(self.tool.spec.all_parameters.properties.get(sole.name, {}))
         step, what, *keys = sole.keys
         if keys or what != "outputs":
             return _ANY if keys else _OF_STEPS.get(what, _ANY)

@@ -199,6 +199,13 @@ def _agent_format(tool: LocatedTool) -> Iterator[Diagnostic]:
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("result", "format"), "write text, json or none")
 
 
+def _agent_caller(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Yield a finding for parameters with ``from`` of an agent, whose arguments a model reads."""
+    if tool.spec.backend.tag == "agent" and tool.spec.caller:
+        message = "a sub-agent sends its arguments to a model, so none of them can have 'from'"
+        yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("parameters"), "use 'from' in the tools that it calls")
+
+
 _CHECKS: Final[tuple[tuple[frozenset[str], _Check], ...]] = (
     (frozenset({"retry", "annotations"}), _retry),
     (frozenset({"backend", "annotations"}), _http_retry),
@@ -207,6 +214,7 @@ _CHECKS: Final[tuple[tuple[frozenset[str], _Check], ...]] = (
     (frozenset({"backend", "sandbox"}), _secret_hosts),
     (frozenset({"backend", "sandbox"}), _no_sandbox),
     (frozenset({"backend", "result"}), _agent_format),
+    (frozenset({"backend", "parameters"}), _agent_caller),
     (frozenset({"backend", "sandbox", "result"}), _workspace),
     (frozenset({"backend", "sandbox"}), _lifetime),
     (frozenset({"sandbox"}), _plugin_secrets),
@@ -257,7 +265,7 @@ def _cursor(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
     if backend.body is None or backend.body.tag != "json":
         message = "this cursor is in a JSON body, but the request has none"
         yield Diagnostic(codes.BAD_VALUE, message, span, "write body: {json: ...}; parameter is for the query")
-    elif not _has_place(backend.body.value, pointer_tokens(style.pointer), tool.spec.parameters):
+    elif not _has_place(backend.body.value, pointer_tokens(style.pointer), tool.spec.all_parameters):
         message = f"the body cannot contain a cursor at {style.pointer}"
         yield Diagnostic(codes.BAD_VALUE, message, span, "each part except the last must lead to an object or a list")
 

@@ -61,7 +61,7 @@ def decode_tests(
 
 @map_parser()
 def _test(reader: Reader, validator: SchemaValidator | None, workspace: WorkspaceMode) -> Test | None:
-    found = read_keys(reader, Test, expect=_expect, files=_files)
+    found = read_keys(reader, Test, expect=_expect, files=_files, caller=_caller)
     checked_by = None if found.get("expect", _NOTHING).error == "invalid_args" else validator
     node = reader.get("args") or Mapping({}, reader.node)
     if node.span == reader.node.span and replaced_keys(reader.node, Test):
@@ -135,6 +135,14 @@ def _pattern(node: Node, what: str, findings: Findings) -> str | None:
     if pattern is not None:
         check_python_pattern(pattern, what, node.span, findings)
     return pattern
+
+
+def _caller(node: Node, what: str, findings: Findings) -> tuple[tuple[str, str], ...] | None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
+        return None
+    found = ((each.key, string(each.value, f"{what}.{each.key:.80}", findings)) for each in map_node.entries)
+    return tuple(sorted((name, value) for name, value in found if value is not None))
 
 
 def _files(node: Node, what: str, findings: Findings) -> tuple[File, ...] | None:

@@ -17,6 +17,7 @@ from toolc.compiler.project.files import SpecFolder
 from toolc.compiler.project.project import NO_PROJECT, Project
 from toolc.compiler.project.settings import NO_SETTINGS, Settings
 from toolc.compiler.project.variables import check_defaults, may_name_variables, merge_defaults, replace_variables
+from toolc.compiler.schema.caller_parameters import decode_caller, without
 from toolc.compiler.schema.check_schema import check_schema
 from toolc.compiler.schema.parameters import NO_PARAMETERS, declared_parameters, decode_parameters
 from toolc.compiler.templates.expressions import expression
@@ -64,7 +65,9 @@ def decode_tool(
     values = {"name": "", "description": "", "parameters": NO_PARAMETERS, "backend": NO_COMMAND, **values}
     parameters, sandbox = values["parameters"], values.get("sandbox", _SANDBOX)
     damaged = "parameters" in reader.damaged or has_misspelled_key(node, "parameters")
-    checked = None if damaged else parameters
+    caller = () if damaged else decode_caller(node.get("parameters"), parameters, findings)
+    sent = without([each.name for each in caller], parameters)
+    checked = None if damaged else sent
     declared = declared_parameters(node.get("parameters"), findings) if damaged else parameters
     has_image = "sandbox" in reader.damaged or sandbox.image is not None or sandbox.build is not None
     calls_tools = _has_backend(node, "composite", "agent")  # so its workspace is theirs
@@ -82,7 +85,7 @@ def decode_tool(
         if (value := reader.optional(key, parse)) is not None:
             values[field] = value
     reader.close()
-    spec = ToolSpec(**values)
+    spec = ToolSpec(**{**values, "parameters": sent, "caller": caller})
     source = findings.source
     tool = LocatedTool(
         spec=spec,

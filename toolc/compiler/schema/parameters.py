@@ -22,6 +22,9 @@ from toolc.validation.validate import SchemaValidator
 RESERVED: Final = frozenset({"vars", "secrets", "args", "steps", "ctx"})
 """Names that have a different meaning in templates or Python functions."""
 
+FROM: Final = "from"
+"""The key of a parameter that the host fills in."""
+
 NO_PARAMETERS: Final = Schema({"type": "object", "properties": {}, "required": [], "additionalProperties": False})
 """The schema of a tool without parameters."""
 
@@ -56,6 +59,7 @@ def decode_parameters(node: Node, what: str, findings: Findings) -> Schema | Non
         findings.add(codes.BAD_VALUE, message, kind.span, hint)
         return None
     root = _close(_with_properties(map_node)) if is_full_schema(map_node) else _expand(map_node, findings)
+    root = _without_from(root)
     _check_names(root, findings)
     _check_required(root, findings)
     schema = check_schema(root, findings)
@@ -142,6 +146,26 @@ def _close(node: Mapping) -> Mapping:
     if node.entry("additionalProperties") or node.entry("unevaluatedProperties"):
         return node
     return Mapping.of((*node.entries, MappingEntry("additionalProperties", node, Scalar(False, node))), node)
+
+
+def _without_from(root: Mapping) -> Mapping:
+    """Return the schema without the key ``from`` of its parameters, which ``caller_parameters`` reads."""
+    properties = root.get("properties")
+    if not isinstance(properties, Mapping) or not any(map(has_from, properties.entries)):
+        return root
+    plain = [each._replace(value=_without(FROM, each.value)) if has_from(each) else each for each in properties.entries]
+    entry = root.by_key["properties"]._replace(value=Mapping.of(plain, properties))
+    return Mapping({**root.by_key, "properties": entry}, root)
+
+
+def has_from(parameter: MappingEntry) -> bool:
+    """Return whether the host fills in a parameter."""
+    return isinstance(parameter.value, Mapping) and parameter.value.entry(FROM) is not None
+
+
+def _without(key: str, node: Node) -> Node:
+    assert isinstance(node, Mapping)
+    return Mapping.of((each for each in node.entries if each.key != key), node)
 
 
 def _expand(node: Mapping, findings: Findings) -> Mapping:

@@ -31,7 +31,7 @@ effective values and hints follow from that. The field also decides which digest
 - ``tool``: ``ToolSpec``: ``Annotations``, result, ``Retry``, tests; which fields each digest covers (``SURFACE``,
   ``EFFECT``). Start reading here. Public: ``Backend``, ``Expect``, ``ExpectedChanges``, ``ExpectedNetwork``,
   ``Backends``, ``ProviderChoice``, ``ResultFormat``, ``ResultSpec``, ``SpecFile``, ``Test``, ``FORMAT``,
-  ``MAX_RESULT_CHARS``, ``MIN_RESULT_CHARS``, ``OPTIONS``, ``STRICT``.
+  ``MAX_RESULT_CHARS``, ``MIN_RESULT_CHARS``, ``OPTIONS``, ``STRICT``, ``CallerParameter``, ``CLAIM``.
 
 May import: ``model`` (``json_schema``, ``source``, ``template`` and ``text`` only).
 """

@@ -107,19 +107,34 @@ OPTIONS: Final[Mapping[str, str]] = {**dict.fromkeys(STRICT, "strict"), "mcp": "
 TOOL_NAME: Final = keys.matching("^[A-Za-z_][A-Za-z0-9_-]{0,63}$")
 """The kind of keys that hold the name of a tool."""
 
+CLAIM: Final = "^[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,199}$"
+"""The pattern of the name of a claim, such as ``sub`` or ``https://example.com/tenant``."""
+
 SURFACE: Final = (
     "name", "label", "description", "parameters", "annotations", "aliases", "deprecated", "examples",
     "result_schema", "providers",
 )  # fmt: skip
 """The fields of the surface digest."""
 
-EFFECT: Final = ("backend", "result", "sandbox", "retry", "confirm", "json_text")
+EFFECT: Final = ("backend", "result", "sandbox", "retry", "confirm", "json_text", "caller")
 """The fields of the effect digest. Of those that are stored only if they are set, it has those that are stored."""
 
 
 MIN_RESULT_CHARS: Final = 1000
 MAX_RESULT_CHARS: Final = 500_000
 """The bounds of ``result.max_chars``. Claude Code accepts at most 500,000 characters, however large the hint is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallerParameter:
+    """A parameter whose value the host takes from the caller, so that no model sees it or can set it.
+
+    ``claim`` is ``sub`` for ``from: caller.sub``. ``schema`` is the schema of a string.
+    """
+
+    name: str
+    claim: str
+    schema: JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,6 +341,13 @@ class Test:
 
     Example: {path: notes.md}
     """
+    caller: tuple[tuple[str, str], ...] = field(
+        default=(), metadata=keys.key(keys.map_of(keys.STRING, CLAIM), stored_if_set=True)
+    )
+    """What the host knows about the caller, for parameters with ``from``.
+
+    Example: {sub: user-1}
+    """
     files: tuple[File, ...] = field(default=(), metadata=keys.key(keys.map_of(keys.STRING)))
     """Workspace files before the call, by path.
 
@@ -343,7 +365,7 @@ class ToolSpec:
     """One tool.
 
     The *surface* is what a model sees: the fields from name to examples. The *effect* is what a call does: the
-    fields from backend to json_text. The other fields (version, owner, tags, tests) are in neither digest.
+    fields from backend to caller. The other fields (version, owner, tags, tests) are in neither digest.
     ``backend`` is a ``HostFunction`` only if the embedding program defined the tool.
 
     Instead of: argv command cmd exec run runs: write backend: {shell: {argv: [...]}}
@@ -435,6 +457,8 @@ class ToolSpec:
     """Whether a user must confirm each call."""
     json_text: bool = field(default=True, metadata=keys.STORED_IF_SET)
     """Whether an argument may be the JSON text of its value. A policy decides."""
+    caller: tuple[CallerParameter, ...] = field(default=(), metadata=keys.STORED_IF_SET)
+    """The parameters with ``from``, which are not in ``parameters``."""
     version: str | None = None
     """The version of the tool, in quotes. For users.
 
@@ -455,6 +479,15 @@ class ToolSpec:
 
     Example: [{args: {path: notes.md}, expect: {text: "2 notes.md"}}]
     """
+
+    @property
+    def all_parameters(self) -> Schema:
+        """The parameters of the backend: those that a caller sends, and those that the host fills in."""
+        if not self.caller:
+            return self.parameters
+        value, filled = self.parameters.value, {each.name: each.schema for each in self.caller}
+        required: list[JsonValue] = [*sorted({*self.parameters.required, *filled})]
+        return Schema({**value, "properties": {**self.parameters.properties, **filled}, "required": required})
 
 
 class SpecFile:

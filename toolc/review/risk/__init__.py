@@ -6,7 +6,8 @@ A new rule is a function here and its page in ``toolc/data/rules``.
 - ``risk_rule``: the input of a rule (``Sides``), and its registration. Start reading here.
 - ``code``: programs, called tools, files and packages; ``remaining_effects``: environment variables and other effects
   that no other rule reports.
-- ``data_access``: workspace modes and paths; secrets, and credentials that are declared public.
+- ``data_access``: workspace modes and paths; secrets, and credentials that are declared public;
+  arguments that the host takes from the caller.
 - ``network_risks``: destinations, HTTP requests, data that flows from one tool to another.
 - ``lookalike``: host names that may be confused with others.
 - ``sandbox_risks``: image, isolation, limits, lifetime.

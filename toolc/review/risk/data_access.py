@@ -1,4 +1,4 @@
-"""Risks of access to data: RSK02 (workspace), RSK06 (secrets) and RSK19 (credentials that are declared public)."""
+"""Risks of access to data: RSK02 (workspace), RSK06 (secrets), RSK19 (public credentials) and RSK22 (whose data)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from toolc.model.permissions import Grant, Permissions, format_permissions
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
 from toolc.model.spec.sandbox import Commit, Destination, Expose, SecretSpec, TransactionSpec, WorkspaceMode
-from toolc.model.spec.tool import ToolSpec
+from toolc.model.spec.tool import CallerParameter, ToolSpec
 from toolc.model.template import Template
 from toolc.review.model.change import Grade, Route, ToolChange
+from toolc.review.model.schema_node import to_json_text
 from toolc.review.model.state import Reviewed
 from toolc.review.model.text_diff import format_route, stored_values
 from toolc.review.risk.risk_rule import Sides, risk_rule, steps_suffix
@@ -238,3 +239,38 @@ def _route_in_spec(tool: Reviewed, route: Route) -> Route:
 
 def _as_declared(value: str, reason: str) -> str:
     return f"{{public: {value}, reason: {reason}}}"
+
+
+@risk_rule("RSK22")
+def check_caller(sides: Sides) -> Iterator[ToolChange]:
+    """Report parameters that the host no longer takes from the caller, or takes differently."""
+    if sides.before is None:
+        return
+    before, after = _caller_of(sides.before), _caller_of(sides.after)
+    for name in sorted(before.keys() | after.keys()):
+        if (found := _caller_change(name, before.get(name), after.get(name), sides.after)) is not None:
+            grade, message, old, new = found
+            yield sides.risk("RSK22", grade, message, ("parameters", name), old, new, subject=name)
+
+
+def _caller_of(tool: ToolSpec) -> dict[str, CallerParameter]:
+    return {each.name: each for each in tool.caller}
+
+
+def _caller_change(
+    name: str, before: CallerParameter | None, after: CallerParameter | None, tool: ToolSpec
+) -> tuple[Grade, str, str | None, str | None] | None:
+    """Return the grade and the message of a change, and the values before and after it."""
+    old, new = (f"caller.{each.claim}" if each else None for each in (before, after))
+    if before is None:
+        return "low", f"the host takes '{name}' from the caller and refuses calls of others", old, new
+    if after is None:
+        if name in tool.parameters.properties:
+            return "high", f"callers can choose '{name}', which the host took from the caller", old, new
+        return "high", f"the tool no longer gets '{name}' from the caller", old, new
+    if old != new:
+        return "high", f"the host takes '{name}' from something else that it knows about the caller", old, new
+    if before.schema != after.schema:
+        both = to_json_text(before.schema), to_json_text(after.schema)
+        return "medium", f"other values of '{name}' from the caller may be valid", *both
+    return None

@@ -119,6 +119,7 @@ class CallPipeline:
             cancellation=context.cancellation,
             deadline=context.deadline,
             depth=context.depth + 1,
+            claims=context.claims,
         )
         if part.depth >= MAX_DEPTH:
             message = (

@@ -27,7 +27,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind
-from toolc.runtime.argument_binding import BindError, bind
+from toolc.runtime.argument_binding import BindError, CallerError, bind
 from toolc.runtime.call_details import Timing, identity
 from toolc.runtime.caller import CallContext, Caller
 from toolc.runtime.cancellation import Deadline, InterruptedWaitError
@@ -81,6 +81,8 @@ class Call:
             ready = self._confirmed()
         except (BindError, PlanError) as error:
             return self._failure("invalid_args", str(error))
+        except CallerError as error:
+            return self._denied(str(error))
         if isinstance(ready, ToolResult):
             return ready
         self.context.on_event(ToolStart(name=self.tool.spec.name, call_id=self.call.call_id))
@@ -107,7 +109,7 @@ class Call:
             if refused := self._refused():
                 result = refused
                 break
-            ready = self._prepared(ready.bound.arguments, Timing())
+            ready = self._prepared(ready.bound.sent, Timing())
         return replace(result, details=result.details | {"attempts": attempts})
 
     def _without_backend(self) -> ToolResult | None:
@@ -129,14 +131,14 @@ class Call:
         if not isinstance(decision, Allow):
             return self._denied(decision)
         if decision.arguments is not None:
-            ready = self._prepared(decision.arguments, timing)
+            ready = self._prepared(_without_unchanged(decision.arguments, ready.bound), timing)
         # Check again, because the confirmation may have taken long.
         return self._refused() or ready
 
     def _bound(self, arguments: JsonValue, timing: Timing) -> BoundCall:
         spec, policy = self.tool.spec, self.options.policy
         json_text = spec.json_text and (policy is None or policy.arguments.json_text)
-        bound = bind(spec, arguments, self.call.call_id, json_text=json_text)
+        bound = bind(spec, arguments, self.call.call_id, json_text=json_text, claims=self.context.claims)
         timing.lap("bind")
         return bound
 
@@ -175,3 +177,9 @@ class Call:
     def _failure(self, kind: ErrorKind, message: str) -> ToolResult:
         outcome: JsonObject = {"outcome": _OUTCOMES[kind]} if kind in _OUTCOMES else {}
         return failure(kind, message, identity(self.tool, self.call.call_id) | outcome)
+
+
+def _without_unchanged(arguments: JsonObject, confirmed: BoundCall) -> JsonObject:
+    """Return the arguments of a confirmation without those that the host fills in again with the same value."""
+    filled = {each.name: confirmed.arguments[each.name] for each in confirmed.tool.caller}
+    return {name: each for name, each in arguments.items() if not (name in filled and filled[name] == each)}

@@ -221,7 +221,8 @@ class SandboxedCall:
             on_attempt=egress.on_attempt,
         )
         if has_session:
-            owner = self.options.session, self.tool.effect_digest
+            filled = tuple(str(self.bound.arguments[each.name]) for each in self.tool.spec.caller)
+            owner = self.options.session, self.tool.effect_digest, filled
             return self.options.sessions.call(owner, self.plan, start, call, egress, self.timing)
         return call_once(self.plan, start, call, egress, self.timing)
 

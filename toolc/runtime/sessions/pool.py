@@ -43,8 +43,11 @@ A user who reads or takes a short break does not lose state, and a forgotten ses
 SERVERS: Final = 2 * (os.cpu_count() or 1)
 """The maximum number of fork servers of a tool. With more, concurrent calls would slow each other down."""
 
-_Key: TypeAlias = tuple[str, str, Hashable]
-"""The name of a session, the digest of its tool, and what its process is started with."""
+Owner: TypeAlias = tuple[str, str, tuple[str, ...]]
+"""The caller's name for a session, the digest that identifies its tool, and the arguments from the caller."""
+
+_Key: TypeAlias = tuple[str, str, tuple[str, ...], Hashable]
+"""An ``Owner`` (without the digest, if several tools share a process), and what the process is started with."""
 
 
 class _Session:
@@ -79,20 +82,21 @@ class Sessions:
         self._wake = threading.Event()
 
     def call(
-        self, owner: tuple[str, str], plan: Plan, start: Start, call: SessionCall, egress: Egress, timing: Timing
+        self, owner: Owner, plan: Plan, start: Start, call: SessionCall, egress: Egress, timing: Timing
     ) -> tuple[Outcome, JsonObject]:
         """Run the call of ``plan`` in its session, once the calls before it have ended.
 
-        ``owner`` is the caller's name for the session, and the digest that identifies the tool. Time in the queue
+        Callers with other values of a tool's parameters with ``from`` have other sessions. Time in the queue
         counts towards the call's timeout. Raises ``InfrastructureError``, which ends the session.
         """
         from toolc.runtime.sessions.sandbox_server import idle_state  # lazy: +15 ms; few tools have sessions
 
         # The tools of one plugin or MCP server share its process.
-        session_name, tool = owner
+        session_name, tool, filled = owner
         if plan.profile.has_fork_server:
-            session_name = ""  # a fork keeps no state
-        key = session_name, "" if isinstance(plan.invocation, PluginCall | McpCall) else tool, idle_state(plan)
+            session_name, filled = "", ()  # a fork keeps no state
+        shared = isinstance(plan.invocation, PluginCall | McpCall)
+        key = session_name, "" if shared else tool, filled, idle_state(plan)
         session = self._session(key, SERVERS if plan.profile.has_fork_server else 1)
         session.digests.add(tool)
         begun = monotonic()

@@ -76,7 +76,7 @@ class Api:
             return problem(404, str(error))
 
     async def _call(self, request: Request) -> Response:
-        client = _user(request).client
+        user, client = _user(request), _user(request).client
         tool = _find(client.executor, request.path_params["name"])
         if tool is None:
             return _no_tool(request)
@@ -89,12 +89,12 @@ class Api:
             return retry_later(503 if client.calls.is_closing else 429, str(error), error.seconds)
         if "respond-async" in request.headers.get("prefer", "").replace(",", " ").split():
             assert self.tasks is not None
-            call: ApiCall = await self.tasks.start(self._calls.start, client, tool.name, arguments, reservation)
+            call: ApiCall = await self.tasks.start(self._calls.start, user, tool.name, arguments, reservation)
             location = f"{self._base}/calls/{call.running.call_id}"
             return JSONResponse(
                 call.to_json(), 202, headers={"Location": location, "Preference-Applied": "respond-async"}
             )
-        ended = await _unless_disconnected(request, partial(self._calls.run, client, tool.name, arguments, reservation))
+        ended = await _unless_disconnected(request, partial(self._calls.run, user, tool.name, arguments, reservation))
         return Response(status_code=499) if ended is None else _answered(ended.outcome)
 
     async def _running(self, request: Request) -> Response:

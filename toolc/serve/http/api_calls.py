@@ -17,6 +17,7 @@ from toolc.model.errors import InfrastructureError, RegistryError, ToolcError
 from toolc.model.events import Event, Listener
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolResult
+from toolc.serve.http.gate import ServedUser
 from toolc.serve.served_client import Reservation, RunningCall, ServedClient
 
 MAX_EVENTS: Final = 1000
@@ -104,8 +105,9 @@ class ApiCall:
         call = self.running
         try:
             return call.executor.run(
-                call.tool, arguments, call_id=call.call_id, on_event=on_event, cancellation=call.cancellation
-            )
+                call.tool, arguments, call_id=call.call_id, on_event=on_event, cancellation=call.cancellation,
+                caller=call.claims,
+            )  # fmt: skip
         except InfrastructureError as error:
             return 503, f"{call.tool}: {error}"
         except ToolcError as error:
@@ -120,16 +122,16 @@ class ApiCalls:
     def __init__(self) -> None:
         self._calls: dict[str, ApiCall] = {}
 
-    async def run(self, client: ServedClient, tool: str, arguments: JsonObject, reservation: Reservation) -> ApiCall:
+    async def run(self, user: ServedUser, tool: str, arguments: JsonObject, reservation: Reservation) -> ApiCall:
         """Run a call to its end."""
-        with client.calling(tool, reservation) as running:
-            call = ApiCall(client, running)
+        with user.client.calling(tool, reservation, user.caller.claims) as running:
+            call = ApiCall(user.client, running)
             await call.run(arguments)
         return call
 
     async def start(
         self,
-        client: ServedClient,
+        user: ServedUser,
         tool: str,
         arguments: JsonObject,
         reservation: Reservation,
@@ -137,10 +139,10 @@ class ApiCalls:
         task_status: TaskStatus[ApiCall],
     ) -> None:
         """Run a call that its client follows by its id."""
-        with client.calling(tool, reservation) as running:
-            call = ApiCall(client, running)
+        with user.client.calling(tool, reservation, user.caller.claims) as running:
+            call = ApiCall(user.client, running)
             self._calls[running.call_id] = call
-            self._forget(client)
+            self._forget(user.client)
             await call.run(arguments, task_status=task_status)
 
     def find(self, client: ServedClient, call_id: str) -> ApiCall | None:

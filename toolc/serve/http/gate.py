@@ -12,7 +12,8 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from toolc.dataclass import dataclass
+from toolc.dataclass import dataclass, field
+from toolc.model.call import Claims
 from toolc.serve.http.problems import problem, retry_later
 from toolc.serve.http.settings import HttpSettings
 from toolc.serve.served_client import QuotaError, ServedClient
@@ -51,11 +52,15 @@ BODY: Final = "toolc.body"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who makes a request: the name of a token, its role, and the tags of the tools that it may use (None: all)."""
+    """Who makes a request: the name of a token, its role, and the tags of the tools that it may use (None: all).
+
+    ``claims`` are for parameters with ``from``. They may differ between requests of one caller.
+    """
 
     name: str
     role: Role = "caller"
     tags: tuple[str, ...] | None = None
+    claims: Claims = field(default_factory=dict, compare=False)
 
 
 Verify: TypeAlias = Callable[[str], Token | None]
@@ -150,13 +155,18 @@ class Gate:
             if token is None:
                 challenge = {"WWW-Authenticate": 'Bearer realm="toolc", error="invalid_token"'}
                 return problem(401, "this token is unknown, expired or revoked", challenge)
-            caller = Caller(name=token.name, role=token.role, tags=token.tags)
+            caller = caller_with(token)
         elif self._settings.requires_token or not self._settings.is_loopback:
             return problem(401, "send a token: Authorization: Bearer TOKEN", challenge)
         else:
             caller = Caller(name=LOCAL)
         scope["user"] = ServedUser(caller, self._client_of(caller))
         return None
+
+
+def caller_with(token: Token) -> Caller:
+    """Return the caller that has a token."""
+    return Caller(name=token.name, role=token.role, tags=token.tags, claims={"name": token.name})
 
 
 async def _read(body: bytearray, receive: Receive, client: ServedClient) -> Response | None:

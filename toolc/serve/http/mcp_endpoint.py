@@ -26,6 +26,7 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from toolc.dataclass import dataclass
+from toolc.model.call import Claims
 from toolc.serve.http.gate import BODY, MAX_BODY, ServedUser
 from toolc.serve.http.host import HttpHost
 from toolc.serve.http.problems import retry_later
@@ -60,8 +61,9 @@ class McpEndpoint:
 
     def __init__(self, host: HttpHost) -> None:
         self.server: Server[dict[str, Any]] = make_shared_server(
-            client_of, lambda: host.tools, version=__version__, reservation_of=_reservation_of, tools_change=True
-        )
+            client_of, lambda: host.tools, version=__version__, reservation_of=_reservation_of, claims_of=_claims_of,
+            tools_change=True,
+        )  # fmt: skip
         bus = InMemorySubscriptionBus()
         # Each subscription is an open request, whose number is limited for each client.
         listen = ListenHandler(bus, max_subscriptions=sys.maxsize)
@@ -133,9 +135,17 @@ async def _remember(ctx: Context, call_next: CallNext) -> HandlerResult:
 
 def client_of(context: Context) -> ServedClient:
     """Return the client that made a request."""
+    return _user(context).client
+
+
+def _claims_of(context: Context) -> Claims:
+    return _user(context).caller.claims
+
+
+def _user(context: Context) -> ServedUser:
     user = context.request.scope["user"] if context.request else None
     assert isinstance(user, ServedUser)
-    return user.client
+    return user
 
 
 def _reservation_of(context: Context) -> Reservation | None:

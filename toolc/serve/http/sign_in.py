@@ -20,7 +20,7 @@ from typing import Final
 
 from toolc.dataclass import dataclass
 from toolc.model.errors import UsageError
-from toolc.serve.http.gate import LOCAL, Caller
+from toolc.serve.http.gate import LOCAL, Caller, caller_with
 from toolc.serve.http.settings import HttpSettings
 from toolc.serve.tokens import Token
 
@@ -108,7 +108,7 @@ class SignIn:
         token = self._named(grant.client)
         if token is None or token.digest != grant.token:
             return None
-        return Caller(name=token.name, role=token.role, tags=token.tags)
+        return caller_with(token)
 
 
 def _add(grants: dict[str, Grant], secret: str, grant: Grant) -> None:

@@ -51,6 +51,10 @@ tools:
     parameters: {}
     backend: {python: {code: "N = []\\n\\ndef count():\\n    N.append(1)\\n    return len(N)\\n"}}
     sandbox: {lifetime: session}
+  - name: whose
+    description: Say whose call this is, for the tests of a cluster only.
+    parameters: {tenant: {type: string, from: caller.sub}}
+    backend: {shell: {script: 'echo "$ARG_tenant"'}}
   - name: wipe
     tags: [destructive]
     description: Wipe something, for the tests of a cluster only.
@@ -231,6 +235,13 @@ def test_arguments_are_read_as_the_policy_says(executor: RayExecutor, registry: 
     with RayExecutor(registry, engine="oci", policy=read_policy(tmp_path / "policy.yaml")) as strict:
         refused = strict.run("sleep", {"seconds": "0"})
     assert (refused.error and refused.error.kind) == "invalid_args"
+
+
+def test_a_node_fills_in_what_the_driver_knows_about_the_caller(executor: RayExecutor) -> None:
+    assert executor.run("whose", {}, caller={"sub": "a"}).text == "a\n"
+    for arguments, caller in (({"tenant": "a"}, {"sub": "a"}), ({}, None)):
+        refused = executor.run("whose", dict(arguments), caller=caller)
+        assert (refused.error and refused.error.kind) == "denied"
 
 
 def test_calls_with_the_same_id_are_independent(executor: RayExecutor) -> None:
