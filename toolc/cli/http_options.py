@@ -65,6 +65,10 @@ _OPTIONS = (
         help="Cancel this running call of a server, and print what --status prints.",
     ),
     click.option("--watch", is_flag=True, help="Serve changed specs without a restart."),
+    click.option(
+        "--tests", "results", type=click.Path(path_type=Path), metavar="FILE",
+        help="Results of tests for the page at /, written by: toolc test --json",
+    ),
     click.option("--config", metavar="FILE", help="A configuration file with clients, instead of your own."),
     click.option(
         "--drain", metavar="TIME", default="30s", callback=duration, show_default=True,
@@ -85,6 +89,7 @@ class HttpOptions:
     base_path: str
     require_token: bool
     config: str | None
+    results: Path | None
     watch: bool
     confirm: ConfirmMode
     drain: float
@@ -99,11 +104,12 @@ class HttpOptions:
                 or self.base_path
                 or self.require_token
                 or self.config
+                or self.results
                 or self.watch
             ):
                 raise UsageError(
-                    "--allowed-host, --tls-cert, --proxy, --base-path, --require-token, --watch and --config need "
-                    "--http"
+                    "--allowed-host, --tls-cert, --proxy, --base-path, --require-token, --tests, --watch and --config "
+                    "need --http"
                 )
             if self.confirm == "api":
                 raise UsageError("--confirm api needs --http, because reviewers answer over /api/v1")

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.reporters.text import escape_for_terminal
-from toolc.testing.cases import Tested, Verdict
+from toolc.testing.cases import Case, Tested, Verdict
 
 Format: TypeAlias = Literal["text", "json", "junit"]
 FORMATS: Final[tuple[str, ...]] = get_args(Format)
@@ -44,6 +44,7 @@ def as_json(tested: Sequence[Tested], untested: Sequence[str]) -> str:
                 "outcome": each.verdict,
                 "duration_ms": round(each.duration_ms, 3),
                 "problems": [*each.problems],
+                "digests": _digests(each.case),
             }
             for each in tested
         ],
@@ -51,6 +52,12 @@ def as_json(tested: Sequence[Tested], untested: Sequence[str]) -> str:
         "untested": [*untested],
     }
     return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _digests(case: Case) -> JsonObject:
+    """Return the digests of the tested tool, by which a reader knows whether a result is about another version."""
+    tool = case.registry.registered(case.tool.name)
+    return {"surface": tool.surface_digest, "effect": tool.effect_digest}
 
 
 def as_junit(tested: Sequence[Tested], untested: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolc.cli.call_options import CallOptions, call_options
-from toolc.cli.common import builtin_option, deny_option, note
+from toolc.cli.common import builtin_option, deny_option, nearest_lock, note
 from toolc.cli.http_options import HttpOptions, http_options, print_start
 from toolc.cli.inputs import open_tools, refuse_disallowed, refuse_unapproved, user_configuration
 from toolc.client.registry import Registry
@@ -35,6 +35,7 @@ from toolc.version import __version__
 if TYPE_CHECKING:
     from toolc.client.executor import Executor
     from toolc.serve.http.settings import HttpSettings
+    from toolc.serve.page.reports import Sources
 
 
 @click.command("serve")
@@ -102,7 +103,7 @@ def command(  # noqa: PLR0913  one parameter per option
     check_denied(registry, denied)
     if settings:
         source = None if target is None else Path(target.partition("#")[0])
-        reload = Reload(load, source, options.lock, is_watched=http.watch)
+        reload = Reload(load, source, options.lock, is_watched=http.watch, results=http.results)
         _over_http(settings, registry, options, folder, denied, reload)
         return
     offered = usable(registry, folder)
@@ -168,6 +169,7 @@ def _over_http(
     from toolc.client.executor import Executor  # start-up time
     from toolc.runtime.output.truncation import READ_RESULT
     from toolc.serve.tokens import TokenFile
+    from toolc.testing.recorded_results import RecordedResults
 
     tokens = TokenFile()
     if not tokens.tokens() and (settings.requires_token or not settings.is_loopback):
@@ -177,6 +179,9 @@ def _over_http(
             if not settings.is_loopback
             else "--require-token: there are no tokens; create one with: toolc token create NAME"
         )
+    sources = reload.sources
+    if sources.results:
+        RecordedResults.read(sources.results)  # refuses a wrong file at the start
     paths, load = configuration_source(settings.config)
     base = options.bound_to(Executor, configuration=user_configuration(path=settings.config))
 
@@ -191,7 +196,7 @@ def _over_http(
     )  # fmt: skip
     sign_in, reloader = SignIn(tokens.named), Reloader(host, reload.load, reload.watched)
     serve_http(
-        lambda bound: make_app(host, bound, tokens.find, reloader, sign_in), host, settings,
+        lambda bound: make_app(host, bound, tokens.find, reloader, sign_in, sources), host, settings,
         lambda bound: print_start(bound, len(registry), sign_in.new_link(LOCAL, bound)),
     )  # fmt: skip
 
@@ -215,12 +220,22 @@ class Reload:
     source: Path | None
     lock: Lock | None
     is_watched: bool
+    results: Path | None
 
     @property
     def watched(self) -> tuple[Path, ...]:
         """The files and folders to compare, with ``--watch``."""
         paths = (self.source, None if self.lock is None else Path(self.lock.path))
         return tuple(each for each in paths if each) if self.is_watched else ()
+
+    @property
+    def sources(self) -> Sources:
+        """The files that the page shows beside the tools: the nearest lock file, even if it restricts no calls."""
+        from toolc.serve.page.reports import Sources  # start-up time
+
+        lock = nearest_lock() if self.lock is None else Path(self.lock.path)
+        specs = self.source if self.source is not None and self.source.suffix != ".json" else None
+        return Sources(specs=specs, lock=lock, results=self.results)
 
     def load(self) -> tuple[Registry, Lock | None]:
         """Return the present tools and the lock file. Specs are compiled in another process, which fills the cache."""

@@ -3,6 +3,7 @@
 - ``api``: the routes of ``/api/v1``. Public: ``Api``.
 - ``api_calls``: calls over ``/api/v1``, their events and results. Public: ``ApiCalls``.
 - ``api_document``: the OpenAPI document of ``/api/v1``.
+- ``catalog_api``: ``/catalog`` and ``/review`` for the page. Public: ``CatalogApi``.
 - ``settings``: the address, and the hosts and origins that requests may name. Public: ``ConfirmMode``,
   ``HttpSettings``, ``parse_settings``.
 - ``host``: what all routes share: the tools, the clients, and the calls. Public: ``ClientSettingsFile``, ``HttpHost``.

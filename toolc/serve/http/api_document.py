@@ -16,6 +16,12 @@ _PREFER: Final[JsonObject] = {
     "name": "Prefer", "in": "header", "description": "With respond-async, the call is followed by its id.",
     "schema": {"type": "string"},
 }  # fmt: skip
+_PROVIDER: Final[JsonObject] = {
+    "name": "provider", "in": "query", "description": "Whose definitions are counted in tokens.", "schema": _TEXT,
+}  # fmt: skip
+_BASE: Final[JsonObject] = {
+    "name": "base", "in": "query", "description": "A commit to compare with. Default: HEAD.", "schema": _TEXT,
+}  # fmt: skip
 _LAST: Final[JsonObject] = {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string"}}
 _PROBLEM: Final[JsonObject] = {
     "description": "The request was refused, or the server failed (RFC 9457).",
@@ -126,6 +132,12 @@ def api_document(tools: Sequence[ToolSpec], base: str) -> JsonObject:
                                {"200": _json("The session.", _ref("session"))}, _LINK),
             "delete": _operation("signOut", "End the session", {"204": _NOTHING}),
         },
+        "/catalog": {"get": _get("listCatalog", "List the tools with permissions, tokens, lock states and results "
+                                 "of tests", _object("tools", {"type": "object"}), _PROVIDER)},
+        "/catalog/{name}": {"get": _get("catalogEntry", "Describe a tool as providers and reviewers see it",
+                                        {"type": "object"}, _NAME)},
+        "/review": {"get": _get("review", "Return what changed since the lock file and a commit, for a reviewer",
+                                {"type": "object"}, _BASE)},
         "/openapi.json": {"get": _get("openapi", "Return this document", {"type": "object"})},
     }  # fmt: skip
     paths |= fixed

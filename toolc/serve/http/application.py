@@ -14,6 +14,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from toolc.serve.http.api import PREFIX, Api
+from toolc.serve.http.catalog_api import CatalogApi
 from toolc.serve.http.gate import Gate, Verify
 from toolc.serve.http.host import HttpHost
 from toolc.serve.http.mcp_endpoint import McpEndpoint
@@ -24,6 +25,7 @@ from toolc.serve.http.session import Session
 from toolc.serve.http.settings import HttpSettings
 from toolc.serve.http.sign_in import SignIn
 from toolc.serve.http.status_socket import StatusSocket
+from toolc.serve.page.reports import Sources
 
 
 def make_app(
@@ -32,9 +34,14 @@ def make_app(
     verify: Verify,
     reloader: Reloader | None = None,
     sign_in: SignIn | None = None,
+    sources: Sources | None = None,
 ) -> ASGIApp:
-    """Return the application. ``verify`` returns the caller with a token. ``reloader`` runs as long as the server."""
+    """Return the application. ``verify`` returns the caller with a token. ``reloader`` runs as long as the server.
+
+    ``sources`` are the files that the page shows beside the tools.
+    """
     endpoint, api, sign_in = McpEndpoint(host), Api(settings, host.confirmations), sign_in or SignIn()
+    catalog = CatalogApi(host, sources or Sources())
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -55,7 +62,7 @@ def make_app(
         Route("/healthz", healthz),
         Route("/readyz", readyz),
         Route("/mcp", endpoint),
-        Mount(PREFIX, routes=[*api.routes(), Session(settings, sign_in).route()]),
+        Mount(PREFIX, routes=[*api.routes(), *catalog.routes(), Session(settings, sign_in).route()]),
         *page_routes(),
     ]
     app = Starlette(

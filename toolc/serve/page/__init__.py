@@ -3,5 +3,8 @@
 The modules of JavaScript need no build step. Start reading in ``main.js``, which has the table of views. ``api.js``
 sends requests, ``elements.js`` makes elements from text, and each other module is a view.
 
+- ``catalog``: the list of tools, and everything about one. Public: ``Catalog``, ``TokenEstimates``.
+- ``reports``: what ``toolc lock --check`` and ``toolc diff`` say now. Public: ``Sources``, ``by_tool``.
+
 May import: ``client`` and every package below it.
 """

@@ -71,17 +71,18 @@ export function apiAddress(...parts) {
  *
  * @param {string[]} parts
  * @param {AbortSignal} [signal]
+ * @param {Record<string, string>} [query]
  * @returns {Promise<any>}
  */
-export async function get(parts, signal) {
+export async function get(parts, signal, query) {
   if (answers) {
-    const path = parts.join("/");
+    const path = [...parts, ...Object.values(query ?? {})].join("/");
     if (!Object.hasOwn(answers, path)) {
       throw new Problem(404, "this file has no such entry");
     }
     return answers[path];
   }
-  const response = await send("GET", parts, { signal });
+  const response = await send("GET", parts, { signal, query });
   return response.json();
 }
 

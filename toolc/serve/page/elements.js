@@ -53,6 +53,16 @@ export function element(tag, attributes, ...children) {
 }
 
 /**
+ * Return a text with the characters that a reader would not see, such as those that reverse the direction, by number.
+ *
+ * @param {string} text
+ */
+export function visible(text) {
+  const hidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+  return text.replace(hidden, (each) => `‹U+${/** @type {number} */ (each.codePointAt(0)).toString(16).toUpperCase().padStart(4, "0")}›`);
+}
+
+/**
  * Append children to an element. Null, false and undefined are left out.
  *
  * @param {Element} parent
@@ -61,7 +71,7 @@ export function element(tag, attributes, ...children) {
 export function append(parent, ...children) {
   for (const child of children.flat()) {
     if (child !== null && child !== undefined && child !== false) {
-      parent.append(child instanceof Node ? child : String(child));
+      parent.append(child instanceof Node ? child : visible(String(child)));
     }
   }
 }

@@ -115,7 +115,7 @@ function showViews(client) {
   nav.replaceChildren(...(listed.length > 1 ? listed.map(([name, view]) => link([name], view.title)) : []));
 }
 
-function start() {
+async function start() {
   const skip = /** @type {HTMLElement} */ (document.getElementById("skip"));
   skip.addEventListener("click", () => document.getElementById("place")?.focus());
   addEventListener("hashchange", () => showCurrent(true));

@@ -1,0 +1,168 @@
+"""The catalog: what a person sees about each tool, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from toolc.dataclass import dataclass
+from toolc.model.call_graph import ToolLookup
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.lock_file import Lock
+from toolc.model.names import PROVIDER_NAMES
+from toolc.model.permissions import Permissions, format_permissions, permissions_of
+from toolc.model.registry import RegisteredTool, tool_to_json
+from toolc.model.registry_io import canonical
+from toolc.providers import load_provider
+from toolc.providers.json_schema.lowering import Loss
+from toolc.providers.mcp import hints
+from toolc.providers.token_estimate import estimate_tokens
+from toolc.testing.recorded_results import RecordedResult, RecordedResults
+
+_LISTED: Final = ("hosts", "secrets", "workspaces", "tools")
+"""The permissions that the list of tools shows. A tool has the others in its own entry."""
+
+
+class TokenEstimates:
+    """Estimates the tokens of definitions, once for each version of a tool, because nine providers take a while."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], int] = {}
+
+    def of(self, tool: RegisteredTool, provider: str) -> int:
+        """Return the tokens that the definition of a tool adds to a request."""
+        key = tool.surface_digest, provider
+        if key not in self._known:
+            definition = load_provider(provider).lower([tool.spec]).definitions[0]
+            self._known[key] = estimate_tokens(canonical(definition).decode())
+        return self._known[key]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    """The tools that a client may see, sorted by name.
+
+    ``others`` has the tools that they call. ``toolsets`` and ``denied`` have names of tools. ``lock`` is the lock file
+    that the tools are compared with.
+    """
+
+    tools: Sequence[RegisteredTool]
+    others: ToolLookup
+    toolsets: Mapping[str, Collection[str]]
+    denied: Collection[str] = ()
+    lock: Lock | None = None
+    results: RecordedResults | None = None
+
+    def to_json(self, tokens: TokenEstimates, provider: str) -> JsonObject:
+        """Return the list of tools, with the tokens of their definitions for a provider."""
+        tools: list[JsonValue] = [self._summary(tool) | {"tokens": tokens.of(tool, provider)} for tool in self.tools]
+        providers: list[JsonValue] = [*PROVIDER_NAMES]
+        return {
+            "tools": tools,
+            "toolsets": [*self.toolsets],
+            "providers": providers,
+            "provider": provider,
+            "lock": self.lock.path if self.lock else None,
+            "has_results": self.results is not None,
+        }
+
+    def entry(self, name: str) -> JsonObject | None:
+        """Return everything about the tool with this name or alias, or None."""
+        tool = next((each for each in self.tools if name in (each.spec.name, *each.spec.aliases)), None)
+        if tool is None:
+            return None
+        spec = tool.spec
+        stored = tool_to_json(spec)
+        programs: list[JsonValue] = [{"path": each.path, "text": each.text} for each in spec.backend.programs]
+        return self._summary(tool) | {
+            "parameters": spec.parameters.value,
+            "result": spec.result_schema.value if spec.result_schema else None,
+            "examples": stored["examples"],
+            "aliases": stored["aliases"],
+            "backend": stored["backend"],
+            "sandbox": stored["sandbox"],
+            "programs": programs,
+            "permissions": permissions_of(spec, self.others).to_json(),
+            "providers": {each: _definition(tool, each) for each in PROVIDER_NAMES},
+            "tests": self._tests(tool, stored["tests"]),
+            "digests": {"surface": tool.surface_digest, "effect": tool.effect_digest},
+            "lock_file": self.lock.path if self.lock else None,
+        }
+
+    def _summary(self, tool: RegisteredTool) -> JsonObject:
+        spec = tool.spec
+        granted = permissions_of(spec, self.others)
+        return {
+            "name": spec.name,
+            "title": spec.label,
+            "description": spec.description,
+            "kind": spec.backend.tag,
+            "tags": [*spec.tags],
+            "toolsets": [each for each, names in self.toolsets.items() if spec.name in names],
+            "annotations": hints(spec),
+            "confirm": spec.confirm,
+            "deprecated": spec.deprecated,
+            "denied": spec.name in self.denied,
+            "grants": {each: _values(granted, each) for each in _LISTED},
+            "lock": self._lock_state(tool),
+            "results": self._result_counts(tool),
+        }
+
+    def _lock_state(self, tool: RegisteredTool) -> JsonValue:
+        """Return ``approved``, ``changed`` or ``new``, or None without a lock file."""
+        if self.lock is None:
+            return None
+        locked = self.lock.tools.get(tool.spec.name)
+        if locked is None:
+            return "new"
+        is_same = (locked.surface, locked.effect) == (tool.surface_digest, tool.effect_digest)
+        return "approved" if is_same else "changed"
+
+    def _results(self, tool: RegisteredTool) -> list[RecordedResult | None]:
+        """Return the recorded result of each test."""
+        by_test = self.results.by_test if self.results else {}
+        return [by_test.get((tool.spec.name, number)) for number in range(1, len(tool.spec.tests) + 1)]
+
+    def _result_counts(self, tool: RegisteredTool) -> JsonObject:
+        """Count the tests of a tool by their last outcome."""
+        counts = dict.fromkeys(("passed", "failed", "error", "outdated", "unknown"), 0)
+        for each in self._results(tool):
+            counts["unknown" if each is None else "outdated" if each.is_outdated(tool) else each.outcome] += 1
+        return {**counts}
+
+    def _tests(self, tool: RegisteredTool, stored: JsonValue) -> list[JsonValue]:
+        assert isinstance(stored, list)
+        shown: list[JsonValue] = []
+        for test, result in zip(stored, self._results(tool), strict=True):
+            last: JsonObject | None = None
+            if result:
+                last = {
+                    "outcome": result.outcome, "duration_ms": result.duration_ms, "problems": [*result.problems],
+                    "is_outdated": result.is_outdated(tool),
+                }  # fmt: skip
+            shown.append({"test": _without_empty(test), "last": last})
+        return shown
+
+
+def _values(granted: Permissions, part: str) -> list[JsonValue]:
+    return [format_permissions(each.value) for each in granted.displayed(part)]
+
+
+def _without_empty(value: JsonValue) -> JsonValue:
+    """Return a stored test without the values that a spec leaves out."""
+    if not isinstance(value, dict):
+        return value
+    parts = {key: _without_empty(each) if key == "expect" else each for key, each in value.items()}
+    return {key: each for key, each in parts.items() if each not in (None, [])}
+
+
+def _definition(tool: RegisteredTool, provider: str) -> JsonObject:
+    """Return the definition for a provider, what it lost, and the text that a model reads before calls."""
+    lowering = load_provider(provider).lower([tool.spec])
+    definition = lowering.definitions[0]
+    losses: list[JsonValue] = [*map(_loss, lowering.losses)]
+    return {"definition": definition, "losses": losses, "tokens": estimate_tokens(canonical(definition).decode())}
+
+
+def _loss(loss: Loss) -> JsonObject:
+    return {"pointer": loss.pointer, "action": loss.action, "message": loss.message, "sdk": loss.sdk}

@@ -1,0 +1,97 @@
+"""What ``toolc lock --check`` and ``toolc diff`` say about the specs now. They compile in a process of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from toolc.dataclass import dataclass
+from toolc.model.errors import ToolcError, UsageError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.review.sources.repository import Repository
+
+SECONDS: Final = 300.0
+"""How long a report may take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """The files behind the tools: their specs (None if they are built in or in a registry), a lock file, and results.
+
+    ``lock`` is None if there is no lock file, and ``results`` without ``--tests``.
+    """
+
+    specs: Path | None = None
+    lock: Path | None = None
+    results: Path | None = None
+
+    def lock_changes(self) -> Sequence[JsonValue]:
+        """Return the differences from the lock file, with the fields that changed. Raises ``UsageError``."""
+        if self.specs is None or self.lock is None:
+            return ()
+        found = _run("lock", "--check", "--json", "--lock", str(self.lock), "--", str(self.specs))["changes"]
+        assert isinstance(found, list)
+        return found
+
+    def review(self, base: str) -> JsonObject:
+        """Return the differences from the lock file and from a commit. Raises ``UsageError``.
+
+        A part that does not apply is null. Without ``base``, the commit is ``HEAD`` if the specs are in a repository.
+        """
+        if self.specs is None:
+            raise UsageError(
+                "these tools do not come from specs, so there is nothing to compare; serve a folder of specs"
+            )
+        commit = _commit(base or "HEAD")
+        if commit is None and base:
+            raise UsageError(f"{base!r:.80} is not a commit of the repository in which the server runs")
+        difference = None if commit is None else _run("diff", "--json", "--path", str(self.specs), "--", commit)
+        changes: list[JsonValue] | None = None if self.lock is None else [*self.lock_changes()]
+        return {
+            "specs": str(self.specs),
+            "lock": None if self.lock is None else str(self.lock),
+            "lock_changes": changes,
+            "base": None if commit is None else base or "HEAD",
+            "commit": commit,
+            "difference": difference,
+        }
+
+
+def by_tool(changes: Sequence[JsonValue]) -> Mapping[str, Sequence[JsonValue]]:
+    """Return differences from a lock file by the name of their tool."""
+    found: dict[str, list[JsonValue]] = {}
+    for each in changes:
+        if isinstance(each, dict):
+            found.setdefault(str(each["tool"]), []).append(each)
+    return found
+
+
+def _commit(name: str) -> str | None:
+    """Return the hash of a commit. A name that Git could take for an option or a path is none."""
+    try:
+        repository = Repository.of(Path())
+        commit = repository.commit(name) if repository and not name.startswith(("-", ".", "/")) else None
+    except ToolcError:
+        return None
+    return commit.identity if commit else None
+
+
+def _run(*arguments: str) -> JsonObject:
+    """Return the JSON object that a command prints. Raises ``UsageError`` with its message if it prints none."""
+    command = [sys.executable, "-m", "toolc", *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"toolc {arguments[0]} took longer than {SECONDS:g} seconds") from None
+    try:
+        value: JsonValue = json.loads(done.stdout)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):  # errors in specs are a list of findings
+        reason = done.stderr.decode(errors="replace").strip()
+        raise UsageError(reason or f"the specs have errors, which this command lists: toolc {arguments[0]}")
+    return value
