@@ -30,6 +30,7 @@ The packages, from the top. The docstring of each lists its modules with the pub
 - ``backends``: pure functions for each kind of backend: a call to a plan, an outcome to a result.
 - ``policy``: the rules of an organization for all tools, and their violations.
 - ``config``: the user's own configuration, and where the values of secrets come from.
+- ``telemetry``: records of calls for those who operate toolc: the audit log.
 - ``reporters``: findings as text, JSON, SARIF, JUnit XML or GitHub commands.
 - ``document``: YAML and TOML with positions; reading keys; syntax errors and suggestions.
 - ``validation``: JSON Schema and regular expressions in bounded time.

@@ -41,6 +41,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "schedule": "Show or run the due entries of a schedule.",
     "schema": "Print the JSON Schema of spec files, for editors.",
     "image": "Build, list, export, import and remove images for tools.",
+    "audit": "Verify and show the record of all calls.",
     "gc": "Remove what killed processes left on this host.",
     "doctor": "Report what this host's sandboxes enforce.",
 }

@@ -2,6 +2,7 @@
 
 Start reading in ``registry``, then ``executor``. Most of these names are exported by ``toolc`` too.
 
+- ``audit``: the audit log of this process. Public: ``audit_files``.
 - ``build``: ``build``, which compiles specs and writes the output folder, and ``split_target`` for ``PATH#NAME``.
   Public: ``compile_paths``, ``write_build``.
 - ``call_forms``: the forms of a blocking method for ``asyncio`` and as an iterator of events.

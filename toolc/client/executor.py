@@ -42,6 +42,7 @@ from toolc.runtime.sessions.pool import IDLE_SECONDS, Sessions
 from toolc.runtime.workspace.mount import WorkspaceFolder
 from toolc.sandbox.interface import Engine
 from toolc.sandbox.selection import EngineSelection, close_unused, in_use, select, selection_of
+from toolc.telemetry.observation import Observer
 
 if TYPE_CHECKING:
     from toolc.client.sandbox import Sandbox
@@ -102,6 +103,8 @@ class Executor:
     - ``pool``: how sandboxes are started ahead of calls. Without it, each sandbox is started when a call needs it.
     - ``lock``: a call of a tool that the lock does not approve raises ``LockError``.
     - ``policy``: a call of a tool that the policy does not allow raises ``PolicyError``. See ``read_policy``.
+    - ``client``: for whom a server makes the calls, as the audit log records it.
+    - ``observers``: record calls, in addition to the audit log of ``configuration``.
     """
 
     def __init__(  # noqa: PLR0913  one parameter per option
@@ -121,6 +124,8 @@ class Executor:
         pool: Pool | None = STANDARD,
         lock: Lock | None = None,
         policy: Policy | None = None,
+        client: str = "",
+        observers: Sequence[Observer] = (),
     ) -> None:
         if not isinstance(registry, CallableTools):
             raise UsageError(f"registry must be a toolc.Registry, not {registry!r:.60}")
@@ -150,6 +155,10 @@ class Executor:
         if keep_results:
             store, self._read_result = _stored_results(max_result_chars)
         self._engine = configuration.engine if engine is None else engine
+        if configuration.audit:
+            from toolc.client.audit import audit_log  # lazy: +3 ms; few users record calls
+
+            observers = (*observers, audit_log(configuration.audit).observe)
         self._options = CallOptions(
             select_engine=self._select_engine, accept_unenforced=configuration.accept_unenforced,
             workspace_growth_bytes=configuration.workspace_growth_bytes,
@@ -159,6 +168,7 @@ class Executor:
             confirm=confirm, denied=self._denials.reason, reveal=(secrets or SecretStore(configuration.secrets)).reveal,
             sessions=Sessions(session_idle), result_store=store, lock=lock,
             policy=policy, pool=ExecutorPool(pool, configuration.warm), served_chars=max_result_chars,
+            client=client, observers=tuple(observers),
         )  # fmt: skip
         # An executor that is dropped without close must not keep its sandboxes.
         finalize(self, self._options.sessions.close)

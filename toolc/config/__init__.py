@@ -1,6 +1,7 @@
 """The user's configuration and the sources of secrets. No spec or repository can change it.
 
-- ``configuration``: ``Configuration``, the settings and their defaults. Public: ``ClientSettings``.
+- ``configuration``: ``Configuration``, the settings and their defaults. Public: ``AuditSettings``,
+  ``ClientSettings``.
 - ``files``: reads the configuration file and the file of ``--secrets``. Public: ``load_secrets``.
 - ``secret_sources``: the sources of secret values (files, commands, environment), and the limits of their length.
   Public: ``SecretSource``, ``SecretStore``.

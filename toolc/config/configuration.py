@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from toolc.config.secret_sources import SecretSource
 from toolc.dataclass import dataclass, field
@@ -17,6 +17,9 @@ More is probably a typing mistake, because the limits of the pool are lower.
 
 MAX_QUOTA: Final = 1_000_000
 """The maximum of each number in the settings of a client."""
+
+AUDIT_FILE_BYTES: Final = 64 * MIB
+"""The default of ``audit.max_file``. A file of this size has about 100,000 lines."""
 
 WORKSPACE_GROWTH_BYTES: Final = 2048 * MIB
 """The default of ``workspace_growth``. Most builds write less, and most disks have more free space."""
@@ -40,6 +43,19 @@ class ClientSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AuditSettings:
+    """How calls are recorded. ``folder`` is that of the log, by default in the user's state folder.
+
+    ``arguments`` is what a line says about them, and ``when_full`` whether a call runs if its line cannot be written.
+    """
+
+    folder: Path | None = None
+    arguments: Literal["hmac", "shape"] = "hmac"
+    when_full: Literal["refuse", "run"] = "refuse"
+    max_file_bytes: int = AUDIT_FILE_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
     """A user's settings for all calls.
 
@@ -49,7 +65,7 @@ class Configuration:
     toolc's own. With ``host_programs``, such tools run with the host's own programs on an engine without a daemon.
     ``warm`` maps the name of a tool to the number of its sandboxes that are started when an executor opens, and kept.
     With 0, no sandbox of the tool is ever started ahead. ``clients`` has the settings of the clients of a server by the
-    names of their tokens, and those of all others as ``default``.
+    names of their tokens, and those of all others as ``default``. ``audit`` is None if calls are not recorded.
     """
 
     engine: str = AUTO
@@ -60,3 +76,4 @@ class Configuration:
     host_programs: bool = False
     warm: Mapping[str, int] = field(default_factory=dict)
     clients: Mapping[str, ClientSettings] = field(default_factory=dict)
+    audit: AuditSettings | None = None

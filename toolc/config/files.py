@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from toolc.config.configuration import MAX_QUOTA, MAX_WARM, WORKSPACE_GROWTH_BYTES, ClientSettings, Configuration
+from toolc.config.configuration import (
+    AUDIT_FILE_BYTES,
+    MAX_QUOTA,
+    MAX_WARM,
+    WORKSPACE_GROWTH_BYTES,
+    AuditSettings,
+    ClientSettings,
+    Configuration,
+)
 from toolc.config.secret_sources import CommandSource, EnvSource, FileSource, LiteralSource, SecretSource
 from toolc.document import nodes
 from toolc.document.loader import load_project
@@ -58,9 +66,25 @@ def _configuration(document: nodes.Document, findings: Findings) -> Configuratio
         host_programs=reader.default("host_programs", boolean, False),
         warm=reader.default("warm", _numbers, {}),
         clients=reader.default("clients", _clients, {}),
+        audit=reader.optional("audit", _audit),
     )
     reader.close()
     return configuration
+
+
+def _audit(node: nodes.Node, what: str, findings: Findings) -> AuditSettings | None:
+    map_node = mapping(node, what, findings)
+    if map_node is None:
+        return None
+    reader = Reader(map_node, what, findings)
+    settings = AuditSettings(
+        folder=reader.optional("folder", _folder),
+        arguments=reader.default("arguments", choice(("hmac", "shape")), "hmac"),
+        when_full=reader.default("when_full", choice(("refuse", "run")), "refuse"),
+        max_file_bytes=reader.default("max_file", size, AUDIT_FILE_BYTES),
+    )
+    reader.close()
+    return settings
 
 
 def _clients(node: nodes.Node, what: str, findings: Findings) -> dict[str, ClientSettings] | None:

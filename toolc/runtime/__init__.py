@@ -26,6 +26,6 @@ Start reading in ``execution.single_call``. The packages:
 Four modules retry: ``execution.retry`` a call with ``retry``, ``toolc.guest.http.exchange`` HTTP requests,
 ``agents.turns`` requests to a model, and ``toolc.sandbox.host.kernel`` the start of a sandbox.
 
-May import: ``sandbox``, ``backends``, ``providers``, ``policy``, ``guest``, ``validation`` and ``model``; never
-``compiler``. The order of the packages inside is a contract in pyproject.toml.
+May import: ``sandbox``, ``backends``, ``providers``, ``policy``, ``telemetry``, ``guest``, ``validation`` and
+``model``; never ``compiler``. The order of the packages inside is a contract in pyproject.toml.
 """

@@ -56,8 +56,8 @@ def fake_host(
     offered = registry(*(tools or (ECHO, WIPE)))
     settings = ClientSettingsFile(load=lambda: Configuration(clients=clients))
 
-    def open_executor(tools: Registry, _: ClientSettings, confirm: Confirm | None) -> Executor:
-        return executor(ANSWERS, *tools, confirm=confirm)
+    def open_executor(tools: Registry, name: str, _: ClientSettings, confirm: Confirm | None) -> Executor:
+        return executor(ANSWERS, *tools, confirm=confirm, client=name)
 
     return HttpHost(offered, open_executor, settings=settings, denied=denied, confirm=confirm)
 

@@ -58,6 +58,7 @@ def executor(
     keep_results: bool = False,
     confirm: Confirm | None = None,
     max_result_chars: int | None = None,
+    client: str = "",
 ) -> Executor:
     """Return an executor; the functions in ``answers`` answer the calls of each tool."""
 
@@ -68,7 +69,7 @@ def executor(
 
     return Executor(
         registry(*tools), engine=FakeEngine(run), keep_results=keep_results, confirm=confirm,
-        max_result_chars=max_result_chars,
+        max_result_chars=max_result_chars, client=client,
     )  # fmt: skip
 
 

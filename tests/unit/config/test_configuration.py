@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from project.paths import DOCS
 
-from toolc.config.configuration import ClientSettings, Configuration
+from toolc.config.configuration import AuditSettings, ClientSettings, Configuration
 from toolc.config.secret_sources import EnvSource
 from toolc.config.user_config import configuration_folder, load_configuration, read_private
 from toolc.model.errors import UsageError
@@ -192,7 +192,18 @@ def test_the_example_of_the_documentation_is_valid(home: dict[str, str]) -> None
         base_image="registry.example.com/tools/base:3",
         warm={"word_count": 2},
         clients={"ci": ClientSettings(tags=("search",), rate=600)},
+        audit=AuditSettings(),
     )
+
+
+def test_the_settings_of_the_audit_log_are_read(home: dict[str, str]) -> None:
+    write(home, "audit: {folder: /var/log/toolc, arguments: shape, when_full: run, max_file: 1MiB}\n")
+    assert load_configuration(home).audit == AuditSettings(
+        folder=Path("/var/log/toolc"), arguments="shape", when_full="run", max_file_bytes=2**20
+    )
+    write(home, "audit: {arguments: all}\n")
+    with pytest.raises(UsageError, match=r"audit.arguments is 'all'|'arguments'"):
+        load_configuration(home)
 
 
 def test_a_base_image_must_be_the_name_of_an_image(home: dict[str, str]) -> None:

@@ -4,6 +4,7 @@
 reason, commands import most packages inside their functions. To add a command, add a module here and its name to
 ``toolc.cli.main``. Options that several commands share are in ``toolc.cli.common``. Start reading in ``run``.
 
+- ``audit``: ``toolc audit``: verify and show the audit log.
 - ``batch``: ``toolc batch``: run the calls of a file, with a journal and progress.
 - ``build``: ``toolc build``: write the registry, provider files and typed clients; ``--losses``.
 - ``check``: ``toolc check``: report findings; ``--fix``, ``--select``, ``--ignore``.

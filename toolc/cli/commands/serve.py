@@ -185,10 +185,11 @@ def _over_http(
     paths, load = configuration_source(settings.config)
     base = options.bound_to(Executor, configuration=user_configuration(path=settings.config))
 
-    def open_executor(tools: Registry, client: ClientSettings, confirm: Confirm | None) -> Executor:
-        secrets = base.keywords["secrets"].extended(client.secrets)
-        keep_results = READ_RESULT not in tools
-        return base(tools, workspace=client.workspace, secrets=secrets, keep_results=keep_results, confirm=confirm)
+    def open_executor(tools: Registry, name: str, client: ClientSettings, confirm: Confirm | None) -> Executor:
+        return base(
+            tools, workspace=client.workspace, secrets=base.keywords["secrets"].extended(client.secrets),
+            keep_results=READ_RESULT not in tools, confirm=confirm, client=name,
+        )  # fmt: skip
 
     host = HttpHost(
         registry, open_executor, settings=ClientSettingsFile(paths, load), workspace=workspace,

@@ -28,6 +28,7 @@ from toolc.runtime.execution.single_call import Call
 from toolc.runtime.output.truncation import READ_RESULT
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.selection import in_use
+from toolc.telemetry.observation import StartedCall, observed, recording
 
 Find: TypeAlias = Callable[[str], RegisteredTool]
 """Returns the tool with a name or alias. Raises ``UsageError`` if there is none."""
@@ -65,20 +66,31 @@ class CallPipeline:
         ``RegistryError`` (the tool calls other tools than it was reviewed with), ``LockError`` (this version of the
         tool is not approved), ``PolicyError`` (a policy forbids it) and ``InfrastructureError``.
         """
-        lock, policy = self._options.lock, self._options.policy
+        if not self._options.observers:
+            result = self._admitted(tool, call, context, self._options, timeout_ms)
+        else:
+            started = StartedCall(tool=tool, call=call, client=self._options.client, depth=context.depth)
+            with observed(self._options.observers, started) as ended:
+                options = replace(self._options, confirm=recording(self._options.confirm, ended))
+                result = ended.result = self._admitted(tool, call, context, options, timeout_ms)
+        context.on_event(ToolEnd(name=tool.spec.name, call_id=call.call_id, result=result))
+        return result
+
+    def _admitted(
+        self, tool: RegisteredTool, call: ToolCall, context: CallContext, options: CallOptions, timeout_ms: int | None
+    ) -> ToolResult:
+        lock, policy = options.lock, options.policy
         if self._reads_results(tool.spec):
             lock = policy = None
         check_admission(tool, self._find, lock, policy)
         caller = CallPipeline(self._options, self._find, tool)
         try:
-            result = self._make(
-                tool=tool, call=call, options=self._options, context=context, caller=caller, timeout_ms=timeout_ms
+            return self._make(
+                tool=tool, call=call, options=options, context=context, caller=caller, timeout_ms=timeout_ms
             ).result()
         except (OSError, ImportError) as error:
             raise_shortage(error)
             raise
-        context.on_event(ToolEnd(name=tool.spec.name, call_id=call.call_id, result=result))
-        return result
 
     def named(self, call: ToolCall, context: CallContext, *, timeout_ms: int | None = None) -> ToolResult:
         """Run ``call`` on the tool that it names. An unknown tool gives a result of kind ``not_found``."""

@@ -25,6 +25,7 @@ from toolc.runtime.workspace.growth import is_bounded
 from toolc.runtime.workspace.mount import WorkspaceFolder, copies_location, mount, scratch_location
 from toolc.sandbox.interface import Engine
 from toolc.sandbox.selection import EngineSelection
+from toolc.telemetry.observation import Observer
 
 if TYPE_CHECKING:
     from toolc.runtime.output.result_store import ResultStore
@@ -57,7 +58,7 @@ class CallOptions:
     sandboxes that wait for a call, and ``result_store`` the long results. The creator of the options closes these
     three. ``session`` is the name of the session whose sandboxes the call uses. A ``lock`` restricts calls to approved
     tools, and a ``policy`` to tools that it allows. ``served_chars`` is the maximum length of a result for the client
-    of a server, in characters, unless the spec has its own.
+    of a server, in characters, unless the spec has its own. ``observers`` record calls, which ``client`` makes.
     """
 
     select_engine: EngineSelector
@@ -78,6 +79,8 @@ class CallOptions:
     lock: Lock | None = None
     policy: Policy | None = None
     served_chars: int | None = None
+    client: str = ""
+    observers: tuple[Observer, ...] = ()
 
 
 def limit_ms(tool: ToolSpec, options: CallOptions) -> int:

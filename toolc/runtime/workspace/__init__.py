@@ -6,7 +6,7 @@
   ``write_all``.
 - ``growth``: measures how much a call adds to the disk, and decides when to stop it.
 - ``mount``: checks that a folder may be a workspace, which excludes ``/``, home and system folders. Start reading here.
-  Public: ``copies_location``, ``scratch_location``, ``WorkspaceFolder``.
+  Public: ``copies_location``, ``scratch_location``, ``state_location``, ``WorkspaceFolder``.
 - ``result_folder``: finds and reads files that a call wrote, with the access rights of the tool.
 - ``scratch``: creates private temporary folders and removes stale ones. Public: ``make_copy_folder``,
   ``make_scratch``.

@@ -107,7 +107,12 @@ def mount(folder: Path | WorkspaceFolder, mode: Literal["ro", "rw", "overlay"]) 
 
 
 def scratch_location() -> Path:
-    """Return ``toolc/scratch`` in ``$XDG_STATE_HOME``, which defaults to ``/var/lib`` or ``~/.local/state``.
+    """Return ``scratch`` in the state folder. Raises ``InfrastructureError`` for a user without a home directory."""
+    return state_location() / "scratch"
+
+
+def state_location() -> Path:
+    """Return ``toolc`` in ``$XDG_STATE_HOME``, which defaults to ``/var/lib`` or ``~/.local/state``.
 
     Raises ``InfrastructureError`` for an ordinary user without a home directory.
     """
@@ -121,7 +126,7 @@ def scratch_location() -> Path:
                 "the private folder for the files of tools cannot be created, because this user has no home directory; "
                 "set XDG_STATE_HOME to a writable folder"
             ) from None
-    return state / "toolc" / "scratch"
+    return state / "toolc"
 
 
 def copies_location() -> Path:

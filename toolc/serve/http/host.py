@@ -24,8 +24,8 @@ from toolc.serve.served_client import ServedClient, ServerCalls
 MAX_CALLS: Final = 64
 """The maximum number of concurrent calls of all clients."""
 
-OpenExecutor: TypeAlias = Callable[[Registry, ClientSettings, Confirm | None], Executor]
-"""Returns a new executor of these tools, with a client's workspace and secrets, and the hook for confirmations."""
+OpenExecutor: TypeAlias = Callable[[Registry, str, ClientSettings, Confirm | None], Executor]
+"""Returns a new executor of these tools for a client, with its workspace and secrets, and the hook that confirms."""
 
 
 class ClientSettingsFile:
@@ -166,7 +166,7 @@ class HttpHost:
         asked = self.confirmations.confirm_for(caller.name) if self._confirm == "api" else None
         confirm = refuse if self._confirm == "refuse" else asked
         tools = self._offered(caller, settings, workspace)
-        executor = self._open_executor(tools, replace(settings, workspace=workspace), confirm)
+        executor = self._open_executor(tools, caller.name, replace(settings, workspace=workspace), confirm)
         if self._lock is not None:
             executor = executor.with_registry(tools, self._lock)
         deny(executor, (*self._denied, *settings.deny))

@@ -1,0 +1,164 @@
+"""``toolc audit``: verify and show the audit log."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from toolc.cli.common import FINDINGS, note
+from toolc.cli.main import CommandGroup
+from toolc.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from toolc.model.json_schema import JsonObject
+    from toolc.telemetry.audit_log import AuditFiles
+    from toolc.telemetry.audit_verify import ChainReport
+
+_AGE: Final = re.compile(r"([0-9]{1,6})([smhd])")
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+_config = click.option("--config", metavar="FILE", help="A configuration file with 'audit', instead of your own.")
+
+
+@click.group("audit", cls=CommandGroup)
+def command() -> None:
+    """Verify and show the audit log, which has a line for each call."""
+
+
+@command.command("verify", short_help="Find lines that were changed or removed.")
+@click.option("--checkpoint", "texts", multiple=True, metavar="TEXT",
+              help="Require the lines of this checkpoint, which was printed earlier. May be repeated.")  # fmt: skip
+@_config
+def verify(texts: tuple[str, ...], config: str | None) -> None:
+    """Find lines that were changed, moved or removed, and print a checkpoint.
+
+    Lines that were removed from the end are found only with a checkpoint that was printed before. Keep checkpoints
+    where those who can write the log cannot change them. The exit code is 1 if there are problems.
+    """
+    from toolc.telemetry.audit_chain import chain_folders, read_key
+    from toolc.telemetry.audit_verify import Checkpoint, checkpoint_of, verify
+
+    files, checkpoints = _files(config), [Checkpoint.parse(each) for each in texts]
+    if not (checkpoints or chain_folders(files.log)):
+        note(f"no call has been recorded yet in {files.log}")
+        return
+    reports = verify(files.log, read_key(files.key), checkpoints)
+    for report in reports:
+        _print_report(report)
+    if any(report.problems for report in reports):
+        raise click.exceptions.Exit(FINDINGS)
+    click.echo(f"checkpoint: {checkpoint_of(reports)}")
+
+
+@command.command("show", short_help="Print lines of the log.")
+@click.option("--tool", metavar="NAME", help="Only calls of this tool.")
+@click.option("--client", metavar="NAME", help="Only calls of this client of a server.")
+@click.option("--outcome", type=click.Choice(["ok", "error", "refused", "interrupted", "unknown"]),
+              help="Only calls with this outcome.")  # fmt: skip
+@click.option("--since", metavar="TIME", help="Only calls that started since then, such as 2h, 7d or 2026-11-29.")
+@click.option("--host", metavar="HOST", help="Only calls that tried to connect to this host.")
+@click.option("--json", "as_json", is_flag=True, help="Print the lines themselves, as JSON.")
+@_config
+def show(
+    tool: str | None,
+    client: str | None,
+    outcome: str | None,
+    since: str | None,
+    host: str | None,
+    as_json: bool,
+    config: str | None,
+) -> None:
+    """Print the lines of the log in the order of their chains. They are not verified: see toolc audit verify."""
+    start = None if since is None else _time(since)
+    files, damaged = _files(config), 0
+    hosts = _written_as(host, files) if host else set()
+    for text, record in _records(files):
+        if record is None:
+            damaged += 1
+        elif (
+            record.get("tool") == (tool or record.get("tool"))
+            and record.get("client") == (client or record.get("client"))
+            and record.get("outcome") == (outcome or record.get("outcome"))
+            and (start is None or str(record.get("started")) >= start)
+            and (host is None or hosts.intersection(_hosts(record)))
+        ):
+            click.echo(text if as_json else _summary(record))
+    if damaged:
+        note(f"{damaged} lines are damaged; run: toolc audit verify")
+
+
+def _files(config: str | None) -> AuditFiles:
+    """Return where the log is. Raises ``UsageError`` if the configuration has none."""
+    from pathlib import Path
+
+    from toolc.cli.inputs import user_configuration
+    from toolc.client.audit import audit_files
+
+    settings = user_configuration(path=None if config is None else Path(config)).audit
+    if settings is None:
+        raise UsageError("the configuration has no key 'audit', so calls are not recorded; add e.g. audit: {}")
+    return audit_files(settings)
+
+
+def _print_report(report: ChainReport) -> None:
+    lines = f"lines {report.first} to {report.last} in {report.files} files" if report.last else "no lines"
+    click.echo(f"chain {report.name}: {lines}: {'NOT as written' if report.problems else 'as written'}")
+    for text in (*report.problems, *report.notes):
+        click.echo(f"  {text}")
+    for each in report.unfinished:
+        record = each.record
+        click.echo(f"  no line yet: {record['tool']}, call {record['call']}, started {record['started']}")
+
+
+def _records(files: AuditFiles) -> Iterator[tuple[str, JsonObject | None]]:
+    """Yield each line with its record, or None if it is damaged."""
+    from toolc.telemetry.audit_chain import chain_folders
+    from toolc.telemetry.audit_verify import read_lines
+
+    for folder in chain_folders(files.log):
+        for line in read_lines(folder):
+            text = line.decode("utf-8", "backslashreplace").rstrip("\n")
+            try:
+                record = json.loads(text)
+            except ValueError:
+                record = None
+            yield text, record if isinstance(record, dict) else None
+
+
+def _written_as(host: str, files: AuditFiles) -> set[str]:
+    """Return a host and its HMAC, which replaces it in the lines of calls that have it as an argument."""
+    from toolc.telemetry.audit_chain import read_key
+    from toolc.telemetry.audit_record import Fingerprint
+
+    return {host, Fingerprint(read_key(files.key)).of(host)}
+
+
+def _hosts(record: JsonObject) -> list[str]:
+    network = record.get("network")
+    return [str(each.get("host")) for each in network if isinstance(each, dict)] if isinstance(network, list) else []
+
+
+def _summary(record: JsonObject) -> str:
+    error, client = record.get("error"), record.get("client")
+    outcome = f"{record.get('outcome')}{f' ({error})' if error else ''}"
+    who = f"user {record.get('user')}{f', client {client}' if client else ''}"
+    more = [f"{record['duration_ms']} ms"] if record.get("duration_ms") is not None else []
+    more += [f"confirmation {record['confirmation']}"] if record.get("confirmation") else []
+    more += [f"to {', '.join(map(str, _hosts(record)))}"] if record.get("network") else []
+    return f"{record.get('started')}  {record.get('tool')}  {outcome}  {who}  {record.get('call')}  {'  '.join(more)}"
+
+
+def _time(text: str) -> str:
+    """Return a time as in a line. Raises ``UsageError``."""
+    if match := _AGE.fullmatch(text):
+        return (datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})).isoformat(timespec="microseconds")
+    try:
+        given = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"--since {text!r:.40} is not a time; write 2h, 7d, 2026-11-29 or 2026-11-29T20:00") from None
+    return (given if given.tzinfo else given.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="microseconds")

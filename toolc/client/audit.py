@@ -1,0 +1,26 @@
+"""The audit log of this process: it is opened once, because each of its files has one writer."""
+
+from __future__ import annotations
+
+from toolc.config.configuration import AuditSettings
+from toolc.runtime.workspace.mount import state_location
+from toolc.telemetry.audit_log import AuditFiles, AuditLog
+
+_open: dict[AuditFiles, AuditLog] = {}
+
+
+def audit_files(settings: AuditSettings) -> AuditFiles:
+    """Return where the log of these settings is. The key stays in the user's state folder."""
+    state = state_location() / "audit"
+    return AuditFiles(
+        log=settings.folder or state / "log", key=state / "key", arguments=settings.arguments,
+        when_full=settings.when_full, max_file_bytes=settings.max_file_bytes,
+    )  # fmt: skip
+
+
+def audit_log(settings: AuditSettings) -> AuditLog:
+    """Return the log of these settings. Raises ``UsageError`` if it cannot be opened."""
+    files = audit_files(settings)
+    if files not in _open:
+        _open[files] = AuditLog(files)
+    return _open[files]

@@ -1,0 +1,165 @@
+"""What a line of the audit log says about a call. No secret, argument or result is part of it.
+
+A host that contains an argument, or is contained in one, is replaced by its fingerprint. Workspace changes are numbers,
+because a path may be an argument.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Iterator
+from typing import Final, Literal, TypeAlias
+
+from toolc.model.errors import ToolcError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.registry_io import canonical
+from toolc.telemetry.observation import EndedCall, StartedCall
+
+ArgumentsForm: TypeAlias = Literal["hmac", "shape"]
+"""What a line says about arguments: their HMAC, or the type of each."""
+
+MAX_NETWORK: Final = 20
+"""The maximum number of connections in a line. Further ones are only counted."""
+
+MAX_SHAPE: Final = 100
+"""The maximum number of arguments in a shape."""
+
+_MIN_TEXT: Final = 4
+"""Shorter arguments, such as 1 or "a", are in many hosts by chance."""
+
+_TYPES: Final = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
+
+
+class Fingerprint:
+    """Returns the HMAC of a value. Equal values have the same one, and only with the key can a value be guessed."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def of(self, value: JsonValue) -> str:
+        """Return the HMAC of the canonical JSON of ``value``."""
+        try:
+            data = canonical(value)
+        except (ValueError, RecursionError):  # such as NaN, of a call that fails for it
+            data = repr(value).encode("utf-8", "backslashreplace")
+        return f"hmac-sha256:{hmac.digest(self._key, data, hashlib.sha256).hex()}"
+
+
+def started_record(started: StartedCall, fingerprint: Fingerprint, form: ArgumentsForm) -> JsonObject:
+    """Return what is known when a call starts."""
+    tool, call = started.tool, started.call
+    arguments = fingerprint.of(call.arguments) if form == "hmac" else _shape(started)
+    return {
+        "call": call.call_id,
+        "parent": call.call_id.rpartition(".")[0] if started.depth else None,
+        "started": started.time.isoformat(timespec="microseconds"),
+        "user": os.geteuid(),
+        "client": started.client or None,
+        "process": os.getpid(),
+        "tool": tool.spec.name,
+        "surface": tool.surface_digest,
+        "effect": tool.effect_digest or None,
+        "arguments": arguments,
+    }
+
+
+def ended_record(started: StartedCall, ended: EndedCall, fingerprint: Fingerprint, duration_ms: float) -> JsonObject:
+    """Return what is known when a call has ended."""
+    details = ended.result.details if ended.result else {}
+    record: JsonObject = {
+        "outcome": _outcome(ended),
+        "error": _error(ended),
+        "duration_ms": round(duration_ms, 3),
+        "timing_ms": details.get("timing_ms"),
+        "engine": details.get("engine"),
+        "confirmation": ended.decision,
+    }
+    if ended.changed:
+        record["confirmed_arguments"] = fingerprint.of(ended.changed[0])
+    return record | _network(details, started, ended, fingerprint) | _changes(details)
+
+
+def _outcome(ended: EndedCall) -> str:
+    if ended.result is None:
+        return "refused" if isinstance(ended.error, ToolcError) else "interrupted"
+    return "error" if ended.result.is_error else "ok"
+
+
+def _error(ended: EndedCall) -> str | None:
+    """Return the kind of the error. Its message may contain arguments."""
+    if ended.result is None:
+        return type(ended.error).__name__
+    return ended.result.error.kind if ended.result.error else None
+
+
+def _shape(started: StartedCall) -> JsonValue:
+    """Return the type of each argument that the tool has. Other names are the model's words, so they are counted."""
+    arguments = started.call.arguments
+    if not isinstance(arguments, dict):
+        return _type(arguments)
+    known = [name for name in arguments if name in started.tool.spec.parameters.properties]
+    shape: JsonObject = {name: _type(arguments[name]) for name in sorted(known)[:MAX_SHAPE]}
+    others = len(arguments) - len(shape)
+    return {"types": shape} | ({"others": others} if others else {})
+
+
+def _type(value: JsonValue) -> str:
+    return "null" if value is None else _TYPES[type(value)]
+
+
+def _network(details: JsonObject, started: StartedCall, ended: EndedCall, fingerprint: Fingerprint) -> JsonObject:
+    attempts = details.get("network")
+    if not isinstance(attempts, list):
+        return {}
+    texts = {each.lower() for each in _texts(_unreviewed(started)) if each}
+    texts |= {each.lower() for each in _texts([*(ended.changed or ())]) if each}
+    listed: list[JsonValue] = []
+    for attempt in attempts[:MAX_NETWORK]:
+        assert isinstance(attempt, dict)
+        host = str(attempt["host"])
+        if _shares_text(host.lower(), texts):
+            host = fingerprint.of(host)
+        listed.append({"host": host, **{key: attempt[key] for key in ("port", "allowed", "entry")}})
+    more = details.get("network_not_listed", 0)
+    assert isinstance(more, int)
+    more += len(attempts) - len(listed)
+    return {"network": listed} | ({"network_not_listed": more} if more else {})
+
+
+def _unreviewed(started: StartedCall) -> JsonValue:
+    """Return the arguments without the names that are in the spec."""
+    arguments = started.call.arguments
+    if not isinstance(arguments, dict):
+        return arguments
+    others = {name: value for name, value in arguments.items() if name not in started.tool.spec.parameters.properties}
+    return [*arguments.values(), others]
+
+
+def _shares_text(host: str, texts: set[str]) -> bool:
+    """Return whether a host contains one of the texts, or is contained in one. Short texts must be a whole label."""
+    labels = set(host.split("."))
+    return any(each in labels or host in each or (len(each) >= _MIN_TEXT and each in host) for each in texts)
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    """Yield all strings and numbers in a value, as text."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield name
+            yield from _texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
+    elif value is not None and not isinstance(value, bool):
+        yield value if isinstance(value, str) else json.dumps(value)
+
+
+def _changes(details: JsonObject) -> JsonObject:
+    changes = details.get("changes")
+    if not isinstance(changes, dict):
+        return {}
+    numbers = {name: len(each) for name, each in changes.items() if isinstance(each, list)}
+    return {"changes": {**numbers, "total": changes["total"], "committed": changes["committed"]}}

@@ -1,0 +1,163 @@
+"""Verify the chains of an audit log, and compare them with a checkpoint that was printed earlier."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from toolc.dataclass import dataclass, field
+from toolc.model.errors import UsageError
+from toolc.telemetry.audit_chain import (
+    Line,
+    Running,
+    Seal,
+    chain_files,
+    chain_folders,
+    is_line_of,
+    is_torn_line,
+    running_calls,
+    split_torn,
+)
+
+MAX_PROBLEMS: Final = 20
+"""The maximum number of problems of a chain that are listed."""
+
+MAC_CHARACTERS: Final = 32
+"""How many characters of a MAC are in a checkpoint. They are 128 bits, which cannot be guessed."""
+
+Position: TypeAlias = tuple[int, str]
+"""The number of a line, and the start of its MAC."""
+
+_POSITION: Final = re.compile(rf"([0-9]{{1,9}}):([0-9]{{1,12}}):([0-9a-f]{{{MAC_CHARACTERS}}})")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The last line of each chain at some time. Lines that are removed later are found only against it."""
+
+    positions: Mapping[str, Position]
+
+    @classmethod
+    def parse(cls, text: str) -> Checkpoint:
+        """Return the checkpoint that was printed as ``text``. Raises ``UsageError``."""
+        matches = [_POSITION.fullmatch(each) for each in text.strip().split(",")]
+        if not all(matches):
+            raise UsageError(f"{text!r:.60} is not a checkpoint; pass the text after 'checkpoint:', such as 0:42:1f…")
+        return cls({match[1]: (int(match[2]), match[3]) for match in matches if match})
+
+    def __str__(self) -> str:
+        return ",".join(f"{name}:{number}:{mac}" for name, (number, mac) in self.positions.items())
+
+
+@dataclass(slots=True)
+class ChainReport:
+    """What was found in a chain. ``problems`` are changes of its lines, and ``unfinished`` calls have no line yet."""
+
+    name: str
+    first: int = 0
+    last: int = 0
+    mac: str = ""
+    files: int = 0
+    problems: list[str] = field(default_factory=list)
+    unfinished: list[Running] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def verify(log: Path, key: bytes, checkpoints: Sequence[Checkpoint] = ()) -> list[ChainReport]:
+    """Return a report for each chain, also for one that only a checkpoint has."""
+    known: dict[str, list[Position]] = {}
+    for each in checkpoints:
+        for name, position in each.positions.items():
+            known.setdefault(name, []).append(position)
+    folders = {each.name: each for each in chain_folders(log)}
+    reports = [_verified(folder, Seal(key, name), known.get(name, [])) for name, folder in folders.items()]
+    missing = [name for name in known if name not in folders]
+    return reports + [ChainReport(name, problems=["the chain is in the checkpoint, but not here"]) for name in missing]
+
+
+def checkpoint_of(reports: list[ChainReport]) -> Checkpoint:
+    """Return the checkpoint of the lines in these reports."""
+    return Checkpoint({each.name: (each.last, each.mac[:MAC_CHARACTERS]) for each in reports if each.last})
+
+
+def _verified(folder: Path, seal: Seal, known: Sequence[Position]) -> ChainReport:
+    files = chain_files(folder)
+    report = ChainReport(folder.name, files=len(files))
+    running = list(running_calls(folder, seal))
+    last: Line | None = None
+    seen = dict[int, str]()
+    numbers = {number for number, _ in known}
+    for path in files:
+        lines, torn = split_torn(path.read_bytes())
+        for place, data in enumerate(lines, 1):
+            where = f"{path.name}, line {place}"
+            line = seal.read(data)
+            if line is None:
+                _add(report, f"{where}: the line was changed, or was not written by toolc with this key")
+                continue
+            _check_order(report, where, last, line, known)
+            if line.number in numbers:
+                seen[line.number] = line.mac
+            last = line
+        if torn:
+            _check_torn(report, path.name, torn, (last.number if last else 0) + 1, running, is_last=path == files[-1])
+    if last:
+        report.last, report.mac = last.number, last.mac
+    report.unfinished = [each for each in running_calls(folder, seal) if not (last and is_line_of(last, each))]
+    for number, mac in known:
+        _check_known(report, number, mac, seen.get(number))
+    return report
+
+
+def _check_order(report: ChainReport, where: str, last: Line | None, line: Line, known: Sequence[Position]) -> None:
+    """Check that ``line`` follows the line before."""
+    if last is None:
+        report.first = line.number
+        follows_moved = any(line.number == number + 1 and line.previous.startswith(mac) for number, mac in known)
+        if line.number != 1 and not follows_moved:
+            _add(
+                report,
+                f"{where}: the chain begins with number {line.number}; if you have moved older files away, pass the "
+                "checkpoint that was printed then, otherwise they were removed",
+            )
+    elif line.previous != last.mac:
+        gap = line.number - last.number - 1
+        what = f"{gap} lines are missing before it" if gap > 0 else "it does not follow the line before"
+        _add(report, f"{where}: {what}")
+
+
+def _check_torn(
+    report: ChainReport, name: str, torn: bytes, number: int, running: list[Running], *, is_last: bool
+) -> None:
+    """Tell a line that a killed process has begun from one that was cut."""
+    if is_last and is_torn_line(torn, number, running):
+        report.notes.append(
+            f"{name}: the last line is not complete, because toolc ended while it wrote the line of a running call; "
+            "this is not a change, and the next call writes it again"
+        )
+    else:
+        _add(report, f"{name}: the last line was cut: no running call explains it, so it was complete before")
+
+
+def _check_known(report: ChainReport, number: int, mac: str, seen: str | None) -> None:
+    """Check the line of a checkpoint. ``seen`` is the MAC of the line with this number."""
+    if report.last < number:
+        _add(report, f"the checkpoint has number {number}, but the chain ends with {report.last}: lines were removed")
+    elif seen is None and report.first != number + 1:
+        _add(report, f"number {number}, the line in the checkpoint, is missing")
+    elif seen is not None and not seen.startswith(mac):
+        _add(report, f"number {number} is not the line in the checkpoint: the chain was replaced")
+
+
+def _add(report: ChainReport, problem: str) -> None:
+    if len(report.problems) < MAX_PROBLEMS:
+        report.problems.append(problem)
+
+
+def read_lines(folder: Path) -> Iterator[bytes]:
+    """Yield the lines of a chain, without verifying them."""
+    for path in chain_files(folder):
+        with path.open("rb") as file:
+            yield from file

@@ -1,0 +1,81 @@
+"""The interface between calls and what records them: an observer learns of its start and its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+from toolc.dataclass import dataclass, field
+from toolc.model.call import Allow, BoundCall, Confirm, Deny, ToolCall
+from toolc.model.json_schema import JsonValue
+from toolc.model.registry import RegisteredTool
+from toolc.model.result import ToolResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedCall:
+    """A call before its checks. ``client`` is the client of a server that makes it, or empty.
+
+    ``depth`` is 0 for a call that is not nested in another.
+    """
+
+    tool: RegisteredTool
+    call: ToolCall
+    client: str = ""
+    depth: int = 0
+    time: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+@dataclass(slots=True, kw_only=True)
+class EndedCall:
+    """How a call ended: with a result, or with an exception.
+
+    ``decision`` is the answer if the call had to be confirmed, or None. ``changed`` has the arguments in a tuple if the
+    answer changed them.
+    """
+
+    result: ToolResult | None = None
+    error: BaseException | None = None
+    decision: str | None = None
+    changed: tuple[JsonValue] | None = None
+
+
+Observer: TypeAlias = Callable[[StartedCall], Callable[[EndedCall], None]]
+"""Records a call: it is called at the start, and what it returns is called at the end, on the same thread.
+
+An exception at the start refuses the call and reaches its caller. At the end, it must not raise.
+"""
+
+
+@contextmanager
+def observed(observers: Sequence[Observer], started: StartedCall) -> Iterator[EndedCall]:
+    """Call the observers at the start and the end of the block, which sets the result."""
+    ended = EndedCall()
+    with ExitStack() as endings:
+        for observer in observers:
+            endings.callback(observer(started), ended)
+        try:
+            yield ended
+        except BaseException as error:
+            ended.error = error
+            raise
+
+
+def recording(confirm: Confirm | None, ended: EndedCall) -> Confirm | None:
+    """Return ``confirm``, which also records its answer in ``ended``."""
+    if confirm is None:
+        return None
+
+    def recorded(call: BoundCall) -> Allow | Deny:
+        decision = confirm(call)
+        if not isinstance(decision, Allow):
+            ended.decision = "denied"
+        elif decision.arguments is None:
+            ended.decision = "allowed"
+        else:
+            ended.decision, ended.changed = "changed", (decision.arguments,)
+        return decision
+
+    return recorded
