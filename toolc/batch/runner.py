@@ -72,6 +72,7 @@ class Runner:
         """
         lines = self._left(repeats)
         running = 0
+        ended: list[_Ended] = []
         with ThreadPoolExecutor(self._concurrency, "toolc batch") as threads:
             while True:
                 starting = self._ready(lines, self._concurrency - running)
@@ -80,11 +81,12 @@ class Runner:
                 for call in starting:
                     threads.submit(self._run_one, call)
                 running += len(starting)
+                self._record(ended)
                 if not running:
                     return
                 ended = self._wait()
                 running -= len(ended)
-                self._record(ended)
+                self._release(ended)
 
     def _left(self, repeats: Callable[[str], bool]) -> Iterator[CallLine]:
         """Yield the calls to run. Record those of unknown outcome that may not run again."""
@@ -153,9 +155,13 @@ class Runner:
         return [each for each in ended if each]
 
     def _record(self, ended: list[_Ended]) -> None:
-        self._journal.end([(call, outcome) for call, outcome in ended if not isinstance(outcome, NotStarted)])
+        if known := [(call, outcome) for call, outcome in ended if not isinstance(outcome, NotStarted)]:
+            self._journal.end(known)
         if withdrawn := [call.line for call, outcome in ended if isinstance(outcome, NotStarted)]:
             self._journal.withdraw(withdrawn)
+
+    def _release(self, ended: list[_Ended]) -> None:
+        """Let further calls of the sessions start, and none if too many in a row have failed."""
         for call, outcome in ended:
             self._sessions.discard(call.session)
             if self._calls.last_lines.get(call.session) == call.line:

@@ -8,143 +8,48 @@ from __future__ import annotations
 
 import logging
 import pickle
-import platform
 import threading
-from asyncio import to_thread
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from asyncio import get_running_loop, to_thread
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, contextmanager, suppress
-from functools import cache
-from hashlib import sha256
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, Final
 
-import toolc
 from toolc.client.executor import Executor
-from toolc.client.registry import Registry, ToolCollection
 from toolc.client.sandbox import Sandbox
+from toolc.cluster.messages import (
+    CLOSED,
+    MAX_CALLS,
+    Denials,
+    Failed,
+    NodeEngine,
+    NodeReport,
+    NodeSetup,
+    RemoteCall,
+    versions,
+)
 from toolc.cluster.workspace_copy import Change, Files, NodeCopies
-from toolc.dataclass import dataclass, field, replace
-from toolc.model import errors
-from toolc.model.call import Allow, BoundCall, Claims, Deny, Proposal
+from toolc.dataclass import replace
+from toolc.model.call import Allow, BoundCall, Deny, Proposal
 from toolc.model.call_graph import called_tools
-from toolc.model.errors import InfrastructureError, NoEngineError, RegistryError, ToolcError, UsageError
+from toolc.model.errors import InfrastructureError, NoEngineError, RegistryError, ToolcError
 from toolc.model.events import Event, ToolStart
 from toolc.model.json_schema import JsonObject
-from toolc.model.lock_file import Lock
 from toolc.model.names import ENGINES
-from toolc.model.registry import RegisteredTool, RegistryFile
+from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult
-from toolc.model.spec.policy import Policy
 from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.execution.async_calls import async_events
 from toolc.runtime.execution.batch import Order
+from toolc.runtime.pool.control import PoolReport
+from toolc.runtime.pool.control import reports as pool_reports
 from toolc.runtime.sandboxed.options import profile_of, select_approved
-from toolc.runtime.sessions.pool import IDLE_SECONDS
+from toolc.runtime.sessions.sandbox_session import Program
 from toolc.sandbox.interface import unenforced
 from toolc.sandbox.selection import load, probe
-from toolc.version import __version__
 
 CONFIRM_STEP: Final = "a step of another tool cannot be confirmed on a cluster; call the tool itself"
-
-
-@cache
-def versions() -> Mapping[str, str]:
-    """Return what must be the same on the driver and on a node, because the types of calls are sent between them.
-
-    Two installations from a working copy can have the same version of toolc and different code.
-    """
-    package, digest = Path(toolc.__file__).parent, sha256()
-    for path in sorted(package.rglob("*.py")):
-        digest.update(b"%b\0%b\0" % (str(path.relative_to(package)).encode(), path.read_bytes()))
-    version = f"{__version__} (the digest of its code begins with {digest.hexdigest()[:12]})"
-    return {"toolc": version, "Python": platform.python_version()}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeSetup:
-    """What the executor of each node is made from."""
-
-    tools: tuple[RegisteredTool, ...]
-    parts: ToolCollection
-    engine: str | None = None
-    timeout: float | None = None
-    session_idle: float = IDLE_SECONDS
-    lock: Lock | None = None
-    policy: Policy | None = None
-    shared_workspace: str | None = None
-
-    def registry(self) -> Registry:
-        """Return the tools."""
-        return Registry(RegistryFile(tools=self.tools), parts=self.parts)
-
-    def all_tools(self) -> tuple[RegisteredTool, ...]:
-        """Return the tools, and the parts that only other tools call."""
-        return (*self.tools, *self.parts.by_name.values())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeEngine:
-    """An engine that is available on a node, its kinds of isolation, and the limits that it does not enforce fully."""
-
-    name: str
-    version: str
-    isolation: tuple[str, ...]
-    weak: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeReport:
-    """What a node says about itself. ``refusal`` is why it runs no calls. ``slots`` is how many it runs at a time."""
-
-    refusal: str = ""
-    slots: int = 0
-    engines: tuple[NodeEngine, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Denials:
-    """The deny-list of the driver. A node ignores a list that is older than its own."""
-
-    number: int = 0
-    names: frozenset[str] = frozenset()
-    tags: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoteCall:
-    """A call for a node. ``effect_digest`` is that of the tool which the driver has admitted and confirmed.
-
-    ``arguments`` are those that the caller has sent. The node fills in the others from ``claims``.
-    """
-
-    name: str
-    effect_digest: str
-    arguments: JsonObject
-    call_id: str
-    workspace: str | None
-    timeout: float | None
-    session: str
-    is_confirmed: bool
-    denials: Denials
-    claims: Claims
-    has_copy: bool = False
-    """Whether the workspace is a copy, which the driver has announced with ``expect``."""
-    key: str = field(default_factory=lambda: token_hex(8))
-    """Identifies the call on the node, because the ids of models such as ``call_1`` may appear twice."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """An error of toolc on a node: the name of its type, and its message."""
-
-    kind: str
-    message: str
-
-    def error(self) -> ToolcError:
-        """Return the error, to be raised by the driver."""
-        kind = getattr(errors, self.kind, InfrastructureError)
-        plain = {UsageError, errors.NoEngineError, errors.SandboxDiedError, errors.PolicyError, RegistryError}
-        return kind(self.message) if kind in plain else InfrastructureError(self.message)
 
 
 class _NodeExecutor(Executor):
@@ -180,10 +85,11 @@ class NodeActor:
             if versions()[name] != version
         ).removesuffix(". ")
         self._executors: tuple[_NodeExecutor, ...] = ()  # of the present tools, and of those before an update
+        self._threads = ThreadPoolExecutor(MAX_CALLS, "toolc call")
         self._running: dict[str, Cancellation] = {}
         self._denials = Denials()
         self._copies: NodeCopies | None = None
-        self._sandboxes: dict[str, Sandbox] = {}
+        self._opened: dict[str, Sandbox | Program] = {}
         if not self._refusal:
             try:
                 self._start(pickle.loads(setup))  # noqa: S301  from the driver, which may run any code on the node
@@ -216,6 +122,10 @@ class NodeActor:
         engines = (_engine_report(name) for name in ENGINES if probe(name).available)
         return NodeReport(slots=Order().max_parallel, engines=tuple(engines))
 
+    async def pools(self) -> tuple[PoolReport, ...]:
+        """Return the warm sandboxes of each process of this user on this node."""
+        return await to_thread(lambda: tuple(pool_reports()))
+
     async def sees(self, folder: str, name: str, content: str) -> bool:
         """Return whether a file of the driver's is in the same folder here."""
         try:
@@ -245,8 +155,14 @@ class NodeActor:
         if self._copies:
             await to_thread(self._copies.end, key)
 
-    async def run(self, call: RemoteCall) -> ToolResult | Failed:
-        """Run a call and return its result."""
+    async def run(self, call: bytes) -> bytes:
+        """Run a pickled ``RemoteCall`` and return its pickled result. Ray itself would pickle both more slowly."""
+        remote: RemoteCall = pickle.loads(call)  # noqa: S301  as above
+        with self._cancellation(remote.key) as cancellation:  # here, so that an early ``cancel`` finds it
+            outcome = await get_running_loop().run_in_executor(self._threads, self._run, remote, cancellation)
+        return pickle.dumps(outcome)
+
+    def _run(self, call: RemoteCall, cancellation: Cancellation) -> ToolResult | Failed:
         steps: list[Event] = []
 
         def notice(event: Event) -> None:
@@ -254,12 +170,10 @@ class NodeActor:
                 steps.append(event)
 
         try:
-            with self._cancellation(call.key) as cancellation:
-                executor = self._callee(call)
-                calls_others = called_tools(executor.registry.registered(call.name).spec)
-                listener = notice if calls_others else None
-                arguments = await self._arguments(call)
-                return await executor.arun(**arguments, cancellation=cancellation, on_event=listener)
+            executor = self._callee(call)
+            calls_others = called_tools(executor.registry.registered(call.name).spec)
+            listener = notice if calls_others else None
+            return executor.run(**self._arguments(call), cancellation=cancellation, on_event=listener)
         except ToolcError as error:
             return _failed(error, has_started=bool(steps))
 
@@ -268,7 +182,7 @@ class NodeActor:
         has_started = False
         try:
             with self._cancellation(call.key) as cancellation:
-                executor, arguments = self._callee(call), await self._arguments(call)
+                executor, arguments = self._callee(call), await to_thread(self._arguments, call)
                 async with aclosing(executor.astream(**arguments, cancellation=cancellation)) as events:
                     async for event in events:
                         has_started = has_started or _starts_step(event)
@@ -290,11 +204,11 @@ class NodeActor:
                 return executor
         raise RegistryError(f"the node has another version of the tool {name!r} than the driver")
 
-    async def _arguments(self, call: RemoteCall) -> dict[str, Any]:
+    def _arguments(self, call: RemoteCall) -> dict[str, Any]:
         """Return the arguments of ``Executor.arun``, after the copy of the workspace was made."""
         workspace = call.workspace
         if call.has_copy and self._copies:
-            await to_thread(self._copies.make, call.key)
+            self._copies.make(call.key)
             workspace = self._copies.folder(call.key)
 
         def confirm(bound: BoundCall) -> Allow | Deny:
@@ -326,7 +240,7 @@ class NodeActor:
         """Open a sandbox and return its details. ``effect_digest`` is empty if the profile is not that of a tool."""
         try:
             executor = self._with_tool(str(profile), effect_digest, denials)
-            self._sandboxes[key] = sandbox = await executor.asandbox(profile)
+            self._opened[key] = sandbox = await executor.asandbox(profile)
         except ToolcError as error:
             return _failed(error, has_started=False)
         return sandbox.details
@@ -335,20 +249,72 @@ class NodeActor:
         self, key: str, sandbox: str, method: str, arguments: tuple[object, ...], options: Mapping[str, object]
     ) -> object:
         """Return the answer of a method of an open sandbox, or its error. ``cancel(key)`` cancels it."""
-        if sandbox not in self._sandboxes:
-            return Failed("UsageError", "the sandbox is closed")
+        if sandbox not in self._opened:
+            return CLOSED
         try:
             with self._cancellation(key) as cancellation:
-                form = getattr(self._sandboxes[sandbox], f"a{method}")
+                form = getattr(self._opened[sandbox], f"a{method}")
                 return await form(*arguments, **options, cancellation=cancellation)
         except OSError as error:
             return error
         except ToolcError as error:
             return _failed(error, has_started=True)
 
-    async def end_sandbox(self, key: str) -> None:
-        """Close an open sandbox."""
-        if sandbox := self._sandboxes.pop(key, None):
+    async def follow_output(
+        self, key: str, opened: str, method: str, arguments: tuple[object, ...], options: Mapping[str, object]
+    ) -> AsyncIterator[object]:
+        """Like ``use_sandbox`` for ``exec`` and the ``wait`` of a program, but yield the output before the answer."""
+        if opened not in self._opened:
+            yield CLOSED
+            return
+        used = getattr(self._opened[opened], method)
+
+        def call(put: Callable[[Any], None], cancellation: Cancellation) -> object:
+            return used(*arguments, **options, on_output=lambda *piece: put(piece), cancellation=cancellation)
+
+        try:
+            with self._cancellation(key) as cancellation:
+                async with aclosing(async_events(call, None, cancellation, lambda end: (end,))) as items:
+                    async for item in items:
+                        yield item
+        except OSError as error:
+            yield error
+        except ToolcError as error:
+            yield _failed(error, has_started=True)
+        if method == "wait":
+            self._opened.pop(opened, None)
+
+    async def start_program(
+        self, key: str, sandbox: str, argv: Sequence[str], options: Mapping[str, Any]
+    ) -> Failed | None:
+        """Start a program in an open sandbox."""
+        opened = self._opened.get(sandbox)
+        if not isinstance(opened, Sandbox):
+            return CLOSED
+        try:
+            self._opened[key] = await to_thread(opened.start, argv, **options)
+        except ToolcError as error:
+            return _failed(error, has_started=False)
+        return None
+
+    async def steer_program(
+        self, key: str, method: str, arguments: tuple[object, ...], options: Mapping[str, object]
+    ) -> int | Failed:
+        """Call ``write``, ``resize`` or ``kill`` of a program, if it runs. Return the size of its unsent input."""
+        program = self._opened.get(key)
+        if not isinstance(program, Program):  # no effect, as on a program that has ended
+            return 0
+        try:
+            await to_thread(getattr(program, method), *arguments, **options)
+        except ToolcError as error:
+            return _failed(error, has_started=True)
+        return program.unsent_bytes
+
+    async def end_sandbox(self, key: str, programs: Iterable[str]) -> None:
+        """Close an open sandbox, and with it its programs."""
+        for each in programs:
+            self._opened.pop(each, None)
+        if isinstance(sandbox := self._opened.pop(key, None), Sandbox):
             await sandbox.aclose()
 
     async def cancel(self, key: str) -> None:

@@ -1,29 +1,31 @@
-"""An open sandbox on a node. The methods of ``Sandbox`` reach it through the actor of the node."""
+"""An open sandbox on a node, and its programs. Their methods reach them through the actor of the node."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from secrets import token_hex
-from typing import Any, Final, NoReturn
+from typing import Any
 
 from toolc.client.sandbox import MAX_FILE_BYTES, ExecResult, FileEntry, Sandbox
-from toolc.cluster.node import Failed
+from toolc.cluster.messages import Failed
 from toolc.cluster.placement import Node
-from toolc.cluster.ray_calls import NodeDiedError, used
-from toolc.model.errors import InfrastructureError, UsageError
+from toolc.cluster.ray_calls import NodeDiedError, asked, output_of, used
+from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.runtime.cancellation import Cancellation
-
-NEEDS_EXECUTOR: Final = "cannot be used in a sandbox on a cluster, which sends the output at the end; use an Executor"
+from toolc.runtime.sessions.programs import OnOutput, ProgramEnd, TerminalSize
+from toolc.runtime.sessions.sandbox_session import Program
 
 
 class NodeSandbox(Sandbox):
-    """Like ``Sandbox``, on a node, with which it ends. It has no programs that run while others do (``start``)."""
+    """Like ``Sandbox``, on a node, with which it ends."""
 
     def __init__(self, node: Node, key: str, details: JsonObject) -> None:
         self._node = node
         self._key = key
         self._details = details | {"node": node.name}
+        self._programs: list[str] = []
 
     @property
     def details(self) -> JsonObject:
@@ -39,14 +41,15 @@ class NodeSandbox(Sandbox):
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
         user: str | None = None,
-        on_output: object = None,
+        on_output: OnOutput | None = None,
         cancellation: Cancellation | None = None,
     ) -> ExecResult:
-        """Like ``Sandbox.exec``, without ``on_output``."""
-        if on_output is not None:
-            raise UsageError(f"on_output {NEEDS_EXECUTOR}")
+        """Like ``Sandbox.exec``."""
         options = {"stdin": stdin, "cwd": cwd, "env": env, "timeout": timeout, "user": user}
-        result: ExecResult = self._use("exec", cancellation, argv, **options)
+        if on_output is None:
+            result: ExecResult = self._use("exec", cancellation, argv, **options)
+        else:
+            result = _followed(self._node, (self._key, "exec", (argv,), options), on_output, cancellation)
         return result
 
     def read_file(
@@ -69,23 +72,91 @@ class NodeSandbox(Sandbox):
         """Like ``Sandbox.remove``."""
         self._use("remove", cancellation, path, recursive=recursive)
 
-    def start(self, argv: Sequence[str], **_: object) -> NoReturn:
-        """Raise ``UsageError``."""
-        raise UsageError(f"start {NEEDS_EXECUTOR}")
+    def start(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str = "",
+        env: Mapping[str, str] | None = None,
+        terminal: TerminalSize | None = None,
+    ) -> Program:
+        """Like ``Sandbox.start``."""
+        key = token_hex(8)
+        _asked(self._node, "start_program", key, self._key, argv, {"cwd": cwd, "env": env, "terminal": terminal})
+        self._programs.append(key)
+        return NodeProgram(self._node, key)
 
     def close(self) -> None:
         """End the sandbox."""
-        self._node.actor.end_sandbox.remote(self._key)
+        self._node.actor.end_sandbox.remote(self._key, self._programs)
 
     def _use(self, method: str, cancellation: Cancellation | None, *arguments: object, **options: object) -> Any:
-        with Cancellation() as own:
-            try:
-                request = self._key, method, arguments, options
-                answer = used(self._node, token_hex(8), request, cancellation or own)
-            except NodeDiedError:
-                raise InfrastructureError(f"the node {self._node.name} died, and the sandbox with it") from None
-        if isinstance(answer, Failed):
-            raise answer.error()
-        if isinstance(answer, OSError):
-            raise answer
-        return answer
+        with Cancellation() as own, _naming(self._node):
+            request = self._key, method, arguments, options
+            return _value(used(self._node, token_hex(8), request, cancellation or own))
+
+
+class NodeProgram(Program):
+    """Like ``Program``, in a sandbox on a node. Its output is on the node until ``wait``."""
+
+    def __init__(self, node: Node, key: str) -> None:
+        self._node = node
+        self._key = key
+
+    def write(self, data: bytes, *, is_last: bool = False) -> None:
+        """Like ``Program.write``."""
+        self._steer("write", data, is_last=is_last)
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Like ``Program.unsent_bytes``."""
+        return self._steer("write", b"")
+
+    def resize(self, size: TerminalSize) -> None:
+        """Like ``Program.resize``."""
+        self._steer("resize", size)
+
+    def kill(self) -> None:
+        """Like ``Program.kill``."""
+        self._steer("kill")
+
+    def wait(self, on_output: OnOutput | None = None, cancellation: Cancellation | None = None) -> ProgramEnd:
+        """Like ``Program.wait``."""
+        end: ProgramEnd = _followed(self._node, (self._key, "wait", (), {}), on_output, cancellation)
+        return end
+
+    def _steer(self, method: str, *arguments: object, **options: object) -> int:
+        unsent: int = _asked(self._node, "steer_program", self._key, method, arguments, options)
+        return unsent
+
+
+def _asked(node: Node, method: str, *arguments: object) -> Any:
+    """Return the answer of a method that ends soon. Raises ``UsageError`` and ``InfrastructureError``."""
+    with _naming(node):
+        return _value(asked(node, method, *arguments))
+
+
+def _followed(
+    node: Node, request: tuple[object, ...], on_output: OnOutput | None, cancellation: Cancellation | None
+) -> Any:
+    """Pass on the output of a command or program, and return its end. Raises as ``Sandbox.exec``."""
+    with Cancellation() as own, _naming(node):
+        return _value(output_of(node, token_hex(8), request, on_output, cancellation or own))
+
+
+@contextmanager
+def _naming(node: Node) -> Iterator[None]:
+    """Raise ``InfrastructureError`` with the name of the node if it has died."""
+    try:
+        yield
+    except NodeDiedError:
+        raise InfrastructureError(f"the node {node.name} died, and the sandbox with it") from None
+
+
+def _value(answer: object) -> object:
+    """Return the answer of a node. Raises its error."""
+    if isinstance(answer, Failed):
+        raise answer.error()
+    if isinstance(answer, OSError):
+        raise answer
+    return answer

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any, Final
 
-from toolc.cluster.node import NodeReport, NodeSetup
+from toolc.cluster.messages import NodeReport, NodeSetup
 from toolc.cluster.placement import Node, choose
 from toolc.cluster.ray_calls import (
     CLOSE_SECONDS,

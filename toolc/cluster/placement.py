@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from toolc.cluster.node import NodeReport
+from toolc.cluster.messages import NodeReport
 from toolc.dataclass import dataclass, field
 
 MORE_LOAD: Final = 1

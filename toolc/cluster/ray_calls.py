@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+import pickle
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, Final, TypeVar
 
-from toolc.cluster.node import Failed, NodeActor, NodeReport, RemoteCall, versions
+from toolc.cluster.messages import MAX_CALLS, Failed, NodeReport, RemoteCall, versions
+from toolc.cluster.node import NodeActor
 from toolc.cluster.placement import Node
 from toolc.model.errors import InfrastructureError, MissingExtraError, ToolcError, UsageError
-from toolc.model.events import Event, Listener, ToolEnd, ToolStart
+from toolc.model.events import Listener, ToolEnd, ToolStart
 from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.sessions.programs import OnOutput
 
 try:
     import ray
@@ -31,9 +34,6 @@ CLOSE_SECONDS: Final = 30.0
 
 WAIT_SECONDS: Final = 0.05
 """The longest time in which a waiting call notices its cancellation."""
-
-MAX_CALLS: Final = 1000
-"""The maximum number of methods of one actor that run at the same time."""
 
 
 class NodeDiedError(Exception):
@@ -96,7 +96,8 @@ def asked(node: Node, method: str, *arguments: object) -> Any:
 
 def awaited(node: Node, call: RemoteCall, cancellation: Cancellation) -> ToolResult | Failed:
     """Run a call on a node and return its result. Raises ``NodeDiedError``."""
-    result: ToolResult | Failed = _answer(node, call.key, node.actor.run.remote(call), cancellation)
+    answer = _answer(node, call.key, node.actor.run.remote(pickle.dumps(call)), cancellation)
+    result: ToolResult | Failed = pickle.loads(answer)  # noqa: S301  from a node, which runs code of the driver
     return result
 
 
@@ -119,24 +120,48 @@ def _answer(node: Node, key: str, reference: Any, cancellation: Cancellation) ->
 
 def followed(node: Node, call: RemoteCall, on_event: Listener, cancellation: Cancellation) -> ToolResult | Failed:
     """Like ``awaited``, but pass on the events of the call, except for its start and end. Raises ``NodeDiedError``."""
-    items = node.actor.stream.options(num_returns="streaming", _generator_backpressure_num_objects=64).remote(call)
     outcome: ToolResult | Failed = Failed("InfrastructureError", "the node sent no result")
-    with _cancelling(node, call.key, cancellation) as check:
-        while True:
-            check()
-            ready, _ = ray.wait([items], timeout=WAIT_SECONDS)
-            if not ready:
-                continue
-            try:
-                item: Event | Failed = _translated(lambda: ray.get(next(items)), node)
-            except StopIteration:
-                return outcome
+    with closing(_sent(node, call.key, node.actor.stream, (call,), cancellation)) as items:
+        for item in items:
             if isinstance(item, Failed):
                 outcome = item
             elif isinstance(item, ToolEnd) and item.call_id == call.call_id:
                 outcome = item.result
             elif not (isinstance(item, ToolStart) and item.call_id == call.call_id):
                 on_event(item)
+    return outcome
+
+
+def output_of(
+    node: Node, key: str, request: tuple[object, ...], on_output: OnOutput | None, cancellation: Cancellation
+) -> object:
+    """Like ``used``, but pass on the output of a command or program. Raises ``NodeDiedError``."""
+    answer: object = Failed("InfrastructureError", "the node sent no answer")
+    with closing(_sent(node, key, node.actor.follow_output, (key, *request), cancellation)) as items:
+        for item in items:
+            if not isinstance(item, tuple):
+                answer = item
+            elif on_output is not None:
+                on_output(*item)
+    return answer
+
+
+def _sent(
+    node: Node, key: str, method: Any, arguments: tuple[object, ...], cancellation: Cancellation
+) -> Generator[Any, None, None]:
+    """Yield what a method sends until it ends. ``cancel`` ends it, and so does closing this generator."""
+    items = method.options(num_returns="streaming", _generator_backpressure_num_objects=64).remote(*arguments)
+    with _cancelling(node, key, cancellation) as check:
+        while True:
+            check()
+            ready, _ = ray.wait([items], timeout=WAIT_SECONDS)
+            if not ready:
+                continue
+            try:
+                item = _translated(lambda: ray.get(next(items)), node)
+            except StopIteration:
+                return
+            yield item
 
 
 @contextmanager

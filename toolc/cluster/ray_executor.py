@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
@@ -18,7 +19,7 @@ from typing import Any, Self
 from toolc.client.executor import CallableTools, Executor
 from toolc.client.registry import Registry
 from toolc.client.sandbox import Sandbox
-from toolc.cluster.node import Denials, Failed, NodeSetup, RemoteCall
+from toolc.cluster.messages import Denials, Failed, NodeSetup, RemoteCall
 from toolc.cluster.node_sandbox import NodeSandbox
 from toolc.cluster.nodes import Nodes
 from toolc.cluster.placement import Node
@@ -28,6 +29,7 @@ from toolc.dataclass import dataclass, replace
 from toolc.model.call import ApproveChanges, BoundCall, Confirm
 from toolc.model.call_graph import called_tools
 from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
+from toolc.model.events import ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.lock_file import Lock
 from toolc.model.registry import RegisteredTool
@@ -38,6 +40,7 @@ from toolc.runtime.caller import CallContext, ignore_event
 from toolc.runtime.cancellation import Cancellation, Deadline, InterruptedWaitError
 from toolc.runtime.execution.call_pipeline import CallPipeline
 from toolc.runtime.execution.single_call import Call
+from toolc.runtime.pool.control import PoolReport
 from toolc.runtime.sandboxed.interruption import NOT_STARTED
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.runtime.sessions.pool import IDLE_SECONDS
@@ -100,6 +103,14 @@ class RayExecutor(Executor):
     def nodes(self) -> tuple[Node, ...]:
         """The nodes that run calls now."""
         return tuple(self._nodes.alive)
+
+    def pools(self) -> dict[str, tuple[PoolReport, ...]]:
+        """Return the processes with warm sandboxes on each node, by its name. They are those of all drivers."""
+        pools: dict[str, tuple[PoolReport, ...]] = {}
+        for node in self.nodes:
+            with suppress(NodeDiedError):
+                pools[node.name] = asked(node, "pools")
+        return pools
 
     def sandbox(self, profile: str | JsonObject) -> Sandbox:
         """Like ``Executor.sandbox``, on one node, with which it ends. Its workspace must be the shared one."""
@@ -280,9 +291,13 @@ class _Attempt:
     def _ran_in_copy(self, node: Node, call: RemoteCall, context: CallContext, copy: WorkspaceCopy) -> ToolResult:
         """Send the workspace to the node, run the call there, and commit or refuse its changes here."""
         try:
-            missing = asked(node, "expect", call.key, copy.files)
+            missing, sent = asked(node, "expect", call.key, copy.files), 0
             for message in copy.messages(missing):
                 asked(node, "store", message)
+                sent += len(message)
+                progress = f"{sent} of {len(missing)} files of the workspace are on {node.name}"
+                percent = 100 * sent / len(missing)
+                context.on_event(ToolUpdate(name=call.name, call_id=call.call_id, percent=percent, message=progress))
             result = self._ran(node, call, context)
             changed = result.details.get("changes")
             if not (isinstance(changed, dict) and changed.get("committed")):

@@ -9,7 +9,8 @@ import pytest
 
 from toolc.client import executor as client_executor
 from toolc.client.registry import Registry
-from toolc.cluster.node import NodeActor, NodeReport, NodeSetup, versions
+from toolc.cluster.messages import NodeReport, NodeSetup, versions
+from toolc.cluster.node import NodeActor
 from toolc.model.errors import NoEngineError
 from toolc.model.plan import Profile
 from toolc.sandbox.interface import ContentDigests

@@ -1,6 +1,6 @@
 """Which node gets the next call."""
 
-from toolc.cluster.node import NodeReport
+from toolc.cluster.messages import NodeReport
 from toolc.cluster.placement import Node, choose
 
 

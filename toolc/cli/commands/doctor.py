@@ -13,9 +13,10 @@ import click
 from toolc.cli.common import note
 from toolc.model.errors import ToolcError
 from toolc.model.names import ENGINES
+from toolc.model.text import count_noun
 
 if TYPE_CHECKING:
-    from toolc.cluster.node import NodeEngine
+    from toolc.cluster.messages import NodeEngine
     from toolc.config.configuration import Configuration
     from toolc.doctor.diagnosis import Diagnosis, Probed, Trial
     from toolc.doctor.host_report import EngineReport
@@ -62,7 +63,9 @@ def _report_cluster(address: str, *, as_json: bool) -> None:
     from toolc.cluster.ray_executor import RayExecutor  # an optional extra
 
     with RayExecutor(Registry(), address=address) as executor:
-        slots, nodes, refused = executor.max_parallel, executor.nodes, executor.refused
+        slots, nodes, refused, pools = executor.max_parallel, executor.nodes, executor.refused, executor.pools()
+    waiting = {name: sum(each.waiting for each in pool) for name, pool in pools.items()}
+    memory = {name: sum(each.memory_bytes for each in pool) for name, pool in pools.items()}
     if as_json:
         found = [
             {
@@ -72,6 +75,8 @@ def _report_cluster(address: str, *, as_json: bool) -> None:
                     for each in node.report.engines
                 ],
                 "slots": node.report.slots,
+                "warm_sandboxes": waiting.get(node.name, 0),
+                "warm_memory_bytes": memory.get(node.name, 0),
             }
             for node in nodes
         ]
@@ -79,7 +84,8 @@ def _report_cluster(address: str, *, as_json: bool) -> None:
     else:
         for node in sorted(nodes, key=lambda each: each.name):
             engines = ", ".join(map(_engine_text, node.report.engines)) or "no engine"
-            print(f"{node.name}: {engines}; runs {node.report.slots} calls at a time")
+            warm = count_noun(waiting.get(node.name, 0), "warm sandbox", "warm sandboxes")
+            print(f"{node.name}: {engines}; runs {node.report.slots} calls at a time; {warm}")
         for line in refused:
             print(f"{line}")
         print(f"{len(nodes)} nodes, {slots if nodes else 0} calls at a time")

@@ -26,9 +26,10 @@ from toolc.cluster.ray_executor import RayExecutor
 from toolc.compiler.project.policy import read_policy
 from toolc.model.call import Allow, Proposal, ToolCall
 from toolc.model.errors import InfrastructureError, UsageError
-from toolc.model.events import ToolEnd, ToolStart, ToolUpdate
+from toolc.model.events import Event, ToolEnd, ToolStart, ToolUpdate
 from toolc.model.json_schema import JsonObject
 from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.sessions.programs import TerminalSize
 
 ray = pytest.importorskip("ray")
 cluster_utils = pytest.importorskip("ray.cluster_utils")
@@ -311,7 +312,9 @@ def test_a_workspace_is_sent_and_its_changes_come_back(cluster: object, registry
         return len(proposed) == 1
 
     with RayExecutor(registry, engine="oci", workspace=tmp_path, approve_changes=approve) as executor:
-        result = executor.run("rewrite", {"word": "new"}, on_event=lambda _: None)
+        events: list[Event] = []
+        result = executor.run("rewrite", {"word": "new"}, on_event=events.append)
+        assert [each.percent for each in events if isinstance(each, ToolUpdate) and each.stream is None] == [100.0]
         assert (result.text, result.is_error, words.read_text()) == ("old\n", False, "new\n")
         refused = executor.run("rewrite", {"word": "newer"})
         assert "the changes were not approved" in refused.text
@@ -356,8 +359,6 @@ def test_an_open_sandbox_stays_on_its_node(executor: RayExecutor, cluster: objec
         assert sandbox.details["node"] in {each.name for each in executor.nodes}
         with pytest.raises(FileNotFoundError):
             sandbox.read_file("b.txt")
-        with pytest.raises(UsageError, match="start cannot be used in a sandbox on a cluster"):
-            sandbox.start(["sleep", "1"])
         with Cancellation() as cancellation:
             threading.Timer(1, cancellation.cancel).start()
             begun = time.monotonic()
@@ -373,6 +374,38 @@ def test_an_open_sandbox_stays_on_its_node(executor: RayExecutor, cluster: objec
         executor.sandbox("wipe")
 
 
+def test_programs_of_an_open_sandbox_run_while_others_do(executor: RayExecutor) -> None:
+    def refuse(*_: object) -> None:
+        raise ValueError("refused")
+
+    pieces: list[tuple[str, bytes]] = []
+    with executor.sandbox({"lifetime": "session"}) as sandbox:
+        cat = sandbox.start(["cat"])
+        cat.write(b"one\n")
+        ended = sandbox.exec(
+            ["sh", "-c", "echo a; echo b >&2; exit 3"], on_output=lambda stream, data: pieces.append((stream, data))
+        )
+        assert (ended.exit_code, ended.stdout, sorted(pieces)) == (3, b"a\n", [("stderr", b"b\n"), ("stdout", b"a\n")])
+        cat.write(b"two\n", is_last=True)
+        assert cat.wait(lambda _, data: pieces.append(("cat", data))).stdout.data() == b"one\ntwo\n"
+        assert b"".join(data for stream, data in pieces if stream == "cat") == b"one\ntwo\n"
+        endless = sandbox.start(["sleep", "60"], terminal=TerminalSize(rows=24, columns=80))
+        endless.resize(TerminalSize(rows=30, columns=100))
+        endless.kill()
+        assert (endless.wait().exit_code, endless.unsent_bytes) == (137, 0)
+        with pytest.raises(ValueError, match="refused"):
+            sandbox.exec(["sh", "-c", "echo a; exec sleep 322"], on_output=refuse)
+        until(
+            lambda: (
+                "sleep 322" not in sandbox.exec(["sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"]).stdout.decode()
+            )
+        )
+        with pytest.raises(FileNotFoundError):
+            sandbox.exec(["true"], cwd="/missing", on_output=refuse)
+    with pytest.raises(UsageError, match="the sandbox is closed"):
+        sandbox.start(["true"])
+
+
 def test_a_batch_and_a_report_from_the_command_line(cluster: Any, tmp_path: Path) -> None:
     (tmp_path / "tools.yaml").write_text(SPEC)
     lines = (json.dumps({"id": str(number), "tool": "echo", "arguments": {"word": "hi"}}) for number in range(20))
@@ -383,6 +416,10 @@ def test_a_batch_and_a_report_from_the_command_line(cluster: Any, tmp_path: Path
     )  # fmt: skip
     assert "20 of 20 calls have ended: 20 ok" in done[2]
     assert done[0] == 0
+    with RayExecutor(Registry.load(tmp_path / "tools.yaml"), engine="oci") as executor:
+        executor.run("echo", {"word": "hi"})
+        until(lambda: any(each.waiting for pool in executor.pools().values() for each in pool))
+        assert " warm sandbox" in toolc("doctor", "--address", cluster.address)[1]
     status, out, _ = toolc("doctor", "--address", cluster.address)
     assert (status, out.count("oci "), "2 nodes, " in out) == (0, 2, True)
 
