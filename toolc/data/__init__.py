@@ -2,8 +2,9 @@
 
 ``rules`` has one Markdown page for each code, ``init`` the templates of ``toolc init``, and ``probes`` the tools of
 ``toolc doctor --probe``. ``toolc.doctor.advisories`` reads the known vulnerabilities in ``advisories.toml``,
-``toolc.validation.ecma_advice`` the hints for regular expressions in ``pattern_advice.json``, and
-``toolc.providers.provider_limits`` the limits of providers in ``provider_limits.toml``.
+``toolc.serve.search.words`` the words of queries in ``search_words.toml``, ``toolc.validation.ecma_advice`` the hints
+for regular expressions in ``pattern_advice.json``, and ``toolc.providers.provider_limits`` the limits of providers in
+``provider_limits.toml``.
 
 - ``credential_rules``: names and forms of credentials, programs that receive them (``credential_rules.json``). Public:
   ``ASKED``, ``AUTH``, ``BEFORE_KEY``, ``ENDS``, ``EXAMPLES``, ``FORMS``, ``HTTP_CLIENTS``, ``MARKS``,

@@ -2,8 +2,8 @@
 
 Start reading in ``execution.single_call``. The packages:
 
-- ``argument_binding``: ``bind``, which checks arguments and fills in defaults, with messages for models, and
-  ``validate_result``.
+- ``argument_binding``: ``bind``, which checks arguments and fills in defaults, with messages for models, its
+  ``BindError``, and ``validate_result``.
 - ``argument_checks``: checks of the public functions' arguments, and the wording of type errors. Public: ``boolean``,
   ``call_id``, ``claims``, ``function``, ``hook``, ``integer``, ``json_object``, ``json_value``, ``listener``,
   ``number``, ``of_type``, ``one_of``, ``optional``, ``path``, ``seconds``, ``sequence``, ``string_list``, ``text``,

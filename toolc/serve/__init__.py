@@ -2,6 +2,8 @@
 
 ``http`` serves several clients, and ``page`` is the page that people open.
 
+``search`` finds tools for ``--search``.
+
 - ``input_lines``: the lines of a client, with a maximum length.
 - ``client_roots``: the workspace of a client over stdio, from its roots. Public: ``RootWorkspace``.
 - ``confirmations``: calls that wait for a reviewer. Public: ``Confirmations``, ``refuse``.
@@ -11,8 +13,8 @@
 - ``mcp_interaction``: asks the user for confirmation (elicitation), and sends progress.
 - ``mcp_messages``: the messages in a line, or the error that answers it.
 - ``mcp_stdio``: MCP over stdin and stdout, with signals and the end of the input. Public: ``serve_stdio``.
-- ``offered``: which tools a client is offered, and which are denied. Public: ``check_denied``, ``deny``,
-  ``needing_workspace``, ``with_tags``, ``without``.
+- ``offered``: which tools a client is offered, and which are denied. Public: ``check_denied``,
+  ``check_direct``, ``check_names``, ``deny``, ``needing_workspace``, ``with_tags``, ``without``.
 - ``plugin_server``: a server of the plugin protocol. Public: ``PluginServer``, ``serve_plugin``.
 - ``served_client``: a client, its quotas and its running calls. Public: ``ServedClient``, ``ServerCalls``.
 - ``status``: asks running servers for their state, and for links. Public: ``read_states``, ``request_links``,

@@ -7,10 +7,10 @@ tool is the JSON-RPC error -32602, and a failure of the sandbox is -32603.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from secrets import token_bytes
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import anyio
 from mcp import MCPError
@@ -36,12 +36,16 @@ from toolc.client.executor import CallableTools, Executor
 from toolc.model.call import NO_CLAIMS, Claims
 from toolc.model.errors import ToolcError, UsageError
 from toolc.model.events import Event, Listener
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry_io import surfaces_digest
 from toolc.providers.mcp import call_result
 from toolc.runtime.cancellation import Cancellation
 from toolc.serve.mcp_interaction import ClientConfirmation, InputRequiredError, LogRelay, ProgressRelay
+from toolc.serve.offered import SEARCH_TOOLS
 from toolc.serve.served_client import STATE_SECONDS, QuotaError, Reservation, RunningCall, ServedClient, ServerCalls
+
+if TYPE_CHECKING:  # only --search needs it
+    from toolc.serve.search.finding_tools import FindingTools
 
 REGISTRY_KEY: Final = "toolc/registry"
 """The key of the registry's digest in the metadata of a list of tools. Typed clients compare it with their own."""
@@ -58,17 +62,19 @@ LIST_SECONDS: Final = 60
 Context: TypeAlias = ServerRequestContext[dict[str, Any]]
 
 
-def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:
+def make_server(executor: Executor, *, version: str, finding: FindingTools | None = None) -> Server[dict[str, Any]]:
     """Return a server that offers the executor's tools to one client. It need not be closed."""
     client = ServedClient("stdio", executor, ServerCalls())
-    return make_shared_server(lambda _: client, lambda: executor.registry, version=version)
+    return make_shared_server(lambda _: client, lambda: executor.registry, version=version, finding=finding)
 
 
 def make_root_server(
-    client: ServedClient, roots: ServerMiddleware[dict[str, Any]], *, version: str
+    client: ServedClient, roots: ServerMiddleware[dict[str, Any]], *, version: str, finding: FindingTools | None = None
 ) -> Server[dict[str, Any]]:
     """Return a server of one client whose tools change with its roots, as ``roots`` does."""
-    server = make_shared_server(lambda _: client, lambda: client.executor.registry, version=version, tools_change=True)
+    server = make_shared_server(
+        lambda _: client, lambda: client.executor.registry, version=version, tools_change=True, finding=finding
+    )
     server.middleware.append(roots)
     return server
 
@@ -81,22 +87,30 @@ def make_shared_server(
     reservation_of: Callable[[Context], Reservation | None] = lambda _: None,
     claims_of: Callable[[Context], Claims] = lambda _: NO_CLAIMS,
     tools_change: bool = False,
+    finding: FindingTools | None = None,
 ) -> Server[dict[str, Any]]:
     """Return a server of several clients. ``client_of`` returns the client that made a request.
 
     ``tools`` returns the tools of all clients, whose schemas say which headers must repeat an argument.
     ``reservation_of`` returns the right to make the call, if the transport has reserved it, and ``claims_of`` what it
     knows about who sent a request. With ``tools_change``, the server promises clients to notify them when the tools
-    change.
+    change. With ``finding``, it lists tools that find tools.
     """
 
     async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         client = client_of(context)
         left_out = await client.changed_tools()
-        return _page(client.executor, params.cursor if params else None, left_out)
+        executor = client.executor
+        definitions = finding.definitions(executor) if finding else executor.definitions("mcp")
+        return _page(definitions, _registry_digest(executor.registry), params.cursor if params else None, left_out)
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
         client = client_of(context)
+        if finding and params.name in SEARCH_TOOLS:
+            resolved = await finding.resolve(params, client.executor, await client.changed_tools())
+            if isinstance(resolved, CallToolResult):
+                return resolved
+            params = resolved
         state = params.request_state
         if state is not None and not client.take_answer(state):
             raise MCPError(INVALID_PARAMS, "Invalid or expired requestState", {"reason": "invalid_request_state"})
@@ -152,13 +166,13 @@ def _input_schema(tools: CallableTools, name: str) -> JsonObject | None:
     return tools.registered(name).spec.parameters.value if name in tools else None
 
 
-def _page(executor: Executor, cursor: str | None, left_out: Collection[str]) -> ListToolsResult:
+def _page(
+    definitions: Sequence[JsonValue], digest: str, cursor: str | None, left_out: Collection[str]
+) -> ListToolsResult:
     """Return a page of the tools, without some. List them for each request, because a deny-list may change."""
-    digest = _registry_digest(executor.registry)
     generation, _, start = (cursor or f"{digest}:0").rpartition(":")
     if generation != digest or not re.fullmatch("[0-9]{1,9}", start):
         raise MCPError(INVALID_PARAMS, "Invalid cursor: the list of tools has changed; list the tools again")
-    definitions = executor.definitions("mcp")
     end = int(start) + PAGE
     page = (Tool.model_validate(each) for each in definitions[int(start) : end])
     tools = [each for each in page if each.name not in left_out]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Final
 
 from toolc.client.executor import CallableTools, Executor
 from toolc.client.registry import Registry
@@ -10,6 +11,12 @@ from toolc.model.call_graph import reachable_tools
 from toolc.model.errors import UsageError
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.execution.admission import ReviewedTools
+
+FIND: Final = "find_tools"
+DESCRIBE: Final = "describe_tools"
+CALL: Final = "call_tool"
+SEARCH_TOOLS: Final = (FIND, DESCRIBE, CALL)
+"""The names of the tools that ``--search`` offers instead of all tools."""
 
 
 def needing_workspace(registry: Registry) -> tuple[str, ...]:
@@ -46,6 +53,21 @@ def check_denied(registry: Registry, entries: Collection[str]) -> None:
     for each in entries:
         if each not in tags and not _is_name(registry, each):
             raise UsageError(f"--deny {each!r:.80} is neither the name nor a tag of a tool; see: toolc list")
+
+
+def check_direct(registry: Registry, entries: Collection[str]) -> None:
+    """Raise ``UsageError`` if an entry is neither the name nor a tag of a tool, because it would list nothing."""
+    tags = {tag for tool in registry for tag in tool.tags}
+    for each in entries:
+        if each not in tags and each not in registry:
+            raise UsageError(f"--direct {each!r:.80} is neither the name nor a tag of a tool; see: toolc list")
+
+
+def check_names(registry: Registry) -> None:
+    """Raise ``UsageError`` if a tool has a name in ``SEARCH_TOOLS``."""
+    for each in SEARCH_TOOLS:
+        if each in registry:
+            raise UsageError(f"--search adds a tool {each!r}, and there is one already; rename it or remove --search")
 
 
 def _is_name(tools: CallableTools, name: str) -> bool:

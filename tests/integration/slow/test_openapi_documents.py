@@ -5,10 +5,8 @@ The packages are installed into the cache folder: ``@readme/oas-examples``, and 
 
 import http.server
 import json
-import os
 import re
 import shutil
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from cli.command_line import toolc
+from schemas.npm_documents import github_document, npm_documents
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -29,7 +28,6 @@ from toolc.model.json_schema import JsonObject, JsonValue
 
 pytestmark = [pytest.mark.integrations, pytest.mark.skipif(shutil.which("npm") is None, reason="needs npm")]
 
-EXAMPLES, GITHUB = "@readme/oas-examples@8.2.2", "@octokit/openapi@23.0.2"
 CALLED = (
     "2.0/json/petstore", "2.0/json/petstore-expanded", "3.0/json/complex-nesting", "3.0/json/discriminators",
     "3.0/json/parameters-common", "3.0/json/parameters-style", "3.0/json/petstore", "3.0/json/request-examples",
@@ -43,17 +41,7 @@ MAX_CALLS = 30
 @pytest.fixture(scope="module")
 def packages() -> Path:
     """Return the folder with the packages."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "toolc-test" / "openapi-documents-1"
-    if not folder.exists():
-        new = folder.with_name(f"{folder.name}.{os.getpid()}")
-        command = ["npm", "install", "--prefix", str(new), "--no-audit", "--no-fund", "--ignore-scripts"]
-        subprocess.run([*command, EXAMPLES, GITHUB], check=True, capture_output=True, timeout=250)
-        for path in (new / "node_modules/@octokit/openapi/generated").iterdir():
-            if path.name != "api.github.com.json":  # 370 MB of other versions
-                path.unlink()
-        new.rename(folder)
-    return folder / "node_modules"
+    return npm_documents()
 
 
 def imported(path: Path, server: str = "https://api.example.com/v1") -> Generated:
@@ -181,7 +169,7 @@ def test_requests_have_the_method_and_the_path_of_the_document(
 
 
 def test_the_largest_document_is_imported_with_progress(packages: Path, tmp_path: Path) -> None:
-    github = packages / "@octokit/openapi/generated/api.github.com.json"
+    github = github_document(packages)
     result = toolc("import", "openapi", str(github), "--only", "issues", "--out", str(tmp_path), "--name", "github")
     assert result.exit_code == 0, result.stderr
     assert re.search(r"^toolc: reading 1\d\.\d+MiB; ", result.stderr)

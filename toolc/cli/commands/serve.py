@@ -29,13 +29,14 @@ from toolc.model.spec.tool import MAX_RESULT_CHARS, MIN_RESULT_CHARS
 from toolc.runtime.execution.admission import unsupported_features
 from toolc.runtime.workspace.mount import mount
 from toolc.serve.confirmations import refuse
-from toolc.serve.offered import check_denied, deny, needing_workspace, without
+from toolc.serve.offered import check_denied, check_direct, check_names, deny, needing_workspace, without
 from toolc.version import __version__
 
 if TYPE_CHECKING:
     from toolc.client.executor import Executor
     from toolc.serve.http.settings import HttpSettings
     from toolc.serve.page.reports import Sources
+    from toolc.serve.search.finding_tools import FindingTools
 
 
 @click.command("serve")
@@ -64,6 +65,15 @@ if TYPE_CHECKING:
     metavar="N",
     help="The maximum length of a result in characters, if the spec has no result.max_chars. Default: 80000.",
 )
+@click.option(
+    "--search", is_flag=True, help="List three tools that find, describe and call the others, instead of all tools."
+)
+@click.option(
+    "--direct",
+    multiple=True,
+    metavar="NAME|TAG",
+    help="With --search, keep the tools with this name or tag in the list. May be repeated.",
+)
 @http_options
 @call_options
 def command(  # noqa: PLR0913  one parameter per option
@@ -75,6 +85,8 @@ def command(  # noqa: PLR0913  one parameter per option
     denied: tuple[str, ...],
     workspace: str | None,
     max_result: int,
+    search: bool,
+    direct: tuple[str, ...],
     http: HttpOptions,
     options: CallOptions,
 ) -> None:
@@ -86,12 +98,20 @@ def command(  # noqa: PLR0913  one parameter per option
     settings, options = http.settings(), replace(options, max_result_chars=max_result)
     if plugins and settings:
         raise UsageError("--plugin serves over stdio only; remove --http")
-    serve = _as_plugin if plugins else _mcp()
+    if plugins and search:
+        raise UsageError("--plugin serves the tools that it names; remove --search")
+    if direct and not search:
+        raise UsageError("--direct needs --search; without it, all tools are in the list")
+    finding = _finding(direct) if search else None
+    serve = _as_plugin if plugins else _mcp(finding)
     from toolc.client.executor import Executor  # start-up time
     from toolc.runtime.output.truncation import READ_RESULT
 
     def load(lock: Lock | None) -> Registry:
-        return reviewed(open_tools(target, builtin), lock, options.policy, toolsets)
+        registry = reviewed(open_tools(target, builtin), lock, options.policy, toolsets)
+        if search:
+            check_names(registry)
+        return registry
 
     # Nothing of the tools is garbage, so the collector need not look at them: neither now nor between calls.
     with gc_paused():
@@ -101,10 +121,11 @@ def command(  # noqa: PLR0913  one parameter per option
         registry = registry.only(*plugins)
     folder = Path(workspace) if workspace is not None else None
     check_denied(registry, denied)
+    check_direct(registry, direct)
     if settings:
         source = None if target is None else Path(target.partition("#")[0])
         reload = Reload(load, source, options.lock, is_watched=http.watch, results=http.results)
-        _over_http(settings, registry, options, folder, denied, reload)
+        _over_http(settings, registry, options, folder, denied, reload, finding)
         return
     offered = usable(registry, folder)
     # A plugin host calls only the tools that it names.
@@ -119,13 +140,13 @@ def command(  # noqa: PLR0913  one parameter per option
         return executor
 
     if offered is not registry and not plugins:
-        _with_roots(open_executor)
+        _with_roots(open_executor, finding)
         return
     with open_executor(folder) as executor:
         serve(executor)
 
 
-def _with_roots(open_executor: Callable[[Path | None], Executor]) -> None:
+def _with_roots(open_executor: Callable[[Path | None], Executor], finding: FindingTools | None) -> None:
     """Serve MCP over stdio with the client's only root as the workspace."""
     from toolc.serve.client_roots import RootWorkspace
     from toolc.serve.mcp import make_root_server
@@ -134,7 +155,7 @@ def _with_roots(open_executor: Callable[[Path | None], Executor]) -> None:
 
     client = ServedClient("stdio", open_executor(None), ServerCalls())
     with closing(RootWorkspace(client, open_executor)) as roots:
-        serve_stdio(make_root_server(client, roots, version=__version__))
+        serve_stdio(make_root_server(client, roots, version=__version__, finding=finding))
 
 
 def _as_plugin(executor: Executor) -> None:
@@ -143,12 +164,18 @@ def _as_plugin(executor: Executor) -> None:
     serve_plugin(PluginServer(executor, [*executor.registry]))
 
 
-def _mcp() -> Callable[[Executor], None]:
+def _finding(direct: tuple[str, ...]) -> FindingTools:
+    with _optional_extra():
+        from toolc.serve.search.finding_tools import FindingTools
+    return FindingTools(direct)
+
+
+def _mcp(finding: FindingTools | None) -> Callable[[Executor], None]:
     """Return the function that serves MCP over stdio. Raises ``MissingExtraError``."""
     with _optional_extra():
         from toolc.serve.mcp import make_server
         from toolc.serve.mcp_stdio import serve_stdio
-    return lambda executor: serve_stdio(make_server(executor, version=__version__))
+    return lambda executor: serve_stdio(make_server(executor, version=__version__, finding=finding))
 
 
 def _over_http(
@@ -158,6 +185,7 @@ def _over_http(
     workspace: Path | None,
     denied: tuple[str, ...],
     reload: Reload,
+    finding: FindingTools | None,
 ) -> None:
     with _optional_extra():
         from toolc.serve.http.application import make_app
@@ -193,7 +221,7 @@ def _over_http(
 
     host = HttpHost(
         registry, open_executor, settings=ClientSettingsFile(paths, load), workspace=workspace,
-        denied=denied, confirm=settings.confirm,
+        denied=denied, confirm=settings.confirm, finding=finding,
     )  # fmt: skip
     sign_in, reloader = SignIn(tokens.named), Reloader(host, reload.load, reload.watched)
     serve_http(

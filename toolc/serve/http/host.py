@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -20,6 +20,9 @@ from toolc.serve.http.gate import Caller
 from toolc.serve.http.settings import ConfirmMode
 from toolc.serve.offered import deny, needing_workspace, with_tags, without
 from toolc.serve.served_client import ServedClient, ServerCalls
+
+if TYPE_CHECKING:  # only --search needs it
+    from toolc.serve.search.finding_tools import FindingTools
 
 MAX_CALLS: Final = 64
 """The maximum number of concurrent calls of all clients."""
@@ -73,7 +76,7 @@ class HttpHost:
     """The clients of a server. Each gets its own executor from ``open_executor`` with its first request.
 
     ``settings`` are those of the clients. ``workspace`` is the folder of clients without one of their own. Tools with a
-    name or a tag in ``denied`` are denied to everyone.
+    name or a tag in ``denied`` are denied to everyone. With ``finding``, MCP clients find tools instead of listing all.
     """
 
     def __init__(
@@ -85,8 +88,10 @@ class HttpHost:
         workspace: Path | None = None,
         denied: Sequence[str] = (),
         confirm: ConfirmMode = "client",
+        finding: FindingTools | None = None,
     ) -> None:
         self.tools = tools
+        self.finding = finding
         self.calls = ServerCalls(MAX_CALLS)
         self.confirmations = Confirmations(self.calls.running)
         self._confirm = confirm

@@ -62,7 +62,7 @@ class McpEndpoint:
     def __init__(self, host: HttpHost) -> None:
         self.server: Server[dict[str, Any]] = make_shared_server(
             client_of, lambda: host.tools, version=__version__, reservation_of=_reservation_of, claims_of=_claims_of,
-            tools_change=True,
+            tools_change=True, finding=host.finding,
         )  # fmt: skip
         bus = InMemorySubscriptionBus()
         # Each subscription is an open request, whose number is limited for each client.

@@ -1,0 +1,47 @@
+"""The words of queries: forms of a word have one stem, and verbs say whether a query asks for a change."""
+
+import pytest
+
+from toolc.serve.search.words import purpose, stems, synonyms
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("repository", "repositories"), ("create", "creating"), ("create", "creation"), ("delete", "deleted"),
+        ("issue", "issues"), ("branch", "branches"), ("organization", "organisations"), ("deploy", "deployment"),
+        ("stop", "stopped"), ("address", "addresses"), ("list", "lists"),
+    ],
+)  # fmt: skip
+def test_forms_of_a_word_have_one_stem(one: str, other: str) -> None:
+    assert stems(one) == stems(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("status", "stat"), ("user", "use"), ("class", "clas"), ("ids", "is")])
+def test_different_words_have_different_stems(one: str, other: str) -> None:
+    assert stems(one) != stems(other)
+
+
+def test_names_are_split_and_words_without_meaning_are_left_out() -> None:
+    assert stems("listOpenIssues") == stems("list_open_issues") == stems("list the open issues")
+    assert stems("HTTPServer v2") == stems("http server v2")
+    assert stems("what is this?") == []
+
+
+def test_synonyms_are_mutual() -> None:
+    [add], [create] = stems("add"), stems("create")
+    assert add in synonyms(create)
+    assert create in synonyms(add)
+    assert synonyms("zyx") == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("delete a branch", "change"), ("labels of an issue", "read"), ("which branches are there", "read"),
+        ("show how to delete a branch", "read"), ("an app should no longer see this", "unknown"),
+        ("a person who may merge", "unknown"), ("", "read"),
+    ],
+)  # fmt: skip
+def test_the_purpose_of_a_query(query: str, expected: str) -> None:
+    assert purpose(query) == expected

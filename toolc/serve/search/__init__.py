@@ -1,0 +1,9 @@
+"""Finding tools instead of listing all of them: ``toolc serve --search``.
+
+- ``finding_tools``: the three tools that are listed instead, and what they answer. Start reading here. Public:
+  ``FindingTools``.
+- ``tool_index``: which tools fit a query best.
+- ``words``: stems, synonyms and purpose of queries, from ``toolc/data/search_words.toml``.
+
+May import: ``client`` and every package below it.
+"""

@@ -1,0 +1,186 @@
+"""The three tools that ``--search`` lists instead of all tools: ``find_tools``, ``describe_tools`` and ``call_tool``.
+
+They find only what the client may call, and ``call_tool`` becomes an ordinary call of the tool that it names. So every
+check of a direct call applies.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
+from weakref import WeakKeyDictionary
+
+import anyio
+from mcp.types import CallToolRequestParams, CallToolResult
+
+from toolc.client.definitions import definitions_for
+from toolc.client.executor import Executor
+from toolc.dataclass import replace
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.result import Text, ToolResult
+from toolc.model.spec.code_backends import HostFunction
+from toolc.model.spec.tool import Annotations, ToolSpec
+from toolc.model.text import shorten
+from toolc.providers.mcp import call_result
+from toolc.runtime.argument_binding import BindError, bind
+from toolc.runtime.output.truncation import READ_RESULT
+from toolc.serve.offered import CALL, DESCRIBE, FIND
+from toolc.serve.search.tool_index import ToolIndex
+
+MAX_FOUND: Final = 20
+"""The maximum number of tools in an answer."""
+
+_SUMMARY: Final = 300
+"""The maximum length of a description in the answer of ``find_tools``, in characters."""
+
+_NAME: Final[JsonObject] = {"type": "string", "maxLength": 128}
+
+
+class FindingTools:
+    """Finds, describes and calls the tools of clients. Those with a name or a tag in ``direct`` stay in the list."""
+
+    def __init__(self, direct: Collection[str] = ()) -> None:
+        self._direct = frozenset(direct)
+        self._indexes: WeakKeyDictionary[Executor, ToolIndex] = WeakKeyDictionary()
+        self._building = anyio.Lock()
+        self._specs = {tool.name: tool for tool in _own_tools()}
+
+    def definitions(self, executor: Executor) -> list[JsonValue]:
+        """Return the definitions to list: the three tools, and those that stay in the list."""
+        offered = executor.tools
+        call = replace(self._specs[CALL], annotations=_most_cautious(offered))
+        direct = [
+            tool
+            for tool in offered
+            if tool.name == READ_RESULT or not self._direct.isdisjoint((tool.name, *tool.aliases, *tool.tags))
+        ]
+        return definitions_for("mcp", [self._specs[FIND], self._specs[DESCRIBE], call, *direct], {})
+
+    async def resolve(
+        self, params: CallToolRequestParams, executor: Executor, left_out: Collection[str]
+    ) -> CallToolRequestParams | CallToolResult:
+        """Return the call that a call of ``call_tool`` becomes, or the answer to a call of one of the other two.
+
+        The answers do not contain the tools in ``left_out``.
+        """
+        spec = self._specs[params.name]
+        try:
+            arguments = bind(spec, params.arguments or {}, "").arguments
+        except BindError as error:
+            return _answer(ToolResult.failure(str(error), kind="invalid_args"))
+        offered = {tool.name: tool for tool in executor.tools if tool.name not in left_out}
+        if spec.name == CALL:
+            name = str(arguments["name"])
+            if name not in offered and name not in executor.registry:
+                return _unknown([name])
+            return params.model_copy(update={"name": name, "arguments": arguments["arguments"]})
+        if spec.name == DESCRIBE:
+            return _described([str(each) for each in _list(arguments["names"])], offered)
+        index = await self._index(executor)
+        found = await anyio.to_thread.run_sync(index.search, str(arguments["query"]))
+        limit = arguments["limit"]
+        assert isinstance(limit, int)
+        return _found([tool for tool in found if tool.name in offered][:limit])
+
+    async def _index(self, executor: Executor) -> ToolIndex:
+        async with self._building:
+            if executor not in self._indexes:
+                self._indexes[executor] = await anyio.to_thread.run_sync(ToolIndex, tuple(executor.registry))
+            return self._indexes[executor]
+
+
+def _found(tools: Sequence[ToolSpec]) -> CallToolResult:
+    if not tools:
+        return _answer(ToolResult(content=(Text("No tool fits. Use other words, or fewer."),)))
+    found: list[JsonValue] = [{"name": tool.name, "description": shorten(tool.description, _SUMMARY)} for tool in tools]
+    return _data({"tools": found})
+
+
+def _described(names: Sequence[str], offered: dict[str, ToolSpec]) -> CallToolResult:
+    if unknown := [name for name in names if name not in offered]:
+        return _unknown(unknown)
+    return _data({"tools": definitions_for("mcp", [offered[name] for name in dict.fromkeys(names)], {})})
+
+
+def _unknown(names: Iterable[str]) -> CallToolResult:
+    listed = ", ".join(repr(name) for name in names)
+    return _answer(
+        ToolResult.failure(f"there is no tool {listed}; find the names of tools with {FIND}", kind="not_found")
+    )
+
+
+def _data(value: JsonObject) -> CallToolResult:
+    text = Text(json.dumps(value, ensure_ascii=False))
+    return _answer(ToolResult(content=(text,), structured=(value,)))
+
+
+def _answer(result: ToolResult) -> CallToolResult:
+    return CallToolResult.model_validate(call_result(result))
+
+
+def _most_cautious(tools: Sequence[ToolSpec]) -> Annotations:
+    """Return the annotations that are true of every tool that ``call_tool`` can call."""
+    declared = [tool.annotations for tool in tools]
+    return Annotations(
+        read_only=all(each.read_only is True for each in declared),
+        destructive=any(each.destructive is not False and each.read_only is not True for each in declared),
+        idempotent=all(each.idempotent is True for each in declared),
+        open_world=any(each.open_world is not False for each in declared),
+    )
+
+
+def _own_tools() -> Iterator[ToolSpec]:
+    query: JsonObject = {
+        "type": "string", "minLength": 1, "maxLength": 500,
+        "description": "What the tool should do, in a few words, e.g. 'close an issue'",
+    }  # fmt: skip
+    limit: JsonObject = {
+        "type": "integer", "minimum": 1, "maximum": MAX_FOUND, "default": 5, "description": "How many tools to return",
+    }  # fmt: skip
+    names: JsonObject = {
+        "type": "array", "items": _NAME, "minItems": 1, "maxItems": MAX_FOUND,
+        "description": f"The names of tools that {FIND} has returned",
+    }  # fmt: skip
+    name = _NAME | {"description": "The name of the tool"}
+    arguments: JsonObject = {
+        "type": "object", "default": {}, "description": f"The arguments, as the schema in {DESCRIBE} says",
+    }  # fmt: skip
+    yield _own(
+        FIND,
+        "Find tools by what they do. Most tools of this server are not in the list of tools, so look here before you "
+        "conclude that there is none. Returns the names and descriptions of the tools that fit best.",
+        {"query": query, "limit": limit},
+        ["query"],
+    )
+    yield _own(
+        DESCRIBE,
+        f"Return the definitions of tools: what they do, and the schema of their arguments. Use it before {CALL}.",
+        {"names": names},
+        ["names"],
+    )
+    yield _own(
+        CALL,
+        f"Call a tool that is not in the list of tools, and return its result. Get the schema of its arguments from "
+        f"{DESCRIBE} first.",
+        {"name": name, "arguments": arguments},
+        ["name"],
+    )
+
+
+def _own(name: str, description: str, properties: JsonObject, required: list[JsonValue]) -> ToolSpec:
+    parameters: JsonObject = {
+        "type": "object", "properties": properties, "required": required, "additionalProperties": False,
+    }  # fmt: skip
+    return ToolSpec(
+        name=name,
+        description=description,
+        parameters=Schema(parameters),
+        annotations=Annotations(read_only=True, idempotent=True, open_world=False),
+        backend=HostFunction(function=FindingTools, loads={}),  # the server answers these calls itself
+    )
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    assert isinstance(value, list)
+    return value
