@@ -30,6 +30,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "shell": "Open a shell in a tool's sandbox.",
     "test": "Run the tests in specs, each call in a new sandbox.",
     "list": "List tools.",
+    "catalog": "Write the catalog of tools as one file of HTML.",
     "show": "Show a tool and the permissions of a call.",
     "diff": "Compare what models see and calls may do in two versions of specs.",
     "lock": "Write a lock file of approved tools, or compare tools with it.",

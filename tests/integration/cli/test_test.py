@@ -226,6 +226,7 @@ def test_the_json_report_is_complete(capsys: pytest.CaptureFixture[str]) -> None
     assert run_choices("--format", "json", "--tool", "write_*") == 1
     output = json.loads(capsys.readouterr().out)
     assert all(each.pop("duration_ms") > 0 for each in output["tests"])
+    assert all({*each.pop("digests")} == {"surface", "effect"} for each in output["tests"])
     assert output == {
         "tests": [
             {

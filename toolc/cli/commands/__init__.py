@@ -7,6 +7,7 @@ reason, commands import most packages inside their functions. To add a command, 
 - ``audit``: ``toolc audit``: verify and show the audit log.
 - ``batch``: ``toolc batch``: run the calls of a file, with a journal and progress.
 - ``build``: ``toolc build``: write the registry, provider files and typed clients; ``--losses``.
+- ``catalog``: ``toolc catalog``: write the catalog of tools as one file of HTML.
 - ``check``: ``toolc check``: report findings; ``--fix``, ``--select``, ``--ignore``.
 - ``connect``: ``toolc connect``: write the entry of tools into the file of an MCP client; ``--print``, ``--remove``.
 - ``diff``: ``toolc diff``: review the changes between two states; ``--fail-on``, accepted changes.

@@ -37,7 +37,8 @@ class CatalogApi:
         self._host = host
         self._sources = sources
         self._tokens = TokenEstimates()
-        self._reporting = anyio.Lock()
+        self._reviewing = anyio.Lock()
+        self._comparing = anyio.Lock()
         self._lock_changes: tuple[object, Sequence[JsonValue]] = None, ()
 
     def routes(self) -> list[Route]:
@@ -72,12 +73,12 @@ class CatalogApi:
     async def _review(self, request: Request) -> Response:
         if _user(request).caller.role != "reviewer":
             return problem(403, _REVIEWERS)
-        async with self._reporting:
+        async with self._reviewing:
             return await _answered(partial(self._sources.review, request.query_params.get("base", "")))
 
     async def _changes(self) -> Sequence[JsonValue]:
         """Return the differences from the lock file, which are found once for each generation of the tools."""
-        async with self._reporting:
+        async with self._comparing:
             if self._lock_changes[0] != self._host.generation:
                 found = await anyio.to_thread.run_sync(self._sources.lock_changes)
                 self._lock_changes = self._host.generation, found

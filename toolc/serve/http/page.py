@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from toolc import serve
 from toolc.serve.http.gate import PAGE
-
-INDEX: Final = "index.html"
-"""The file that loads all others."""
+from toolc.serve.page.catalog_file import INDEX, page_files
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -34,12 +29,6 @@ HEADERS: Final = {
 _TYPES: Final = {
     ".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml",
 }  # fmt: skip
-
-
-def page_files() -> Mapping[str, bytes]:
-    """Return the content of each file of the page, by its name."""
-    files = sorted(Path(serve.__path__[0], "page").iterdir())
-    return {each.name: each.read_bytes() for each in files if each.suffix in _TYPES}
 
 
 def page_routes() -> list[Route]:

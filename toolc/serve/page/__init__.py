@@ -4,6 +4,8 @@ The modules of JavaScript need no build step. Start reading in ``main.js``, whic
 sends requests, ``elements.js`` makes elements from text, and each other module is a view.
 
 - ``catalog``: the list of tools, and everything about one. Public: ``Catalog``, ``TokenEstimates``.
+- ``catalog_file``: the catalog as one file, and the files of the page. Public: ``INDEX``, ``catalog_file``,
+  ``page_files``.
 - ``reports``: what ``toolc lock --check`` and ``toolc diff`` say now. Public: ``Sources``, ``by_tool``.
 
 May import: ``client`` and every package below it.

@@ -76,7 +76,7 @@ export function apiAddress(...parts) {
  */
 export async function get(parts, signal, query) {
   if (answers) {
-    const path = [...parts, ...Object.values(query ?? {})].join("/");
+    const path = [parts.join("/"), ...Object.values(query ?? {})].join("?");
     if (!Object.hasOwn(answers, path)) {
       throw new Problem(404, "this file has no such entry");
     }

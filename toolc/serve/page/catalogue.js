@@ -33,7 +33,7 @@ import { VirtualList } from "./virtual_list.js";
  * @property {string} problem why the tools of the server are not the newest
  */
 
-const LOCK_WORDS = { approved: "approved", changed: "changed since approval", new: "not approved" };
+const LOCK_WORDS = { approved: "approved", changed: "changed", new: "not approved" };
 const TEST_WORDS = { pass: "tests pass", fail: "tests fail", outdated: "results out of date", none: "no results", untested: "no tests" };
 
 /** @param {Summary} tool @returns {keyof typeof TEST_WORDS} */

@@ -9,6 +9,7 @@
 import { Problem, get, isFile } from "./api.js";
 import { announce, element, link, notice } from "./elements.js";
 import * as catalogue from "./catalogue.js";
+import * as review from "./review.js";
 import * as signIn from "./sign_in.js";
 import * as tool from "./tool.js";
 
@@ -32,6 +33,7 @@ import * as tool from "./tool.js";
 const VIEWS = {
   "": { title: "Catalog", show: catalogue.show, isListed: true, isInFile: true },
   tools: { title: "Tool", show: tool.show, isInFile: true },
+  review: { title: "Review", show: review.show, isListed: true, role: "reviewer" },
   "sign-in": { title: "Sign in", show: signIn.show },
 };
 
@@ -113,6 +115,7 @@ function showViews(client) {
   const isUsable = (/** @type {View} */ view) => (view.isInFile || !isFile) && (!view.role || view.role === client?.role);
   const listed = Object.entries(VIEWS).filter(([, view]) => view.isListed && isUsable(view));
   nav.replaceChildren(...(listed.length > 1 ? listed.map(([name, view]) => link([name], view.title)) : []));
+  markCurrent(parsed().parts[0]);
 }
 
 async function start() {

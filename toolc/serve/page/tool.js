@@ -257,7 +257,7 @@ function programsSection(tool) {
   const files = tool.programs.map(({ path, text }) =>
     element("details", null, element("summary", { class: "mono" }, path), text === null ? element("p", { class: "muted" }, "Not text.") : code(text, path)),
   );
-  const whole = element("details", null, element("summary", null, "As in the registry"), json(tool.backend, "Backend"));
+  const whole = element("details", { open: files.length === 0 }, element("summary", null, "As in the registry"), json(tool.backend, "Backend"));
   return section(`Programs (${tool.kind})`, ...files, whole);
 }
 

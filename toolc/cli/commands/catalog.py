@@ -1,0 +1,71 @@
+"""``toolc catalog``: write the catalog of tools as one file of HTML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from toolc.cli.common import builtin_option, nearest_lock, note
+from toolc.cli.inputs import open_tools
+from toolc.model.errors import UsageError
+from toolc.model.text import count_noun
+
+if TYPE_CHECKING:
+    from toolc.client.registry import Registry
+    from toolc.serve.page.reports import Sources
+
+
+@click.command("catalog")
+@click.argument("target", metavar="[TARGET]", required=False)
+@builtin_option
+@click.option(
+    "--html", "file", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The file to write."
+)
+@click.option(
+    "--tests", "results", type=click.Path(path_type=Path), metavar="FILE",
+    help="Results of tests to show, written by: toolc test --json",
+)  # fmt: skip
+def command(target: str | None, builtin: str | None, file: Path, results: Path | None) -> None:
+    """Write one file of HTML with the tools of TARGET (a spec file, a folder of specs, or a registry.json).
+
+    It shows what the page of 'toolc serve --http' shows about tools: permissions, limits, parameters, the definition
+    for each provider, tests, and whether the nearest toolc.lock approves the tool. The file loads nothing else.
+    """
+    from toolc.serve.page.reports import Sources  # start-up time
+
+    registry = open_tools(target, builtin)
+    source = Path(target.partition("#")[0]) if target is not None else None
+    specs = source if source is not None and source.suffix != ".json" else None
+    _write(file, _html(registry, Sources(specs=specs, lock=nearest_lock(), results=results)))
+    note(f"wrote {file} with {count_noun(len(registry), 'tool')}")
+
+
+def _html(registry: Registry, sources: Sources) -> str:
+    from toolc.model.lock_file import Lock
+    from toolc.runtime.execution.admission import ReviewedTools
+    from toolc.serve.page.catalog import Catalog
+    from toolc.serve.page.catalog_file import catalog_file
+    from toolc.serve.page.reports import by_tool
+    from toolc.testing.recorded_results import RecordedResults  # start-up time
+
+    catalog = Catalog(
+        tools=[registry.registered(name) for name in registry.names],
+        others=ReviewedTools(registry.called),
+        toolsets=registry.toolsets,
+        lock=Lock.read(sources.lock) if sources.lock else None,
+        results=RecordedResults.read(sources.results) if sources.results else None,
+    )
+    return catalog_file(catalog, by_tool(sources.lock_changes()))
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace the file atomically."""
+    from toolc.model.atomic_files import replace_file  # start-up time
+
+    try:
+        with replace_file(path) as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {(error.strerror or '').lower()}") from None
