@@ -20,7 +20,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "client": {"jsonschema"},
     "adapters": {"agents", "google", "inspect_ai", "langchain_core", "pydantic", "pydantic_ai", "smolagents"},
     "cluster": {"ray"},
-    "serve": {"h11", "starlette", "uvicorn"} | MCP,
+    "serve": {"h11", "jwt", "pydantic", "starlette", "uvicorn"} | MCP,
     "cli": {"click"},
 }
 """The packages from elsewhere that each package of toolc may import."""

@@ -143,13 +143,15 @@ def http_options(command: Callable[..., T]) -> Callable[..., T]:
 def print_start(settings: HttpSettings, tools: int, link: str) -> None:
     """Print on stderr what to paste into a client. The link to sign in to the page goes only to a terminal."""
     needs_token = settings.requires_token or not settings.is_loopback
-    header = {"Authorization": "Bearer TOKEN"} if needs_token else {}
+    # Without a header, a client learns of the issuers, and its user signs in.
+    header = {"Authorization": "Bearer TOKEN"} if needs_token and not settings.issuers else {}
     entry = {"type": "http", "url": f"{settings.url}/mcp", **({"headers": header} if header else {})}
     note(f"serving {tools} tools; Ctrl-C ends the server")
     if settings.host in {"0.0.0.0", "::"} and not settings.hosts:  # noqa: S104  compares, and does not listen
         note("other machines need a name of this server, which you allow with: --allowed-host NAME:PORT")
     note(f"URL:    {settings.url}/mcp")
-    note(f"header: {'Authorization: Bearer TOKEN (of toolc token create)' if needs_token else 'none needed'}")
+    of = " or ".join([*settings.issuers, "toolc token create"])
+    note(f"header: {f'Authorization: Bearer TOKEN (of {of})' if needs_token else 'none needed'}")
     note(f"entry:  {json.dumps({'mcpServers': {'toolc': entry}})}")
     if sys.stderr.isatty():
         note(f"page:   {link} (valid once, for five minutes; later: toolc token link)")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias, get_args
 
 from toolc.config.secret_sources import SecretSource
 from toolc.dataclass import dataclass, field
@@ -25,12 +25,42 @@ WORKSPACE_GROWTH_BYTES: Final = 2048 * MIB
 """The default of ``workspace_growth``. Most builds write less, and most disks have more free space."""
 
 
+Role: TypeAlias = Literal["caller", "reviewer"]
+
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+"""What a client may do: make calls, or also answer the confirmations of others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What a scope of a JWT allows: a role, and the tools with one of ``tags`` (None: all)."""
+
+    role: Role = "caller"
+    tags: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issuer:
+    """Whose JWTs a server accepts. ``jwks`` is the URL of its keys.
+
+    ``audience`` is what tokens must name, if that is not the URL of the server. ``addresses`` are those outside the
+    public internet that the host of ``jwks`` may have. Without ``scopes``, every scope allows all tools.
+    """
+
+    url: str
+    jwks: str
+    audience: str | None = None
+    addresses: tuple[str, ...] = ()
+    scopes: Mapping[str, Scope] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:
     """What a client of a server may use. None and an empty tuple are not a restriction.
 
     ``tags`` are those of the tools that it may use, ``deny`` the names and tags of those that it may not. ``rate`` is a
-    number of requests per minute. ``sandboxes`` counts running calls and idle sessions.
+    number of requests per minute. ``sandboxes`` counts running calls and idle sessions. JWTs of the client have
+    ``subject`` and ``issuer``.
     """
 
     workspace: Path | None = None
@@ -40,6 +70,8 @@ class ClientSettings:
     rate: int | None = None
     concurrent: int | None = None
     sandboxes: int | None = None
+    subject: str | None = None
+    issuer: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +97,8 @@ class Configuration:
     toolc's own. With ``host_programs``, such tools run with the host's own programs on an engine without a daemon.
     ``warm`` maps the name of a tool to the number of its sandboxes that are started when an executor opens, and kept.
     With 0, no sandbox of the tool is ever started ahead. ``clients`` has the settings of the clients of a server by the
-    names of their tokens, and those of all others as ``default``. ``audit`` is None if calls are not recorded.
+    names of their tokens, and those of all others as ``default``. ``issuers`` are those of the JWTs that a server
+    accepts, by their URLs. ``audit`` is None if calls are not recorded.
     """
 
     engine: str = AUTO
@@ -77,3 +110,4 @@ class Configuration:
     warm: Mapping[str, int] = field(default_factory=dict)
     clients: Mapping[str, ClientSettings] = field(default_factory=dict)
     audit: AuditSettings | None = None
+    issuers: Mapping[str, Issuer] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from toolc.config.configuration import (
     ClientSettings,
     Configuration,
 )
+from toolc.config.issuers import issuers, with_issuers
 from toolc.config.secret_sources import CommandSource, EnvSource, FileSource, LiteralSource, SecretSource
 from toolc.document import nodes
 from toolc.document.loader import load_project
@@ -57,6 +58,10 @@ def _numbers(node: nodes.Node, what: str, findings: Findings) -> dict[str, int] 
 
 def _configuration(document: nodes.Document, findings: Findings) -> Configuration:
     reader = Reader(document.root, "the configuration", findings)
+    known = reader.optional("issuers", issuers) or {}
+    clients = reader.optional("clients", _clients) or {}
+    if isinstance(node := reader.get("clients"), nodes.Mapping):
+        clients = with_issuers(clients, known, node, findings)
     configuration = Configuration(
         engine=reader.default("engine", choice(engine_names()), AUTO),
         accept_unenforced=reader.default("accept_unenforced", list_of(choice(LIMITS)), ()),
@@ -65,7 +70,8 @@ def _configuration(document: nodes.Document, findings: Findings) -> Configuratio
         base_image=reader.optional("base_image", _image),
         host_programs=reader.default("host_programs", boolean, False),
         warm=reader.default("warm", _numbers, {}),
-        clients=reader.default("clients", _clients, {}),
+        clients=clients,
+        issuers=known,
         audit=reader.optional("audit", _audit),
     )
     reader.close()
@@ -107,6 +113,8 @@ def _client(node: nodes.Node, what: str, findings: Findings) -> ClientSettings:
         rate=reader.optional("rate", number),
         concurrent=reader.optional("concurrent", number),
         sandboxes=reader.optional("sandboxes", number),
+        subject=reader.optional("subject", text),
+        issuer=reader.optional("issuer", text),
     )
     reader.close()
     return settings

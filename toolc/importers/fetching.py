@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
+from threading import Timer
 from typing import Final
 from urllib.parse import urljoin
 
@@ -14,6 +16,9 @@ from toolc.model.spec.sandbox import Destination
 from toolc.runtime.egress.egress_policy import LOOPBACK, Decision, admit, decide
 from toolc.runtime.egress.transport import RefusedError
 from toolc.runtime.http.request import Target, parse_url
+
+TOTAL_S: Final = 300.0
+"""How long a response may take in all, in seconds. Large documents have some megabytes."""
 
 _TIMEOUT_S: Final = 30.0
 _MAX_REDIRECTS: Final = 5
@@ -26,11 +31,17 @@ def destination_of(url: str) -> Destination:
     return Destination(kind="exact", host=target.host, port=target.port)
 
 
-def fetch(url: str, allow: Sequence[Destination], max_bytes: int) -> bytes:
-    """Return what a URL has, if its host and those of redirects are allowed and public. Raises ``UsageError``."""
+def fetch(
+    url: str, allow: Sequence[Destination], max_bytes: int, *, seconds: float = TOTAL_S, how: str = "pass --allow-ref"
+) -> bytes:
+    """Return what a URL has, if its host and those of redirects are allowed and public. Raises ``UsageError``.
+
+    Each response must arrive within ``seconds``. ``how`` says in messages how to allow another destination.
+    """
     for _ in range(_MAX_REDIRECTS + 1):
         target = _target(url)
-        status, location, data = _request(target, _addresses(target, allow), url, max_bytes)
+        addresses = _addresses(target, allow, how)
+        status, location, data = _request(target, addresses, url, max_bytes, seconds)
         if status == 200:
             return data
         if status not in _REDIRECTS or not location:
@@ -46,17 +57,17 @@ def _target(url: str) -> Target:
         raise UsageError(str(error)) from None
 
 
-def _addresses(target: Target, allow: Sequence[Destination]) -> tuple[str, ...]:
+def _addresses(target: Target, allow: Sequence[Destination], how: str) -> tuple[str, ...]:
     decision = decide(allow, target.host, target.port)
     if decision.entry is None:
-        raise UsageError(f"{target.authority} is another host; to read from it, pass --allow-ref {target.authority}")
+        raise UsageError(f"{target.authority} is another host; to read from it, {how} {target.authority}")
     try:
         admission = admit(decision, allow, _resolved(decision))
     except OSError as error:
         raise UsageError(f"{target.host} cannot be resolved: {error.strerror or error}") from None
     if not admission.addresses:
         reason = admission.reason.partition("; only an entry")[0]
-        raise UsageError(f"{reason}; to read from it, pass --allow-ref {admission.remedy}")
+        raise UsageError(f"{reason}; to read from it, {how} {admission.remedy}")
     return admission.addresses
 
 
@@ -67,16 +78,32 @@ def _resolved(decision: Decision) -> list[str]:
     return [str(address[0]) for *_, address in found]
 
 
-def _request(target: Target, addresses: Sequence[str], url: str, max_bytes: int) -> tuple[int, str, bytes]:
+def _request(
+    target: Target, addresses: Sequence[str], url: str, max_bytes: int, seconds: float
+) -> tuple[int, str, bytes]:
     problem = ""
     for address in addresses:
         try:
-            stream = socket.create_connection((address, target.port), _TIMEOUT_S)
-            with stream:
+            stream = socket.create_connection((address, target.port), min(seconds, _TIMEOUT_S))
+            with stream, _ending(stream, seconds):
                 return _exchange(target, stream, url, max_bytes)
         except (OSError, HTTPException) as error:
             problem = str(error)
     raise UsageError(f"{url} cannot be read: {problem[:200]}")
+
+
+@contextmanager
+def _ending(stream: socket.socket, seconds: float) -> Iterator[None]:
+    """End a connection after some time. A server that sends one byte at a time never exceeds a time limit of reads."""
+    same = stream.dup()  # TLS takes the descriptor of the original
+    timer = Timer(seconds, same.shutdown, [socket.SHUT_RDWR])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        same.close()
 
 
 def _exchange(target: Target, stream: socket.socket, url: str, max_bytes: int) -> tuple[int, str, bytes]:

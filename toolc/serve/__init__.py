@@ -7,6 +7,8 @@
 - ``input_lines``: the lines of a client, with a maximum length.
 - ``client_roots``: the workspace of a client over stdio, from its roots. Public: ``RootWorkspace``.
 - ``confirmations``: calls that wait for a reviewer. Public: ``Confirmations``, ``refuse``.
+- ``issuer_keys``: the public keys of an issuer of JWTs, which change. Public: ``ALGORITHMS``, ``IssuerKeys``,
+  ``NoKeysError``, ``Read``, ``RETRY_SECONDS``, ``parse_keys``, ``read_keys``.
 - ``mcp``: ``make_server``, which lists tools and runs calls, with errors and cancellation. Start reading here. Public:
   ``make_root_server``.
 - ``mcp_clients``: the files and entries of MCP clients, from ``toolc/data/mcp_clients.toml``. Public: ``McpClient``.
@@ -19,7 +21,7 @@
 - ``served_client``: a client, its quotas and its running calls. Public: ``ServedClient``, ``ServerCalls``.
 - ``status``: asks running servers for their state, and for links. Public: ``read_states``, ``request_links``,
   ``status_folder``.
-- ``tokens``: the tokens of clients, stored as digests. Public: ``ROLES``, ``Token``, ``TokenFile``.
+- ``tokens``: the tokens of clients, stored as digests. Public: ``Token``, ``TokenFile``.
 
 May import: ``client`` and every package below it.
 """

@@ -20,17 +20,13 @@ from fcntl import LOCK_EX, flock
 from pathlib import Path
 from secrets import token_urlsafe
 from time import time
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final
 
+from toolc.config.configuration import ROLES, Role
 from toolc.config.user_config import configuration_folder
 from toolc.dataclass import dataclass, replace
 from toolc.model.atomic_files import replace_file
 from toolc.model.errors import UsageError
-
-Role: TypeAlias = Literal["caller", "reviewer"]
-
-ROLES: Final[tuple[Role, ...]] = get_args(Role)
-"""What a token may do: make calls, or also answer the confirmations of others."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _RESERVED: Final = ("default", "local")

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from project.paths import DOCS
 
-from toolc.config.configuration import AuditSettings, ClientSettings, Configuration
+from toolc.config.configuration import AuditSettings, ClientSettings, Configuration, Issuer, Scope
 from toolc.config.secret_sources import EnvSource
 from toolc.config.user_config import configuration_folder, load_configuration, read_private
 from toolc.model.errors import UsageError
 from toolc.model.spec.sandbox import MIB
+
+ISSUER = "https://login.example.com"
 
 
 @pytest.fixture
@@ -193,6 +195,7 @@ def test_the_example_of_the_documentation_is_valid(home: dict[str, str]) -> None
         warm={"word_count": 2},
         clients={"ci": ClientSettings(tags=("search",), rate=600)},
         audit=AuditSettings(),
+        issuers={ISSUER: Issuer(url=ISSUER, jwks=f"{ISSUER}/keys.json")},
     )
 
 
@@ -258,3 +261,58 @@ def written(folder: Path, text: str) -> Path:
     path.chmod(0o600)
     folder.chmod(0o700)
     return path
+
+
+def test_issuers_and_the_subjects_of_clients_are_read(home: dict[str, str]) -> None:
+    text = f"""\
+issuers:
+  {ISSUER}:
+    jwks: https://login.example.com/keys.json
+    audience: https://tools.example.com/mcp
+    addresses: [10.0.0.5]
+    scopes: {{all: {{}}, read: {{tags: [read]}}, review: {{role: reviewer}}}}
+clients: {{alice: {{subject: user-1}}, default: {{rate: 10}}}}
+"""
+    write(home, text)
+    found = load_configuration(home)
+    scopes = {"all": Scope(), "read": Scope(tags=("read",)), "review": Scope(role="reviewer", tags=())}
+    assert found.issuers == {
+        ISSUER: Issuer(
+            url=ISSUER, jwks=f"{ISSUER}/keys.json", audience="https://tools.example.com/mcp", addresses=("10.0.0.5",),
+            scopes=scopes,
+        )
+    }  # fmt: skip
+    assert found.clients["alice"] == ClientSettings(subject="user-1", issuer=ISSUER)
+    assert found.clients["default"] == ClientSettings(rate=10)
+
+
+KEYS = f"{{jwks: {ISSUER}/k}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"issuers: {{login.example.com: {KEYS}}}", "'login.example.com' is not the URL of an issuer"),
+        (f"issuers: {{http://login.example.com: {KEYS}}}", "'http://login.example.com' is not the URL of an issuer"),
+        (f"issuers: {{{ISSUER}?a=b: {KEYS}}}", "is not the URL of an issuer"),
+        (f"issuers: {{{ISSUER}: {{}}}}", f"issuers.{ISSUER} has no 'jwks'"),
+        (f"issuers: {{{ISSUER}: {{jwks: http://login.example.com/k}}}}", "'jwks' is not an https URL"),
+        (f"issuers: {{{ISSUER}: {{jwks: file:///etc/passwd}}}}", "'jwks' is not an https URL"),
+        (f"issuers: {{{ISSUER}: {{jwks: {ISSUER}/k, addresses: [login]}}}}", "is not an IP address"),
+        (f"issuers: {{{ISSUER}: {{jwks: {ISSUER}/k, scopes: {{a: {{role: admin}}}}}}}}", "'role' must be one of"),
+        ("clients: {a: {subject: x}}", "clients.a has a subject, and no issuer that 'issuers' declares"),
+        (f"clients: {{a: {{issuer: {ISSUER}}}}}", "clients.a has an issuer without a subject"),
+        (
+            f"issuers: {{{ISSUER}: {KEYS}, https://b.example.com: {KEYS}}}\nclients: {{a: {{subject: x}}}}",
+            "clients.a has a subject, and no issuer that 'issuers' declares",
+        ),
+        (
+            f"issuers: {{{ISSUER}: {KEYS}}}\nclients: {{a: {{subject: x}}, b: {{subject: x, issuer: {ISSUER}}}}}",
+            "clients.b has the subject of clients.a",
+        ),
+    ],
+)
+def test_issuers_that_are_not_clear_are_refused(home: dict[str, str], text: str, message: str) -> None:
+    write(home, text)
+    with pytest.raises(UsageError, match=re.escape(message)):
+        load_configuration(home)

@@ -199,8 +199,11 @@ def _over_http(
     from toolc.serve.tokens import TokenFile
     from toolc.testing.recorded_results import RecordedResults
 
+    paths, load = configuration_source(settings.config)
+    if issuers := load().issuers:
+        settings = replace(settings, issuers=issuers, requires_token=True)
     tokens = TokenFile()
-    if not tokens.tokens() and (settings.requires_token or not settings.is_loopback):
+    if not tokens.tokens() and not issuers and (settings.requires_token or not settings.is_loopback):
         raise UsageError(
             f"{settings.host} can be reached from other machines, so clients need a token, and there are none; create "
             "one with: toolc token create NAME"
@@ -210,7 +213,6 @@ def _over_http(
     sources = reload.sources
     if sources.results:
         RecordedResults.read(sources.results)  # refuses a wrong file at the start
-    paths, load = configuration_source(settings.config)
     base = options.bound_to(Executor, configuration=user_configuration(path=settings.config))
 
     def open_executor(tools: Registry, name: str, client: ClientSettings, confirm: Confirm | None) -> Executor:
@@ -236,7 +238,15 @@ def _optional_extra() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name and error.name.partition(".")[0] in {"anyio", "mcp", "mcp_types", "starlette", "uvicorn"}:
+        if error.name and error.name.partition(".")[0] in {
+            "anyio",
+            "mcp",
+            "mcp_types",
+            "starlette",
+            "uvicorn",
+            "jwt",
+            "pydantic",
+        }:
             raise MissingExtraError("toolc serve", "serve") from None
         raise
 

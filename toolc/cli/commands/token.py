@@ -25,7 +25,8 @@ def command() -> None:
 @click.option("--expires", metavar="DAYS", help="When the token expires, such as 90d.  [default: never]")
 def create(name: str, tags: str | None, role: str, expires: str | None) -> None:
     """Create a token for the client NAME and print it. It is stored only as a digest, so it is printed once."""
-    from toolc.serve.tokens import ROLES, TokenFile
+    from toolc.config.configuration import ROLES
+    from toolc.serve.tokens import TokenFile
 
     days = re.fullmatch(r"([0-9]{1,4})d", expires or "")
     if expires is not None and (days is None or not int(days[1])):

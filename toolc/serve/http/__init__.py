@@ -8,6 +8,7 @@
   ``HttpSettings``, ``parse_settings``.
 - ``host``: what all routes share: the tools, the clients, and the calls. Public: ``ClientSettingsFile``, ``HttpHost``.
 - ``gate``: Host, Origin, authentication, rates and the size of requests. Public: ``LOCAL``, ``Gate``, ``Caller``.
+- ``jwt_callers``: who sends a JWT, and what its scopes allow.
 - ``sign_in``: links to sign in to the page, and sessions. Public: ``SignIn``.
 - ``session``: the route that starts and ends sessions.
 - ``problems``: errors as problem documents (RFC 9457). Public: ``problem``.

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import anyio
+from mcp.server.auth.routes import create_protected_resource_routes
+from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,14 +18,14 @@ from starlette.types import ASGIApp
 
 from toolc.serve.http.api import PREFIX, Api
 from toolc.serve.http.catalog_api import CatalogApi
-from toolc.serve.http.gate import Gate, Verify
+from toolc.serve.http.gate import Gate, Verify, VerifyJwt
 from toolc.serve.http.host import HttpHost
 from toolc.serve.http.mcp_endpoint import McpEndpoint
 from toolc.serve.http.page import page_routes
 from toolc.serve.http.problems import problem
 from toolc.serve.http.reload import Reloader
 from toolc.serve.http.session import Session
-from toolc.serve.http.settings import HttpSettings
+from toolc.serve.http.settings import METADATA, OAUTH, HttpSettings
 from toolc.serve.http.sign_in import SignIn
 from toolc.serve.http.status_socket import StatusSocket
 from toolc.serve.page.reports import Sources
@@ -64,11 +67,35 @@ def make_app(
         Route("/mcp", endpoint),
         Mount(PREFIX, routes=[*api.routes(), *catalog.routes(), Session(settings, sign_in).route()]),
         *page_routes(),
+        *(metadata_routes(settings) if settings.issuers else ()),
     ]
     app = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _http_problem, Exception: _bug}
     )
-    return Gate(app, settings, verify, sign_in.caller, host.client_of)
+    return Gate(app, settings, verify, sign_in.caller, host.client_of, _jwts(settings, host))
+
+
+def _jwts(settings: HttpSettings, host: HttpHost) -> VerifyJwt | None:
+    if not settings.issuers:
+        return None
+    from toolc.serve.http.jwt_callers import JwtCallers  # lazy: +60 ms (cryptography); few servers have issuers
+
+    return JwtCallers(settings.issuers, settings.resource, host.entry_of).caller
+
+
+def metadata_routes(settings: HttpSettings) -> list[Route]:
+    """Return the routes at which clients learn where to get a token (RFC 9728), and that it is not here."""
+    scopes = sorted({scope for issuer in settings.issuers.values() for scope in issuer.scopes})
+    servers: list[Any] = [*settings.issuers]  # as text, because AnyHttpUrl adds a slash, and clients compare them
+
+    async def elsewhere(_: Request) -> Response:
+        what = "this server issues no tokens and registers no clients; its issuers are listed at"
+        return problem(404, f"{what} {settings.metadata_url}")
+
+    return [
+        *create_protected_resource_routes(AnyHttpUrl(settings.resource), servers, scopes or None, "toolc"),
+        *(Route(path, elsewhere, methods=["GET", "POST"]) for path in OAUTH if path != METADATA),
+    ]
 
 
 async def _http_problem(_: Request, error: Exception) -> Response:

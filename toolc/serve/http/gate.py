@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
 import anyio
@@ -12,12 +12,13 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from toolc.config.configuration import Role
 from toolc.dataclass import dataclass, field
 from toolc.model.call import Claims
 from toolc.serve.http.problems import problem, retry_later
-from toolc.serve.http.settings import HttpSettings
+from toolc.serve.http.settings import METADATA, OAUTH, HttpSettings
 from toolc.serve.served_client import QuotaError, ServedClient
-from toolc.serve.tokens import Role, Token
+from toolc.serve.tokens import Token
 
 HEALTH: Final = ("/healthz", "/readyz")
 """Paths that need no authentication, and accept every Host, because load balancers use addresses."""
@@ -54,14 +55,37 @@ BODY: Final = "toolc.body"
 class Caller:
     """Who makes a request: the name of a token, its role, and the tags of the tools that it may use (None: all).
 
-    ``claims`` are for parameters with ``from``. They may differ between requests of one caller.
+    ``claims`` are for parameters with ``from``. They may differ between requests of one caller. ``entry`` is that of
+    ``clients`` in the configuration, if it is not the name.
     """
 
     name: str
     role: Role = "caller"
     tags: tuple[str, ...] | None = None
     claims: Claims = field(default_factory=dict, compare=False)
+    entry: str = ""
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What identifies the caller. JWTs of one subject with different scopes are different clients."""
+        return (self.name, self.role, self.tags) if self.entry else (self.name,)
+
+
+class RefusedTokenError(Exception):
+    """A token is refused. ``error`` and ``scopes``, of which one would suffice, are those of RFC 6750."""
+
+    def __init__(
+        self, message: str, status: int = 401, error: str = "invalid_token", scopes: str = "", retry_seconds: int = 0
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.error = error
+        self.scopes = scopes
+        self.retry_seconds = retry_seconds
+
+
+VerifyJwt: TypeAlias = Callable[[str], Awaitable[Caller]]
+"""Returns the caller with this JWT. Raises ``RefusedTokenError``."""
 
 Verify: TypeAlias = Callable[[str], Token | None]
 """Returns the valid token with this secret, or None."""
@@ -89,16 +113,18 @@ class Gate:
         verify: Verify,
         session: FindSession,
         client_of: Callable[[Caller], ServedClient],
+        verify_jwt: VerifyJwt | None = None,
     ) -> None:
         self.app = app
         self._settings = settings
         self._verify = verify
+        self._verify_jwt = verify_jwt
         self._session = session
         self._client_of = client_of
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request with a problem, or pass it on."""
-        refusal = self._checked(scope) if scope["type"] == "http" else None
+        refusal = await self._checked(scope) if scope["type"] == "http" else None
         if refusal is None and "user" in scope:
             await self._serve(scope["user"].client, scope, receive, send)
         else:
@@ -121,7 +147,7 @@ class Gate:
         finally:
             client.close_request(len(body))
 
-    def _checked(self, scope: Scope) -> Response | None:
+    async def _checked(self, scope: Scope) -> Response | None:
         """Return why the headers of a request are refused. Otherwise set its user, and return None."""
         if sum(len(name) + len(value) + 4 for name, value in scope["headers"]) > MAX_HEADERS:
             return problem(431, f"the headers of the request are larger than {MAX_HEADERS} bytes", _CLOSE)
@@ -138,30 +164,45 @@ class Gate:
         keys = headers.get(SESSION_HEADER.encode(), [])
         if (keys or is_sign_in) and scope["method"] not in {"GET", "HEAD"} and b"origin" not in headers:
             return problem(403, "a request of the page must have an Origin header")
-        is_public = is_health or is_sign_in or path == "/" or path.startswith(PAGE)
-        return None if is_public else self._authenticated(scope, headers.get(b"authorization", []), keys)
+        is_public = is_health or is_sign_in or path == "/" or path.startswith((PAGE, METADATA)) or path in OAUTH
+        return None if is_public else await self._authenticated(scope, headers.get(b"authorization", []), keys)
 
-    def _authenticated(self, scope: Scope, authorization: list[str], keys: list[str]) -> Response | None:
-        challenge = {"WWW-Authenticate": 'Bearer realm="toolc"'}
+    async def _authenticated(self, scope: Scope, authorization: list[str], keys: list[str]) -> Response | None:
+        try:
+            caller = await self._caller(scope, authorization, keys)
+        except RefusedTokenError as error:
+            return self._refused(error)
+        scope["user"] = ServedUser(caller, self._client_of(caller))
+        return None
+
+    async def _caller(self, scope: Scope, authorization: list[str], keys: list[str]) -> Caller:
+        """Return who makes a request. Raises ``RefusedTokenError``."""
         if keys:
             cookie = HTTPConnection(scope).cookies.get(self._settings.cookie, "")
             session = self._session(cookie, keys[0]) if len(keys) == 1 and not authorization else None
             if session is None:
-                return problem(401, "this session has ended; sign in with a new link: toolc token link", challenge)
-            caller = session
-        elif authorization:
+                raise RefusedTokenError("this session has ended; sign in with a new link: toolc token link", error="")
+            return session
+        if authorization:
             kind, _, secret = authorization[0].partition(" ")
-            token = self._verify(secret.strip()) if len(authorization) == 1 and kind.lower() == "bearer" else None
+            is_bearer = len(authorization) == 1 and kind.lower() == "bearer"
+            if is_bearer and self._verify_jwt and secret.count(".") == 2:
+                return await self._verify_jwt(secret.strip())
+            token = self._verify(secret.strip()) if is_bearer else None
             if token is None:
-                challenge = {"WWW-Authenticate": 'Bearer realm="toolc", error="invalid_token"'}
-                return problem(401, "this token is unknown, expired or revoked", challenge)
-            caller = caller_with(token)
-        elif self._settings.requires_token or not self._settings.is_loopback:
-            return problem(401, "send a token: Authorization: Bearer TOKEN", challenge)
-        else:
-            caller = Caller(name=LOCAL)
-        scope["user"] = ServedUser(caller, self._client_of(caller))
-        return None
+                raise RefusedTokenError("this token is unknown, expired or revoked")
+            return caller_with(token)
+        if self._settings.requires_token or not self._settings.is_loopback:
+            raise RefusedTokenError("send a token: Authorization: Bearer TOKEN", error="")
+        return Caller(name=LOCAL)
+
+    def _refused(self, refused: RefusedTokenError) -> Response:
+        """Return the response, with what RFC 6750 and RFC 9728 say about how to get a token."""
+        if refused.retry_seconds:
+            return retry_later(refused.status, str(refused), refused.retry_seconds)
+        fields = {"error": refused.error, "scope": refused.scopes, "resource_metadata": self._settings.metadata_url}
+        challenge = ", ".join(['Bearer realm="toolc"', *(f'{name}="{each}"' for name, each in fields.items() if each)])
+        return problem(refused.status, str(refused), {"WWW-Authenticate": challenge})
 
 
 def caller_with(token: Token) -> Caller:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:  # only --search needs it
 MAX_CALLS: Final = 64
 """The maximum number of concurrent calls of all clients."""
 
+MAX_CLIENTS: Final = 1000
+"""The maximum number of clients with an executor. One that has sent no request for the longest time starts anew."""
+
 OpenExecutor: TypeAlias = Callable[[Registry, str, ClientSettings, Confirm | None], Executor]
 """Returns a new executor of these tools for a client, with its workspace and secrets, and the hook that confirms."""
 
@@ -58,6 +61,13 @@ class ClientSettingsFile:
         if self._now() != self._state:
             self.read_again()
         return self._clients.get(name) or self._clients.get("default") or ClientSettings()
+
+    def entry_of(self, issuer: str, subject: str) -> str | None:
+        """Return the entry of the client with this subject, or ``default``. None if there is neither."""
+        if self._now() != self._state:
+            self.read_again()
+        found = (name for name, each in self._clients.items() if (each.issuer, each.subject) == (issuer, subject))
+        return next(found, "default" if "default" in self._clients else None)
 
     def _now(self) -> tuple[tuple[int, int, int], ...]:
         states = [each.stat() for each in self._paths if each.exists()]
@@ -99,7 +109,7 @@ class HttpHost:
         self._settings = settings or ClientSettingsFile()
         self._workspace = workspace
         self._denied = denied
-        self._clients: dict[str, _Known] = {}
+        self._clients: dict[tuple[object, ...], _Known] = {}
         self._lock: Lock | None = None  # of a later generation
         self.generation = 1
         self.tools_problem = ""
@@ -108,7 +118,7 @@ class HttpHost:
     @property
     def clients(self) -> Mapping[str, ServedClient]:
         """The clients that have sent a request, by name."""
-        return {name: known.client for name, known in self._clients.items()}
+        return {known.caller.name: known.client for known in self._clients.values()}
 
     @property
     def problem(self) -> str:
@@ -121,16 +131,24 @@ class HttpHost:
 
     def client_of(self, caller: Caller) -> ServedClient:
         """Return the client that makes a request. If its settings have changed, it starts anew."""
-        settings, known = self._settings.settings_of(caller.name), self._clients.get(caller.name)
+        settings = self._settings.settings_of(caller.entry or caller.name)
+        known = self._clients.pop(caller.key, None)
         if known and (known.caller, known.settings) == (caller, settings):
+            self._clients[caller.key] = known  # the last one in use is the last to be forgotten
             return known.client
         if known:
             self.calls.retire(known.client)
         workspace = self._usable_workspace(caller, settings)
         executor = self._executor(caller, settings, workspace)
         client = ServedClient(caller.name, executor, self.calls, settings)
-        self._clients[caller.name] = _Known(caller, settings, workspace, client)
+        self._clients[caller.key] = _Known(caller, settings, workspace, client)
+        if len(self._clients) > MAX_CLIENTS:
+            self.calls.retire(self._clients.pop(next(iter(self._clients))).client)
         return client
+
+    def entry_of(self, issuer: str, subject: str) -> str | None:
+        """See ``ClientSettingsFile.entry_of``."""
+        return self._settings.entry_of(issuer, subject)
 
     async def serve(self, tools: Registry, lock: Lock | None) -> None:
         """Serve another generation of tools. Running calls finish with their own. Subscribed clients are notified."""

@@ -5,16 +5,23 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from toolc.dataclass import dataclass
+from toolc.config.configuration import Issuer
+from toolc.dataclass import dataclass, field
 from toolc.model.errors import UsageError
 
 LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 """The names by which programs of this machine reach a server on a loopback address, as in a Host header."""
+
+METADATA: Final = "/.well-known/oauth-protected-resource"
+"""The path below which the metadata for clients of issuers is."""
+
+OAUTH: Final = (METADATA, "/.well-known/oauth-authorization-server", "/register")
+"""The paths that clients without a token request to learn where to get one."""
 
 ConfirmMode: TypeAlias = Literal["client", "api", "refuse"]
 """Who confirms calls of tools with ``confirm: true``: the client's user, a reviewer over ``/api/v1``, or no one."""
@@ -28,7 +35,7 @@ class HttpSettings:
 
     ``config`` is a configuration file to use instead of the user's. ``certificate`` and ``key`` are files for TLS.
     ``base_path`` is the path under which a proxy publishes the server, and ``proxies`` are the addresses whose
-    ``X-Forwarded-*`` headers count.
+    ``X-Forwarded-*`` headers count. ``issuers`` are those whose JWTs are accepted.
     """
 
     host: str
@@ -42,6 +49,7 @@ class HttpSettings:
     confirm: ConfirmMode = "client"
     config: Path | None = None
     drain_seconds: float = 30.0
+    issuers: Mapping[str, Issuer] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -76,6 +84,17 @@ class HttpSettings:
         parts = urlsplit(origin)
         is_origin = parts.scheme in {"http", "https"} and origin == f"{parts.scheme}://{parts.netloc}"
         return is_origin and self.accepts_host(parts.netloc)
+
+    @property
+    def resource(self) -> str:
+        """The URL of the server as a resource of OAuth, for which tokens are by default."""
+        return f"{self.url}/mcp"
+
+    @property
+    def metadata_url(self) -> str:
+        """The URL at which clients learn of the issuers (RFC 9728, 3.1). Empty if there are none."""
+        parts = urlsplit(self.resource)
+        return f"{parts.scheme}://{parts.netloc}{METADATA}{parts.path}" if self.issuers else ""
 
     @property
     def is_loopback(self) -> bool:

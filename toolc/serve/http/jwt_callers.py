@@ -1,0 +1,111 @@
+"""JWTs of the issuers in the configuration: who sends one, and what its scopes allow (RFC 9068, RFC 8725)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import jwt
+from jwt.exceptions import (
+    ExpiredSignatureError,
+    ImmatureSignatureError,
+    InvalidAudienceError,
+    MissingRequiredClaimError,
+    PyJWTError,
+)
+
+from toolc.config.configuration import Issuer, Role
+from toolc.serve.http.gate import Caller, RefusedTokenError
+from toolc.serve.issuer_keys import ALGORITHMS, RETRY_SECONDS, IssuerKeys, NoKeysError, Read, read_keys
+
+MAX_TOKEN: Final = 16 * 1024
+"""The maximum length of a JWT, in characters. A token with many groups has a few thousand."""
+
+MAX_SUBJECT: Final = 255
+"""The maximum length of a subject, in characters, as in OpenID Connect."""
+
+LEEWAY_SECONDS: Final = 30
+"""How much the clocks of the issuer and this machine may differ, in seconds."""
+
+_ACCEPTED: Final = {each for group in ALGORITHMS.values() for each in group}
+_TYPES: Final = {"jwt", "at+jwt", "application/at+jwt"}
+_REQUIRED: Final = ["iss", "sub", "aud", "exp"]
+
+_REASONS: Final[tuple[tuple[type[PyJWTError], str], ...]] = (
+    (ExpiredSignatureError, "this token has expired"),
+    (ImmatureSignatureError, "this token is not valid yet"),
+    (InvalidAudienceError, "this token is for another server"),
+    (MissingRequiredClaimError, f"this token does not have all of: {', '.join(_REQUIRED)}"),
+)
+
+NameOf = Callable[[str, str], str | None]
+"""Returns the entry of ``clients`` for an issuer and a subject, ``default``, or None if there is neither."""
+
+
+class JwtCallers:
+    """Returns who sends a JWT. ``resource`` is the URL of the server, for which tokens are by default."""
+
+    def __init__(self, issuers: Mapping[str, Issuer], resource: str, name_of: NameOf, read: Read = read_keys) -> None:
+        self._issuers = issuers
+        self._resource = resource
+        self._name_of = name_of
+        self._keys = {url: IssuerKeys(each, read) for url, each in issuers.items()}
+
+    async def caller(self, token: str) -> Caller:
+        """Return the caller with this token. Raises ``RefusedTokenError``, whose message has nothing of the token."""
+        try:
+            payload, issuer = await self._verified(token)
+        except NoKeysError as error:
+            raise RefusedTokenError(str(error), 503, retry_seconds=int(RETRY_SECONDS)) from None
+        except (PyJWTError, ValueError, TypeError, RecursionError) as error:
+            reasons = (reason for kind, reason in _REASONS if isinstance(error, kind))
+            raise RefusedTokenError(next(reasons, "this token is not valid")) from None
+        subject: str = payload["sub"]
+        if not (subject.isprintable() and 0 < len(subject) <= MAX_SUBJECT):
+            raise RefusedTokenError("the subject of this token cannot be used")
+        role, tags = _rights(payload, issuer)
+        name = self._name_of(issuer.url, subject)
+        if name is None:
+            raise RefusedTokenError("this server does not know the subject of this token", 403, "access_denied")
+        # 'name' of a token is what a user calls themselves, and not a name in the configuration.
+        claims = {claim: value for claim, value in payload.items() if isinstance(value, str) and claim != "name"}
+        claims |= {} if name == "default" else {"name": name}
+        return Caller(name=f"{issuer.url}#{subject}", role=role, tags=tags, claims=claims, entry=name)
+
+    async def _verified(self, token: str) -> tuple[dict[str, Any], Issuer]:
+        """Return the payload of a valid token and its issuer. Raises ``PyJWTError`` and ``NoKeysError``."""
+        if len(token) > MAX_TOKEN:
+            raise PyJWTError("too long")
+        # Nothing of this is trusted. It only chooses the issuer whose keys verify the token.
+        unverified = jwt.decode_complete(token, options={"verify_signature": False})
+        header, url = unverified["header"], unverified["payload"].get("iss")
+        issuer = self._issuers.get(url) if isinstance(url, str) else None
+        algorithm, kid, kind = header.get("alg"), header.get("kid"), header.get("typ", "JWT")
+        if issuer is None or str(algorithm) not in _ACCEPTED or str(kind).lower() not in _TYPES:
+            raise PyJWTError("another issuer, algorithm or type")
+        if not isinstance(kid, str | None):
+            raise PyJWTError("not the id of a key")
+        key = await self._keys[issuer.url].find(kid, algorithm)
+        if key is None:
+            raise PyJWTError("unknown key")
+        payload = jwt.decode(
+            token, key, algorithms=[algorithm], audience=issuer.audience or self._resource, issuer=issuer.url,
+            leeway=LEEWAY_SECONDS, options={"require": _REQUIRED, "enforce_minimum_key_length": True},
+        )  # fmt: skip
+        return payload, issuer
+
+
+def _rights(payload: Mapping[str, Any], issuer: Issuer) -> tuple[Role, tuple[str, ...] | None]:
+    """Return the role and the tags of a token's scopes together. Raises ``RefusedTokenError`` without any."""
+    if not issuer.scopes:
+        return "caller", None
+    given = payload.get("scope", payload.get("scp", ""))  # some issuers name it 'scp', and send a list
+    names = given.split() if isinstance(given, str) else given
+    scopes = [scope for name, scope in issuer.scopes.items() if isinstance(names, list) and name in names]
+    if not scopes:
+        needed = " ".join(issuer.scopes)
+        raise RefusedTokenError(f"this token has none of the scopes {needed}", 403, "insufficient_scope", needed)
+    role: Role = "reviewer" if any(each.role == "reviewer" for each in scopes) else "caller"
+    if any(each.tags is None for each in scopes):
+        return role, None
+    return role, tuple(sorted({tag for each in scopes for tag in each.tags or ()}))
