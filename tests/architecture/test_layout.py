@@ -23,6 +23,7 @@ WITH_CODE = {"toolc", "toolc.providers", "toolc.backends", "toolc.reporters", "t
 TOP_LEVEL = {"__init__.py", "__main__.py", "py.typed"}
 SMALL = 60
 SMALL_MODULES = {
+    "toolc.telemetry.attributes",  # the names of a convention that changes
     "toolc.sandbox.python.wheels_only",  # runs as a process
     "toolc.runtime.execution.retry",
     "toolc.runtime.execution.started_ahead",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import resource
 from collections.abc import Callable, Mapping
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -18,6 +20,9 @@ from toolc.dataclass import dataclass
 from toolc.model.lock_file import Lock
 from toolc.model.names import LOCK_NAME
 from toolc.model.spec.policy import Policy
+
+if TYPE_CHECKING:
+    from toolc.telemetry.observation import Observer
 
 T = TypeVar("T")
 
@@ -63,8 +68,25 @@ class CallOptions:
         served = {} if self.max_result_chars is None else {"max_result_chars": self.max_result_chars}
         return partial(
             executor, engine=self.engine, configuration=configuration, lock=self.lock, policy=self.policy,
-            secrets=SecretStore(known, from_environment=not only_given_secrets), **served,
+            secrets=SecretStore(known, from_environment=not only_given_secrets), observers=trace_observers(),
+            **served,
         )  # fmt: skip
+
+
+@cache
+def trace_observers() -> tuple[Observer, ...]:
+    """Return what records spans, if the environment names a collector. The first call starts their export."""
+    if not any(os.environ.get(f"OTEL_EXPORTER_OTLP_{each}ENDPOINT") for each in ("", "TRACES_")):
+        return ()
+    try:
+        from toolc.telemetry import spans  # lazy: +150 ms (the SDK); only with a collector
+    except ModuleNotFoundError:
+        logging.getLogger("toolc").warning(
+            "OTEL_EXPORTER_OTLP_ENDPOINT is set, but spans are not exported; run: pip install 'toolc[otel]'"
+        )
+        return ()
+    spans.export_spans()
+    return (spans.observe,)
 
 
 def _leave_no_core() -> None:

@@ -69,6 +69,10 @@ _OPTIONS = (
         "--tests", "results", type=click.Path(path_type=Path), metavar="FILE",
         help="Results of tests for the page at /, written by: toolc test --json",
     ),
+    click.option(
+        "--metrics-address", metavar="[HOST:]PORT",
+        help="Serve /metrics here, without a token. HOST is 127.0.0.1 by default.",
+    ),
     click.option("--config", metavar="FILE", help="A configuration file with clients, instead of your own."),
     click.option(
         "--drain", metavar="TIME", default="30s", callback=duration, show_default=True,
@@ -89,6 +93,7 @@ class HttpOptions:
     base_path: str
     require_token: bool
     config: str | None
+    metrics_address: str | None
     results: Path | None
     watch: bool
     confirm: ConfirmMode
@@ -104,12 +109,13 @@ class HttpOptions:
                 or self.base_path
                 or self.require_token
                 or self.config
+                or self.metrics_address
                 or self.results
                 or self.watch
             ):
                 raise UsageError(
-                    "--allowed-host, --tls-cert, --proxy, --base-path, --require-token, --tests, --watch and --config "
-                    "need --http"
+                    "--allowed-host, --tls-cert, --proxy, --base-path, --require-token, --tests, --watch, --config and "
+                    "--metrics-address need --http"
                 )
             if self.confirm == "api":
                 raise UsageError("--confirm api needs --http, because reviewers answer over /api/v1")
@@ -124,6 +130,7 @@ class HttpOptions:
             parse_settings(self.address, self.hosts), certificate=self.tls_cert, key=self.tls_key,
             proxies=self.proxies, base_path=self.base_path, requires_token=self.require_token,
             drain_seconds=self.drain, confirm=self.confirm, config=None if self.config is None else Path(self.config),
+            metrics_address=self.metrics_address,
         )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from toolc.model.names import TOOL_NAME, close_match
 from toolc.model.spec.policy import Policy
 from toolc.model.text import render_size, shorten
 from toolc.reporters import FORMATS
+from toolc.telemetry.logs import logs_as_json
 
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
@@ -209,6 +210,8 @@ def user_configuration(*, warn: bool = True, path: Path | None = None) -> Config
     protections a call lacks.
     """
     configuration = load_configuration() if path is None else read_private(path)
+    if logs_as_json():
+        return configuration
     progress = _print_log("toolc.images", "toolc: %(message)s")
     progress.setLevel(logging.INFO)
     progress.propagate = False

@@ -119,8 +119,15 @@ class _LazyGroup(CommandGroup):
 
 @click.group("toolc", cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="toolc", message="%(prog)s %(version)s")
-def cli() -> None:
+@click.option(
+    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to write the log."
+)
+def cli(log_format: str) -> None:
     """Declare LLM tools once, compile them for every provider, and run each call in a disposable sandbox."""
+    if log_format == "json":
+        from toolc.telemetry.logs import log_as_json  # lazy: +10 ms (logging); few users need it
+
+        log_as_json()
 
 
 def main(arguments: Sequence[str] | None = None, *, seconds_per_file: float | None = None) -> NoReturn:

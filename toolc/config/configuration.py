@@ -25,10 +25,10 @@ WORKSPACE_GROWTH_BYTES: Final = 2048 * MIB
 """The default of ``workspace_growth``. Most builds write less, and most disks have more free space."""
 
 
-Role: TypeAlias = Literal["caller", "reviewer"]
+Role: TypeAlias = Literal["caller", "reviewer", "metrics"]
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
-"""What a client may do: make calls, or also answer the confirmations of others."""
+"""What a client may do: make calls, also answer the confirmations of others, or only read metrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from toolc.config.configuration import ROLES, ClientSettings, Issuer, Scope
+from toolc.config.configuration import ClientSettings, Issuer, Scope
 from toolc.dataclass import replace
 from toolc.document import nodes
 from toolc.document.map_reader import Findings, Reader, choice, list_of, mapping, text
@@ -114,7 +114,7 @@ def _scope(node: nodes.Node, what: str, findings: Findings) -> Scope:
     if map_node is None:
         return Scope(tags=_NO_TAGS)
     reader = Reader(map_node, what, findings)
-    role = reader.optional("role", choice(ROLES))
+    role = reader.optional("role", choice(("caller", "reviewer")))
     tags = reader.optional("tags", list_of(text))
     reader.close()
     return Scope(role="reviewer" if role == "reviewer" else "caller", tags=_NO_TAGS if tags is None and role else tags)

@@ -13,10 +13,9 @@ import os
 from collections.abc import Iterator
 from typing import Final, Literal, TypeAlias
 
-from toolc.model.errors import ToolcError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry_io import canonical
-from toolc.telemetry.observation import EndedCall, StartedCall
+from toolc.telemetry.observation import EndedCall, StartedCall, outcome_of
 
 ArgumentsForm: TypeAlias = Literal["hmac", "shape"]
 """What a line says about arguments: their HMAC, or the type of each."""
@@ -58,6 +57,7 @@ def started_record(started: StartedCall, fingerprint: Fingerprint, form: Argumen
         "started": started.time.isoformat(timespec="microseconds"),
         "user": os.geteuid(),
         "client": started.client or None,
+        "subject": started.subject or None,
         "process": os.getpid(),
         "tool": tool.spec.name,
         "surface": tool.surface_digest,
@@ -69,9 +69,10 @@ def started_record(started: StartedCall, fingerprint: Fingerprint, form: Argumen
 def ended_record(started: StartedCall, ended: EndedCall, fingerprint: Fingerprint, duration_ms: float) -> JsonObject:
     """Return what is known when a call has ended."""
     details = ended.result.details if ended.result else {}
+    outcome, kind = outcome_of(ended)
     record: JsonObject = {
-        "outcome": _outcome(ended),
-        "error": _error(ended),
+        "outcome": outcome,
+        "error": kind,
         "duration_ms": round(duration_ms, 3),
         "timing_ms": details.get("timing_ms"),
         "engine": details.get("engine"),
@@ -80,19 +81,6 @@ def ended_record(started: StartedCall, ended: EndedCall, fingerprint: Fingerprin
     if ended.changed:
         record["confirmed_arguments"] = fingerprint.of(ended.changed[0])
     return record | _network(details, started, ended, fingerprint) | _changes(details)
-
-
-def _outcome(ended: EndedCall) -> str:
-    if ended.result is None:
-        return "refused" if isinstance(ended.error, ToolcError) else "interrupted"
-    return "error" if ended.result.is_error else "ok"
-
-
-def _error(ended: EndedCall) -> str | None:
-    """Return the kind of the error. Its message may contain arguments."""
-    if ended.result is None:
-        return type(ended.error).__name__
-    return ended.result.error.kind if ended.result.error else None
 
 
 def _shape(started: StartedCall) -> JsonValue:

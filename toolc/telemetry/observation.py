@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from toolc.dataclass import dataclass, field
 from toolc.model.call import Allow, BoundCall, Confirm, Deny, ToolCall
+from toolc.model.errors import ToolcError
 from toolc.model.json_schema import JsonValue
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult
@@ -18,12 +19,14 @@ from toolc.model.result import ToolResult
 class StartedCall:
     """A call before its checks. ``client`` is the client of a server that makes it, or empty.
 
+    ``subject`` is the claim ``sub`` of the caller, or empty.
     ``depth`` is 0 for a call that is not nested in another.
     """
 
     tool: RegisteredTool
     call: ToolCall
     client: str = ""
+    subject: str = ""
     depth: int = 0
     time: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -40,6 +43,13 @@ class EndedCall:
     error: BaseException | None = None
     decision: str | None = None
     changed: tuple[JsonValue] | None = None
+
+
+def outcome_of(ended: EndedCall) -> tuple[str, str | None]:
+    """Return ``ok``, ``error``, ``refused`` or ``interrupted``, and the kind of the error without its message."""
+    if ended.result is None:
+        return "refused" if isinstance(ended.error, ToolcError) else "interrupted", type(ended.error).__name__
+    return ("error", ended.result.error.kind) if ended.result.error else ("ok", None)
 
 
 Observer: TypeAlias = Callable[[StartedCall], Callable[[EndedCall], None]]

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from toolc.serve.http.settings import HttpSettings
     from toolc.serve.page.reports import Sources
     from toolc.serve.search.finding_tools import FindingTools
+    from toolc.telemetry.observation import Observer
 
 
 @click.command("serve")
@@ -194,6 +195,7 @@ def _over_http(
         from toolc.serve.http.listener import serve_http
         from toolc.serve.http.reload import Reloader
         from toolc.serve.http.sign_in import SignIn
+        from toolc.serve.http.telemetry import Watched, make_metrics
     from toolc.client.executor import Executor  # start-up time
     from toolc.runtime.output.truncation import READ_RESULT
     from toolc.serve.tokens import TokenFile
@@ -214,20 +216,28 @@ def _over_http(
     if sources.results:
         RecordedResults.read(sources.results)  # refuses a wrong file at the start
     base = options.bound_to(Executor, configuration=user_configuration(path=settings.config))
+    traces: tuple[Observer, ...] = base.keywords["observers"]
+    metrics, has_own_address = make_metrics(settings.metrics_address)
+    observers = (*traces, metrics.observe) if metrics else traces
 
     def open_executor(tools: Registry, name: str, client: ClientSettings, confirm: Confirm | None) -> Executor:
         return base(
             tools, workspace=client.workspace, secrets=base.keywords["secrets"].extended(client.secrets),
-            keep_results=READ_RESULT not in tools, confirm=confirm, client=name,
+            keep_results=READ_RESULT not in tools, confirm=confirm, client=name, observers=observers,
         )  # fmt: skip
 
     host = HttpHost(
         registry, open_executor, settings=ClientSettingsFile(paths, load), workspace=workspace,
         denied=denied, confirm=settings.confirm, finding=finding,
     )  # fmt: skip
+    if metrics:
+        host.metrics = None if has_own_address else metrics
+        metrics.count_open(lambda: len(host.calls.running))
     sign_in, reloader = SignIn(tokens.named), Reloader(host, reload.load, reload.watched)
     serve_http(
-        lambda bound: make_app(host, bound, tokens.find, reloader, sign_in, sources), host, settings,
+        lambda bound: Watched(
+            make_app(host, bound, tokens.find, reloader, sign_in, sources), metrics, has_traces=bool(traces)
+        ), host, settings,
         lambda bound: print_start(bound, len(registry), sign_in.new_link(LOCAL, bound)),
     )  # fmt: skip
 

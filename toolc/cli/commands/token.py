@@ -20,8 +20,8 @@ def command() -> None:
 @command.command("create", short_help="Create a token and print it once.")
 @click.argument("name", metavar="NAME")
 @click.option("--tags", metavar="TAG,...", help="The client may use only tools with one of these tags.")
-@click.option("--role", type=click.Choice(["caller", "reviewer"]), default="caller", show_default=True,
-              help="A reviewer may also answer confirmations.")  # fmt: skip
+@click.option("--role", type=click.Choice(["caller", "reviewer", "metrics"]), default="caller", show_default=True,
+              help="A reviewer may also answer confirmations. The role metrics may only read /metrics.")  # fmt: skip
 @click.option("--expires", metavar="DAYS", help="When the token expires, such as 90d.  [default: never]")
 def create(name: str, tags: str | None, role: str, expires: str | None) -> None:
     """Create a token for the client NAME and print it. It is stored only as a digest, so it is printed once."""

@@ -69,7 +69,10 @@ class CallPipeline:
         if not self._options.observers:
             result = self._admitted(tool, call, context, self._options, timeout_ms)
         else:
-            started = StartedCall(tool=tool, call=call, client=self._options.client, depth=context.depth)
+            started = StartedCall(
+                tool=tool, call=call, client=self._options.client, subject=context.claims.get("sub", ""),
+                depth=context.depth,
+            )  # fmt: skip
             with observed(self._options.observers, started) as ended:
                 options = replace(self._options, confirm=recording(self._options.confirm, ended))
                 result = ended.result = self._admitted(tool, call, context, options, timeout_ms)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp.server.auth.routes import create_protected_resource_routes
@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 
 from toolc.serve.http.api import PREFIX, Api
 from toolc.serve.http.catalog_api import CatalogApi
-from toolc.serve.http.gate import Gate, Verify, VerifyJwt
+from toolc.serve.http.gate import METRICS, Gate, Verify, VerifyJwt
 from toolc.serve.http.host import HttpHost
 from toolc.serve.http.mcp_endpoint import McpEndpoint
 from toolc.serve.http.page import page_routes
@@ -29,6 +29,9 @@ from toolc.serve.http.settings import METADATA, OAUTH, HttpSettings
 from toolc.serve.http.sign_in import SignIn
 from toolc.serve.http.status_socket import StatusSocket
 from toolc.serve.page.reports import Sources
+
+if TYPE_CHECKING:
+    from toolc.telemetry.metrics import Metrics
 
 
 def make_app(
@@ -69,6 +72,8 @@ def make_app(
         *page_routes(),
         *(metadata_routes(settings) if settings.issuers else ()),
     ]
+    if host.metrics:
+        routes.insert(0, Route(METRICS, _metrics_of(host.metrics)))
     app = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _http_problem, Exception: _bug}
     )
@@ -96,6 +101,13 @@ def metadata_routes(settings: HttpSettings) -> list[Route]:
         *create_protected_resource_routes(AnyHttpUrl(settings.resource), servers, scopes or None, "toolc"),
         *(Route(path, elsewhere, methods=["GET", "POST"]) for path in OAUTH if path != METADATA),
     ]
+
+
+def _metrics_of(metrics: Metrics) -> Callable[[Request], Awaitable[Response]]:
+    async def read(_: Request) -> Response:
+        return Response(metrics.text(), media_type="text/plain; version=0.0.4")
+
+    return read
 
 
 async def _http_problem(_: Request, error: Exception) -> Response:

@@ -26,6 +26,9 @@ HEALTH: Final = ("/healthz", "/readyz")
 PAGE: Final = "/page/"
 """The path of the page's files. Like the page itself at ``/``, they need no authentication, but a known Host."""
 
+METRICS: Final = "/metrics"
+"""The path of the metrics, which have the names of all tools. No client of tools may read them."""
+
 MAX_BODY: Final = 4 * 2**20
 """The maximum size of the body of a request, in bytes. Large data belongs in a workspace."""
 
@@ -172,6 +175,9 @@ class Gate:
             caller = await self._caller(scope, authorization, keys)
         except RefusedTokenError as error:
             return self._refused(error)
+        is_metrics = scope["path"].removeprefix(self._settings.base_path) == METRICS
+        if caller.name != LOCAL and is_metrics != (caller.role == "metrics"):
+            return problem(403, f"only a token with the role metrics may read {METRICS}, and it may read nothing else")
         scope["user"] = ServedUser(caller, self._client_of(caller))
         return None
 

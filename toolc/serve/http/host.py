@@ -21,8 +21,9 @@ from toolc.serve.http.settings import ConfirmMode
 from toolc.serve.offered import deny, needing_workspace, with_tags, without
 from toolc.serve.served_client import ServedClient, ServerCalls
 
-if TYPE_CHECKING:  # only --search needs it
+if TYPE_CHECKING:  # only --search and metrics need them
     from toolc.serve.search.finding_tools import FindingTools
+    from toolc.telemetry.metrics import Metrics
 
 MAX_CALLS: Final = 64
 """The maximum number of concurrent calls of all clients."""
@@ -87,6 +88,7 @@ class HttpHost:
 
     ``settings`` are those of the clients. ``workspace`` is the folder of clients without one of their own. Tools with a
     name or a tag in ``denied`` are denied to everyone. With ``finding``, MCP clients find tools instead of listing all.
+    ``metrics`` can be set to those to serve on ``/metrics``.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class HttpHost:
     ) -> None:
         self.tools = tools
         self.finding = finding
+        self.metrics: Metrics | None = None
         self.calls = ServerCalls(MAX_CALLS)
         self.confirmations = Confirmations(self.calls.running)
         self._confirm = confirm

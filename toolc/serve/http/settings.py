@@ -33,7 +33,8 @@ _HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5})
 class HttpSettings:
     """The settings of a server. ``hosts`` are further names of it, such as ``tools.example.com`` or ``[::1]:8443``.
 
-    ``config`` is a configuration file to use instead of the user's. ``certificate`` and ``key`` are files for TLS.
+    ``config`` is a configuration file to use instead of the user's.
+    ``metrics_address`` is another address, for metrics. ``certificate`` and ``key`` are files for TLS.
     ``base_path`` is the path under which a proxy publishes the server, and ``proxies`` are the addresses whose
     ``X-Forwarded-*`` headers count. ``issuers`` are those whose JWTs are accepted.
     """
@@ -48,6 +49,7 @@ class HttpSettings:
     requires_token: bool = False
     confirm: ConfirmMode = "client"
     config: Path | None = None
+    metrics_address: str | None = None
     drain_seconds: float = 30.0
     issuers: Mapping[str, Issuer] = field(default_factory=dict)
 

@@ -92,7 +92,7 @@ def test_wrong_options_are_explained(arguments: list[str], message: str) -> None
     assert message in result.stderr
 
 
-def test_a_log_without_calls_is_no_error() -> None:
+def test_a_log_without_calls_is_valid() -> None:
     verified = toolc("audit", "verify")
     assert (verified.exit_code, verified.stdout) == (0, "")
     assert "no call has been recorded yet in" in verified.stderr

@@ -1,0 +1,79 @@
+"""A span of OpenTelemetry for each call, with its phases as children. No attribute has an argument, result or host.
+
+The parent is the current span: that of the embedding program, the ``tools/call`` span of the MCP SDK, or the one in the
+``traceparent`` header of an HTTP request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import time_ns
+
+from opentelemetry import context, trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from toolc.model.json_schema import JsonObject
+from toolc.telemetry import attributes
+from toolc.telemetry.observation import EndedCall, StartedCall, outcome_of
+from toolc.version import __version__
+
+
+def export_spans() -> None:
+    """Send the spans of this process to the collector in the variables ``OTEL_EXPORTER_OTLP_*``, also at its end."""
+    provider = TracerProvider(resource=Resource.create({SERVICE_NAME: "toolc"}).merge(Resource.create()))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
+
+
+def observe(started: StartedCall) -> Callable[[EndedCall], None]:
+    """Record a call as a span. This is an ``Observer``."""
+    tracer, name = trace.get_tracer("toolc", __version__), started.tool.spec.name
+    span = tracer.start_span(
+        f"{attributes.EXECUTE_TOOL} {name}",
+        attributes={
+            attributes.OPERATION: attributes.EXECUTE_TOOL, attributes.TOOL_NAME: name,
+            attributes.TOOL_TYPE: "function", attributes.CALL_ID: started.call.call_id,
+            attributes.EFFECT: started.tool.effect_digest,
+        },
+    )  # fmt: skip
+    token = context.attach(trace.set_span_in_context(span))
+
+    def end(ended: EndedCall) -> None:
+        context.detach(token)
+        outcome, kind = outcome_of(ended)
+        details = ended.result.details if ended.result else {}
+        span.set_attributes({attributes.OUTCOME: outcome, attributes.ENGINE: str(details.get("engine") or "none")})
+        if kind:
+            span.set_attribute(attributes.ERROR_TYPE, kind)
+            span.set_status(trace.StatusCode.ERROR)
+        _record_phases(tracer, span, details)
+        span.end()
+
+    return end
+
+
+def _record_phases(tracer: trace.Tracer, span: trace.Span, details: JsonObject) -> None:
+    """Record the phases of a call that ends now. Their durations have been measured without gaps."""
+    timing = details.get("timing_ms")
+    if not isinstance(timing, dict):
+        return
+    laps = [(name, round(float(str(each)) * 1e6)) for name, each in timing.items()]
+    begin = time_ns() - sum(each for _, each in laps)
+    bounds = dict[str, tuple[int, int]]()
+    for lap, duration in laps:
+        for phase in [phase for phase, names in attributes.PHASES.items() if lap in names]:
+            bounds[phase] = bounds.get(phase, (begin, 0))[0], begin + duration
+        begin += duration
+    parent = trace.set_span_in_context(span)
+    for phase, (start, end) in bounds.items():
+        tracer.start_span(phase, context=parent, start_time=start).end(end)
+
+
+def attach_parent(headers: dict[str, str]) -> Callable[[], None]:
+    """Let the ``traceparent`` in the headers of a request be the parent of spans, until the returned function runs."""
+    token = context.attach(TraceContextTextMapPropagator().extract(headers))
+    return lambda: context.detach(token)
