@@ -141,9 +141,11 @@ class Api:
         if user.caller.role != "reviewer":
             return _not_reviewer()
         given = _arguments(request.scope[BODY])
-        if isinstance(given, str) or not isinstance(given.get("allow"), bool):
-            return _answered(failure("invalid_args", 'send {"allow": true} or {"allow": false, "reason": "…"}'))
-        decision = Allow() if given["allow"] else Deny(str(given.get("reason") or ""))
+        changed = None if isinstance(given, str) else given.get("arguments")
+        if isinstance(given, str) or not isinstance(given.get("allow"), bool) or not isinstance(changed, dict | None):
+            forms = '{"allow": true}, {"allow": true, "arguments": {…}} or {"allow": false, "reason": "…"}'
+            return _answered(failure("invalid_args", f"send {forms}"))
+        decision = Allow(changed) if given["allow"] else Deny(str(given.get("reason") or ""))
         if not self._confirmations.answer(request.path_params["id"], user.caller.name, decision):
             return problem(404, "no call of another client waits for this confirmation; it may have been answered")
         return Response(status_code=204)

@@ -75,7 +75,7 @@ _SCHEMAS: Final[JsonObject] = {
     },
     "answer": {
         "type": "object",
-        "properties": {"allow": {"type": "boolean"}, "reason": _TEXT},
+        "properties": {"allow": {"type": "boolean"}, "reason": _TEXT, "arguments": {"type": "object"}},
         "required": ["allow"],
     },
 }  # fmt: skip

@@ -9,9 +9,12 @@
 import { Problem, get, isFile } from "./api.js";
 import { announce, element, link, notice } from "./elements.js";
 import * as catalogue from "./catalogue.js";
+import * as confirmations from "./confirmations.js";
+import * as history from "./history.js";
 import * as review from "./review.js";
 import * as signIn from "./sign_in.js";
 import * as tool from "./tool.js";
+import * as trial from "./try.js";
 
 /**
  * The address `#/tools/NAME?provider=gemini` has `parts` ["tools", NAME].
@@ -34,6 +37,10 @@ const VIEWS = {
   "": { title: "Catalog", show: catalogue.show, isListed: true, isInFile: true },
   tools: { title: "Tool", show: tool.show, isInFile: true },
   review: { title: "Review", show: review.show, isListed: true, role: "reviewer" },
+  try: { title: "Try", show: trial.show },
+  calls: { title: "Call", show: history.showCall },
+  history: { title: "History", show: history.show, isListed: true },
+  confirmations: { title: "Confirmations", show: confirmations.show, isListed: true, role: "reviewer" },
   "sign-in": { title: "Sign in", show: signIn.show },
 };
 

@@ -9,6 +9,7 @@
 
 import { Problem, client, send, setSession } from "./api.js";
 import { announce, append, button, element, icon } from "./elements.js";
+import { forget } from "./history.js";
 
 /**
  * @param {HTMLElement} place
@@ -60,6 +61,7 @@ export async function showClient() {
 async function signOut() {
   await send("DELETE", ["session"]).catch(() => null);
   setSession(null);
+  forget();
   announce("Signed out");
   await showClient();
   location.hash = "#/";

@@ -4,6 +4,7 @@ import json
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx2
@@ -147,6 +148,21 @@ async def test_a_reviewer_confirms_calls_of_other_clients_and_the_first_answer_c
         ] == "running":
             await anyio.sleep(0.01)
         assert call_state["result"]["content"] == [{"type": "text", "text": "wiped"}]
+
+
+async def test_a_reviewer_changes_the_arguments_which_are_validated_again() -> None:
+    async with served(fake_host(confirm="api")) as client:
+        for arguments, kind in (({"path": "b"}, None), ({"path": 1}, "invalid_args")):
+            started = await client.post(f"{API}/tools/wipe", json={"path": "a"}, headers=ASYNC)
+            while not (waiting := (await client.get(f"{API}/confirmations", headers=BOB)).json()["confirmations"]):
+                await anyio.sleep(0.01)
+            answer = f"{API}/confirmations/{waiting[0]['id']}"
+            wrong = await client.post(answer, json={"allow": True, "arguments": "b"}, headers=BOB)
+            assert wrong.status_code == 422
+            sent = await client.post(answer, json={"allow": True, "arguments": arguments}, headers=BOB)
+            assert sent.status_code == 204
+            result: Any = (await state(client, started.headers["location"], "ended"))["result"]
+            assert (result["error"] or {}).get("kind") == kind
 
 
 async def test_a_reviewer_cannot_confirm_an_own_call_and_no_answer_is_a_denial() -> None:
