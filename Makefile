@@ -46,7 +46,7 @@ test-fast: .venv/.test  ## Run the unit tests and those of the documentation tha
 	  tests/unit tests/docs
 
 test-integrations: $(INTEGRATIONS)/.ready $(INSPECT)/.ready .venv/.runtime  ## Run the tests marked integrations: model SDKs, MCP clients, gVisor, Podman, an ordinary user, kills at every step
-	@.ci/with-engines .ci/with-podman .ci/with-registry .ci/with-newer-docker .ci/with-language-server .ci/with-node-packages $(INTEGRATIONS)/bin/python $(PYTEST) -m integrations \
+	@.ci/with-engines .ci/with-podman .ci/with-registry .ci/with-newer-docker .ci/with-language-server .ci/with-chromium .ci/with-node-packages $(INTEGRATIONS)/bin/python $(PYTEST) -m integrations \
 	  -o "norecursedirs=.* node_modules" --ignore tests/architecture --ignore tests/integration/slow/inspect \
 	  --ignore tests/integration/slow/cluster tests $(PYTEST_ARGS)
 	@# Ray leaves threads behind, with which a later fork can crash the process.

@@ -150,8 +150,8 @@ function positions(change) {
 function witness({ value, refusal }) {
   return element(
     "div",
-    null,
-    element("p", null, "For example, this value was accepted and is now refused, or the other way round for a result: ", element("bdi", { class: "muted" }, refusal)),
+    { class: "witness" },
+    element("p", null, "An example that one version accepts and the other refuses: ", element("bdi", { class: "muted" }, refusal)),
     json(value, "Example of a value"),
   );
 }

@@ -1,0 +1,1 @@
+"""Chromium, for the tests of the page."""
