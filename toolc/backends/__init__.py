@@ -9,7 +9,7 @@ is a module here with its name, which has ``BACKEND``.
 - ``content``: reads content blocks (``read_content``), applies ``result.format``, and builds the text of a program that
   failed. Public: ``add_note``, ``MalformedError``, ``with_note``.
 - ``http``: ``backend.http``: the request of a call, from its URL, query, headers, ``auth`` and body, and the result of
-  its response.
+  its response. Public: ``Http``, ``JSON_TYPE``, ``merge_headers``.
 - ``http_styles``: writes lists and objects in a path, query, header, cookie or form. Public: ``cookies``, ``header``,
   ``path_segment``, ``query_fields``.
 - ``http_templates``: renders the templates of a request and escapes each value for a path, a query or a header.

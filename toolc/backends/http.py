@@ -213,7 +213,7 @@ def _call(backend: HttpBackend, call: BoundCall) -> HttpCall:
         method=backend.method,
         url=_url(backend.url, arguments, backend.path),
         query=query + auth_query,
-        headers=_merge_headers((*headers, *cookies(backend.cookies, arguments)), auth_headers),
+        headers=merge_headers((*headers, *cookies(backend.cookies, arguments)), auth_headers),
         body=request_body(backend.body, arguments) if backend.body else None,
         token=token,
         reading=ResponseHandling(
@@ -283,7 +283,7 @@ def _token(auth: OAuth2Auth, arguments: JsonObject) -> TokenRequest:
     )
 
 
-def _merge_headers(headers: tuple[NamedValue, ...], more: tuple[NamedValue, ...]) -> tuple[NamedValue, ...]:
+def merge_headers(headers: tuple[NamedValue, ...], more: tuple[NamedValue, ...]) -> tuple[NamedValue, ...]:
     """Return ``headers`` with ``more`` added. Headers in ``more`` replace those of the same name."""
     names = {each.name.lower() for each in more}
     return (*(each for each in headers if each.name.lower() not in names), *more)

@@ -7,11 +7,14 @@ from typing import Final
 
 from toolc.backends.backend_protocol import Backend, environment
 from toolc.backends.content import MAX_BLOCKS, MalformedError, apply_format, read_media, signal_name, with_note
+from toolc.backends.http import Http
 from toolc.backends.plugin import TOOL_FOLDER, differences_of, with_stderr
 from toolc.model.call import BoundCall
+from toolc.model.http_plan import HttpCall
 from toolc.model.json_schema import JsonObject, JsonValue, map_under, parse_json
-from toolc.model.plan import McpCall, Plan, Profile
+from toolc.model.plan import McpCall, McpEndpoint, Plan, Profile
 from toolc.model.result import Capture, Content, Outcome, Resource, Text, ToolFailure, ToolResult, failure
+from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.mcp_backend import McpBackend
 from toolc.model.spec.sandbox import EnvVar
 from toolc.model.spec.tool import ResultSpec
@@ -28,6 +31,8 @@ class Mcp:
     def plan(self, backend: McpBackend, call: BoundCall, profile: Profile) -> Plan:
         """Return the server to start and the call to send to it. Never raises: any JSON can be an argument."""
         server = backend.server
+        if backend.request is not None:
+            return _remote_plan(backend, backend.request, call, profile)
         paths = {file.path for file in server.files}
         words = ((word, word.removeprefix("./")) for word in server.command)
         invocation = McpCall(
@@ -53,6 +58,8 @@ class Mcp:
                 return failure("not_found", outcome.reason or f"{backend.server.command[0]} could not be started")
             case "refused":
                 return failure("denied", outcome.reason)
+            case "unreachable":
+                return failure(outcome.kind, f"no answer from the MCP server {name!r}: {outcome.reason}")
             case "exited":
                 message = f"the MCP server {name!r} ended with exit status {outcome.status}"
             case "signaled":
@@ -62,6 +69,22 @@ class Mcp:
                 return with_stderr(failure("serialization", message), outcome)
         text = with_note(outcome.stderr.text(), message) if outcome.stderr.total_bytes else message
         return ToolResult(content=(Text(text),), error=ToolFailure("execution", message))
+
+
+def _remote_plan(backend: McpBackend, request: HttpBackend, call: BoundCall, profile: Profile) -> Plan:
+    """Return the call of a server at a URL. Its requests depend on no argument."""
+    plan = Http().plan(request, replace(call, arguments={}), profile)
+    http = plan.invocation
+    assert isinstance(http, HttpCall)
+    invocation = McpCall(
+        server=backend.server.name,
+        argv=(),
+        tool=backend.tool,
+        definition=backend.definition,
+        arguments=call.arguments,
+        endpoint=McpEndpoint(url=http.url, query=http.query, headers=http.headers, token=http.token),
+    )
+    return replace(plan, invocation=invocation, env=())
 
 
 def difference(server: str, tool: str, reviewed: JsonObject, offered: Iterable[JsonObject]) -> str | None:

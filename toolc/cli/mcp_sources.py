@@ -14,9 +14,13 @@ from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
+from urllib.parse import urlsplit
 
 from toolc.document.config_entries import plain_json
+from toolc.document.loader import load_data
+from toolc.document.nodes import to_json
 from toolc.importers.mcp_spec import McpSource
+from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, map_under
 from toolc.sandbox.images.stored import base_tag
@@ -25,6 +29,8 @@ _SECONDS: Final = 600.0
 
 _WORDS: Final = re.compile(r"(?:^|[-_/])(?:mcp|server|modelcontextprotocol)(?=[-_/]|$)")
 """Matches the parts of a package's name that say only that it is an MCP server."""
+
+_SECRET: Final = re.compile(r"\{\{\s*secrets\.(\w+)")
 
 _FOLDER: Final = "/opt/server"
 """Where the image has the packages of npm."""
@@ -84,6 +90,46 @@ def with_npm(source: McpSource, package: str, folder: Path) -> McpSource:
     return replace(source, command=("node", command, *source.command), sandbox=own | source.sandbox)
 
 
+def with_url(source: McpSource, url: str, headers: JsonObject, auth: str) -> McpSource:
+    """Return the source for a server at a URL. ``auth`` is YAML. Declares the secrets of both for the host of the URL.
+
+    Raises ``UsageError``.
+    """
+    if source.command or set(source.sandbox) - {"lifetime"}:
+        raise UsageError("a server at a URL has no sandbox, so --url takes only --header and --auth")
+    document = load_data(auth.encode(), Path(), "--auth", Diagnostics()) if auth else None
+    if auth and not document:
+        raise UsageError(f"--auth must be a map in YAML, such as bearer: '{{{{ secrets.TOKEN }}}}', not {auth!r:.80}")
+    written = map_under({"auth": to_json(document.root)}, "auth") if document else {}
+    receivers = [(headers, url), (written, str(map_under(written, "oauth2").get("token_url") or url))]
+    secrets: JsonObject = {
+        name: {"hosts": [_host(to)]} for part, to in receivers for name in _SECRET.findall(json.dumps(part))
+    }
+    own: JsonObject = {"secrets": secrets} if secrets else {}
+    return replace(source, url=url, headers=headers, auth=written, sandbox=own | source.sandbox)
+
+
+def name_of_host(url: str) -> str:
+    """Return a short name for the server at a URL: ``example`` for ``https://mcp.example.com/mcp``."""
+    host = _host(url)
+    labels = [each for each in host.split(".") if each not in {"mcp", "api", "www"}]
+    return "server" if ":" in host or host[-1:].isdigit() else name_of("-".join(labels[:-1] or labels))
+
+
+def secret_headers(name: str, entry: JsonObject) -> JsonObject:
+    """Return the headers in the entry of a client. Their values stay out of the spec, because most are keys."""
+    prefix = re.sub(r"[^A-Z0-9]+", "_", name.upper())
+    keys = {each: re.sub(r"[^A-Z0-9]+", "_", each.upper()) for each in map_under(entry, "headers")}
+    return {each: f"{{{{ secrets.{prefix}_{key} }}}}" for each, key in keys.items()}
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
 def servers_in(text: str) -> Iterator[tuple[str, JsonObject]]:
     """Yield the name and the entry of each server in the configuration of a client. Raises ``UsageError``."""
     try:
@@ -100,8 +146,10 @@ def servers_in(text: str) -> Iterator[tuple[str, JsonObject]]:
 
 def package_of(entry: JsonObject) -> tuple[str, str, list[str]]:
     """Return ``npm`` or ``pip``, the package and the arguments of a server. Raises ``UsageError`` if it has none."""
+    if entry.get("type") == "sse":
+        raise UsageError("it speaks HTTP+SSE of 2024, which is not supported; ask its authors for streamable HTTP")
     if not isinstance(entry.get("command"), str):
-        raise UsageError("toolc does not connect to servers at a URL")
+        raise UsageError("it has neither a command nor a URL")
     program, listed = Path(str(entry["command"])).name, entry.get("args")
     words = [str(each) for each in listed] if isinstance(listed, list) else []
     kinds = {"npx": "npm", "uvx": "pip"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from toolc.dataclass import dataclass, replace
+from toolc.dataclass import dataclass, field, replace
 from toolc.importers.checked_files import Invalid, remove_invalid
 from toolc.importers.definitions import tool_of
 from toolc.importers.plugin_spec import valid_names
@@ -16,17 +16,22 @@ from toolc.model.json_schema import JsonObject, map_under
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpSource:
-    """How an MCP server is started. The fields are keys of ``servers`` in a spec."""
+    """How an MCP server is started or reached. The fields are keys of ``servers`` in a spec."""
 
     name: str
-    command: tuple[str, ...]
+    command: tuple[str, ...] = ()
+    url: str = ""
+    headers: JsonObject = field(default_factory=dict)
+    auth: JsonObject = field(default_factory=dict)
     requirements: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     sandbox: JsonObject
 
     def entry(self) -> JsonObject:
         """Return the entry of ``servers``."""
-        entry: JsonObject = {"command": [*self.command]}
+        entry: JsonObject = {"url": self.url} if self.url else {"command": [*self.command]}
+        entry |= {"headers": self.headers} if self.headers else {}
+        entry |= {"auth": self.auth} if self.auth else {}
         entry |= {"requirements": [*self.requirements]} if self.requirements else {}
         entry |= {"files": [*self.files]} if self.files else {}
         return entry | {"sandbox": self.sandbox}

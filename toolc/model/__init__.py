@@ -38,8 +38,8 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
   ``format_amount``, ``format_permissions``, ``Grant``, ``limit_key``, ``permissions_of``, ``OWN``.
 - ``plan``: ``Plan`` and ``Profile``, with everything that an engine needs, ``Mount``, proxy variables, and names of
   limits. Public:
-  ``loopback_proxy``, ``proxy_environment``, ``Exec``, ``LimitName``, ``LoopbackProxy``, ``McpCall``, ``PluginCall``,
-  ``Programs``,
+  ``loopback_proxy``, ``proxy_environment``, ``Exec``, ``LimitName``, ``LoopbackProxy``, ``McpCall``,
+  ``McpEndpoint``, ``PluginCall``, ``Programs``,
   ``PythonCall``, ``SecretFile``, ``LIMITS``, ``LOCALHOST``, ``NO_LIMIT``,
   ``PROXY_PORT``.
 - ``registry``: converts ``registry.json`` (``RegistryFile``, ``RegisteredTool``) to and from JSON. Public:

@@ -6,10 +6,10 @@ from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
 from toolc.dataclass import dataclass, field
 from toolc.model.destinations import is_loopback
-from toolc.model.http_plan import HttpCall
+from toolc.model.http_plan import HttpCall, NamedValue, TokenRequest
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.code_backends import File
-from toolc.model.spec.sandbox import Build, Destination, EnvVar, Limits, MinIsolation
+from toolc.model.spec.sandbox import Build, Destination, EnvVar, Limits, MinIsolation, SecretSpec
 
 LOCALHOST: Final = "localhost"
 """The only name that is not looked up. It always means the machine on which toolc runs (RFC 6761, 6.3)."""
@@ -191,8 +191,22 @@ class PluginCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class McpEndpoint:
+    """An MCP server at ``url``, with what each request to it contains. ``secrets`` are those that fill its slots."""
+
+    url: str
+    query: tuple[NamedValue, ...] = ()
+    headers: tuple[NamedValue, ...] = ()
+    token: TokenRequest | None = None
+    secrets: tuple[tuple[SecretSpec, str], ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class McpCall:
-    """Call ``tool`` of the MCP server ``argv``, which serves many calls, if it defines the tool as ``definition``."""
+    """Call ``tool`` of an MCP server, which serves many calls, if it defines the tool as ``definition``.
+
+    The server is the program ``argv`` in a sandbox, or at an ``endpoint``.
+    """
 
     tag: ClassVar[str] = "mcp"
     server: str
@@ -201,6 +215,7 @@ class McpCall:
     definition: JsonObject
     arguments: JsonObject
     files: tuple[File, ...] = ()
+    endpoint: McpEndpoint | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,12 +15,12 @@ REPLACEMENT: Final = "\ufffd"
 
 Ending: TypeAlias = Literal[
     "exited", "signaled", "timed_out", "out_of_memory", "workspace_limit", "cancelled", "not_started", "answered",
-    "refused", "broken",
+    "refused", "broken", "unreachable",
 ]  # fmt: skip
 """How a call ended. ``not_started`` means that the tool's program could not be found or run.
 
 A process that serves many calls ends a call with ``answered``, with ``refused`` if it is not the one that was reviewed,
-or with ``broken`` if it violated the protocol.
+or with ``broken`` if it violated the protocol. A call that did not reach its server ends with ``unreachable``.
 """
 
 MAX_LISTED_FAILURES: Final = 10
@@ -130,8 +130,8 @@ class Outcome:
     ``reply`` is the reply of a Python call, as JSON from the guest that is not yet trusted. ``reason`` explains
     ``not_started`` and ``broken``, and is the limit for ``workspace_limit``. ``attempts`` are the attempted
     connections, and ``unlisted_attempts`` is the number of further ones. ``about`` describes the progress of an HTTP
-    call, for ``details.http``. ``processes_ended`` is true if no process of the call is left that could still change
-    something, and None if the guest did not report it.
+    call, for ``details.http``. ``kind`` is that of the error for ``unreachable``. ``processes_ended`` is true if no
+    process of the call is left that could still change something, and None if the guest did not report it.
     """
 
     ending: Ending
@@ -144,6 +144,7 @@ class Outcome:
     attempts: tuple[ConnectionAttempt, ...] = ()
     unlisted_attempts: int = 0
     about: JsonObject = field(default_factory=dict)
+    kind: ErrorKind = "network"
     processes_ended: bool | None = None
 
 

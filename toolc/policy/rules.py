@@ -11,7 +11,7 @@ from toolc.model.destinations import covers, format_destination
 from toolc.model.errors import PolicyError
 from toolc.model.permissions import OWN, Grant, Permissions, format_permissions, permissions_of
 from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
-from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
+from toolc.model.spec.http_backend import OAuth2Auth, Url
 from toolc.model.spec.policy import ISOLATION, Policy, PolicyKey, path_matches
 from toolc.model.spec.sandbox import Destination, Lifetime
 from toolc.model.spec.tool import ToolSpec
@@ -104,12 +104,13 @@ def _host_route(tool: ToolSpec, destination: Destination) -> tuple[str | int, ..
         return ("sandbox", "network", "allow")
     if isinstance(backend, AgentBackend):
         return ("backend", "agent", "base_url")
-    if isinstance(backend, HttpBackend) and isinstance(backend.auth, OAuth2Auth):
-        token, url = backend.auth.token_url, backend.url
+    request = backend.request
+    if request is not None and isinstance(request.auth, OAuth2Auth):
+        token, url = request.auth.token_url, request.url
         is_url = isinstance(url, Url) and (url.host, url.port) == (destination.host, destination.port)
         if not is_url and (token.host, token.port) == (destination.host, destination.port):
-            return ("backend", "http", "auth", "oauth2", "token_url")
-    return ("backend", "http", "url")
+            return (*backend.request_route, "auth", "oauth2", "token_url")
+    return (*backend.request_route, "url")
 
 
 def _images(request: PolicyRequest) -> Iterator[Violation]:

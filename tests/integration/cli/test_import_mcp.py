@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from calls.hostile_url import PATH, HostileUrl
 from project.paths import SUPPORT
 
 SERVER = (SUPPORT / "calls/hostile_mcp.py").read_text(encoding="utf-8")
@@ -64,6 +65,24 @@ def test_another_import_keeps_edits_and_takes_what_changed(folder: Path) -> None
     assert merged.count("description: Mine.") == 1
 
 
+def test_a_server_at_a_url_is_imported_without_a_sandbox(folder: Path) -> None:
+    hostile = HostileUrl()
+    with hostile.server:
+        url = hostile.server.url + PATH
+        result = toolc(folder, "import", "mcp", "--url", url, "--name", "notes", "--out", "notes.yaml")
+        assert (result.returncode, result.stdout) == (0, "notes.yaml: 2 tools imported (1 written)\n")
+        assert f'notes: {{url: "{url}", sandbox: {{lifetime: session}}}}' in (folder / "notes.yaml").read_text()
+        ran = toolc(folder, "run", "notes.yaml#act", "--arg", "how=hello")
+        assert (ran.returncode, ran.stdout) == (0, "hello\n")
+        assert toolc(folder, "lock", "notes.yaml").returncode == 0
+        assert toolc(folder, "lock", "--check", "--refresh", "notes.yaml").returncode == 0
+        hostile.tools = hostile.tools[:1]
+        refreshed = toolc(folder, "lock", "--check", "--refresh", "notes.yaml")
+    assert (refreshed.returncode, refreshed.stdout) == (
+        1, "other: the MCP server 'notes' no longer has the tool 'other'\n"
+    )  # fmt: skip
+
+
 def test_suspicious_texts_are_reported_and_hidden_characters_left_out(folder: Path) -> None:
     result = import_mcp(folder, mode="unicode")
     assert "act: " in result.stderr
@@ -83,20 +102,22 @@ def test_a_program_that_is_not_a_server_is_an_error_with_its_log(folder: Path) -
 
 
 def test_servers_of_a_client_that_cannot_be_imported_are_listed(folder: Path) -> None:
-    servers = {"one": {"command": "node", "args": ["a.js"]}, "two": {"url": "https://a.example"}}
+    servers = {"one": {"command": "node", "args": ["a.js"]}, "two": {"url": "https://a.example", "headers": {"X": "y"}}}
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
     result = toolc(folder, "import", "mcp", "--from", "mcp.json")
     assert result.returncode == 0
     assert "left out one: it runs node" in result.stderr
-    assert "left out two: toolc does not connect to servers at a URL" in result.stderr
+    assert "left out two: tool 'server' cannot be called:\nthe secret 'TWO_X' has no value" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "name a server with --pip, --npm or --from, or pass its command behind --"),
+        ([], "name a server with --pip, --npm, --url or --from, or pass its command behind --"),
         (["--pip", "a==1", "--npm", "b@1"], "--npm makes an image of its own, so --pip, --image and --build cannot be"),
         (["--image", "a", "--npm", "b@1"], "--npm makes an image of its own"),
+        (["--url", "https://a.example", "--allow", "b.example:443"], "a server at a URL has no sandbox"),
+        (["--url", "https://a.example", "--pip", "a==1"], "--header and --auth are for --url"),
         (["--from", "cursor", "--name", "x"], "--from imports several servers"),
         (["--from", "no-such-file"], "no-such-file cannot be read"),
     ],

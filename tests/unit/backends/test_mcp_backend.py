@@ -8,13 +8,16 @@ from calls.scripted_tools import captured
 
 from toolc.backends.mcp import Mcp, difference
 from toolc.model.call import BoundCall
+from toolc.model.http_plan import NamedValue, Slot
 from toolc.model.json_schema import JsonObject, Schema
-from toolc.model.plan import McpCall, Profile
+from toolc.model.plan import McpCall, McpEndpoint, Profile
 from toolc.model.result import Audio, Ending, Outcome, Resource, Text, ToolFailure, ToolResult
 from toolc.model.spec.code_backends import File
+from toolc.model.spec.http_backend import BearerAuth, HttpBackend, Url
 from toolc.model.spec.mcp_backend import McpBackend, McpServer
-from toolc.model.spec.sandbox import EnvVar, SandboxSpec
+from toolc.model.spec.sandbox import Destination, EnvVar, SandboxSpec
 from toolc.model.spec.tool import ResultFormat, ResultSpec, ToolSpec
+from toolc.model.template import Placeholder, Template
 
 PROPERTIES: JsonObject = {"n": {"type": "integer", "minimum": 1}}
 SCHEMA: JsonObject = {"type": "object", "properties": PROPERTIES, "required": ["n"]}
@@ -59,6 +62,19 @@ def test_the_path_of_packages_is_set_only_if_it_is_needed(server: McpServer, exp
     spec = tool(replace(BACKEND, server=server), env=env)
     plan = Mcp().plan(replace(BACKEND, server=server), BoundCall(tool=spec, arguments={}, call_id="c"), Profile())
     assert [each.value for each in plan.env if each.name == "PYTHONPATH"] == expected
+
+
+def test_a_server_at_a_url_has_no_program() -> None:
+    url = Url(scheme="https", host="mcp.example.com", port=443, path=Template(("/mcp",)))
+    auth = BearerAuth(token=Template((Placeholder(name="secrets", keys=("TOKEN",)),)))
+    server = McpServer(name="s", request=HttpBackend(method="POST", url=url, auth=auth))
+    remote = replace(BACKEND, server=server)
+    plan = Mcp().plan(remote, BoundCall(tool=tool(remote), arguments={"n": 1}, call_id="c"), Profile())
+    assert isinstance(plan.invocation, McpCall)
+    assert plan.invocation.endpoint == McpEndpoint(
+        url="https://mcp.example.com:443/mcp", headers=(NamedValue("Authorization", ("Bearer ", Slot("TOKEN"))),)
+    )
+    assert (plan.env, plan.allow) == ((), (Destination(kind="exact", host="mcp.example.com", port=443),))
 
 
 EQUAL: JsonObject = {**SCHEMA, "properties": {"n": {"minimum": 1.0, "type": "integer"}}}
@@ -152,6 +168,7 @@ def test_errors_have_a_kind_and_a_message(value: JsonObject, error: tuple[str, s
         ("refused", ("denied", "why")),
         ("not_started", ("not_found", "why")),
         ("exited", ("execution", "the MCP server 's' ended with exit status 7")),
+        ("unreachable", ("network", "no answer from the MCP server 's': why")),
         ("signaled", ("execution", "the MCP server 's' was killed by SIGUSR1")),
         ("broken", ("serialization", "the MCP server 's' violated the protocol and was stopped: why")),
     ],

@@ -2,7 +2,8 @@
 
 import pytest
 
-from toolc.cli.mcp_sources import name_of, package_of, servers_in
+from toolc.cli.mcp_sources import name_of, name_of_host, package_of, secret_headers, servers_in, with_url
+from toolc.importers.mcp_spec import McpSource
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
 
@@ -21,6 +22,36 @@ from toolc.model.json_schema import JsonObject
 )
 def test_the_name_of_a_server_is_what_its_package_adds(package: str, name: str) -> None:
     assert name_of(package) == name
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://mcp.example.com/mcp", "example"), ("http://localhost:8000", "localhost"),
+        ("https://api.github.example.org/", "github-example"),
+        ("http://[::1]:80/", "server"), ("http://10.0.0.1/", "server"),
+    ],
+)  # fmt: skip
+def test_the_name_of_a_server_at_a_url_is_in_its_host(url: str, name: str) -> None:
+    assert name_of_host(url) == name
+
+
+def test_secrets_of_a_server_at_a_url_are_declared_for_the_host_that_receives_them() -> None:
+    headers = secret_headers("my notes", {"headers": {"X-API-Key": "sk-123"}})
+    assert headers == {"X-API-Key": "{{ secrets.MY_NOTES_X_API_KEY }}"}
+    made = with_url(McpSource(name="a", sandbox={}), "https://a.example/mcp", headers, 'bearer: "{{ secrets.TOKEN }}"')
+    hosts: JsonObject = {"hosts": ["a.example"]}
+    assert made.sandbox == {"secrets": {"MY_NOTES_X_API_KEY": hosts, "TOKEN": hosts}}
+    assert made.entry()["auth"] == {"bearer": "{{ secrets.TOKEN }}"}
+    oauth2 = 'oauth2: {token_url: "https://b.example/token", client_id: me, client_secret: "{{ secrets.S }}"}'
+    made = with_url(McpSource(name="a", sandbox={}), "https://a.example/mcp", headers, oauth2)
+    assert made.sandbox == {"secrets": {"MY_NOTES_X_API_KEY": hosts, "S": {"hosts": ["b.example"]}}}
+
+
+@pytest.mark.parametrize("auth", ["[", "- a", "token"])
+def test_auth_that_is_not_a_map_is_an_error(auth: str) -> None:
+    with pytest.raises(UsageError, match="--auth must be a map in YAML"):
+        with_url(McpSource(name="a", sandbox={}), "https://a.example/mcp", {}, auth)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +93,8 @@ def test_lines_of_npx_and_uvx_name_a_package(
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"url": "https://a.example/mcp"}, "toolc does not connect to servers at a URL"),
+        ({"type": "stdio"}, "it has neither a command nor a URL"),
+        ({"type": "sse", "url": "https://a.example/sse"}, "it speaks HTTP\\+SSE of 2024, which is not supported"),
         ({"command": "node", "args": ["a.js"]}, "it runs node; import it with --image or --build"),
         ({"command": "npx", "args": ["-p", "a", "b"]}, "the option -p of npx is not supported"),
         ({"command": "npx"}, "it runs npx without a package"),

@@ -34,6 +34,9 @@ _CLIENTS: Final = ("claude-desktop", "cursor", "vscode")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @click.option("--pip", metavar="PACKAGE==VERSION", help="A package of PyPI, which COMMAND is the arguments of.")
 @click.option("--npm", metavar="PACKAGE@VERSION", help="A package of npm, which COMMAND is the arguments of.")
+@click.option("--url", metavar="URL", help="A server that speaks MCP over streamable HTTP.")
+@click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="A header for --url, a template.")
+@click.option("--auth", default="", metavar="YAML", help="The key 'auth' for --url.")
 @click.option("--from", "origin", metavar="CLIENT|FILE", help=f"All servers of a client: {', '.join(_CLIENTS)}.")
 @click.option("--image", metavar="NAME", help="The image of the server.")
 @click.option("--build", metavar="DIR", help="A folder with the Dockerfile of the image, next to the spec.")
@@ -52,9 +55,11 @@ _CLIENTS: Final = ("claude-desktop", "cursor", "vscode")
 def import_mcp(words: tuple[str, ...], *, timeout: float | None, engine: str | None, **options: object) -> None:
     """Write the spec of an MCP server, which pins the definitions of its tools.
 
-    The server runs in a sandbox, never on this host, and has no network and no files unless they are granted here.
+    The server runs in a sandbox, never on this host, and has no network and no files unless they are granted here. A
+    server at a URL is only asked.
     Another import changes only what the server defines differently; edits in the file stay.
     """
+    from toolc.cli.mcp_sources import with_url
     from toolc.cli.process_specs import variable
     from toolc.importers.mcp_spec import McpSource  # start-up time
     from toolc.runtime.composed_backends import import_mcp as import_sdk
@@ -68,10 +73,16 @@ def import_mcp(words: tuple[str, ...], *, timeout: float | None, engine: str | N
         _import_all(str(options["origin"]), source, timeout, engine, options)
         return
     kinds = [each for each in ("pip", "npm") if options[each]]
+    if options["url"] and not kinds:
+        headers: JsonObject = dict(map(variable, _texts(options, "headers")))
+        _import(with_url(source, str(options["url"]), headers, str(options["auth"])), None, timeout, engine, options)
+        return
+    if options["url"] or options["headers"] or options["auth"]:
+        raise UsageError("--header and --auth are for --url, which cannot be used with --pip and --npm")
     if len(kinds) > 1 or (options["npm"] and (options["image"] or options["build"])):
         raise UsageError("--npm makes an image of its own, so --pip, --image and --build cannot be used with it")
     if not words and not kinds:
-        raise UsageError("name a server with --pip, --npm or --from, or pass its command behind --")
+        raise UsageError("name a server with --pip, --npm, --url or --from, or pass its command behind --")
     package = str(options[kinds[0]]) if kinds else ""
     _import(source, (kinds[0], package) if kinds else None, timeout, engine, options)
 
@@ -79,8 +90,8 @@ def import_mcp(words: tuple[str, ...], *, timeout: float | None, engine: str | N
 def _import_all(
     origin: str, source: McpSource, timeout: float | None, engine: str | None, options: Mapping[str, object]
 ) -> None:
-    """Import each server of a client's configuration that npx or uvx starts, and say which are left out."""
-    from toolc.cli.mcp_sources import package_of, servers_in
+    """Import each server of a client's configuration that has a URL, npx or uvx, and say which are left out."""
+    from toolc.cli.mcp_sources import package_of, secret_headers, servers_in, with_url
     from toolc.serve.mcp_clients import mcp_clients  # start-up time
 
     if options["out"] or options["name"]:
@@ -93,6 +104,10 @@ def _import_all(
     left_out = []
     for name, entry in servers_in(text):
         try:
+            if isinstance(entry.get("url"), str) and entry.get("type") != "sse":
+                remote = with_url(source, str(entry["url"]), secret_headers(name, entry), "")
+                _import(remote, None, timeout, engine, {**options, "name": name})
+                continue
             kind, package, arguments = package_of(entry)
             own = replace(source, command=tuple(arguments))
             env = entry.get("env")
@@ -136,18 +151,18 @@ def _import(
     if not tools:
         raise UsageError(f"no tool of the server {source.name} can be imported")
     text = modeline(folder) + mcp_spec(source, tools)
-    new = Record(
-        kind="mcp", source=package[1] if package else " ".join(source.command), digest=digest_of(text.encode()),
-        files={place.name: text},
-    )  # fmt: skip
+    origin = package[1] if package else source.url or " ".join(source.command)
+    new = Record(kind="mcp", source=origin, digest=digest_of(text.encode()), files={place.name: text})
     found = apply_import(folder, place.stem, read_record(folder, place.stem, "mcp"), new, options)
     summarize(place, "tool", len(tools), len(left_out), found)
     report_conflicts(found)
 
 
 def _name(source: McpSource, package: tuple[str, str] | None) -> str:
-    from toolc.cli.mcp_sources import name_of  # start-up time
+    from toolc.cli.mcp_sources import name_of, name_of_host  # start-up time
 
+    if source.url:
+        return name_of_host(source.url)
     if package is not None:
         return name_of(package[1].lstrip("@").partition("==")[0].partition("@")[0])
     script = next((each for each in reversed(source.command) if not each.startswith(("-", "/"))), "server")
@@ -161,6 +176,8 @@ def _installed(
     from toolc.cli.mcp_sources import with_npm, with_pip
     from toolc.cli.process_specs import spec_files  # start-up time
 
+    if source.url:
+        return source
     if package is None:
         return replace(source, files=tuple(spec_files(folder, source.command, _texts(options, "patterns"))))
     kind, requirement = package
@@ -176,13 +193,13 @@ def _choice(options: Mapping[str, object]) -> McpChoice:
 
 
 def _ask(source: McpSource, folder: Path, timeout: float | None, engine: str | None) -> Offer:
-    """Return what the server offers without secrets."""
+    """Return what the server offers. A server in a sandbox is asked without its secrets."""
     from toolc.cli.process_specs import compiled_tool, process_options
     from toolc.importers.mcp_spec import provisional_spec
     from toolc.runtime.sandboxed.mcp_offer import ask_server
     from toolc.sandbox.selection import close_unused, in_use  # start-up time
 
-    sandbox: JsonObject = {key: each for key, each in source.sandbox.items() if key != "secrets"}
+    sandbox: JsonObject = {key: each for key, each in source.sandbox.items() if source.url or key != "secrets"}
     tool = compiled_tool(provisional_spec(replace(source, sandbox=sandbox)), folder)
     options = process_options(timeout, engine)
     try:

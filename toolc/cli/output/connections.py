@@ -12,7 +12,7 @@ from toolc.compiler.project.network import written_entry
 from toolc.document.nodes import Node, Sequence
 from toolc.model.destinations import format_destination, format_host
 from toolc.model.source import Span
-from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
+from toolc.model.spec.http_backend import OAuth2Auth, Url
 from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
@@ -86,13 +86,14 @@ class _Lines:
     def _own_url(self, entry: str) -> Span | None:
         """Return the location of the backend's URL with the host and port of ``entry``."""
         backend = self._tool.spec.backend
-        if not isinstance(backend, HttpBackend):
+        request = backend.request
+        if request is None:
             return None
-        token = backend.auth.token_url if isinstance(backend.auth, OAuth2Auth) else None
-        places = ((backend.url, ("url",)), (token, ("auth", "oauth2", "token_url")))
+        token = request.auth.token_url if isinstance(request.auth, OAuth2Auth) else None
+        places = ((request.url, ("url",)), (token, ("auth", "oauth2", "token_url")))
         for url, keys in places:
             if isinstance(url, Url) and f"{format_host(url.host)}:{url.port}" == entry:
-                return self._tool.span("backend", "http", *keys)
+                return self._tool.span(*backend.request_route, *keys)
         return None
 
     def _nodes(self) -> tuple[Node, ...]:

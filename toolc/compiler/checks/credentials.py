@@ -163,9 +163,9 @@ def literal_credentials(tool: LocatedTool) -> Iterator[Place]:
     """Yield each place for a credential in ``tool`` that has a literal value."""
     backend = tool.node.get("backend")
     if isinstance(backend, Mapping):
-        http = backend.get("http")
-        if isinstance(http, Mapping):
-            yield from _http(http)
+        for http in (backend.get("http"), tool.node_at("backend", "mcp", "server")):
+            if isinstance(http, Mapping):
+                yield from _http(http)
         yield from _url(tool.node_at("backend", "agent", "base_url"), "agent.base_url")
         for keys in (("shell", "argv"), ("plugin", "command"), ("mcp", "server", "command")):
             yield from _command(tool.node_at("backend", *keys), f"an item of {keys[-1]}")

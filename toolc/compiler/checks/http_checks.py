@@ -31,13 +31,13 @@ def check_unencrypted_urls(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _unencrypted_urls(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
-    backend = tool.spec.backend
-    if backend.tag == "http":
-        if not isinstance(backend.url, Template) and backend.url.scheme == "http":
-            yield backend.url.host, tool.span("backend", "http", "url")
-        auth = backend.auth
+    backend, request = tool.spec.backend, tool.spec.backend.request
+    if request is not None:
+        if not isinstance(request.url, Template) and request.url.scheme == "http":
+            yield request.url.host, tool.span(*backend.request_route, "url")
+        auth = request.auth
         if auth is not None and auth.tag == "oauth2" and auth.token_url.scheme == "http":
-            yield auth.token_url.host, tool.span("backend", "http", "auth", "oauth2", "token_url")
+            yield auth.token_url.host, tool.span(*backend.request_route, "auth", "oauth2", "token_url")
     elif backend.tag == "agent" and backend.base_url.scheme == "http":
         yield backend.base_url.host, tool.span("backend", "agent", "base_url")
 

@@ -24,8 +24,18 @@ if TYPE_CHECKING:
 _IDEMPOTENT_METHODS: Final = ("GET", "HEAD", "OPTIONS", "PUT", "DELETE")
 """The methods that RFC 9110 (section 9.2.2) defines as idempotent."""
 
-_AGENT_KEYS: Final = frozenset({"network", "secrets"})
-"""The keys of ``sandbox`` that apply to the requests to a sub-agent's model."""
+_REQUEST_KEYS: Final = frozenset({"network", "secrets"})
+"""The keys of ``sandbox`` that apply to the requests to a sub-agent's model, or to an MCP server at a URL."""
+
+_SERVER_LIMITS: Final = frozenset({"timeout", "output"})
+"""The limits that apply to calls of an MCP server at a URL."""
+
+_WITHOUT_SANDBOX: Final = {
+    "agent": ("a sub-agent", "set it in the specs of the tools that it calls"),
+    "composite": ("a composite", "set it in the specs of the tools that its steps call"),
+    "mcp": ("a server at a URL", "remove it"),
+}
+"""The backends without a sandbox, and where its settings belong."""
 
 _Check = Callable[["LocatedTool"], Iterator[Diagnostic]]
 
@@ -54,6 +64,8 @@ def _retry(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _http(tool: LocatedTool) -> Iterator[Diagnostic]:
     if tool.spec.backend.tag == "http":
         yield from check_http(tool, tool.spec.backend)
+    if tool.spec.backend.request is not None:
+        yield from _plain_secrets(tool, tool.spec.backend.request)
 
 
 def _http_retry(tool: LocatedTool) -> Iterator[Diagnostic]:
@@ -96,10 +108,10 @@ def _secret_hosts(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 def _sent_secrets(tool: LocatedTool) -> Iterator[tuple[str, str]]:
     """Yield the name of each secret that the backend sends, and the host that receives it if it is constant."""
-    backend = tool.spec.backend
-    if backend.tag == "agent" and backend.api_key is not None:
-        yield from ((name, backend.base_url.host) for name in backend.api_key.secrets)
-    if backend.tag != "http":
+    if tool.spec.backend.tag == "agent" and tool.spec.backend.api_key is not None:
+        yield from ((name, tool.spec.backend.base_url.host) for name in tool.spec.backend.api_key.secrets)
+    backend = tool.spec.backend.request
+    if backend is None:
         return
     auth = backend.auth
     fetched = auth if auth is not None and auth.tag == "oauth2" else None
@@ -178,19 +190,29 @@ def _plugin_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _no_sandbox(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Yield a finding for each sandbox setting, except defaults, of a composite or an agent, which has no sandbox."""
+    """Yield a finding for each sandbox setting, except defaults, of a tool that has no sandbox."""
     backend, sandbox = tool.spec.backend, tool.node.get("sandbox")
     if not backend.only_calls or not isinstance(sandbox, Mapping):
         return
-    is_agent = backend.tag == "agent"
-    for entry in sandbox.entries:
-        is_default = any(default.span.covers(entry.key_span) for default in tool.defaults)
-        has_effect = is_agent and entry.key in _AGENT_KEYS
-        if entry.key not in {"lifetime", "limits"} and not has_effect and not is_default:
-            who = "a sub-agent" if is_agent else "a composite"
+    is_server = backend.tag == "mcp"
+    limits = sandbox.get("limits") if is_server else None
+    refused = [each for each in limits.entries if each.key not in _SERVER_LIMITS] if isinstance(limits, Mapping) else []
+    refused += [
+        each
+        for each in sandbox.entries
+        if each.key not in {"lifetime", "limits"} and (backend.tag == "composite" or each.key not in _REQUEST_KEYS)
+    ]
+    who, hint = _WITHOUT_SANDBOX[backend.tag]
+    for entry in refused:
+        if not any(default.span.covers(entry.key_span) for default in tool.defaults):
             message = f"{who} has no sandbox, so '{entry.key}' would have no effect"
-            hint = f"set it in the specs of the tools that {'it calls' if is_agent else 'its steps call'}"
             yield Diagnostic(codes.BAD_VALUE, message, entry.key_span, hint)
+    for secret in tool.spec.sandbox.secrets if is_server else ():
+        if secret.expose != "broker":
+            span = tool.key_span("sandbox", "secrets", secret.name)
+            message = f"a server at a URL has no sandbox, so '{secret.name}' cannot be exposed in it"
+            hint = f"write {{{{ secrets.{secret.name} }}}} in 'headers' or 'auth'"
+            yield Diagnostic(codes.BAD_VALUE, message, span, hint)
 
 
 def _agent_format(tool: LocatedTool) -> Iterator[Diagnostic]:
@@ -226,7 +248,6 @@ def check_http(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
     yield from _headers(tool, backend)
     yield from _body(tool, backend)
     yield from _cursor(tool, backend)
-    yield from _plain_secrets(tool, backend)
 
 
 def _headers(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
@@ -309,4 +330,5 @@ def _plain_secrets(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnost
         names = sorted({name for template in templates_in(parts) for name in template.secrets})
         if names:
             message = f"the secret '{names[0]}' is sent over TLS only, but this URL is http"
-            yield Diagnostic(codes.BAD_VALUE, message, tool.span("backend", "http", *place), "write https://")
+            span = tool.span(*tool.spec.backend.request_route, *place)
+            yield Diagnostic(codes.BAD_VALUE, message, span, "write https://")

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Final
 
+from toolc.compiler.decode.http import read_auth, read_headers
+from toolc.compiler.decode.http_url import read_constant_url
 from toolc.compiler.decode.python import requirements
 from toolc.compiler.decode.servers import NAME
 from toolc.compiler.decode.shell import program
 from toolc.compiler.project.files import SpecFolder, match_files
-from toolc.document.declared import read_keys
+from toolc.compiler.templates.parse import Scope
+from toolc.document.declared import alternative, read_keys
 from toolc.document.map_reader import Findings, Reader, list_of, map_parser, mapping, text
 from toolc.document.nodes import Mapping, Node, Scalar, to_json
 from toolc.model import codes
 from toolc.model.json_schema import JsonObject
+from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.mcp_backend import McpBackend, McpServer
+
+_OF_COMMAND: Final = ("requirements", "files")
+_OF_URL: Final = ("url", "headers", "auth")
 
 
 @map_parser("backend.mcp")
@@ -45,15 +53,28 @@ def _server(node: Node, what: str, findings: Findings, *, folder: SpecFolder) ->
         return None
     declared = Mapping.of([each for each in node.entries if each.key != NAME], node)
     reader = Reader(declared, f"servers.{named.value}", findings)
+    kind, secret = alternative(reader, McpServer), Scope(parameters=None, allows_secrets=True)
     files = list_of(partial(match_files, folder=folder))
     found = read_keys(
-        reader, McpServer, command=program, requirements=requirements, files=files, sandbox=None
+        reader, McpServer, command=program, requirements=requirements, files=files, sandbox=None,
+        url=read_constant_url, headers=partial(read_headers, scope=secret), auth=partial(read_auth, scope=secret),
     )  # fmt: skip
-    found["name"] = str(named.value)
     reader.close()
+    _report_other_keys(reader, kind)
+    request = {name: found.pop(name) for name in _OF_URL if name in found}
     unique = {file.path: file for group in found.get("files", ()) for file in group}
     found["files"] = tuple(sorted(unique.values(), key=lambda file: file.path))
-    return McpServer(**found) if found.get("command") else None
+    if "url" in request:
+        found["request"] = HttpBackend(method="POST", **request)
+    return McpServer(name=str(named.value), **found) if kind in {*found, *request} else None
+
+
+def _report_other_keys(reader: Reader, kind: str | None) -> None:
+    """Report the keys that belong to the other kind of server."""
+    for entry in reader.node.entries:
+        if kind is not None and entry.key in (_OF_COMMAND if kind == "url" else _OF_URL) and entry.key != kind:
+            message = f"'{entry.key}' is for a server with '{'command' if kind == 'url' else 'url'}'"
+            reader.findings.add(codes.BAD_VALUE, message, entry.key_span, "remove it")
 
 
 def _definition(node: Node, what: str, findings: Findings) -> JsonObject | None:

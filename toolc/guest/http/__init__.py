@@ -8,7 +8,7 @@ Start reading in ``http_tool``, then ``exchange``. Requests are built on the hos
 - ``http_tool``: runs the call and writes its result.
 - ``response_errors``: responses with an error status: kind and message, ``Retry-After`` and rate-limit headers.
 - ``response_parser``: HTTP/1.1: status line, headers (``MAX_LINE``, ``MAX_FIELDS``) and chunked bodies. The host uses
-  it too. Public: ``CHUNK``, ``LENGTH``, ``open_stream``, ``read_body``, ``read_head``, ``ResponseError``.
+  it too. Public: ``CHUNK``, ``Head``, ``LENGTH``, ``open_stream``, ``read_body``, ``read_head``, ``ResponseError``.
 - ``round_trip``: ``Requests``: one request and its response; decompression and size limits (``MAX_RESPONSE_BODY``).
 - ``shaping``: ``result.select`` (JMESPath) and ``result.template`` (Jinja2).
 

@@ -19,7 +19,7 @@ effective values and hints follow from that. The field also decides which digest
 - ``keys``: ``Kind`` and ``Key``: the vocabulary of declarations. Public: ``choice``, ``either``, ``integer``, ``key``,
   ``list_of``, ``map_at``, ``map_of``, ``map_with``, ``matching``, ``number``, ``BOOLEAN``, ``EXPRESSION``,
   ``FIELD``, ``JSON``, ``TEMPLATE``, ``TEXT``, ``SIZE``, ``STRING``.
-- ``mcp_backend``: ``McpBackend``, a tool of an MCP server, and ``McpServer``, how that is started.
+- ``mcp_backend``: ``McpBackend``, a tool of an MCP server, and ``McpServer``, how that is reached.
 - ``policy``: ``Policy`` of a project: its keys, and patterns of paths. Public: ``Approval``, ``ArgumentRules``,
   ``path_matches``, ``PolicyKey``, ``RequiredField``, ``BACKEND_KINDS``, ``GRADES``, ``ISOLATION``, ``RISK``.
 - ``project``: the keys of the project file. Public: ``LintKeys``, ``ProjectKeys``, ``ReviewSettings``,

@@ -105,12 +105,25 @@ class BackendTraits:
     """What other packages need to know about a kind of backend. Each kind says what differs from this."""
 
     __slots__ = ()
-    runs_programs: ClassVar[bool] = False
-    """Whether a call runs programs of the tool, in a sandbox that they may use in any way."""
-    only_calls: ClassVar[bool] = False
-    """Whether a call only calls tools or a model, so that the tool has no sandbox of its own."""
     lifetimes: ClassVar[frozenset[str]] = frozenset({"call"})
     """The values of ``sandbox.lifetime`` that calls can have."""
+    request_route: ClassVar[tuple[str, ...]] = ()
+    """Where a spec has the keys of ``request``."""
+
+    @property
+    def runs_programs(self) -> bool:
+        """Whether a call runs programs of the tool, in a sandbox that they may use in any way."""
+        return False
+
+    @property
+    def only_calls(self) -> bool:
+        """Whether a call only calls tools, a model or a server, so that the tool has no sandbox of its own."""
+        return False
+
+    @property
+    def request(self) -> None:
+        """The ``HttpBackend`` that has the requests of a call which toolc itself makes, if a kind has such requests."""
+        return
 
     @property
     def programs(self) -> tuple[File, ...]:

@@ -489,6 +489,7 @@ class HttpBackend(BackendTraits):
     """
 
     tag: ClassVar[Literal["http"]] = "http"
+    request_route: ClassVar = ("backend", "http")
     method: Method = "GET"
     """The HTTP method.
 
@@ -551,6 +552,11 @@ class HttpBackend(BackendTraits):
 
     Example: {"404": not_found}
     """
+
+    @property
+    def request(self) -> "HttpBackend":  # type: ignore[override]  # the base class cannot import it
+        """The backend itself."""
+        return self
 
     @property
     def urls(self) -> tuple[object, ...]:

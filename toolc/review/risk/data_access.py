@@ -11,7 +11,7 @@ from toolc.model.destinations import covers, format_destination
 from toolc.model.json_schema import JsonValue
 from toolc.model.permissions import Grant, Permissions, format_permissions
 from toolc.model.spec.composed_backends import AgentBackend
-from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
+from toolc.model.spec.http_backend import OAuth2Auth, Url
 from toolc.model.spec.sandbox import Commit, Destination, Expose, SecretSpec, TransactionSpec, WorkspaceMode
 from toolc.model.spec.tool import CallerParameter, ToolSpec
 from toolc.model.template import Template
@@ -161,12 +161,13 @@ def receivers(tool: ToolSpec) -> dict[str, tuple[Destination, ...]]:
     backend = tool.backend
     if isinstance(backend, AgentBackend) and backend.api_key is not None:
         return inside | {name: _destination(backend.base_url) for name in backend.api_key.secrets}
-    if not isinstance(backend, HttpBackend):
+    request = backend.request
+    if request is None:
         return inside
-    token_url = backend.auth.token_url if isinstance(backend.auth, OAuth2Auth) else backend.url
+    token_url = request.auth.token_url if isinstance(request.auth, OAuth2Auth) else request.url
     found: dict[str, tuple[Destination, ...]] = dict(inside)
-    parts = (backend.query, backend.headers, backend.cookies, backend.body)
-    for part, url in ((parts, backend.url), (backend.auth, token_url)):
+    parts = (request.query, request.headers, request.cookies, request.body)
+    for part, url in ((parts, request.url), (request.auth, token_url)):
         for name in (name for template in templates_in(part) for name in template.secrets):
             found[name] = (*found.get(name, ()), *(_destination(url) or tool.sandbox.network.allow))
     return found

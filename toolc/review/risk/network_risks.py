@@ -9,7 +9,7 @@ from typing import Final
 from toolc.model.destinations import covers, format_destination
 from toolc.model.permissions import permissions_of
 from toolc.model.spec.composed_backends import AgentBackend
-from toolc.model.spec.http_backend import HttpBackend, Method, OAuth2Auth, Url
+from toolc.model.spec.http_backend import Method, OAuth2Auth, Url
 from toolc.model.spec.tool import ToolSpec
 from toolc.review.model.change import Grade, ToolChange
 from toolc.review.model.state import State
@@ -50,7 +50,7 @@ def check_destinations(sides: Sides) -> Iterator[ToolChange]:
 
 def _url(sides: Sides) -> Iterator[ToolChange]:
     old, new = _url_of(sides.before), _url_of(sides.after)
-    route = ("backend", "http", "url")
+    route = (*sides.after.backend.request_route, "url")
     if new is not None and not isinstance(new, Url) and (old is None or isinstance(old, Url)):
         message = "the caller chooses the URL, within the allowed destinations"
         yield sides.risk("RSK01", "high", message, ("backend", "http", "url_from_argument"))
@@ -60,24 +60,25 @@ def _url(sides: Sides) -> Iterator[ToolChange]:
 
 
 def _url_of(tool: ToolSpec | None) -> object:
-    return tool.backend.url if tool and isinstance(tool.backend, HttpBackend) else None
+    return tool.backend.request.url if tool and tool.backend.request else None
 
 
 @risk_rule("RSK08")
 def check_requests(sides: Sides) -> Iterator[ToolChange]:
     """Report a method with more rights, another host and another authentication. RSK01 reports new tools."""
-    before, after = sides.before.backend if sides.before else None, sides.after.backend
-    if isinstance(before, HttpBackend) and isinstance(after, HttpBackend):
+    before, after = sides.before.backend.request if sides.before else None, sides.after.backend.request
+    own = sides.after.backend.request_route
+    if before is not None and after is not None:
         if _STRENGTH[after.method] > _STRENGTH[before.method]:
             message = "the method can change more on the server"
-            yield sides.risk("RSK08", "high", message, ("backend", "http", "method"), before.method, after.method)
+            yield sides.risk("RSK08", "high", message, (*own, "method"), before.method, after.method)
         if type(before.auth) is not type(after.auth):
             message = "the authentication of requests changed"
-            yield sides.risk("RSK08", "high", message, ("backend", "http", "auth"), _tag(before.auth), _tag(after.auth))
+            yield sides.risk("RSK08", "high", message, (*own, "auth"), _tag(before.auth), _tag(after.auth))
         yield from _oauth(sides, before.auth, after.auth)
     old_host, new_host = _host(sides.before), _host(sides.after)
     if old_host and new_host and old_host != new_host:
-        route = ("backend", "http", "url") if isinstance(after, HttpBackend) else ("backend", "agent", "base_url")
+        route = (*own, "url") if after is not None else ("backend", "agent", "base_url")
         yield sides.risk("RSK08", "high", "requests go to another host", route, old_host, new_host)
 
 
@@ -85,7 +86,7 @@ def _oauth(sides: Sides, before: object, after: object) -> Iterator[ToolChange]:
     """Yield a change for each additional right of an access token."""
     if not isinstance(before, OAuth2Auth) or not isinstance(after, OAuth2Auth):
         return
-    route = ("backend", "http", "auth", "oauth2")
+    route = (*sides.after.backend.request_route, "auth", "oauth2")
     if more := sorted(set(after.scopes) - set(before.scopes)):
         message = f"the access token may be used for more: {', '.join(more)}"
         both = " ".join(before.scopes) or None, " ".join(after.scopes)
@@ -102,7 +103,7 @@ def _tag(auth: object) -> str | None:
 
 def _host(tool: ToolSpec | None) -> str | None:
     backend = tool.backend if tool else None
-    url = backend.url if isinstance(backend, HttpBackend) else None
+    url = backend.request.url if backend and backend.request else None
     url = backend.base_url if isinstance(backend, AgentBackend) else url
     return f"{url.scheme}://{url.host}:{url.port}" if isinstance(url, Url) else None
 

@@ -1,28 +1,25 @@
 """Requests of a sub-agent to its model's API, with a transport for httpx that connects through the egress broker.
 
 The broker decides which destinations are allowed, resolves names, connects, verifies certificates, and keeps the log.
-This module requests connections from it with frames, as the guest of an HTTP tool does (``toolc.guest.http``), but in
-the same process. All waits end with the call's cancellation or deadline.
+All waits end with the call's cancellation or deadline.
 """
 
 import math
-import select
 from collections.abc import Callable, Sequence
-from copy import copy
 from typing import Final
 
 import httpx2
 
 from toolc.guest import frames
 from toolc.guest.http.response_parser import ResponseError, open_stream, read_body, read_head
-from toolc.model.json_schema import parse_json
 from toolc.model.result import ConnectionAttempt
 from toolc.model.spec.sandbox import Destination
 from toolc.model.text import render_size
 from toolc.runtime.agents.model import ModelError, failed_status
 from toolc.runtime.cancellation import Deadline, InterruptedWaitError
-from toolc.runtime.egress.broker import EXPIRY_SECONDS, Broker, Egress
+from toolc.runtime.egress.broker import Broker, Egress
 from toolc.runtime.egress.transport import ConnectionRequest, RefusedError
+from toolc.runtime.http.exchange import Exchange
 from toolc.runtime.http.request import MAX_REQUEST_BODY, parse_url, request
 from toolc.runtime.http.transport import connection_to
 
@@ -58,7 +55,7 @@ class EgressTransport(httpx2.BaseTransport):
         self._on_attempt = on_attempt
         self._key_header = key_header
         self._redact = redact
-        self._exchange: _Exchange | None = None
+        self._exchange: Exchange | None = None
         self._frames = bytearray()
         # A model may think longer than the usual limit for connections without data.
         egress = Egress(on_attempt=self._notify, requests=self._connection_request, idle_seconds=math.inf)
@@ -94,7 +91,7 @@ class EgressTransport(httpx2.BaseTransport):
 
     def _send(self, sent: httpx2.Request) -> httpx2.Response:
         # Each request has a new connection, because servers may close one that is idle while tools run.
-        exchange = _Exchange(self._broker, self._frames, self._next, self._connection(sent), self._deadline)
+        exchange = Exchange(self._broker, self._frames, self._next, self._connection(sent), self._deadline)
         self._exchange, self._next = exchange, self._next + 1
         try:
             exchange.begin()
@@ -131,83 +128,6 @@ class EgressTransport(httpx2.BaseTransport):
         target = parse_url(str(sent.url))
         head = request(sent.method, target, lines, body, sent.headers.get("content-type", "application/json"))
         return connection_to(target, head)
-
-
-class _Exchange:
-    """One request, and the bytes of its response as the broker delivers them. ``number`` identifies its stream."""
-
-    def __init__(
-        self, broker: Broker, received: bytearray, number: int, request: ConnectionRequest, deadline: Deadline
-    ) -> None:
-        self._broker = broker
-        self._received = received
-        self._number = number
-        self.request = request
-        self._deadline = deadline
-        self._frames = frames.FrameReader()
-        self._data = bytearray()
-        self._has_ended = False
-        self._error: Exception | None = None
-        self._is_connected = False
-        self._remedy = ""
-
-    def begin(self) -> None:
-        """Ask the broker to send the request."""
-        self._received.clear()
-        self._broker.handle_frame(frames.REQUEST, self._number, b"")
-
-    def end(self) -> None:
-        """Close the connection."""
-        self._broker.handle_frame(frames.CLOSE, self._number, b"")
-
-    def notify(self, attempt: ConnectionAttempt) -> None:
-        """Record the broker's report that the connection was made, or why it failed."""
-        self._is_connected |= not attempt.reason
-        self._remedy = attempt.remedy
-
-    def read_into(self, buffer: memoryview) -> int:
-        """Read into ``buffer`` and return the size, 0 at the end.
-
-        Raises ``RefusedError``, ``OSError`` and ``InterruptedWaitError``.
-        """
-        while not self._data and not self._has_ended:
-            self._receive()
-        if self._error is not None and not self._data:
-            raise copy(self._error)  # each raise adds frames to an exception, which keep their data
-        size = min(len(buffer), len(self._data))
-        buffer[:size] = self._data[:size]
-        del self._data[:size]
-        return size
-
-    def _receive(self) -> None:
-        """Process the frames of the broker. If there are none, wait for them first."""
-        if self._received:
-            self._deadline.check()
-        else:
-            self._deadline.wait(self._broker.fileno(), select.POLLIN, EXPIRY_SECONDS)
-            self._broker.serve()
-        pending = bytes(self._received)
-        self._received.clear()
-        for kind, _, payload in self._frames.feed(pending):
-            if kind == frames.DATA:
-                self._data += payload
-                self._broker.handle_frame(frames.WINDOW, self._number, b"%d" % len(payload))
-            elif kind == frames.END:
-                self._has_ended = True
-            elif kind == frames.CLOSE:
-                self._has_ended = True
-                self._error = self._error_of(payload)
-
-    def _error_of(self, payload: bytes) -> Exception | None:
-        """Return the error that a CLOSE frame reports. Many servers close abruptly, so it is raised after the data."""
-        message = parse_json(payload)
-        assert isinstance(message, dict)
-        if "reason" not in message:
-            return None
-        reason, is_denied = str(message["reason"]), message["kind"] == "denied"
-        if self._is_connected and not is_denied:
-            return ConnectionError(reason)
-        return RefusedError(reason, "denied" if is_denied else "network", self._remedy)
 
 
 def failed_request(error: BaseException) -> BaseException:

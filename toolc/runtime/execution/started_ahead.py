@@ -7,7 +7,6 @@ from toolc.model.errors import ToolcError, UsageError
 from toolc.model.registry import RegisteredTool
 from toolc.model.spec.code_backends import HostFunction
 from toolc.model.spec.http_backend import HttpBackend
-from toolc.runtime.composed_backends import composed
 from toolc.runtime.execution.admission import check_admission
 from toolc.runtime.pool.pool import ExecutorPool
 from toolc.runtime.sandboxed.options import CallOptions, build_guest_arguments, preload_of, profile_of, select_approved
@@ -36,7 +35,7 @@ def _start_ahead(
 ) -> None:
     spec = tool.spec
     check_admission(tool, find, options.lock, options.policy)
-    if isinstance(spec.backend, HostFunction) or composed(spec) or spec.sandbox.lifetime == "fork":
+    if isinstance(spec.backend, HostFunction) or spec.backend.only_calls or spec.sandbox.lifetime == "fork":
         return
     profile = profile_of(spec, options)
     engine = select_approved(spec, profile, options).engine

@@ -6,7 +6,7 @@ of the request are sent only to the origin of the plan's URL.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 from urllib.parse import quote, unquote
@@ -16,7 +16,7 @@ from toolc.model.http_plan import HttpCall, NamedValue, Pieces, slots
 from toolc.model.json_schema import JsonObject, JsonValue, list_index, parse_json, pointer_tokens
 from toolc.model.spec.http_backend import CursorPages, NumberedPages, OffsetPages
 from toolc.model.spec.sandbox import SecretSpec
-from toolc.runtime.egress.transport import ConnectionRequest, RefusedError
+from toolc.runtime.egress.transport import ConnectionRequest, RefusedError, Transport
 from toolc.runtime.http.request import (
     ReadFile,
     Target,
@@ -44,6 +44,8 @@ _COOKIE: Final = re.compile(r"[\x20-\x7e]{0,16384}")
 class HttpBroker:
     """The requests of one call. ``values`` are its secrets, and ``declared`` says where each may be sent.
 
+    ``wrap`` makes what reads the responses, by default for a guest.
+
     The access token, which neither the spec nor the user provides, is added to ``redactor``.
     """
 
@@ -55,12 +57,14 @@ class HttpBroker:
         declared: tuple[SecretSpec, ...],
         redactor: Redactor,
         read_file: ReadFile,
+        wrap: Callable[[Transport], Transport] = FramedTransport,
     ) -> None:
         self._call = call
         self._values = values
         self._hosts = {each.name: each.hosts for each in declared}
         self._redactor = redactor
         self._read_file = read_file
+        self._wrap = wrap
         self._origin = parse_url(call.url)
         self._token_requests = 0
         self._token_key = TOKENS.key(call.token, values) if call.token else ""
@@ -153,7 +157,7 @@ class HttpBroker:
             body, content_type = fill_body(call.body, self._values, self._read_file)
             if cursor is not None:
                 body = set_json_pointer(body, self._pointer(), cursor)
-        return connection_to(target, request(method, target, lines, body, content_type), FramedTransport)
+        return connection_to(target, request(method, target, lines, body, content_type), self._wrap)
 
     def _authorization(self, target: Target) -> bytes:
         if self._token is None:
@@ -172,7 +176,7 @@ class HttpBroker:
         head = token_request(call, target, self._values, in_form=in_form)
         self._token = None
         TOKENS.remove(self._token_key)
-        return connection_to(target, head, lambda inner: FramedTransport(TokenTransport(inner, self._store_token)))
+        return connection_to(target, head, lambda inner: self._wrap(TokenTransport(inner, self._store_token)))
 
     def _store_token(self, token: str, seconds: float | None) -> None:
         self._token = token

@@ -3,7 +3,8 @@
 - ``call``: ``SandboxedCall``, one attempt. Start reading here.
 - ``failure_hints``: suggests changes of the spec after a call that lacked a module or the network.
 - ``http_call``: the handler of the requests of an HTTP call, and its uploads.
-- ``interruption``: the results of calls that were stopped. Public: ``NOT_STARTED``, ``STDOUT_SO_FAR``.
+- ``interruption``: the results of calls that were stopped. Public: ``NOT_STARTED``, ``STDOUT_SO_FAR``,
+  ``unanswered``.
 - ``options``: the caller's ``CallOptions``, the ``Profile`` derived from them and the spec, and ``select_approved``.
   Public: ``profile_of``.
 - ``mcp_offer``: what MCP servers offer now. Public: ``ask_server``, ``server_changes``, ``ServerChanges``.

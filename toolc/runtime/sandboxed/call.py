@@ -51,7 +51,7 @@ from toolc.runtime.sandboxed.options import (
     profile_of,
     select_approved,
 )
-from toolc.runtime.secrets.redaction import expose_secrets, redact_result, secrets_of
+from toolc.runtime.secrets.redaction import expose_secrets, redact_result, secrets_of, with_endpoint_secrets
 from toolc.runtime.wire.call_loop import converse, ignore_progress
 from toolc.runtime.workspace.busy import require_free
 from toolc.sandbox.interface import PoolEngine, format_limits
@@ -64,7 +64,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxedCall:
-    """One attempt of a call, planned and with a selected engine."""
+    """One attempt of a call, planned and with a selected engine.
+
+    There is no engine for a tool of an MCP server at a URL, of which nothing runs here.
+    """
 
     tool: RegisteredTool
     bound: BoundCall
@@ -72,7 +75,7 @@ class SandboxedCall:
     timing: Timing
     plan: Plan
     egress: Egress
-    selection: EngineSelection
+    selection: EngineSelection | None
     patterns: tuple[str, ...]
 
     @classmethod
@@ -102,8 +105,9 @@ class SandboxedCall:
             from toolc.runtime.sandboxed.http_call import prepare_http_call  # lazy: +30 ms; for HTTP tools
 
             plan, requests = prepare_http_call(plan, secrets, spec.sandbox.secrets)
+        plan = with_endpoint_secrets(plan, spec, secrets)
         timing.lap("plan")
-        selection = select_approved(spec, profile, options)
+        selection = None if spec.backend.only_calls else select_approved(spec, profile, options)
         timing.lap("choose")
         patterns: tuple[str, ...] = ()
         if spec.result.files and profile.workspace:
@@ -125,7 +129,7 @@ class SandboxedCall:
         """Run the attempt and return its result after the sandbox is closed. Raises ``InfrastructureError``."""
         spec, redactor, selection = self.tool.spec, self.egress.redactor, self.selection
         workspace, output_bytes = self.plan.profile.workspace, spec.sandbox.limits.output_bytes
-        if selection.unenforced:
+        if selection and selection.unenforced:
             limits, engine = format_limits(selection.unenforced), selection.engine.name
             logging.getLogger("toolc").warning(
                 f"tool {spec.name!r} runs without {limits}: the engine {engine!r} cannot enforce that here, and your "
@@ -190,7 +194,7 @@ class SandboxedCall:
         cancellation: Cancellation,
         profile: Profile,
     ) -> Lease:
-        engine = self.selection.engine
+        engine = (self.selection or select_approved(self.tool.spec, profile, self.options)).engine
         if transaction:
             sandbox, profile = transaction.start(engine, profile, guest_arguments)
             return Lease(sandbox, profile)
@@ -300,7 +304,9 @@ class SandboxedCall:
     def _details(self, result: ToolResult, outcome: Outcome, sandbox: JsonObject) -> JsonObject:
         """Return the details of ``result`` together with the identity and the measurements of the call."""
         details = result.details | identity(self.tool, self.bound.call_id) | measurements(result, outcome)
-        details |= coerced(self.bound) | {"engine": self.selection.engine.name} | sandbox
+        details |= coerced(self.bound) | {"engine": self.selection.engine.name if self.selection else "none"} | sandbox
+        if self.selection is None:
+            return details | {"timing_ms": self.timing.to_json()}
         if self.selection.notes:
             details["engine_notes"] = [*self.selection.notes]
         if self.selection.unenforced:

@@ -1,11 +1,16 @@
-"""The results of calls that were stopped: at a limit, by cancellation, or before they started."""
+"""The results of calls that were stopped: at a limit, by cancellation, or before they started.
+
+Also the text for a process that did not say what it offers.
+"""
 
 from typing import Final
 
+from toolc.backends import load_backend
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import Outcome, Text, ToolFailure, ToolResult
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.spec.sandbox import Limits
+from toolc.model.spec.tool import ToolSpec
 from toolc.model.text import render_size
 
 INTERRUPTED: Final = frozenset({"timed_out", "out_of_memory", "workspace_limit", "cancelled"})
@@ -42,3 +47,13 @@ def interrupted_result(outcome: Outcome, limits: Limits, timeout_ms: int | None)
     output = "".join(f"\n[{name} so far]\n{text.rstrip()}" for name, text in streams if text.strip())
     details: JsonObject = {"http": outcome.about} if outcome.about else {}
     return ToolResult(content=(Text(message + output),), error=ToolFailure(kind, message), details=details)
+
+
+def unanswered(tool: ToolSpec, outcome: Outcome, timeout_ms: int) -> str:
+    """Return why the plugin or MCP server of ``tool`` did not say what it offers, with what it wrote to stderr."""
+    if outcome.ending in INTERRUPTED:
+        result = interrupted_result(outcome, tool.sandbox.limits, timeout_ms)
+    else:
+        result = load_backend(tool.backend.tag).read(tool.backend, tool.result, outcome)
+    log = f"\n[stderr]\n{result.details['stderr']}".rstrip() if "stderr" in result.details else ""
+    return f"{result.text}{log}"

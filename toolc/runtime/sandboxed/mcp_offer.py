@@ -12,7 +12,7 @@ from toolc.backends.mcp import Mcp, difference
 from toolc.dataclass import replace
 from toolc.model.call import BoundCall
 from toolc.model.errors import ToolcError, UsageError
-from toolc.model.plan import Profile
+from toolc.model.plan import McpCall, Profile
 from toolc.model.spec.mcp_backend import McpBackend
 from toolc.model.spec.mcp_backend import McpServer as McpServerSpec
 from toolc.model.spec.sandbox import SandboxSpec, WorkspaceMode
@@ -21,9 +21,9 @@ from toolc.model.text import printable
 from toolc.runtime.call_details import Timing
 from toolc.runtime.egress.broker import Egress
 from toolc.runtime.pool.pool import Lease
-from toolc.runtime.sandboxed.interruption import INTERRUPTED, interrupted_result
+from toolc.runtime.sandboxed.interruption import unanswered
 from toolc.runtime.sandboxed.options import CallOptions, build_guest_arguments, limit_ms, profile_of, select_approved
-from toolc.runtime.secrets.redaction import expose_secrets, secrets_of
+from toolc.runtime.secrets.redaction import expose_secrets, secrets_of, with_endpoint_secrets
 from toolc.runtime.sessions.mcp_server import McpServer, Offer
 from toolc.runtime.wire.session import EndedError, SessionCall
 from toolc.runtime.workspace.mount import WorkspaceFolder
@@ -65,7 +65,7 @@ def server_changes(tools: Iterable[ToolSpec], options: CallOptions) -> ServerCha
 
 
 def ask_server(tool: ToolSpec, options: CallOptions) -> Offer:
-    """Start the MCP server of ``tool`` in its sandbox and return what it offers.
+    """Start the MCP server of ``tool`` in its sandbox, or connect to its URL, and return what it offers.
 
     If there is no workspace, it has an empty folder. Raises ``UsageError`` if it does not answer as a server does, and
     ``InfrastructureError``.
@@ -85,11 +85,13 @@ def _ask(tool: ToolSpec, options: CallOptions) -> Offer:
     call = BoundCall(tool=tool, arguments={}, call_id="offer")
     secrets = secrets_of(tool, options.reveal)
     plan = Mcp().plan(backend, call, profile_of(tool, options))
-    plan = expose_secrets(replace(plan, allow=tool.sandbox.network.allow), tool, secrets)
-    engine = select_approved(tool, plan.profile, options).engine
-    arguments = build_guest_arguments(has_network=bool(plan.allow))
+    plan = expose_secrets(replace(plan, allow=plan.allow or tool.sandbox.network.allow), tool, secrets)
+    plan = with_endpoint_secrets(plan, tool, secrets)
+    assert isinstance(plan.invocation, McpCall)
 
     def start(profile: Profile) -> Lease:
+        engine = select_approved(tool, profile, options).engine
+        arguments = build_guest_arguments(has_network=bool(plan.allow))
         return Lease(engine.start(profile, arguments), profile)
 
     timeout_ms = limit_ms(tool, options)
@@ -98,11 +100,8 @@ def _ask(tool: ToolSpec, options: CallOptions) -> Offer:
         try:
             return server.offer(SessionCall(timeout_ms=timeout_ms))
         except EndedError as error:
-            outcome = error.outcome
+            who = plan.invocation.endpoint.url if plan.invocation.endpoint else shlex.join(backend.server.command)
+            reason = unanswered(tool, error.outcome, timeout_ms)
+            raise UsageError(f"{who} did not say what it offers: {reason}") from None
         finally:
             server.close()
-    if outcome.ending in INTERRUPTED:
-        result = interrupted_result(outcome, tool.sandbox.limits, timeout_ms)
-    else:
-        result = Mcp().read(backend, tool.result, outcome)
-    raise UsageError(f"{shlex.join(backend.server.command)} did not say what it offers: {result.text}")

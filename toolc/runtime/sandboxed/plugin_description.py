@@ -10,7 +10,7 @@ from toolc.model.errors import UsageError
 from toolc.model.spec.code_backends import PluginBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.egress.broker import Egress
-from toolc.runtime.sandboxed.interruption import INTERRUPTED, interrupted_result
+from toolc.runtime.sandboxed.interruption import unanswered
 from toolc.runtime.sandboxed.options import CallOptions, limit_ms, profile_of
 from toolc.runtime.sessions.sandbox_server import PluginCalls, start_request
 from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
@@ -33,12 +33,7 @@ def describe_plugin(tool: ToolSpec, options: CallOptions) -> Offer:
         wire.begin(SessionCall(timeout_ms=timeout_ms))
         return PluginCalls().describe(wire)
     except EndedError as error:
-        outcome = error.outcome
+        reason = unanswered(tool, error.outcome, timeout_ms)
+        raise UsageError(f"{shlex.join(backend.command)} did not send a valid description: {reason}") from None
     finally:
         sandbox.close()
-    if outcome.ending in INTERRUPTED:
-        result = interrupted_result(outcome, tool.sandbox.limits, timeout_ms)
-    else:
-        result = Plugin().read(backend, tool.result, outcome)
-    log = f"\n[stderr]\n{result.details['stderr']}".rstrip() if "stderr" in result.details else ""
-    raise UsageError(f"{shlex.join(backend.command)} did not send a valid description: {result.text}{log}")

@@ -11,10 +11,9 @@ from toolc.backends.terminal_text import sequences_in
 from toolc.dataclass import dataclass, field, replace
 from toolc.model.errors import ToolcError, UsageError
 from toolc.model.json_schema import JsonValue
-from toolc.model.plan import Plan, SecretFile
+from toolc.model.plan import McpCall, Plan, SecretFile
 from toolc.model.result import Content, Resource, Text, ToolFailure, ToolResult
 from toolc.model.spec.composed_backends import AgentBackend
-from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.sandbox import EnvVar
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import SECRETS
@@ -288,7 +287,7 @@ class CallSecrets:
 
 def secrets_of(tool: ToolSpec, reveal: Reveal) -> CallSecrets:
     """Return the secrets of a call of ``tool``. Raises ``UsageError`` with the names of secrets without a value."""
-    on_host = isinstance(tool.backend, HttpBackend | AgentBackend)  # toolc makes their requests
+    on_host = tool.backend.request is not None or isinstance(tool.backend, AgentBackend)  # toolc makes their requests
     names = [each.name for each in tool.sandbox.secrets if on_host or each.expose != "broker"]
     if not names:
         return CallSecrets()
@@ -306,7 +305,7 @@ def no_secrets(names: Iterable[str]) -> Mapping[str, str]:
 
 def expose_secrets(plan: Plan, tool: ToolSpec, secrets: CallSecrets) -> Plan:
     """Add the secrets that the spec exposes to ``plan``: as variables, and as files whose paths are in variables."""
-    if isinstance(tool.backend, HttpBackend):
+    if tool.backend.request is not None:
         return plan
     env, files = [*plan.env], []
     for each in tool.sandbox.secrets:
@@ -319,6 +318,15 @@ def expose_secrets(plan: Plan, tool: ToolSpec, secrets: CallSecrets) -> Plan:
     for variable in tool.sandbox.secret_env:
         env.append(EnvVar(name=variable.name, value=variable.value.render({SECRETS: {**secrets.values}})))
     return replace(plan, env=tuple(env), secret_files=tuple(files))
+
+
+def with_endpoint_secrets(plan: Plan, tool: ToolSpec, secrets: CallSecrets) -> Plan:
+    """Add the secrets for requests to an MCP server at a URL to ``plan``. A session ends if one of them changes."""
+    call = plan.invocation
+    if not isinstance(call, McpCall) or call.endpoint is None:
+        return plan
+    values = tuple((each, secrets.values[each.name]) for each in tool.sandbox.secrets)
+    return replace(plan, invocation=replace(call, endpoint=replace(call.endpoint, secrets=values)))
 
 
 def redact_result(result: ToolResult, redactor: Redactor) -> ToolResult:

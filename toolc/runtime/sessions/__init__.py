@@ -2,6 +2,8 @@
 
 - ``forks``: ``ForkServer``, which runs one call at a time, each in an isolated process (``lifetime: fork``).
 - ``mcp_client``: ``McpClient``, which connects the official SDK's client to a server.
+- ``mcp_connection``: ``McpConnection``, how a server is connected, and ``SandboxConnection``.
+- ``mcp_http``: ``HttpConnection``, to a server at a URL.
 - ``mcp_lines``: the messages of an MCP server, within limits. Public: ``MessageReader``, ``ServerError``.
 - ``mcp_server``: ``McpServer``, which runs calls of the tools of an MCP server. Public: ``Offer``.
 - ``pool``: ``Sessions``, which chooses the sandbox of a call and closes idle ones. Start reading here. Public:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
@@ -45,6 +45,9 @@ MAX_TOOLS: Final = 10_000
 OnProgress = Callable[[float | None, str], None]
 """Receives the percentage of a call's progress, or None if it is unknown, and a message."""
 
+Send = Callable[[SessionMessage], Awaitable[None]]
+"""Sends a message to the server, and returns once the next one may follow."""
+
 # Any: the SDK calls a JSON object ``dict[str, Any]``.
 _OBJECT: Final[TypeAdapter[Any]] = TypeAdapter(dict[str, Any])
 
@@ -78,14 +81,13 @@ _LOOP: Final = _Loop()
 
 
 class _Writer:
-    """The stream on which the SDK sends messages: each becomes one line of the server's stdin."""
+    """The stream on which the SDK sends messages."""
 
-    def __init__(self, write: Callable[[bytes], None]) -> None:
-        self._write = write
+    def __init__(self, send: Send) -> None:
+        self._send = send
 
     async def send(self, item: SessionMessage, /) -> None:
-        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-        self._write(text.encode("utf-8", "replace") + b"\n")
+        await self._send(item)
 
     async def aclose(self) -> None:
         """Do nothing: the owner of the server closes it."""
@@ -100,17 +102,20 @@ class _Writer:
 
 
 class McpClient:
-    """A client of one server. ``write`` sends bytes to the server, and ``receive`` takes each of its messages.
+    """A client of one server. ``send`` sends messages to the server, and ``receive`` takes each of its messages.
 
     It declares no capabilities. So the SDK refuses requests for sampling, elicitation and roots with an error.
     """
 
-    def __init__(self, write: Callable[[bytes], None]) -> None:
-        self._write = write
+    def __init__(self, send: Send) -> None:
+        self._writer = _Writer(send)
         self._send, self._incoming = anyio.create_memory_object_stream[SessionMessage | Exception](_QUEUED)
         self._received = 0
         self._is_closed = asyncio.Event()
         self._connected: Future[ClientSession] = Future()
+
+    def start(self) -> None:
+        """Connect to the server, whose messages may arrive from now on."""
         self._task = _LOOP.submit(self._run())
 
     def receive(self, message: JsonObject) -> None:
@@ -133,7 +138,7 @@ class McpClient:
         _LOOP.get().call_soon_threadsafe(self._is_closed.set)
 
     def capabilities(self) -> Future[ServerCapabilities]:
-        """Return what the server offers. The first message that is sent starts the connection."""
+        """Return what the server offers."""
         return _LOOP.submit(self._capabilities())
 
     def list_tools(self) -> Future[list[JsonObject]]:
@@ -150,7 +155,7 @@ class McpClient:
 
     async def _run(self) -> None:
         info = Implementation(name="toolc", version=__version__)
-        session = ClientSession(self._incoming, _Writer(self._write), client_info=info)
+        session = ClientSession(self._incoming, self._writer, client_info=info)
         async with session:
             try:
                 await _shake_hands(session)

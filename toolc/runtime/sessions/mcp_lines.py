@@ -49,14 +49,14 @@ class MessageReader:
             self._parts, self._size = [], 0
             self._count()
             if len(whole) > MAX_LINE:
-                raise _too_long()
+                raise too_long()
             message = _parse(whole)
             if message is not None:
                 yield message
         self._parts.append(rest)
         self._size += len(rest)
         if self._size > MAX_LINE:
-            raise _too_long()
+            raise too_long()
 
     def _count(self) -> None:
         now = monotonic()
@@ -66,7 +66,8 @@ class MessageReader:
             raise ServerError(f"it sent more than {BURST} messages too fast")
 
 
-def _too_long() -> ServerError:
+def too_long() -> ServerError:
+    """Return the error for a message that is longer than ``MAX_LINE``."""
     return ServerError(f"it sent a message of more than {render_size(MAX_LINE)}")
 
 

@@ -260,8 +260,10 @@ def idle_state(plan: Plan) -> Hashable:
     """Return the part of a plan that belongs to the process rather than to a single call."""
     invocation: Hashable
     match plan.invocation:
-        case PluginCall(argv=argv, files=files) | McpCall(argv=argv, files=files):
+        case PluginCall(argv=argv, files=files):
             invocation = argv, files
+        case McpCall(argv=argv, files=files, endpoint=endpoint):
+            invocation = argv, files, endpoint
         case PythonCall(entry=entry, function=function, files=files):
             invocation = entry, function, files
         case Exec(files=files, progress=progress):

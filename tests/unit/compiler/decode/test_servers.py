@@ -7,6 +7,7 @@ from compiling.compiled import compile_text, found_in
 
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.code_backends import File
+from toolc.model.spec.http_backend import BearerAuth
 from toolc.model.spec.mcp_backend import McpBackend, McpServer
 from toolc.model.spec.tool import ToolSpec
 
@@ -48,6 +49,59 @@ def test_a_tool_has_its_server_and_the_sandbox_of_the_server(tmp_path: Path) -> 
     assert tools["later"].sandbox == tools["now"].sandbox
 
 
+AT_URL = """\
+toolc: 1
+servers:
+  time:
+    url: https://mcp.example.com/mcp
+    headers: {X-Tenant: "{{ secrets.TENANT }}"}
+    auth: {bearer: "{{ secrets.TOKEN }}"}
+    sandbox:
+      lifetime: session
+      secrets: {TENANT: {hosts: [mcp.example.com]}, TOKEN: {hosts: [mcp.example.com]}}
+"""
+
+
+def test_a_server_at_a_url_has_a_request_and_no_sandbox(tmp_path: Path) -> None:
+    backend = tools_of(tmp_path, AT_URL + TOOL)["now"].backend
+    assert isinstance(backend, McpBackend)
+    assert backend.request is not None
+    assert (backend.only_calls, backend.runs_programs, backend.urls) == (True, False, (backend.request.url,))
+    assert (backend.request.method, [each.name for each in backend.request.headers]) == ("POST", ["X-Tenant"])
+    assert isinstance(backend.request.auth, BearerAuth)
+    assert not found_in(tmp_path, AT_URL + TOOL)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "finding"),
+    [
+        ("    url:", "    command: [a]\n    url:", "5:5 TC108 servers.time has both 'command' and 'url'"),
+        ("    url: https://mcp.example.com/mcp\n", "", "4:5 TC102 servers.time has none of 'command', 'url'"),
+        ("url: https://mcp", "url: ftp://mcp", "4:10 TC108 'ftp' is not a scheme of HTTP"),
+        ("url: https://mcp", "url: http://mcp", "4:10 TC108 the secret 'TENANT' is sent over TLS only"),
+        ("{TENANT: {hosts: [mcp", "{TENANT: {hosts: [other", "9:33 TC108 this tool sends 'TENANT' to mcp.example.com"),
+        (
+            "{TENANT: {hosts: [mcp.example.com]}",
+            "{TENANT: {expose: env}",
+            "9:17 TC108 a server at a URL has no sandbox",
+        ),
+        ("    headers:", "    files: [a]\n    headers:", "5:5 TC108 'files' is for a server with 'command'"),
+        ("lifetime: session", "min_isolation: vm", "8:7 TC108 a server at a URL has no sandbox, so 'min_isolation'"),
+        (
+            "lifetime: session",
+            "image: a",
+            "8:7 TC108 a server at a URL has no sandbox, so 'image' would have no effect",
+        ),
+        ("lifetime: session", "limits: {memory: 1GiB}", "8:16 TC108 a server at a URL has no sandbox, so 'memory'"),
+        ('"{{ secrets.TOKEN }}"', "ghp_0123456789abcdefghijABCDEFGHIJ012345", "6:20 TC605"),
+    ],
+)
+def test_findings_about_a_server_at_a_url(tmp_path: Path, old: str, new: str, finding: str) -> None:
+    assert old in AT_URL
+    found = found_in(tmp_path, AT_URL.replace(old, new) + TOOL)
+    assert any(each.startswith(finding) for each in found), found
+
+
 def test_defaults_of_the_file_apply_to_the_sandbox_of_a_server(tmp_path: Path) -> None:
     text = SERVERS + "defaults: {sandbox: {limits: {timeout: 7s}, lifetime: call}}\n" + TOOL
     sandbox = tools_of(tmp_path, text)["now"].sandbox
@@ -76,7 +130,7 @@ def test_defaults_of_the_file_apply_to_the_sandbox_of_a_server(tmp_path: Path) -
         ),
         (
             SERVERS.replace("    command:", "    comand:") + TOOL,
-            ["4:5 TC101 servers.time has no key 'comand'", "4:5 TC102 servers.time has no 'command'"],
+            ["4:5 TC101 servers.time has no key 'comand'", "4:5 TC102 servers.time has none of 'command', 'url'"],
         ),
         (
             SERVERS + TOOL.replace("tools:\n- name", "name").replace("\n  ", "\n"),

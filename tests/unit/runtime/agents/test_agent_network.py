@@ -15,13 +15,13 @@ from toolc.model.spec.http_backend import Scheme, Url
 from toolc.model.spec.sandbox import Destination, SandboxSpec, SecretSpec
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Placeholder, Template
-from toolc.runtime.agents import broker_transport
 from toolc.runtime.agents.broker_transport import EgressTransport
 from toolc.runtime.agents.model import ModelError
 from toolc.runtime.agents.turns import open_api
 from toolc.runtime.cancellation import Cancellation, Deadline, InterruptedWaitError
 from toolc.runtime.egress import broker
 from toolc.runtime.egress.transport import RefusedError
+from toolc.runtime.http import exchange
 from toolc.runtime.secrets.redaction import CallSecrets, Redactor
 
 SECRETS = CallSecrets(values={"KEY": KEY}, redactor=Redactor({"KEY": KEY}))
@@ -77,7 +77,7 @@ def test_a_model_may_think_for_longer_than_a_connection_of_a_tool_may_be_idle(mo
 
     was_late = threading.Event()
     monkeypatch.setattr(broker, "monotonic", clock)
-    monkeypatch.setattr(broker_transport, "EXPIRY_SECONDS", 0.01)
+    monkeypatch.setattr(exchange, "EXPIRY_SECONDS", 0.01)
     with ScriptedServer({"/": think}) as server, Cancellation() as cancellation:
         error, _ = send(entry("127.0.0.1", server.port), f"{server.url}/", cancellation)
     assert error is None
