@@ -12,14 +12,16 @@ Start reading in ``main``. ``commands`` has one module per command, ``output`` p
 - ``http_options``: the options of ``toolc serve`` for HTTP (``HttpOptions``), and the start message. Public:
   ``http_options``, ``print_start``.
 - ``import_changes``: writes what an import generated, and reports conflicts. Public: ``apply_import``,
-  ``import_options``, ``LeftOutPart``, ``report_conflicts``, ``report_findings``, ``report_left_out``, ``summarize``.
+  ``checked``, ``conclude``, ``import_options``, ``name_choice``, ``name_options``, ``renamed``, ``report_conflicts``,
+  ``report_findings``, ``report_left_out``, ``texts``, ``tool_names``, ``LeftOutPart``.
 - ``inputs``: reads arguments, registries and the user's configuration, and refuses registries that a lock file or a
   policy does not allow. Public: ``compile_or_exit``.
 - ``main``: finds a command by name and runs it. Handles signals, standard streams, and errors that reach the top
   (``output.failure``).
 - ``mcp_sources``: MCP servers of PyPI, npm and clients, for ``toolc import mcp``. Public: ``name_of``, ``package_of``,
   ``servers_in``, ``with_npm``, ``with_pip``.
-- ``package_versions``: the versions of the packages that imported code needs. Public: ``PackageVersions``.
+- ``package_versions``: the versions of the packages that imported code needs. Public: ``pinned``,
+  ``requirement_option``, ``PackageVersions``.
 - ``process_specs``: starts plugins and MCP servers to ask what they offer. Public: ``compiled_tool``, ``modeline``,
   ``process_options``, ``spec_files``, ``variable``.
 - ``terminal``: connects the standard streams of this process to a program in a sandbox. Public: ``attach``.

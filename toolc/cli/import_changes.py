@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple, ParamSpec, TypeVar
 import click
 
 from toolc.cli.common import FINDINGS, note
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject
 from toolc.model.text import count_noun
 
 if TYPE_CHECKING:
     from toolc.importers.changes import FileChange
     from toolc.importers.record import Record
+    from toolc.importers.tool_names import ToolNames
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -44,6 +47,53 @@ def import_options(command: Callable[P, T]) -> Callable[P, T]:
     ):
         command = click.option(name, is_flag=True, help=text)(command)
     return command
+
+
+def name_options(command: Callable[P, T]) -> Callable[P, T]:
+    """Add the options that change the names of tools: ``prefix`` and ``rename``."""
+    command = click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a tool.")(command)
+    return click.option("--prefix", default="", metavar="TEXT", help="A text before the name of each tool.")(command)
+
+
+def renamed(options: Mapping[str, object]) -> dict[str, str]:
+    """Return the new names of ``--rename`` by the old ones. Raises ``UsageError``."""
+    return dict(map(_pair, texts(options.get("rename"))))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    old, _, new = text.rpartition("=")  # an old name can be a path with '='
+    if not old or not new:
+        raise UsageError(f"--rename {text!r} is not OLD=NEW")
+    return old, new
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """Return the values of an option that can be repeated, or a list in a record."""
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
+
+
+def name_choice(options: Mapping[str, object], record: Record | None) -> JsonObject:
+    """Return ``prefix`` and ``rename`` of the command line or, for each that is not there, of the last import."""
+    last = record.options if record else {}
+    chosen = {key: options[key] or last.get(key) for key in ("prefix", "rename")}
+    found: JsonObject = {"prefix": str(chosen["prefix"])} if chosen["prefix"] else {}
+    return found | ({"rename": [*texts(chosen["rename"])]} if chosen["rename"] else {})
+
+
+def tool_names(choice: JsonObject) -> ToolNames:
+    """Return the names of tools for the options of an import. Raises ``UsageError``."""
+    from toolc.importers.tool_names import ToolNames  # lazy: start-up time
+
+    return ToolNames(prefix=str(choice.get("prefix", "")), renamed=renamed(choice))
+
+
+def checked(folder: Path, files: dict[str, str], beside: Path | None = None) -> Mapping[str, str]:
+    """Remove specs with errors, print the findings about the others, and return why each was removed, by its file."""
+    from toolc.importers.checked_files import remove_invalid  # lazy: start-up time
+
+    invalid = remove_invalid(files, beside)
+    report_findings(folder, invalid.findings)
+    return invalid.removed
 
 
 def apply_import(
@@ -94,8 +144,8 @@ def report_left_out(left_out: Sequence[LeftOutPart]) -> None:
             print(f"  {count:5,}  {reason}", file=sys.stderr)
 
 
-def summarize(folder: Path, noun: str, count: int, left_out: int, found: list[FileChange]) -> None:
-    """Print how many parts were imported and left out, and how many files changed."""
+def conclude(folder: Path, noun: str, count: int, left_out: int, found: list[FileChange]) -> None:
+    """Print how many parts were imported and left out, and how many files changed, and report conflicts."""
     kinds = {"written": 0, "changed": 0, "deleted": 0}
     for change in found:
         if change.before != change.after:
@@ -103,6 +153,7 @@ def summarize(folder: Path, noun: str, count: int, left_out: int, found: list[Fi
             kinds[kind] += 1
     counts = ", ".join(f"{each} {kind}" for kind, each in kinds.items() if each) or "nothing has changed"
     print(f"{folder}: {count_noun(count, noun)} imported{f', {left_out} left out' if left_out else ''} ({counts})")
+    report_conflicts(found)
 
 
 def report_conflicts(found: list[FileChange]) -> None:

@@ -8,9 +8,16 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
+import click
+
 from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject
 
 _PACKAGE: Final = re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[[^]]*\])?\s*==\s*([\w.!+-]+)")
+
+requirement_option: Final = click.option(
+    "--requirement", "given", multiple=True, metavar="PACKAGE==VERSION", help="The version of a package. Repeatable."
+)
 
 
 class PackageVersions:
@@ -31,6 +38,11 @@ class PackageVersions:
             return self._known.get(package) or version(package)
         except PackageNotFoundError:
             return None
+
+
+def pinned(versions: Mapping[str, str]) -> JsonObject:
+    """Return the versions of packages as options of the next import."""
+    return {"requirements": [f"{package}=={each}" for package, each in sorted(versions.items())]}
 
 
 def _near(file: Path) -> Iterator[tuple[str, str]]:

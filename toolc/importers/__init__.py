@@ -4,7 +4,8 @@ An importer is a pure function from a source and options to the text of spec fil
 never writes a registry. People review and edit the files; later imports merge what changed in the source into them.
 
 - ``openapi``: the package for OpenAPI documents. Start reading in ``openapi.generate``.
-- ``definitions``: specs from tool definitions of providers (``definition_specs``), and ``tool_of`` one.
+- ``definitions``: specs from tool definitions of providers (``definition_specs``), and ``tool_of`` one. Public:
+  ``HINTS``.
 - ``mcp_spec``: the YAML text of the spec of an MCP server. Public: ``mcp_spec``, ``mcp_tools``, ``provisional_spec``,
   ``remove_invalid_tools``, ``McpChoice``, ``McpSource``.
 - ``python``: the package for Python functions. Start reading in ``python.generate``.
@@ -18,6 +19,7 @@ never writes a registry. People review and edit the files; later imports merge w
 - ``changes``: the changes of an import to the files of a folder (``changes``, ``write``). Public: ``FileChange``.
 - ``checked_files``: removes generated specs that have errors (``remove_invalid``). Public: ``check_text``.
 - ``skill``: specs for the scripts of an Agent Skill. Public: ``skill_specs``.
+- ``tool_names``: the names of imported tools, with a prefix or renamed. Public: ``ToolNames``.
 - ``yaml_text``: writes YAML in block style. Public: ``yaml_flow``, ``yaml_lines``, ``yaml_text``.
 
 May import: ``runtime`` (``egress`` and ``http`` only), ``compiler``, ``backends``, ``data``, ``document``,

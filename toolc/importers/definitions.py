@@ -12,10 +12,11 @@ from toolc.model.json_schema import JsonObject, JsonValue, map_subschemas, map_u
 
 _SCHEMAS: Final = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema")
 _LISTS: Final = ("tools", "functions", "functionDeclarations", "function_declarations", "toolConfig", "result")
-_HINTS: Final = {
+HINTS: Final = {
     "readOnlyHint": "read_only", "destructiveHint": "destructive", "idempotentHint": "idempotent",
     "openWorldHint": "open_world",
 }  # fmt: skip
+"""The annotations of tools in MCP, with their keys in specs."""
 
 
 def definition_specs(value: JsonValue) -> dict[str, str]:
@@ -55,7 +56,7 @@ def tool_of(name: str, definition: JsonObject) -> JsonObject:
     spec |= {"label": label} if isinstance(label, str) and label else {}
     spec |= {"description": str(definition.get("description") or ""), "parameters": parameters, "backend": {}}
     hints = map_under(definition, "annotations")
-    annotations: JsonObject = {ours: hints[key] for key, ours in _HINTS.items() if isinstance(hints.get(key), bool)}
+    annotations: JsonObject = {ours: hints[key] for key, ours in HINTS.items() if isinstance(hints.get(key), bool)}
     return spec | ({"annotations": annotations} if annotations else {})
 
 

@@ -12,9 +12,9 @@ from typing import Any, Final
 import yaml
 
 from toolc.dataclass import dataclass, field
-from toolc.importers.plugin_spec import valid_names
 from toolc.importers.python.modules import LeftOutError, Modules
 from toolc.importers.python.needs import Versions, code_needs
+from toolc.importers.tool_names import ToolNames
 from toolc.importers.yaml_text import yaml_text
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -67,7 +67,7 @@ def skill_header(text: str) -> Mapping[str, Any]:
 
 
 def skill_specs(
-    text: str, scripts: Mapping[str, str], modules: Modules, patterns: list[str], versions: Versions
+    text: str, scripts: Mapping[str, str], modules: Modules, patterns: list[str], versions: Versions, names: ToolNames
 ) -> SkillSpecs:
     """Return the specs of a skill. ``scripts`` has the text of each file in ``scripts``, which ``modules`` can read.
 
@@ -77,7 +77,8 @@ def skill_specs(
     result = SkillSpecs()
     stems = [f"{header['name']}_{PurePosixPath(each).stem}".replace("-", "_") for each in scripts]
     functions = []
-    for (script, code), name in zip(scripts.items(), valid_names([each[:_MAX_NAME] for each in stems]), strict=True):
+    chosen = names.of([each[:_MAX_NAME] for each in stems], [*scripts])
+    for (script, code), name in zip(scripts.items(), chosen, strict=True):
         program = _PROGRAMS.get(PurePosixPath(script).suffix)
         if program is None:
             result.left_out[script] = "only .py and .sh run in the base image; write its spec with sandbox.image"

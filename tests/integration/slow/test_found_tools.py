@@ -14,6 +14,7 @@ from schemas.npm_documents import github_document, npm_documents
 from toolc.client.registry import Registry
 from toolc.importers.openapi.generate import Options, generate
 from toolc.importers.openapi.operations import Choice
+from toolc.importers.openapi.servers import Server
 from toolc.importers.openapi.source import Document
 from toolc.serve.search.tool_index import ToolIndex
 from toolc.serve.search.words import stems
@@ -28,7 +29,7 @@ FIRST = 5
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
     path, folder = github_document(npm_documents()), tmp_path_factory.mktemp("specs")
     document = Document.of(path.read_bytes(), str(path), lambda place: Path(place).read_bytes())
-    options = Options(name="github", choice=Choice(is_all=True), server="https://api.example.com", renamed={})
+    options = Options(name="github", choice=Choice(is_all=True), server=Server("https://api.example.com"), renamed={})
     for name, text in generate(document, options, {}).files.items():
         (folder / name).write_text(text, encoding="utf-8")
     return Registry.load(folder)

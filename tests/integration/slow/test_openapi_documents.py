@@ -1,6 +1,6 @@
 """Documents that npm packages ship become specs, and their tools send what the documents say, as a server records it.
 
-The packages are installed into the cache folder: ``@readme/oas-examples``, and the document of GitHub.
+What they say comes from ``openapi_rules``, which reads the documents by the rules of OpenAPI and RFC 6570.
 """
 
 import http.server
@@ -8,13 +8,17 @@ import json
 import re
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
+from calls.scripted_server import Request
 from cli.command_line import toolc
+from openapi_rules.argument_values import argument_values
+from openapi_rules.comparison import compared, expected_request, plan_differences, rules_of, specs_of
+from openapi_rules.expected_request import SECRET
+from openapi_rules.sent_requests import received, wires
 from schemas.npm_documents import github_document, npm_documents
 
 from toolc.client.executor import Executor
@@ -22,20 +26,37 @@ from toolc.client.registry import Registry
 from toolc.config.secret_sources import LiteralSource, SecretStore
 from toolc.importers.openapi.generate import Generated, Options, generate
 from toolc.importers.openapi.operations import Choice
+from toolc.importers.openapi.servers import Server
 from toolc.importers.openapi.source import Document
 from toolc.model.errors import UsageError
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject
+from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth
+from toolc.model.spec.tool import ToolSpec
 
 pytestmark = [pytest.mark.integrations, pytest.mark.skipif(shutil.which("npm") is None, reason="needs npm")]
 
+PUBLIC = {
+    "@octokit/openapi/generated/api.github.com.json": 1_000,
+    "@figma/rest-api-spec/openapi/openapi.yaml": 50,
+    "@netlify/open-api/dist/swagger.json": 150,
+    "@scalar/galaxy/dist/3.1.json": 10,
+}
+"""Documents of services, with the least number of their operations."""
+
 CALLED = (
-    "2.0/json/petstore", "2.0/json/petstore-expanded", "3.0/json/complex-nesting", "3.0/json/discriminators",
-    "3.0/json/parameters-common", "3.0/json/parameters-style", "3.0/json/petstore", "3.0/json/request-examples",
-    "3.0/json/schema-types", "3.0/json/star-trek", "3.0/json/uspto", "3.1/json/readme", "3.1/json/train-travel",
+    *(f"@readme/oas-examples/{name}.json" for name in (
+        "2.0/json/petstore", "2.0/json/petstore-expanded", "3.0/json/complex-nesting", "3.0/json/file-uploads",
+        "3.0/json/parameters-common", "3.0/json/parameters-style", "3.0/json/petstore",
+        "3.0/json/request-examples", "3.0/json/schema-types", "3.0/json/star-trek", "3.0/json/uspto",
+        "3.1/json/train-travel",
+    )),
+    "@netlify/open-api/dist/swagger.json",
 )  # fmt: skip
 """The documents whose operations are called."""
 
 MAX_CALLS = 30
+SERVER = "https://api.example.com/v1"
+FILES = {"a.png": b"\x89PNG a", "b.png": b"\x89PNG b"}
 
 
 @pytest.fixture(scope="module")
@@ -44,36 +65,52 @@ def packages() -> Path:
     return npm_documents()
 
 
-def imported(path: Path, server: str = "https://api.example.com/v1") -> Generated:
+def imported(path: Path, server: str = SERVER) -> tuple[JsonObject, Generated]:
+    """Return a document and what is generated from all of its operations."""
     document = Document.of(path.read_bytes(), str(path), lambda place: Path(place).read_bytes())
-    return generate(document, Options(name="api", choice=Choice(is_all=True), server=server, renamed={}), {})
+    options = Options(name="api", choice=Choice(is_all=True), server=Server(server), renamed={})
+    return document.root, generate(document, options, {})
 
 
-def test_each_document_becomes_specs_or_reasons(packages: Path) -> None:
+def differences(root: JsonObject, generated: Generated) -> list[str]:
+    """Return how the plans differ from the rules. Each generated spec is valid."""
+    specs = [*specs_of(generated)]
+    assert len(specs) == len(generated.files)
+    return [f"{key}: {each}" for key, spec in specs for each in plan_differences(root, key, spec, SERVER)]
+
+
+def test_every_request_of_the_examples_is_as_the_rules_say(packages: Path) -> None:
     paths = sorted(path for path in (packages / "@readme/oas-examples").rglob("*.json") if "json" in path.parts[-3:])
     assert len(paths) > 60
     empty = []
     for path in paths:
         try:
-            generated = imported(path)
+            root, generated = imported(path)
         except UsageError as error:
             assert str(error) == "the document has no operation to import"  # noqa: PT017  most have some
             empty.append(path.name)
             continue
         assert generated.files or generated.left_out
         assert all(each.reason for each in generated.left_out)
+        assert differences(root, generated) == [], path
     assert empty == ["title.json", "webhooks.json"]
 
 
-class Recorder(http.server.BaseHTTPRequestHandler):
-    """Records the method and the target of each request."""
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_request_of_a_public_document_is_as_the_rules_say(name: str, packages: Path) -> None:
+    root, generated = imported(packages / name)
+    assert (len(generated.files) >= PUBLIC[name], generated.left_out) == (True, [])
+    assert differences(root, generated) == []
 
-    received: list[tuple[str, str]]
+
+class Recorder(http.server.BaseHTTPRequestHandler):
+    """Records each request, and answers with an empty object."""
+
+    received: list[Request]
 
     def do(self) -> None:
-        length = int(self.headers.get("Content-Length", 0))
-        self.rfile.read(length)
-        self.received.append((self.command, self.path))
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.received.append(Request(method=self.command, path=self.path, headers=dict(self.headers), body=body))
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", "2")
@@ -87,92 +124,68 @@ class Recorder(http.server.BaseHTTPRequestHandler):
 
 
 @contextmanager
-def recording() -> Iterator[tuple[int, list[tuple[str, str]]]]:
-    received: list[tuple[str, str]] = []
-    handler = type("Handler", (Recorder,), {"received": received})
+def recording() -> Iterator[tuple[int, list[Request]]]:
+    requests: list[Request] = []
+    handler = type("Handler", (Recorder,), {"received": requests})
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield server.server_address[1], received
+        yield server.server_address[1], requests
         server.shutdown()
         thread.join()
 
 
-def value_of(schema: JsonObject, definitions: JsonObject, depth: int = 0) -> JsonValue:
-    """Return the simplest value that fits most schemas."""
-    reference = schema.get("$ref")
-    if isinstance(reference, str):
-        target = definitions.get(reference.rpartition("/")[2])
-        return value_of(target, definitions, depth + 1) if isinstance(target, dict) and depth < 5 else {}
-    for key in ("enum", "examples"):
-        if isinstance(choices := schema.get(key), list) and choices:
-            return choices[0]
-    if "const" in schema:
-        return schema["const"]
-    for key in ("anyOf", "oneOf", "allOf"):
-        if isinstance(branches := schema.get(key), list) and isinstance(branches[0], dict):
-            return value_of({**{k: v for k, v in schema.items() if k != key}, **branches[0]}, definitions, depth + 1)
-    kind = schema.get("type")
-    kind = kind[0] if isinstance(kind, list) else kind
-    if kind == "object":
-        properties = schema.get("properties")
-        needed = schema.get("required")
-        names = needed if isinstance(needed, list) else []
-        inner = properties if isinstance(properties, dict) else {}
-        return {
-            str(name): value_of(each, definitions, depth + 1)
-            for name in names
-            if isinstance(each := inner.get(str(name)), dict)
-        }
-    texts = {
-        "date": "2026-01-31", "date-time": "2026-01-31T10:00:00Z", "uuid": "00000000-0000-4000-8000-000000000000",
-        "email": "a@example.com", "uri": "https://example.com/",
-    }  # fmt: skip
-    simple: dict[object, JsonValue] = {
-        "integer": schema.get("minimum", 1), "number": schema.get("minimum", 1.5), "boolean": True, "array": [],
-        "null": None,
-    }  # fmt: skip
-    return simple.get(kind, texts.get(str(schema.get("format")), "abc"))
+def arguments_of(spec: ToolSpec, is_file: Mapping[str, bool]) -> JsonObject:
+    """Return arguments from the schema of a tool, with the names of files where it takes them."""
+    values = argument_values(spec.parameters.value)
+    return {
+        name: (["a.png", "b.png"] if isinstance(each, list) else "a.png") if is_file.get(name) else each
+        for name, each in values.items()
+    }
 
 
 @pytest.mark.needs_engine
 @pytest.mark.parametrize("name", CALLED)
-def test_requests_have_the_method_and_the_path_of_the_document(
+def test_requests_arrive_as_the_rules_say(
     name: str, packages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path = packages / "@readme/oas-examples" / f"{name}.json"
-    with recording() as (port, received):
+    for file, data in FILES.items():
+        Path(file).write_bytes(data)
+    with recording() as (port, requests):
         server = f"http://127.0.0.1:{port}/base"
-        result = toolc("import", "openapi", str(path), "--all", "--server", server, "--name", "api", "--out", "specs")
+        command = ("--all", "--server", server, "--name", "api", "--out", "specs")
+        result = toolc("import", "openapi", str(packages / name), *command)
         assert result.exit_code == 0, result.stderr
+        root, _ = imported(packages / name, server)
         names = json.loads(Path("specs/.toolc-import/api.json").read_text(encoding="utf-8"))["names"]
         registry = Registry.load("specs")
         needed = {each.name for tool in registry for each in tool.sandbox.secrets}
-        secrets = SecretStore({each: LiteralSource("secret-of-the-tests") for each in needed})
-        called = 0
+        secrets = SecretStore({each: LiteralSource(SECRET) for each in needed})
+        called, found = 0, list[str]()
         with Executor(registry, workspace=".", secrets=secrets) as executor:
             for key, tool in [*names.items()][:MAX_CALLS]:
-                schema = registry.registered(tool).spec.parameters.value
-                definitions = schema.get("$defs")
-                arguments = value_of(schema, definitions if isinstance(definitions, dict) else {})
-                assert isinstance(arguments, dict)
+                spec = registry.registered(tool).spec
+                if isinstance(spec.backend, HttpBackend) and isinstance(spec.backend.auth, OAuth2Auth):
+                    continue  # its token comes from another server
+                rules = rules_of(root, key)
+                listed = [*wires(spec, rules)]
+                arguments = arguments_of(spec, {each.argument: each.is_file for each in listed})
+                before = len(requests)
                 ran = executor.run(tool, arguments)
-                if ran.error and ran.error.kind in {"invalid_args", "file"}:
-                    continue  # the simplest value does not fit, or names a file
-                method, template = key.split(" ", 1)
-                sent_method, target = received[-1]
-                pattern = re.sub(r"\\\{[^/{}]*\\\}", "[^/?]+", re.escape(f"/base{template.partition('?')[0]}"))
-                assert (sent_method, re.fullmatch(pattern, urlsplit(target).path) is not None) == (method, True), target
+                if ran.error and ran.error.kind == "invalid_args":
+                    continue  # the simplest value does not fit
+                request = received(requests[before], {data: file for file, data in FILES.items()})
+                expected = expected_request(rules, spec, listed, arguments, server)
+                found += [f"{key}: {each}" for each in compared(request, expected, rules)]
                 called += 1
-        assert called >= min(len(names), MAX_CALLS) * 0.25
+        assert found == []
+        assert called >= min(len(names), MAX_CALLS) * 0.8
 
 
 def test_the_largest_document_is_imported_with_progress(packages: Path, tmp_path: Path) -> None:
-    github = github_document(packages)
-    result = toolc("import", "openapi", str(github), "--only", "issues", "--out", str(tmp_path), "--name", "github")
+    document = str(github_document(packages))
+    result = toolc("import", "openapi", document, "--only", "issues", "--out", str(tmp_path), "--name", "github")
     assert result.exit_code == 0, result.stderr
     assert re.search(r"^toolc: reading 1\d\.\d+MiB; ", result.stderr)
     assert re.search(r": \d\d operations imported", result.stdout)
-    everything = imported(github)
-    assert (len(everything.files) > 1_000, everything.left_out) == (True, [])

@@ -3,20 +3,27 @@
 import os
 import subprocess
 from pathlib import Path
+from typing import Final
 
-EXAMPLES, GITHUB = "@readme/oas-examples@8.2.2", "@octokit/openapi@23.0.2"
+PACKAGES: Final = (
+    "@readme/oas-examples@8.2.2", "@octokit/openapi@23.0.2", "@figma/rest-api-spec@0.43.0", "@netlify/open-api@2.60.0",
+    "@scalar/galaxy@0.6.12",
+)  # fmt: skip
+_GITHUB: Final = "@octokit/openapi/generated/api.github.com.json"
+_CACHE: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+"""The cache of the user, not that of one test run."""
 
 
 def npm_documents() -> Path:
     """Return the folder with the packages."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "toolc-test" / "openapi-documents-1"
+    folder = _CACHE / "toolc-test" / "openapi-documents-2"
     if not folder.exists():
         new = folder.with_name(f"{folder.name}.{os.getpid()}")
         command = ["npm", "install", "--prefix", str(new), "--no-audit", "--no-fund", "--ignore-scripts"]
-        subprocess.run([*command, EXAMPLES, GITHUB], check=True, capture_output=True, timeout=250)
-        for path in (new / "node_modules/@octokit/openapi/generated").iterdir():
-            if path.name != "api.github.com.json":  # 370 MB of other versions
+        subprocess.run([*command, *PACKAGES], check=True, capture_output=True, timeout=250)
+        document = github_document(new / "node_modules")
+        for path in document.parent.iterdir():
+            if path != document:  # 370 MB of other versions
                 path.unlink()
         new.rename(folder)
     return folder / "node_modules"
@@ -24,4 +31,4 @@ def npm_documents() -> Path:
 
 def github_document(packages: Path) -> Path:
     """Return the document of GitHub, with more than 1,000 operations."""
-    return packages / "@octokit/openapi/generated/api.github.com.json"
+    return packages / _GITHUB

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from toolc.cli.common import note
-from toolc.cli.import_changes import apply_import, import_options, report_conflicts, summarize
+from toolc.cli.import_changes import apply_import, conclude, import_options
 from toolc.model.errors import UsageError
 
 
@@ -32,6 +32,5 @@ def import_json(source: str, out: str, **options: bool) -> None:
     files = definition_specs(value)
     new = Record(kind="json", source=path.name, digest=digest_of(data), files=files)
     found = apply_import(folder, path.stem, read_record(folder, path.stem, "json"), new, options)
-    summarize(folder, "tool", len(files), 0, found)
     note("write the 'backend' of each new spec; until then, a build reports it as an error")
-    report_conflicts(found)
+    conclude(folder, "tool", len(files), 0, found)

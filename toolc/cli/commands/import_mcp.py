@@ -13,11 +13,13 @@ from toolc.cli.common import duration, engine_option, note
 from toolc.cli.import_changes import (
     LeftOutPart,
     apply_import,
+    conclude,
     import_options,
-    report_conflicts,
+    name_options,
+    renamed,
     report_findings,
     report_left_out,
-    summarize,
+    texts,
 )
 from toolc.model.errors import ToolcError, UsageError
 from toolc.model.json_schema import JsonObject
@@ -45,11 +47,10 @@ _CLIENTS: Final = ("claude-desktop", "cursor", "vscode")
 @click.option("--allow", multiple=True, metavar="HOST:PORT", help="Give the server a host of the network. Repeatable.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="An environment variable.")
 @click.option("--only", multiple=True, metavar="NAME", help="A tool or a pattern to import. Repeatable.")
-@click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a tool.")
-@click.option("--prefix", default="", metavar="TEXT", help="A text before the name of each tool.")
 @click.option("--name", metavar="NAME", help="The name of the server.  [default: from the package or COMMAND]")
 @click.option("--out", metavar="FILE", help="The spec file to write.  [default: specs/NAME.yaml]")
 @click.option("--timeout", callback=duration, metavar="TIME", help="The time limit for the server to list its tools.")
+@name_options
 @import_options
 @engine_option
 def import_mcp(words: tuple[str, ...], *, timeout: float | None, engine: str | None, **options: object) -> None:
@@ -66,8 +67,8 @@ def import_mcp(words: tuple[str, ...], *, timeout: float | None, engine: str | N
 
     import_sdk("toolc import mcp")
     sandbox: JsonObject = {key: str(options[key]) for key in ("image", "build", "workspace") if options[key]}
-    sandbox |= {"network": {"allow": [*_texts(options, "allow")]}} if options["allow"] else {}
-    sandbox |= {"env": dict(map(variable, _texts(options, "env")))} if options["env"] else {}
+    sandbox |= {"network": {"allow": [*texts(options["allow"])]}} if options["allow"] else {}
+    sandbox |= {"env": dict(map(variable, texts(options["env"])))} if options["env"] else {}
     source = McpSource(name="server", command=words, sandbox=sandbox | {"lifetime": "session"})
     if options["origin"]:
         _import_all(str(options["origin"]), source, timeout, engine, options)
@@ -154,8 +155,7 @@ def _import(
     origin = package[1] if package else source.url or " ".join(source.command)
     new = Record(kind="mcp", source=origin, digest=digest_of(text.encode()), files={place.name: text})
     found = apply_import(folder, place.stem, read_record(folder, place.stem, "mcp"), new, options)
-    summarize(place, "tool", len(tools), len(left_out), found)
-    report_conflicts(found)
+    conclude(place, "tool", len(tools), len(left_out), found)
 
 
 def _name(source: McpSource, package: tuple[str, str] | None) -> str:
@@ -179,17 +179,15 @@ def _installed(
     if source.url:
         return source
     if package is None:
-        return replace(source, files=tuple(spec_files(folder, source.command, _texts(options, "patterns"))))
+        return replace(source, files=tuple(spec_files(folder, source.command, texts(options["patterns"]))))
     kind, requirement = package
     return with_pip(source, requirement) if kind == "pip" else with_npm(source, requirement, folder)
 
 
 def _choice(options: Mapping[str, object]) -> McpChoice:
-    from toolc.cli.process_specs import variable
     from toolc.importers.mcp_spec import McpChoice  # start-up time
 
-    renamed = dict(map(variable, _texts(options, "rename")))
-    return McpChoice(only=_texts(options, "only"), renamed=renamed, prefix=str(options["prefix"]))
+    return McpChoice(only=texts(options["only"]), renamed=renamed(options), prefix=str(options["prefix"]))
 
 
 def _ask(source: McpSource, folder: Path, timeout: float | None, engine: str | None) -> Offer:
@@ -209,8 +207,3 @@ def _ask(source: McpSource, folder: Path, timeout: float | None, engine: str | N
         raise UsageError("\n".join(map(printable, str(error).splitlines()))) from None
     finally:
         close_unused()
-
-
-def _texts(options: Mapping[str, object], key: str) -> tuple[str, ...]:
-    value = options[key]
-    return tuple(map(str, value)) if isinstance(value, tuple) else ()

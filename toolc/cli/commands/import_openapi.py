@@ -13,11 +13,13 @@ from toolc.cli.common import note
 from toolc.cli.import_changes import (
     LeftOutPart,
     apply_import,
+    checked,
+    conclude,
     import_options,
-    report_conflicts,
-    report_findings,
+    name_options,
+    renamed,
     report_left_out,
-    summarize,
+    texts,
 )
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from toolc.importers.openapi.source import Document, Fetch
     from toolc.importers.record import Record
 
-_LISTS: Final = ("only", "exclude", "rename")
+_LISTS: Final = ("only", "exclude", "rename", "server_variable")
 
 
 @click.command("openapi", short_help="Write specs for the operations of an OpenAPI document.")
@@ -40,10 +42,10 @@ _LISTS: Final = ("only", "exclude", "rename")
 @click.option("--read-only", is_flag=True, help="Only operations that change nothing (GET, HEAD and OPTIONS).")
 @click.option("--all", "is_all", is_flag=True, help="All operations, even if there are more than 60.")
 @click.option("--server", metavar="URL", help="The URL of the service, instead of that in the document.")
-@click.option("--prefix", metavar="TEXT", help="A text before the name of each tool.")
-@click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a tool.")
+@click.option("--server-variable", multiple=True, metavar="NAME=VALUE", help="A variable in the URL of its server.")
 @click.option("--toolsets", is_flag=True, help="Write a toolset for each tag to the project file.")
 @click.option("--allow-ref", multiple=True, metavar="HOST", help="A host from which references may be read.")
+@name_options
 @import_options
 def openapi(**options: object) -> None:
     """Write one spec for each operation of an OpenAPI document, to be reviewed like any other spec.
@@ -55,7 +57,7 @@ def openapi(**options: object) -> None:
     from toolc.importers.record import read_record  # start-up time
 
     source = str(options["source"])
-    fetch = _fetcher(source, _texts(options["allow_ref"]), MAX_DOCUMENT)
+    fetch = _fetcher(source, texts(options["allow_ref"]), MAX_DOCUMENT)
     data = fetch(source)
     _report_progress(data, f"reading {render_size(len(data))}; places in it have no line numbers")
     document = Document.of(data, source, fetch)
@@ -68,30 +70,26 @@ def openapi(**options: object) -> None:
 
 def _chosen(options: Mapping[str, object], record: Record | None) -> JsonObject:
     """Return the options of the import: those of the command line or, if there are none, those of the last import."""
-    given: JsonObject = {key: [*_texts(options[key])] for key in _LISTS if options[key]}
+    given: JsonObject = {key: [*texts(options[key])] for key in _LISTS if options[key]}
     given |= {key: True for key in ("read_only", "is_all") if options[key]}
     given |= {key: str(options[key]) for key in ("server", "prefix") if options[key]}
     return given or (record.options if record else {})
 
 
 def _options(name: str, chosen: JsonObject) -> Options:
+    from toolc.cli.process_specs import variable
     from toolc.importers.openapi.generate import Options
-    from toolc.importers.openapi.operations import Choice  # start-up time
+    from toolc.importers.openapi.operations import Choice
+    from toolc.importers.openapi.servers import Server  # start-up time
 
-    renamed: dict[str, str] = {}
-    for each in _texts(chosen.get("rename", [])):
-        old, sign, new = each.rpartition("=")
-        if not sign or not old or not new:
-            raise UsageError(f"--rename {each!r} is not OLD=NEW")
-        renamed[old] = new
     choice = Choice(
-        only=_texts(chosen.get("only", [])), exclude=_texts(chosen.get("exclude", [])),
+        only=texts(chosen.get("only")), exclude=texts(chosen.get("exclude")),
         is_read_only=chosen.get("read_only") is True, is_all=chosen.get("is_all") is True,
     )  # fmt: skip
+    server = Server(str(chosen.get("server", "")), dict(map(variable, texts(chosen.get("server_variable")))))
     return Options(
-        name=name, choice=choice, server=str(chosen.get("server", "")), prefix=str(chosen.get("prefix", "")),
-        renamed=renamed,
-    )  # fmt: skip
+        name=name, choice=choice, server=server, prefix=str(chosen.get("prefix", "")), renamed=renamed(chosen)
+    )
 
 
 def _run(
@@ -117,8 +115,7 @@ def _run(
     found = apply_import(folder, name, record, new, options)
     if options["toolsets"]:
         _write_toolsets(generated)
-    summarize(folder, "operation", len(generated.files), len(generated.left_out), found)
-    report_conflicts(found)
+    conclude(folder, "operation", len(generated.files), len(generated.left_out), found)
 
 
 def _report_progress(data: bytes, text: str) -> None:
@@ -131,12 +128,9 @@ def _report_progress(data: bytes, text: str) -> None:
 
 def _leave_out_invalid(folder: Path, generated: Generated) -> None:
     """Move the operations whose specs have errors to those that are left out."""
-    from toolc.importers.checked_files import remove_invalid
     from toolc.importers.openapi.generate import LeftOut  # start-up time
 
-    invalid = remove_invalid(generated.files)
-    report_findings(folder, invalid.findings)
-    for file, reason in invalid.removed.items():
+    for file, reason in checked(folder, generated.files).items():
         operation = generated.operations[file]
         generated.left_out.append(LeftOut(operation=operation, reason=reason, tokens=operation.tokens))
         del generated.names[operation.key]
@@ -197,7 +191,3 @@ def _fetcher(source: str, allowed: tuple[str, ...], max_bytes: int) -> Fetch:
             raise UsageError(f"{place} cannot be read: {error.strerror}") from None
 
     return read
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(str(each) for each in value) if isinstance(value, list | tuple) else ()

@@ -11,13 +11,15 @@ from toolc.cli.common import note
 from toolc.cli.import_changes import (
     LeftOutPart,
     apply_import,
+    checked,
+    conclude,
     import_options,
-    report_conflicts,
-    report_findings,
+    name_choice,
+    name_options,
     report_left_out,
-    summarize,
+    tool_names,
 )
-from toolc.cli.package_versions import PackageVersions
+from toolc.cli.package_versions import PackageVersions, pinned, requirement_option
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,19 +31,17 @@ if TYPE_CHECKING:
 @click.option("--path", "root", metavar="DIR", help="The folder of MODULE, and of the modules that the file imports.")
 @click.option("--out", default="specs", show_default=True, metavar="DIR", help="The folder of the specs.")
 @click.option("--name", metavar="NAME", help="The name of the import.  [default: that of FILE or FUNCTION]")
-@click.option(
-    "--requirement", "given", multiple=True, metavar="PACKAGE==VERSION", help="The version of a package. Repeatable."
-)
+@requirement_option
+@name_options
 @import_options
 def import_python(
-    source: str, *, root: str | None, out: str, name: str | None, given: tuple[str, ...], **options: bool
+    source: str, *, root: str | None, out: str, name: str | None, given: tuple[str, ...], **options: object
 ) -> None:
     """Write one spec for each function that is a tool of LangChain, FastMCP, smolagents or OpenAI Agents.
 
     If a file has none, each public function becomes a tool. The file is read and never run. The code that the tools
     need is copied next to the specs, without the framework. Another import changes only what changed in the source.
     """
-    from toolc.importers.checked_files import remove_invalid
     from toolc.importers.python.generate import generate
     from toolc.importers.record import Record, digest_of, read_record  # start-up time
 
@@ -50,13 +50,12 @@ def import_python(
     folder = Path(out)
     record = read_record(folder, stem, "python")
     versions = PackageVersions(modules.folder / path, given, record.options if record else {})
-    generated = generate(modules, path, function, versions.of)
+    choice = name_choice(options, record)
+    generated = generate(modules, path, function, versions.of, tool_names(choice))
     if modules.folder.resolve() == folder.resolve():
         raise UsageError(f"the specs would be next to {path}, where they could replace code; pass another --out")
     left_out = [LeftOutPart(each.name, each.reason, each.place) for each in generated.left_out]
-    invalid = remove_invalid(generated.files)
-    report_findings(folder, invalid.findings)
-    for file, reason in invalid.removed.items():
+    for file, reason in checked(folder, generated.files).items():
         function_name, place = generated.places[file]
         left_out.append(LeftOutPart(function_name, reason, place))
     report_left_out(left_out)
@@ -68,11 +67,10 @@ def import_python(
     new = Record(
         kind="python", source=f"{path}:{function}" if function else path,
         digest=digest_of(modules.module(path).text.encode()), files=generated.files,
-        options={"requirements": [f"{package}=={each}" for package, each in sorted(generated.versions.items())]},
+        options=pinned(generated.versions) | choice,
     )  # fmt: skip
     found = apply_import(folder, stem, record, new, options)
-    summarize(folder, "tool", tools, len(left_out), found)
-    report_conflicts(found)
+    conclude(folder, "tool", tools, len(left_out), found)
 
 
 def _place(source: str, root: str | None) -> tuple[Modules, str, str | None]:

@@ -9,29 +9,31 @@ import click
 from toolc.cli.import_changes import (
     LeftOutPart,
     apply_import,
+    checked,
+    conclude,
     import_options,
-    report_conflicts,
+    name_choice,
+    name_options,
     report_findings,
     report_left_out,
-    summarize,
+    tool_names,
 )
-from toolc.cli.package_versions import PackageVersions
+from toolc.cli.package_versions import PackageVersions, pinned, requirement_option
 from toolc.model.errors import UsageError
 
 
 @click.command("skill", short_help="Write specs for the scripts of an Agent Skill.")
 @click.argument("folder", metavar="DIR")
-@click.option(
-    "--requirement", "given", multiple=True, metavar="PACKAGE==VERSION", help="The version of a package. Repeatable."
-)
+@requirement_option
+@name_options
 @import_options
-def import_skill(folder: str, given: tuple[str, ...], **options: bool) -> None:
+def import_skill(folder: str, given: tuple[str, ...], **options: object) -> None:
     """Write one spec for each script of a skill, next to its SKILL.md.
 
     A tool gets no network and can only read the workspace, until you widen its permissions. The texts of the skill are
     checked. Copy a skill into your repository before you import it.
     """
-    from toolc.importers.checked_files import check_text, remove_invalid
+    from toolc.importers.checked_files import check_text
     from toolc.importers.python.modules import Modules
     from toolc.importers.record import Record, digest_of, read_record
     from toolc.importers.skill import skill_specs  # start-up time
@@ -46,20 +48,18 @@ def import_skill(folder: str, given: tuple[str, ...], **options: bool) -> None:
     record = read_record(place, "skill", "skill")
     versions = PackageVersions(place / "scripts" / "none.py", given, record.options if record else {})
     patterns = [f"{each}/**/*" for each in ("assets", "scripts") if (place / each).is_dir()]
-    specs = skill_specs(text, scripts, Modules(place / "scripts"), patterns, versions.of)
+    choice = name_choice(options, record)
+    specs = skill_specs(text, scripts, Modules(place / "scripts"), patterns, versions.of, tool_names(choice))
     report_findings(place, check_text("SKILL.md", text))
-    invalid = remove_invalid(specs.files, place)
-    report_findings(place, invalid.findings)
-    left_out = specs.left_out | {specs.scripts[each]: reason for each, reason in invalid.removed.items()}
+    invalid = checked(place, specs.files, place)
+    left_out = specs.left_out | {specs.scripts[each]: reason for each, reason in invalid.items()}
     report_left_out([LeftOutPart(name, reason, f"{place}/scripts/{name}") for name, reason in left_out.items()])
     tools = len(specs.files) - 1
     if tools < 1:
         raise UsageError(f"no script of {place} can be imported")
-    pinned: list[str] = [f"{package}=={each}" for package, each in sorted(specs.versions.items())]
     new = Record(
-        kind="skill", source="SKILL.md", digest=digest_of(text.encode()), options={"requirements": [*pinned]},
-        files=specs.files,
+        kind="skill", source="SKILL.md", digest=digest_of(text.encode()), files=specs.files,
+        options=pinned(specs.versions) | choice,
     )  # fmt: skip
     changes = apply_import(place, "skill", record, new, options)
-    summarize(place, "script", tools, len(left_out), changes)
-    report_conflicts(changes)
+    conclude(place, "script", tools, len(left_out), changes)

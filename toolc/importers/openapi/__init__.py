@@ -7,9 +7,11 @@
 - ``operations``: which operations are chosen (``Choice``), and the names of their tools. Public: ``names_of``,
   ``operations``, ``selected``, ``Operation``, ``READING``.
 - ``tools``: the spec of an operation. Public: ``tool_spec``.
-- ``requests``: parameters and bodies, with their styles, and the arguments (``Request``). Public: ``Arguments``.
+- ``requests``: parameters and bodies, with their styles, and the arguments (``Request``). Public: ``Arguments``,
+  ``PLACES``.
+- ``servers``: the server of an operation (``Server``). Public: ``check_variables``, ``server_url``, ``texts_of``.
 - ``responses``: how responses are read, retried and turned into pages. Public: ``read_responses``, ``Response``.
-- ``security``: authentication and secrets. Public: ``add_security``.
+- ``security``: authentication and secrets. Public: ``read_security``, ``Security``.
 - ``schemas``: converts schemas to JSON Schema 2020-12. Public: ``converted``, ``Schemas``.
 
 May import: ``importers.yaml_text``, ``compiler``, ``document``, ``validation`` and ``model``.

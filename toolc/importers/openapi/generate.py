@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from toolc.dataclass import dataclass
 from toolc.importers.openapi.operations import Choice, Operation, names_of, operations, selected
+from toolc.importers.openapi.servers import Server, check_variables
 from toolc.importers.openapi.source import Document, LeftOutError
 from toolc.importers.openapi.tools import tool_spec
 from toolc.importers.yaml_text import yaml_text
@@ -16,11 +17,11 @@ from toolc.model.json_schema import child_pointer, map_under
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How a document becomes specs. ``name`` is part of the names of secrets; ``server`` replaces its servers."""
+    """How a document becomes specs. ``name`` is part of the names of secrets."""
 
     name: str
     choice: Choice
-    server: str = ""
+    server: Server = Server()
     prefix: str = ""
     renamed: Mapping[str, str]
 
@@ -73,6 +74,7 @@ def generate(document: Document, options: Options, recorded: Mapping[str, str]) 
     Raises ``UsageError``.
     """
     check_version(document)
+    check_variables(document, options.server.variables)
     found = operations(document)
     chosen = selected(found, options.choice)
     # Names depend on all operations, so that a choice does not change them.

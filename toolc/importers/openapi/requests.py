@@ -12,16 +12,17 @@ from toolc.importers.openapi.schemas import Schemas
 from toolc.importers.openapi.source import Document, LeftOutError
 from toolc.model.json_schema import JsonObject, JsonValue, map_under
 
-_PLACES: Final = {"path": "path", "query": "query", "header": "headers", "cookie": "cookies"}
+PLACES: Final = {"path": "path", "query": "query", "header": "headers", "cookie": "cookies"}
+"""The keys of ``backend.http`` for the places of parameters."""
 _IGNORED_HEADERS: Final = frozenset({"accept", "authorization", "content-type"})
 """Parameters with these names have no effect (OpenAPI 3.1, 4.8.12.2)."""
 _OWN_HEADERS: Final = frozenset({"connection", "content-length", "host", "transfer-encoding", "upgrade"})
 _DEFAULTS: Final = {"path": "simple", "header": "simple", "query": "form", "cookie": "form"}
 _COLLECTIONS: Final = {
-    "csv": ("form", False), "ssv": ("spaceDelimited", False), "pipes": ("pipeDelimited", False),
-    "multi": ("form", True),
+    "csv": ("form", False, ","), "ssv": ("spaceDelimited", False, " "), "pipes": ("pipeDelimited", False, "|"),
+    "multi": ("form", True, ""),
 }  # fmt: skip
-"""The styles of Swagger 2."""
+"""The styles of Swagger 2, with the separators of items."""
 
 _MAX_FIELDS: Final = 80
 _NOT_FLAT: Final = frozenset({"anyOf", "oneOf", "allOf", "not", "if", "patternProperties", "minProperties", "nullable"})
@@ -63,10 +64,14 @@ class Arguments:
 
 
 class Request:
-    """The request of one operation, as keys of ``backend.http``."""
+    """The request of one operation, as keys of ``backend.http``.
 
-    def __init__(self, document: Document) -> None:
+    ``keys`` are places and names in lower case that authentication uses, so that they are not arguments.
+    """
+
+    def __init__(self, document: Document, keys: frozenset[tuple[str, str]] = frozenset()) -> None:
         self._document = document
+        self._keys = keys
         self.arguments = Arguments()
         self.http: dict[str, JsonObject] = {}
         self.body: JsonObject | None = None
@@ -79,11 +84,11 @@ class Request:
     def parameter(self, parameter: JsonObject, base: str, path: str) -> str:
         """Add a parameter, and return the path with its template if it is in there. Raises ``LeftOutError``."""
         name, place = parameter.get("name"), parameter.get("in")
-        if not isinstance(name, str) or not isinstance(place, str) or place not in _PLACES:
+        if not isinstance(name, str) or not isinstance(place, str) or place not in PLACES:
             raise LeftOutError(f"the place {str(place)[:40]!r} of a parameter is not supported")
         if place == "header" and name.lower() in _IGNORED_HEADERS | _OWN_HEADERS:
             return path
-        if place == "path" and f"{{{name}}}" not in path:
+        if (place, name.lower()) in self._keys or (place == "path" and f"{{{name}}}" not in path):
             return path
         schema, content = self._schema_of(parameter, base)
         described = parameter.get("description")
@@ -93,9 +98,10 @@ class Request:
         value = self._styled(parameter, schema, base, place, argument)
         if content is not None:
             value = _template(argument, " | json" if _JSON.fullmatch(content) else "")
+            value = {"value": value} if place == "cookie" else value  # a style escapes what a cookie cannot have
         if place == "path" and isinstance(value, str):
             return path.replace(f"{{{name}}}", value)
-        self.field(_PLACES[place], name, value)
+        self.field(PLACES[place], name, value)
         return path
 
     def _schema_of(self, parameter: JsonObject, base: str) -> tuple[JsonValue, str | None]:
@@ -111,10 +117,7 @@ class Request:
         """Return the value of a field, without a style if the default of toolc means the same."""
         style, explode = parameter.get("style"), parameter.get("explode")
         if parameter.get("type") == "array" and "schema" not in parameter:
-            collection = str(parameter.get("collectionFormat", "csv"))
-            if collection not in _COLLECTIONS:
-                raise LeftOutError(f"the collection format {collection[:20]!r} is not supported")
-            style, explode = _COLLECTIONS[collection]
+            style, explode, _ = _collection(parameter)
             style = style if place == "query" else None
         style = style if isinstance(style, str) else _DEFAULTS[place]
         is_exploded = explode if isinstance(explode, bool) else style in {"form", "deepObject"}
@@ -227,15 +230,19 @@ class Request:
                 convert = partial(_path_schema, description=inner.get("description"), many=many)
                 self.reads_workspace = True
             argument = self.arguments.add(name, "body", convert, is_required=is_required and name in required)
-            if is_multipart:
+            own = each if isinstance(each, dict) else {}
+            is_old = own.get("in") == "formData"  # a parameter of Swagger 2
+            if is_multipart and is_old and not is_file:
+                parts[name] = _joined(own, argument)
+            elif is_multipart:
                 is_object = not is_file and "object" in self._types(each, inner_base)
                 media_type = media_type or ("application/json" if is_object else None)
                 part: JsonObject = {"file" if is_file else "text": _template(argument)}
                 parts[name] = (
                     part | {"content_type": media_type} if media_type else (part if is_file else _template(argument))
                 )
-            elif {"style", "explode", "allowReserved"} & declared.keys():
-                parts[name] = self._styled(declared, each, inner_base, "query", argument)
+            elif is_old or {"style", "explode", "allowReserved"} & declared.keys():
+                parts[name] = self._styled(own if is_old else declared, each, inner_base, "query", argument)
             else:
                 parts[name] = _template(argument)
         self.body = {"multipart" if is_multipart else "form": parts}
@@ -248,6 +255,20 @@ class Request:
             return True
         is_bytes = "contentMediaType" in inner or (media_type or "").startswith(("image/", "audio/", "video/"))
         return is_bytes or media_type == "application/octet-stream" or ("type" not in inner and not inner)
+
+
+def _collection(parameter: JsonObject) -> tuple[str, bool, str]:
+    """Return how Swagger 2 writes a list: its style, whether it is exploded, and the separator of its items."""
+    collection = str(parameter.get("collectionFormat", "csv"))
+    if collection not in _COLLECTIONS:
+        raise LeftOutError(f"the collection format {collection[:20]!r} is not supported")
+    return _COLLECTIONS[collection]
+
+
+def _joined(field: JsonObject, argument: str) -> str:
+    """Return the template of a field in a multipart form of Swagger 2."""
+    separator = _collection(field)[2] if field.get("type") == "array" else ""
+    return _template(argument, f' | join("{separator}")' if separator else "")
 
 
 def _template(name: str, filters: str = "") -> str:

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import re
+from typing import Final, NamedTuple
 
-from toolc.importers.openapi.requests import Request
+from toolc.importers.openapi.requests import PLACES
 from toolc.importers.openapi.source import Document, LeftOutError
 from toolc.model.json_schema import JsonObject, JsonValue, map_under
 
+_TOKENS: Final = frozenset({"bearer", "oauth2"})
+"""The kinds of ``auth`` that send the token of ``Authorization: Bearer``."""
 
-def add_security(
-    request: Request, operation: JsonObject, document: Document, name: str
-) -> tuple[JsonObject, list[str]]:
-    """Return ``auth`` and the names of the secrets of an operation. ``name`` is the one of the import.
+
+class Security(NamedTuple):
+    """``auth``, the names of the secrets, and each key by its place and name.
+
+    A key is a template if it is a field of the request, and an empty text if ``auth`` sends it.
+    """
+
+    auth: JsonObject
+    secrets: list[str]
+    keys: dict[tuple[str, str], str]
+
+
+def read_security(operation: JsonObject, document: Document, name: str) -> Security:
+    """Return the authentication of an operation. ``name`` is the one of the import.
 
     Raises ``LeftOutError`` if no alternative can be expressed.
     """
     alternatives = operation.get("security", document.root.get("security"))
     if not isinstance(alternatives, list) or not alternatives or {} in alternatives:
-        return {}, []
+        return Security({}, [], {})
     declared = map_under(map_under(document.root, "components"), "securitySchemes")
     declared = declared or map_under(document.root, "securityDefinitions")
     reason = ""
@@ -28,7 +41,7 @@ def add_security(
                 (key, document.object_at(declared[key], document.base)[0], scopes)
                 for key, scopes in (each.items() if isinstance(each, dict) else ())
             ]
-            return _combined(request, schemes, name)
+            return _combined(schemes, name)
         except LeftOutError as error:
             reason = reason or str(error)
         except KeyError as error:
@@ -36,23 +49,22 @@ def add_security(
     raise LeftOutError(reason)
 
 
-def _combined(
-    request: Request, schemes: list[tuple[str, JsonObject, JsonValue]], name: str
-) -> tuple[JsonObject, list[str]]:
-    auths = [(key, *_auth(scheme, scopes, _secret(name, key)), scheme) for key, scheme, scopes in schemes]
-    main: JsonObject = {}
-    secrets: list[str] = []
-    for _, auth, used, scheme in auths:
-        secrets += used
-        if auth and not main:
-            main = auth
-        elif (place := scheme.get("in")) in ("header", "query", "cookie"):
-            # A request has one 'auth', so that other keys are fields with a secret.
-            key = {"header": "headers", "query": "query", "cookie": "cookies"}[str(place)]
-            request.field(key, str(scheme.get("name")), f"{{{{ secrets.{used[0]} }}}}")
-        else:
+def _combined(schemes: list[tuple[str, JsonObject, JsonValue]], name: str) -> Security:
+    found = Security({}, [], {})
+    # A request has one 'auth', so that keys come last, which can also be fields with a secret.
+    for key, scheme, scopes in sorted(schemes, key=lambda each: each[1].get("in") in PLACES):
+        auth, secrets = _auth(scheme, scopes, _secret(name, key))
+        place, field = str(scheme.get("in")), str(scheme.get("name"))
+        if place in PLACES:
+            found.keys[place, field] = f"{{{{ secrets.{secrets[0]} }}}}" if found.auth or not auth else ""
+        elif found.auth and not (_TOKENS & auth.keys() and _TOKENS & found.auth.keys()):
             raise LeftOutError("it needs two kinds of authentication at once")
-    return main, secrets
+        elif found.auth:  # a request has one token, which both schemes describe
+            continue
+        found.secrets.extend(secrets)
+        if not found.auth:
+            found.auth.update(auth)
+    return found
 
 
 def _auth(scheme: JsonObject, scopes: JsonValue, secret: str) -> tuple[JsonObject, list[str]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from functools import partial
 from typing import Final
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urlsplit
 
 from toolc.importers.openapi.operations import READING, Operation
-from toolc.importers.openapi.requests import Request
+from toolc.importers.openapi.requests import PLACES, Request
 from toolc.importers.openapi.responses import read_responses
 from toolc.importers.openapi.schemas import Schemas, converted
-from toolc.importers.openapi.security import add_security
+from toolc.importers.openapi.security import read_security
+from toolc.importers.openapi.servers import Server, server_url, texts_of
 from toolc.importers.openapi.source import Document, LeftOutError
 from toolc.model.destinations import is_loopback
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
@@ -19,18 +20,18 @@ from toolc.model.text import shorten
 
 _METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 _MAX_DESCRIPTION: Final = 1_000
+_SAFE: Final = "/%:@!$&'()*+,;=-._~?[]"
+"""The characters of a path and a query that are written as they are (RFC 3986, 3.3 and 3.4)."""
 
 
-def tool_spec(document: Document, operation: Operation, tool: str, import_name: str, server: str) -> JsonObject:
-    """Return the spec of an operation, with the name ``tool``. Raises ``LeftOutError``.
-
-    ``server`` is the URL to use instead of those of the document.
-    """
+def tool_spec(document: Document, operation: Operation, tool: str, import_name: str, server: Server) -> JsonObject:
+    """Return the spec of an operation, with the name ``tool``. Raises ``LeftOutError``."""
     if operation.method not in _METHODS:
         raise LeftOutError(f"the method {operation.method} is not supported")
     value = _modern(operation.value, document)
-    request = Request(document)
-    path = operation.path
+    auth, secrets, keys = read_security(operation.value, document, import_name)
+    request = Request(document, frozenset((place, name.lower()) for place, name in keys))
+    path = _encoded(operation.path)
     for place, parameter, base in _parameters(document, operation):
         try:
             path = request.parameter(parameter, base, path)
@@ -41,8 +42,10 @@ def tool_spec(document: Document, operation: Operation, tool: str, import_name: 
     body, base = document.object_at(value.get("requestBody", {}), operation.base)
     if body and operation.method not in READING:
         request.add_body(body, base)
-    auth, secrets = add_security(request, operation.value, document, import_name)
-    url = _server(document, operation, server) + path
+    for (kind, name), template in keys.items():
+        if template:
+            request.field(PLACES[kind], name, template)
+    url = server_url(document, operation, server) + path
     http: JsonObject = {"method": operation.method} if operation.method != "GET" else {}
     http["url"] = url
     fields = {"path": "path", "query": "query", "headers": "headers", "cookies": "cookies"}
@@ -69,6 +72,12 @@ def tool_spec(document: Document, operation: Operation, tool: str, import_name: 
     spec |= {"result": response.result} if response.result else {}
     spec |= {"sandbox": sandbox} if sandbox else {}
     return spec | {"annotations": _annotations(operation.method)}
+
+
+def _encoded(path: str) -> str:
+    """Return a path without a fragment, which is never sent, and with other characters than those of a URL encoded."""
+    parts = re.split(r"(\{[^{}]*\})", path.partition("#")[0])
+    return "".join(each if index % 2 else quote(each, safe=_SAFE) for index, each in enumerate(parts))
 
 
 def _arguments(schemas: Schemas, request: Request) -> JsonObject:
@@ -107,7 +116,7 @@ def _modern(value: JsonObject, document: Document) -> JsonObject:
         parameter, _ = document.object_at(each, document.base)
         name = str(parameter.get("name"))
         if parameter.get("in") == "body":
-            content: JsonObject = {str(kind): {"schema": parameter.get("schema", {})} for kind in _texts_of(consumed)}
+            content: JsonObject = {str(kind): {"schema": parameter.get("schema", {})} for kind in texts_of(consumed)}
             body = {key: parameter[key] for key in ("description", "required") if key in parameter}
             body["content"] = content
         elif parameter.get("in") == "formData":
@@ -115,7 +124,7 @@ def _modern(value: JsonObject, document: Document) -> JsonObject:
             required += [name] if parameter.get("required") is True else []
     if fields:
         has_file = any(isinstance(each, dict) and each.get("type") == "file" for each in fields.values())
-        is_multipart = has_file or "application/x-www-form-urlencoded" not in _texts_of(consumed)
+        is_multipart = has_file or "application/x-www-form-urlencoded" not in texts_of(consumed)
         kind = "multipart/form-data" if is_multipart else "application/x-www-form-urlencoded"
         schema: JsonObject = {"type": "object", "properties": fields, "required": required}
         body = {"required": True, "content": {kind: {"schema": schema}}}
@@ -123,55 +132,18 @@ def _modern(value: JsonObject, document: Document) -> JsonObject:
     for status, response in map_under(value, "responses").items():
         inner, _ = document.object_at(response, document.base)
         schemas: JsonObject = (
-            {kind: {"schema": inner["schema"]} for kind in _texts_of(produced)} if "schema" in inner else {}
+            {kind: {"schema": inner["schema"]} for kind in texts_of(produced)} if "schema" in inner else {}
         )
         responses[status] = {**inner, "content": schemas}
     return {**value, "requestBody": body, "responses": responses}
 
 
-def _texts_of(value: JsonValue) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def _server(document: Document, operation: Operation, chosen: str) -> str:
-    """Return the base URL without a ``/`` at its end. Raises ``LeftOutError``."""
-    url, root = chosen, document.root
-    if not url and "swagger" in root:
-        schemes = _texts_of(operation.value.get("schemes", root.get("schemes"))) or ["https"]
-        scheme = "https" if "https" in schemes else schemes[0]
-        url = (
-            f"{scheme}://{root['host']}{root.get('basePath', '')}" if "host" in root else str(root.get("basePath", ""))
-        )
-    if not url:
-        places = (operation.value, operation.shared, root)
-        servers = next((found for place in places if (found := list_under(place, "servers"))), [])
-        urls = [_expanded(each) for each in servers if isinstance(each, dict)]
-        url = next((each for each in urls if each.startswith("https:")), urls[0] if urls else "")
-    try:
-        urlsplit(url)
-    except ValueError:
-        raise LeftOutError(f"its server {url[:80]!r} is not a URL; give one with --server URL", "servers") from None
-    if not re.match("https?:", url) and document.base.startswith(("https:", "http:")):
-        url = urljoin(document.base, url or "/")
-    if not re.match("https?://[^/{}]", url):
-        raise LeftOutError(f"its server {url[:80]!r} is not an absolute URL; give one with --server URL", "servers")
-    return url.partition("?")[0].rstrip("/")
-
-
-def _expanded(server: JsonObject) -> str:
-    """Return the URL of a server with the defaults of its variables."""
-    url = str(server.get("url", ""))
-    for name, variable in map_under(server, "variables").items():
-        default = variable.get("default") if isinstance(variable, dict) else None
-        url = url.replace(f"{{{name}}}", str(default if default is not None else ""))
-    return url
-
-
 def _texts(value: JsonObject, operation: Operation) -> JsonObject:
     """Return the label, description and tags of a tool."""
     summary, described = (" ".join(str(value.get(key) or "").split()) for key in ("summary", "description"))
-    text = described if described.startswith(summary.rstrip(".")) else f"{summary.rstrip('.')}. {described}".strip()
-    found: JsonObject = {"label": shorten(summary.rstrip("."), 80)} if summary else {}
+    label = summary.rstrip(".")
+    text = described if described.startswith(label) else f"{label}. {described}".strip()
+    found: JsonObject = {"label": shorten(label, 80)} if label else {}
     found["description"] = shorten(text, _MAX_DESCRIPTION) or f"{operation.method} {operation.path}."
     if value.get("deprecated") is True:
         found["deprecated"] = "the service has deprecated this operation"

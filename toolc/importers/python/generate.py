@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from toolc.dataclass import dataclass, field
-from toolc.importers.plugin_spec import valid_names
 from toolc.importers.python.extract import Edit, Statements, Unit
 from toolc.importers.python.hints import READ, reading
 from toolc.importers.python.modules import LeftOutError, Module, Modules
@@ -21,6 +20,7 @@ from toolc.importers.python.tool_functions import (
     hidden_functions,
     tool_function,
 )
+from toolc.importers.tool_names import ToolNames
 from toolc.importers.yaml_text import yaml_text
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
@@ -56,7 +56,7 @@ class Generated:
     versions: dict[str, str] = field(default_factory=dict)
 
 
-def generate(modules: Modules, path: str, function: str | None, versions: Versions) -> Generated:
+def generate(modules: Modules, path: str, function: str | None, versions: Versions, names: ToolNames) -> Generated:
     """Return the files for the tools in the file ``path``, or for one ``function``.
 
     Each tool has its own file of code, so that it has only the packages and permissions that it needs. Raises
@@ -79,8 +79,8 @@ def generate(modules: Modules, path: str, function: str | None, versions: Versio
             result.left_out.append(_left_out(module, node.name, str(error), error.node))
     edits = [*framework_decorators(module), *(each for tool in tools for each in tool.edits)]
     source = _Source(modules, module, Statements.of(module, [each.node for each in edits]), edits, versions)
-    names = valid_names([str(each.definition["name"]) for each in tools])
-    for tool, name in zip(tools, names, strict=True):
+    own = [str(each.definition["name"]) for each in tools]
+    for tool, name in zip(tools, names.of(own, [each.node.name for each in tools]), strict=True):
         try:
             _add_files(source, tool, name, result)
         except LeftOutError as error:
@@ -117,7 +117,7 @@ def _add_files(source: _Source, tool: ToolFunction, name: str, result: Generated
 
 
 def _spec(tool: ToolFunction, name: str, units: set[Unit], needs: CodeNeeds) -> tuple[JsonObject, list[str]]:
-    function = f"{tool.node.name}{READ}" if tool.loads else tool.node.name
+    function = f"{tool.node.name}{READ}" if tool.loads or tool.renamed else tool.node.name
     python: JsonObject = {"file": f"{name}.py"}
     python |= {"function": function} if function != name else {}
     python |= {"files": [*sorted(needs.files)]} if needs.files else {}
@@ -134,17 +134,21 @@ def _spec(tool: ToolFunction, name: str, units: set[Unit], needs: CodeNeeds) -> 
 
 
 def _adapter(tool: ToolFunction) -> str:
-    """Return the function that converts arguments from JSON, if any needs it."""
-    if not tool.loads:
+    """Return the function that converts arguments from JSON and passes renamed ones, if there are any."""
+    if not tool.loads and not tool.renamed:
         return ""
     name, arguments = tool.node.name, tool.node.args
     has_context = CONTEXT in {each.arg for each in (*arguments.args, *arguments.kwonlyargs)}
     context, passed = (f"{CONTEXT}, ", f"{CONTEXT}={CONTEXT}, ") if has_context else ("", "")
+    value, reader = "arguments", ""
+    if tool.renamed:
+        value = f"{{{dict(tool.renamed)}.get(name, name): each for name, each in arguments.items()}}"
+    if tool.loads:
+        value, reader = reading(tool.loads, value), f"{_READER}\n\n"
     return (
-        f"{_READER}\n\n"
-        f"def {name}{READ}({context}**arguments):\n"
+        f"{reader}def {name}{READ}({context}**arguments):\n"
         f'    """Call {name} with the types of its parameters."""\n'
-        f"    return {name}({passed}**{reading(tool.loads, 'arguments')})\n"
+        f"    return {name}({passed}**{value})\n"
     )
 
 

@@ -6,8 +6,10 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from toolc.compiler.schema.parameters import RESERVED
 from toolc.compiler.text_analysis.docstrings import Docstring, read_docstring
 from toolc.dataclass import dataclass
+from toolc.importers.definitions import HINTS
 from toolc.importers.python.extract import Edit
 from toolc.importers.python.hints import Default, Hint, Hints, object_schema
 from toolc.importers.python.modules import Function, LeftOutError, Module, Modules, framework_of
@@ -24,22 +26,19 @@ _REFUSED: Final[Mapping[str, JsonValue]] = {
 }  # fmt: skip
 """Arguments of decorators that change how a function is called, with the value that does so."""
 
-_HINTS: Final = {
-    "readOnlyHint": "read_only", "destructiveHint": "destructive", "idempotentHint": "idempotent",
-    "openWorldHint": "open_world",
-}  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFunction:
     """A function with its ``definition``, the keys of a spec without its backend.
 
-    ``loads`` is code that converts arguments from JSON, by their names. ``edits`` simplify its parameters.
+    ``loads`` is code that converts arguments from JSON, by their names. ``renamed`` has the parameters whose names a
+    spec cannot have, by their names there. ``edits`` simplify its parameters.
     """
 
     node: Function
     definition: JsonObject
     loads: Mapping[str, str]
+    renamed: Mapping[str, str]
     edits: tuple[Edit, ...]
 
 
@@ -88,15 +87,24 @@ def tool_function(modules: Modules, module: Module, node: Function, decorator: a
         fields[argument.arg] = hint, not default.exists
         edits += _edits(module, argument, value, default)
     loads = {name: hint.load for name, (hint, _) in fields.items() if hint.load}
-    schema = object_schema(fields)
+    renamed = {_free_name(name, fields): name for name in fields if name in RESERVED}
+    names = {name: new for new, name in renamed.items()}
+    schema = object_schema({names.get(name, name): each for name, each in fields.items()})
     if (model := said.keyword("args_schema")) is not None:
-        schema, loads = hints.read(model).schema, {}
+        schema, loads, renamed = hints.read(model).schema, {}, {}
     name = said.text(_NAMES) or said.first_text or node.name
     definition: JsonObject = {"name": name}
     definition |= {"label": title} if (title := said.text(("title", "label"))) else {}
     definition |= {"description": description, "parameters": schema}
     definition |= {"annotations": annotations} if (annotations := said.annotations) else {}
-    return ToolFunction(node=node, definition=definition, loads=loads, edits=tuple(edits))
+    return ToolFunction(node=node, definition=definition, loads=loads, renamed=renamed, edits=tuple(edits))
+
+
+def _free_name(name: str, fields: Mapping[str, object]) -> str:
+    """Return a name for a parameter whose own is reserved in specs."""
+    while name in RESERVED or name in fields:
+        name = f"{name}_"
+    return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +155,7 @@ class _Decorator:
             case _:
                 return {}
         constant = [(key, each.value) for key, each in pairs if isinstance(each, ast.Constant)]
-        return {_HINTS[str(key)]: each for key, each in constant if key in _HINTS and isinstance(each, bool)}
+        return {HINTS[str(key)]: each for key, each in constant if key in HINTS and isinstance(each, bool)}
 
     def _constant(self, node: ast.expr) -> str:
         if isinstance(node, ast.Name) and isinstance(found := self.module.definitions.get(node.id), ast.Assign):

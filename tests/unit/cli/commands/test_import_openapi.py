@@ -163,3 +163,14 @@ def test_progress_is_shown_for_a_large_document(folder: Path) -> None:
         "toolc: reading 4MiB; places in it have no line numbers",
         "toolc: checking the specs of 2 operations",
     ]
+
+
+def test_variables_of_servers_are_options_that_later_imports_keep(folder: Path) -> None:
+    server = '[{url: "https://{shop}.example", variables: {shop: {description: The name}}}]'
+    (folder / "pets.yaml").write_text(DOCUMENT.replace('[{url: "https://pets.example"}]', server))
+    assert "--server-variable NAME=VALUE" in run("pets.yaml").stderr
+    run("pets.yaml", "--server-variable", "shop=cats")
+    assert 'url: "https://cats.example/pets"' in (folder / "specs/pets/list_pets.yaml").read_text()
+    assert run("pets.yaml").stdout == "specs/pets: 2 operations imported (nothing has changed)\n"
+    with pytest.raises(UsageError, match="no server has a variable 'shops'; the variables are: shop"):
+        run("pets.yaml", "--server-variable", "shops=cats")

@@ -2,8 +2,10 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from cli.command_line import Result, toolc
 from cli.python_sources import DATACLASSES, FASTMCP, MCP_SDK
 
@@ -119,3 +121,28 @@ def test_a_spec_with_an_error_is_left_out_and_text_for_models_is_checked(folder:
     assert "toolc: left out hidden: its spec would have an error, TC210: " in result.stderr
     assert "(orders.py:37:1)" in result.stderr
     assert result.stdout == "specs: 1 tool imported, 1 left out (3 written)\n"
+
+
+def test_tools_have_a_prefix_or_other_names_which_later_imports_keep(folder: Path) -> None:
+    run("units.py", "--prefix", "our_", "--rename", "freezes=is_frost")
+    assert {each for each in files(folder / "specs") if each.endswith(".yaml")} == {"our_convert.yaml", "is_frost.yaml"}
+    assert run("units.py").stdout == "specs: 2 tools imported (nothing has changed)\n"
+    assert "function: is_freezing" in Path("specs/is_frost.yaml").read_text()
+    assert "there is no tool 'melts' to rename; the tools are: convert, freezes" in (
+        run("units.py", "--rename", "melts=is_warm", code=2).stderr
+    )
+    assert "--rename 'melts' is not OLD=NEW" in run("units.py", "--rename", "melts", code=2).stderr
+
+
+def test_a_parameter_with_a_reserved_name_gets_another_one(folder: Path) -> None:
+    (folder / "words.py").write_text(
+        "def join(args: list[str], steps: int, args_: str = ' ') -> str:\n"
+        "    '''Join some words, several times. Use it for lists.'''\n"
+        "    return args_.join(args * steps)\n"
+    )
+    run("words.py")
+    spec = yaml.safe_load(Path("specs/join.yaml").read_text())
+    assert [*spec["parameters"]["properties"]] == ["args__", "steps_", "args_"]
+    code: dict[str, Any] = {}
+    exec(Path("specs/join.py").read_text(), code)
+    assert code[spec["backend"]["python"]["function"]](args__=["a", "b"], steps_=2, args_="-") == "a-b-a-b"

@@ -57,6 +57,15 @@ def test_a_script_gets_the_least_permissions_and_the_texts_of_its_skill(folder: 
     }  # fmt: skip
 
 
+def test_tools_of_a_skill_have_a_prefix_or_other_names_which_later_imports_keep(folder: Path) -> None:
+    skill = write(WORDS)
+    assert toolc("import", "skill", skill, "--prefix", "our_", "--rename", "lines.sh=lines").exit_code == 0
+    assert sorted(each.name for each in Path(skill).glob("*.yaml")) == ["lines.yaml", "our_word_tools_count.yaml"]
+    assert toolc("import", "skill", skill).stdout == (
+        "specs/skill: 2 scripts imported, 2 left out (nothing has changed)\n"
+    )
+
+
 def test_a_later_import_keeps_edits_and_follows_the_skill(folder: Path) -> None:
     toolc("import", "skill", write(TABLES))
     spec = Path("specs/skill/table_sums_sum_column.yaml")

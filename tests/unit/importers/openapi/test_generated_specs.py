@@ -11,6 +11,7 @@ from toolc.backends.http import Http
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.importers.openapi.generate import Generated, Options, generate
 from toolc.importers.openapi.operations import Choice
+from toolc.importers.openapi.servers import Server
 from toolc.importers.openapi.source import Document
 from toolc.model.call import BoundCall
 from toolc.model.errors import UsageError
@@ -50,12 +51,12 @@ def refuse(place: str) -> bytes:
     raise UsageError(f"{place} is not allowed")
 
 
-def generated(root: JsonObject, server: str = "") -> Generated:
+def generated(root: JsonObject, server: Server = Server()) -> Generated:  # noqa: B008  it is frozen
     source = Document.of(json.dumps(root).encode(), "pets.json", refuse)
     return generate(source, Options(name="pets", choice=Choice(), server=server, renamed={}), {})
 
 
-def tool(folder: Path, root: JsonObject, server: str = "") -> ToolSpec:
+def tool(folder: Path, root: JsonObject, server: Server = Server()) -> ToolSpec:  # noqa: B008  it is frozen
     """Return the only tool of a document, whose spec has no errors."""
     result = generated(root, server)
     assert [each.reason for each in result.left_out] == []
@@ -390,7 +391,7 @@ def test_servers_have_variables_and_can_be_replaced(tmp_path: Path) -> None:
     ]
     assert call(tool(tmp_path, document({}, servers=servers))).url == "https://eu.pets.example:443/v2/x"
     assert (
-        call(tool(tmp_path, document({}, servers=servers), server="https://b.example/")).url
+        call(tool(tmp_path, document({}, servers=servers), Server("https://b.example/"))).url
         == "https://b.example:443/x"
     )
 
@@ -472,3 +473,57 @@ def routes(value: JsonValue, route: tuple[str | int, ...] = ()) -> Iterator[tupl
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in pairs:
         yield from routes(each, (*route, key))
+
+
+VARIABLES: JsonValue = [
+    {
+        "url": "https://{shop}.example/{version}",
+        "variables": {"shop": {}, "version": {"default": "v1", "enum": ["v1", "v2"]}},
+    }
+]
+
+
+@pytest.mark.parametrize(
+    ("variables", "url"),
+    [
+        ({"shop": "cats"}, "https://cats.example:443/v1/x"),
+        ({"shop": "cats", "version": "v2"}, "https://cats.example:443/v2/x"),
+    ],
+)
+def test_variables_of_a_server_have_values_or_defaults(tmp_path: Path, variables: dict[str, str], url: str) -> None:
+    root = document({}, servers=VARIABLES)
+    assert call(tool(tmp_path, root, Server(variables=variables))).url == url
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"shop": "cats", "version": "v3"}, "the variable 'version' of the servers can be v1, v2, not 'v3'"),
+        ({"port": "80"}, "no server has a variable 'port'; the variables are: shop, version"),
+    ],
+)
+def test_variables_that_no_server_has_are_errors(variables: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        generated(document({}, servers=VARIABLES), Server(variables=variables))
+
+
+def test_a_variable_without_a_value_leaves_an_operation_out_with_the_way_to_give_one() -> None:
+    [left_out] = generated(document({}, servers=VARIABLES)).left_out
+    assert left_out.reason == (
+        "its server 'https://{shop}.example/v1' is not an absolute URL; give one with --server URL, or with "
+        "--server-variable NAME=VALUE"
+    )
+
+
+def test_a_parameter_that_is_the_key_of_the_authentication_does_not_become_an_argument(tmp_path: Path) -> None:
+    schemes: JsonObject = {"k": {"type": "apiKey", "in": "header", "name": "X-Key"}}
+    own = parameter("x-key", "header", {"type": "string"}) | {"security": [{"k": []}]}
+    spec = tool(tmp_path, document(own, components={"securitySchemes": schemes}))
+    assert spec.parameters.properties == {}
+    assert [each.name for each in call(spec).headers] == ["X-Key"]
+
+
+def test_two_schemes_of_one_token_are_one_secret(tmp_path: Path) -> None:
+    schemes: JsonObject = {"a": {"type": "oauth2", "flows": {}}, "b": {"type": "http", "scheme": "bearer"}}
+    spec = tool(tmp_path, document({"security": [{"a": [], "b": []}]}, components={"securitySchemes": schemes}))
+    assert [each.name for each in spec.sandbox.secrets] == ["PETS_A"]

@@ -9,6 +9,7 @@ from cli.python_sources import DATACLASSES, FASTMCP, LANGCHAIN, LANGCHAIN_SCHEMA
 
 from toolc.importers.python.generate import Generated, generate
 from toolc.importers.python.modules import Modules
+from toolc.importers.tool_names import ToolNames
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
 
@@ -28,7 +29,7 @@ def imported(
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
-    return generate(Modules(folder), path, function, versions.get)
+    return generate(Modules(folder), path, function, versions.get, ToolNames())
 
 
 def spec(generated: Generated, name: str) -> JsonObject:

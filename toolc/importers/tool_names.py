@@ -1,0 +1,31 @@
+"""The names of imported tools, as the user of an import wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from toolc.dataclass import dataclass, field
+from toolc.importers.plugin_spec import valid_names
+from toolc.model.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolNames:
+    """A ``prefix`` for the names of tools, and other names for some of them, which get no prefix."""
+
+    prefix: str = ""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, names: Sequence[str], sources: Sequence[str]) -> list[str]:
+        """Return a valid and unique name for each tool. ``renamed`` has names, or names of their ``sources``.
+
+        Raises ``UsageError`` for one that is neither.
+        """
+        if unknown := sorted(self.renamed.keys() - {*names, *sources}):
+            raise UsageError(f"there is no tool {unknown[0]!r} to rename; the tools are: {', '.join(names)}")
+        return valid_names(
+            [
+                self.renamed.get(name) or self.renamed.get(source) or f"{self.prefix}{name}"
+                for name, source in zip(names, sources, strict=True)
+            ]
+        )
