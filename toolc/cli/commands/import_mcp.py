@@ -75,7 +75,7 @@ def import_mcp(words: tuple[str, ...], *, timeout: float | None, engine: str | N
         return
     kinds = [each for each in ("pip", "npm") if options[each]]
     if options["url"] and not kinds:
-        headers: JsonObject = dict(map(variable, _texts(options, "headers")))
+        headers: JsonObject = dict(map(variable, texts(options["headers"])))
         _import(with_url(source, str(options["url"]), headers, str(options["auth"])), None, timeout, engine, options)
         return
     if options["url"] or options["headers"] or options["auth"]:
