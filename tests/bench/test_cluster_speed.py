@@ -156,12 +156,12 @@ def test_a_cluster_of_one_node_and_of_two(
 def test_the_rate_of_toolc_batch(calls: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "tools.yaml").write_text(json.dumps(SPEC))
     registry = Registry.load(tmp_path / "tools.yaml")
-    count = 10 * calls
+    count = 6 * calls
     lines = (json.dumps({"id": str(number), "tool": "word", "arguments": {}}) for number in range(count))
     (tmp_path / "calls.jsonl").write_text("".join(f"{line}\n" for line in lines))
     many = [ToolCall(name="word", arguments={}) for _ in range(count)]
-    ratios = []
-    for turn in range(3):
+    rates: list[tuple[float, float]] = []
+    for turn in range(5):
         with Executor(registry, engine="oci") as executor:
             library = count / milliseconds(partial(executor.run_batch, many)) * 1000
         argv = [
@@ -170,6 +170,8 @@ def test_the_rate_of_toolc_batch(calls: int, tmp_path: Path, capsys: pytest.Capt
         ]  # fmt: skip
         done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=True)
         command = float(done.stderr.rpartition(" calls/s")[0].rpartition(" ")[2])
-        ratios.append(command / library)
+        rates.append((command, library))
+    best, of_library = (max(each) for each in zip(*rates, strict=True))  # the machine does other things at times
     with capsys.disabled():
-        print(f"\ntoolc batch: {statistics.median(ratios):.2f} x the rate of run_batch (to be at least 0.95)")
+        print(f"\ntoolc batch: {best:.0f} calls/s, run_batch: {of_library:.0f} calls/s:", end=" ")
+        print(f"{best / of_library:.2f} x (to be at least 0.95)")

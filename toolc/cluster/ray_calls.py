@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import pickle
+import socket
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
@@ -25,6 +27,9 @@ except ModuleNotFoundError as error:
     raise MissingExtraError("toolc.cluster", "ray") from error
 
 T = TypeVar("T")
+
+CONNECT_SECONDS: Final = 5.0
+"""How long the head of a cluster may take to accept a connection."""
 
 START_SECONDS: Final = 120.0
 """How long an actor may take to start. Its environment may have to be installed first."""
@@ -49,10 +54,24 @@ def connect(address: str | None) -> None:
         )
     if ray.is_initialized():
         return
+    _check_listens(address)
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
     except (ConnectionError, ValueError) as error:  # ValueError: not an address
         raise UsageError(f"there is no Ray cluster at {address or 'this address'}: {error}") from None
+
+
+def _check_listens(address: str | None) -> None:
+    """Raise ``UsageError`` if nothing listens at HOST:PORT. Ray would try to connect for minutes."""
+    given = os.environ.get("RAY_ADDRESS", "") if address in (None, "auto") else address
+    host, _, port = (given or "").rpartition(":")
+    if not (host and port.isdigit()):
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"there is no Ray cluster at {given}: {reason}; ray start --head prints its address") from None
 
 
 def live_nodes() -> dict[str, tuple[str, Any]]:

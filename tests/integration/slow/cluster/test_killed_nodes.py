@@ -2,9 +2,11 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -38,6 +40,11 @@ backend:
 sandbox: {workspace: rw, lifetime: fork}
 """
 COUNT = int(os.environ.get("TOOLC_TEST_CALLS", "800"))
+DRIVERS = int(os.environ.get("TOOLC_TEST_KILLS", "2"))
+"""How many drivers are killed. Three nodes are killed during every other one."""
+
+LONGEST_START = 8.0
+"""The seconds within which a node or driver is killed at random. Either needs about half of them to start."""
 
 
 @pytest.fixture
@@ -62,7 +69,27 @@ def batch(folder: Path, address: str) -> subprocess.Popen[str]:
 def has_run_on(folder: Path, node_id: str, process: subprocess.Popen[str]) -> bool:
     """Return whether a call has ended on this node, or the batch has."""
     path = folder / "out.jsonl"
-    return process.poll() is not None or (path.exists() and f", {node_id[:8]})" in path.read_text())
+    if process.poll() is not None or not path.exists():
+        return process.poll() is not None
+    with path.open("rb") as results:
+        results.seek(max(0, path.stat().st_size - 2**16))  # the last lines are enough
+        return f", {node_id[:8]})".encode() in results.read()
+
+
+def kill_nodes(cluster: Any, folder: Path, process: subprocess.Popen[str], moments: random.Random) -> int:
+    """Kill three nodes: after a call has ended there, or earlier. Return how many of them the batch could use."""
+    killed = 0
+    for number in range(3):
+        if process.poll() is not None:
+            break
+        node = cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
+        if number % 2:
+            time.sleep(moments.uniform(0, LONGEST_START))
+        else:
+            until(partial(has_run_on, folder, node.node_id, process), seconds=60)
+            killed += process.poll() is None
+        cluster.remove_node(node, allow_graceful=False)
+    return killed
 
 
 def test_no_call_runs_twice_although_nodes_and_the_driver_die(cluster: Any, tmp_path: Path) -> None:
@@ -70,15 +97,14 @@ def test_no_call_runs_twice_although_nodes_and_the_driver_die(cluster: Any, tmp_
     (tmp_path / "append.yaml").write_text(SPEC)
     lines = (json.dumps({"id": f"c{n}", "tool": "append", "arguments": {"word": f"w{n}"}}) for n in range(COUNT))
     (tmp_path / "calls.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    killed, err = 0, ""
-    for is_driver_killed in (True, False):
+    moments, killed, err = random.Random(0), 0, ""
+    for turn in range(DRIVERS + 1):
         with batch(tmp_path, cluster.address) as process:
-            while process.poll() is None and killed < 3 * (2 - is_driver_killed):
-                node = cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
-                until(partial(has_run_on, tmp_path, node.node_id, process), seconds=60)
-                killed += process.poll() is None
-                cluster.remove_node(node, allow_graceful=False)
-            if is_driver_killed:
+            if turn % 2 == 0:
+                killed += kill_nodes(cluster, tmp_path, process, moments)
+            else:  # also while it starts
+                time.sleep(moments.uniform(0, LONGEST_START))
+            if turn < DRIVERS:
                 process.send_signal(signal.SIGKILL)
             _, err = process.communicate()
     results = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
