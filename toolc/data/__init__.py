@@ -9,6 +9,8 @@ for regular expressions in ``pattern_advice.json``, and ``toolc.providers.provid
 - ``credential_rules``: names and forms of credentials, programs that receive them (``credential_rules.json``). Public:
   ``ASKED``, ``AUTH``, ``BEFORE_KEY``, ``ENDS``, ``EXAMPLES``, ``FORMS``, ``HTTP_CLIENTS``, ``MARKS``,
   ``NOT_BEFORE_KEY``, ``NOT_BEFORE_TOKEN``, ``PASSWORD_IN_OPTION``, ``PASSWORD_OPTIONS``, ``POSSIBLE``, ``WORDS``.
+- ``instruction_phrases``: phrases that instruct a model. Public: ``find_instruction``, ``first_instruction``,
+  ``may_contain_instruction``.
 - ``paths``: finds data folders in a wheel and in a checkout. Public: ``packaged_path``.
 - ``python_modules``: Python's standard library, and packages whose names differ from their modules (in JSON). Public:
   ``PACKAGES``, ``STANDARD_LIBRARY``, ``package_name``, ``provides``.

@@ -16,7 +16,7 @@ decoding are reported in ``toolc.compiler.decode``, not here.
 - ``http_checks``: doubly encoded URLs, unencrypted requests, statuses without an error mapping.
 - ``metadata``: ``label``, ``tests``, ``deprecated``, contradictory ``annotations``.
 - ``model_text``: hidden characters, instructions, markup and URLs in text that a model reads. Public:
-  ``first_instruction``, ``first_invisible``, ``first_markup``.
+  ``first_invisible``, ``first_markup``.
 - ``name_checks``: duplicate and similar names of tools.
 - ``network_checks``: destinations that are too broad, or any address.
 - ``parameters``: enums in prose, missing bounds, free-form objects, unused parameters.

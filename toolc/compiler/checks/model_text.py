@@ -10,6 +10,7 @@ from typing import Final
 from toolc.compiler.checks.check_registry import tool_check
 from toolc.compiler.located_tool import LocatedTool, ModelText
 from toolc.compiler.text_analysis.long_runs import ALPHANUMERIC, character_table, has_long_run
+from toolc.data.instruction_phrases import find_instruction, may_contain_instruction
 from toolc.document.edits import fix
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Edit, Fix
@@ -42,34 +43,6 @@ _WRITTEN_ESCAPE: Final = lazy_re(r"\\(?:u00|b|f)")
 _ENCODED: Final = character_table(f"{ALPHANUMERIC}+/")
 _BLOB: Final = lazy_re(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{80,}={0,2}")
 """Matches encoded data. Shorter text, such as a digest in an example, is readable and hides no instructions."""
-
-_PHRASES: Final = r"""
-(?:ignore|disregard|forget|override|bypass) (?:(?:all|any|every|the|your|my|of) ){0,3}
-    (?:previous|prior|above|earlier|preceding|former|system) (?:instruction|prompt|guideline|command|rule)s?
-(?:do not|don.?t|never|must not|without) (?:ever )?(?:tell|inform|mention|reveal|show)(?:ing)?
-    (?: (?:it|this|that|anything|them)){0,2}(?: to)? the user
-(?:hide|conceal|keep) (?:this|it|that|these|everything) (?:\w+ ){0,2}from the user
-(?:do not|don.?t|never|without) ask(?:ing)? (?:the )?users? for (?:confirmation|permission|approval|consent)
-without the user.?s? (?:knowledge|consent|permission|approval)
-before (?:using|calling|invoking|running) (?:any|every|all) (?:of the )?(?:other )?tools?
-(?:before|instead of|rather than) (?:any|all|every) other tools?
-(?:reveal|repeat|print|output|disclose|leak|pass) (?:(?:all|of|your|the|its|full|entire) ){0,3}
-    (?:system prompt|(?:hidden|initial|system) instructions)
-exfiltrate (?:\w+ ){0,4}(?:data|credential|secret|key|password|token|file)s?
-you are now (?:a|an|in|no longer|free|unrestricted)
-from now on you (?:are|must|will|should)
-new (?:system )?instructions (?:follow|for the model|for you)
-(?:read|contents? of) (?:the )?(?:file )?~/\.(?:ssh|aws|gnupg|cursor|netrc|kube)
-"""
-"""One phrase per line. Continuation lines are indented. A space matches any space and punctuation between words."""
-
-_JOINED: Final = _PHRASES.strip().replace("\n    ", "").replace("\n", "|")
-_SUSPICIOUS: Final = rf"\b(?:{_JOINED})\b".replace(" ", r"\W{1,3}")  # compiled if a mark is found: start-up time
-_MARKS: Final = (
-    "ignore", "disregard", "forget", "override", "bypass", "user", "tool", "prompt", "instruction", "exfiltrate",
-    "now", "~/",
-)  # fmt: skip
-"""Words, one of which occurs in every phrase. Searching for them is much faster than matching the pattern."""
 
 _URL: Final = lazy_re(r"(?i)\b(?:https?|ftp|wss?)://(?:[^\s/@]{1,100}@)?([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\])")
 _EXAMPLE_DOMAINS: Final = frozenset(
@@ -211,32 +184,14 @@ def _is_random(blob: str) -> bool:
     return len(mixed) == len(parts) and len(set(blob)) > 16 and bool(re.search("[0-9]", blob))
 
 
-def _may_contain_phrase(text: str) -> bool:
-    if " " not in text:
-        return False
-    if not text.isascii():  # some non-ASCII letters match too
-        return True
-    small = text.lower()
-    for mark in _MARKS:  # noqa: SIM110  any() takes three times as long, and this tests all marks for every tool
-        if mark in small:
-            return True
-    return False
-
-
-def first_instruction(text: str) -> str:
-    """Return the first words of ``text`` that are instructions to a model, or an empty string."""
-    match = re.search(_SUSPICIOUS, text, re.IGNORECASE) if _may_contain_phrase(text) else None
-    return " ".join(match[0].split())[:80] if match else ""
-
-
 @tool_check("TC211", needs={"description", "name"})
 def check_instructions(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report the first instruction to the model in each string that it reads.
 
     Attacks have used these phrases. Descriptions do not need them: of 755 tools in a public catalog, 8 have one.
     """
-    for each in tool.model_texts if _may_contain_phrase(tool.surface_text) else ():
-        match = re.search(_SUSPICIOUS, each.text, re.IGNORECASE) if _may_contain_phrase(each.text) else None
+    for each in tool.model_texts if may_contain_instruction(tool.surface_text) else ():
+        match = find_instruction(each.text)
         if match:
             words = " ".join(match[0].split())
             message = f"{each.what} instructs the model: '{words[:80]}'"

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler.checks.model_text import first_instruction, first_invisible, first_markup
+from toolc.compiler.checks.model_text import first_invisible, first_markup
+from toolc.data.instruction_phrases import first_instruction
 from toolc.model.spec.tool import SURFACE, Annotations
 from toolc.model.text import lazy_re
 from toolc.review.model.change import Grade, Route, ToolChange
