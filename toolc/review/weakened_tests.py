@@ -56,7 +56,7 @@ def weakened_tests(pair: ToolPair, old: State, new: State) -> Iterator[ToolChang
 
 
 def _is_same_call(old: Test, new: Test) -> bool:
-    return is_same(old.args, new.args) and old.files == new.files
+    return is_same(old.args, new.args) and (old.files, old.caller) == (new.files, new.caller)
 
 
 def _keeps(old: Expect, new: Expect) -> bool:

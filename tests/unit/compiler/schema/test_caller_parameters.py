@@ -137,3 +137,11 @@ def test_reviews_report_a_parameter_that_now_comes_from_the_caller_and_one_that_
     gone = {"t.yaml": HEAD + f"parameters: {{{WORD}}}\n" + 'backend: {shell: {argv: [echo, "{{ word }}"]}}\n'}
     removed = difference(tmp_path / "b", {"t.yaml": with_it}, gone).tools[0].changes
     assert "RSK22 high: the tool no longer gets 'tenant' from the caller" in change_lines(removed)
+
+
+def test_a_test_of_another_caller_does_not_replace_one_that_was_removed(tmp_path: Path) -> None:
+    tests = "tests: [{args: {word: a}, caller: {sub: CALLER}, expect: {text: a}}]\n"
+    both = ({"t.yaml": HEAD + ECHO + SHORT + tests.replace("CALLER", each)} for each in ("one", "two"))
+    assert change_lines(difference(tmp_path, *both).tools[0].changes) == [
+        'RSK18 low: a test was removed: the call with {"word": "a"}'
+    ]

@@ -237,6 +237,20 @@ async def test_another_token_of_a_user_keeps_its_sandboxes(settings: HttpSetting
     assert seen[0] is seen[1]
 
 
+async def test_agents_of_a_user_with_different_scopes_do_not_end_the_sandboxes_of_each_other(
+    settings: HttpSettings, issuer: TestIssuer
+) -> None:
+    shared = host()
+    async with served(shared, settings) as client:
+        seen: list[ServedClient] = []
+        for scope in ("read", "read write", "read", "read write"):
+            await client.get(f"{API}/tools", headers=bearer(issuer.token(scope=scope)))
+            seen += shared.clients.values()
+    assert seen[0] is seen[2]
+    assert seen[1] is seen[3]
+    assert seen[0] is not seen[1]
+
+
 async def test_the_number_of_clients_with_an_executor_is_limited(
     settings: HttpSettings, issuer: TestIssuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
