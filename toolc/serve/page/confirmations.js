@@ -86,7 +86,7 @@ function questionOf(question, update) {
     args.replaceChildren(form.element);
     change.hidden = true;
   }, { class: "quiet" });
-  return element("section", { class: "question", "aria-labelledby": title },
+  return element("article", { class: "question", "aria-labelledby": title },
     element("h2", { id: title }, question.client, " wants to call ", link(["tools", question.tool], question.tool)),
     element("p", { class: "hint" }, `asked at ${new Date(question.asked * 1000).toLocaleTimeString()}`),
     args, change, problem,

@@ -256,7 +256,8 @@ function objectField(schema, value, place) {
   const inner = { ...place, depth: place.depth + 1 };
   const required = requiredOf(schema);
   /** @type {[string, Field][]} */
-  const fields = Object.entries(properties).map(([key, each]) => {
+  const fields = Object.entries(properties).sort(([left], [right]) => (
+    Number(required.includes(right)) - Number(required.includes(left)))).map(([key, each]) => {
     const own = Object.hasOwn(given, key) ? given[key] : undefined;
     const make = required.includes(key) ? makeField : optionalField;
     return [key, make(each, own, { ...inner, name: key })];
@@ -287,7 +288,7 @@ function optionalField(schema, value, place) {
   const hints = hintsOf(found, identifier);
   const problem = problemOf(identifier);
   const about = element("div", null, "default" in found && element("p", { class: "bounds" }, `default: ${shown(found.default)}`), hints);
-  const content = element("div");
+  const content = element("div", { class: "value" });
   box.setAttribute("aria-describedby", [...hints.map((each) => each.id), problem.id].join(" "));
   /** @type {Field | null} */
   let field = null;
@@ -314,7 +315,7 @@ function optionalField(schema, value, place) {
   if (value !== undefined) {
     set(value);
   }
-  const label = element("label", { for: identifier, class: "set" }, box, `Set ${place.name}`);
+  const label = element("label", { for: identifier }, box, element("span", null, element("strong", null, place.name), " optional"));
   return {
     element: element("div", { class: "optional" }, label, about, problem, content),
     read: () => field?.read(),
@@ -344,7 +345,7 @@ function choiceField(schema, choices, value, place) {
   const control = element("select", { "aria-label": `Form of ${place.name}` });
   append(control, choices.map((each, index) => element("option", { value: index }, nameOf(each, index))));
   control.value = String(value === undefined ? 0 : choiceFor(choices, value, place.root));
-  const content = element("div");
+  const content = element("div", { class: "chosen" });
   const inner = { ...place, depth: place.depth + 1 };
   let field = plainField(choices[Number(control.value)], value, inner);
   content.append(field.element);

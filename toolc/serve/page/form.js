@@ -17,7 +17,7 @@ export class Form {
    */
   constructor(schema, value) {
     this.schema = schema;
-    this.problems = element("ul", { class: "problems", role: "alert" });
+    this.problems = element("ul", { class: "problems" });
     this.panel = element("div", { class: "panel", role: "tabpanel", tabindex: 0, "aria-labelledby": "form-tab-fields" });
     this.area = element("textarea", { rows: 12, class: "mono", spellcheck: "false", "aria-label": "Arguments as JSON" });
     this.tabs = ["Fields", "JSON"].map((name, index) => button(name, () => this.choose(index), {
@@ -25,7 +25,7 @@ export class Form {
     }));
     const tablist = element("div", { role: "tablist", class: "tabs", "aria-label": "How to write the arguments" }, this.tabs);
     tablist.addEventListener("keydown", (event) => this.chooseWithKey(event));
-    this.element = element("div", { class: "form" }, tablist, this.problems, this.panel);
+    this.element = element("div", { class: "form" }, tablist, element("div", { role: "alert" }, this.problems), this.panel);
     this.isJson = false;
     this.field = this.newField(value === undefined ? startOf(schema, schema) ?? {} : value);
     this.show();

@@ -110,6 +110,7 @@ class Trial {
     const past = { id: answer.id, tool: tool.name, args, started: Date.now(), outcome: "running" };
     remember(past);
     this.calls.replaceChildren(live.element);
+    this.calls.scrollIntoView({ block: "nearest" });
     const result = await live.follow();
     if (this.signal.aborted) {
       return;

@@ -156,7 +156,7 @@ def test_a_form_returns_the_values_that_were_written_into_it() -> None:
 
 def test_each_problem_is_at_its_field_in_the_words_of_the_model() -> None:
     assert results()["problems"] == [
-        [["a.b", "too small"], ["n", "expected an integer, got the string 'y'"], ["Set more", "not now"]]
+        [["a.b", "too small"], ["n", "expected an integer, got the string 'y'"], ["more optional", "not now"]]
     ]
     assert results()["unknown"] is None
 

@@ -1,0 +1,201 @@
+"""Sign-in, calls, history and confirmations in Chromium, with real calls of hostile tools."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browsers.chromium import THEMES, WIDTHS, Browser
+from calls.real_http import RealServer, prepare, real_server, toolc
+
+HOSTILE = "<img src=x onerror=pwned=1><script>pwned=1</script>"
+SPECS = f"""\
+toolc: 1
+tools:
+  - name: draw
+    label: "{HOSTILE}"
+    description: "Return an image and report progress. {HOSTILE}"
+    parameters:
+      text: {{type: string, minLength: 2, maxLength: 200, description: "{HOSTILE}"}}
+      size: {{type: integer, minimum: 1, maximum: 9, default: 3, description: The size}}
+      point: {{type: object, properties: {{x: {{type: number}}}}, required: [x], optional: true, description: A point}}
+      either: {{anyOf: [{{type: integer}}, {{type: "null"}}], optional: true, description: A number or nothing}}
+    sandbox: {{network: {{allow: ["public:443"]}}}}
+    backend:
+      python:
+        code: |
+          import base64, sys, urllib.request
+          def draw(ctx, text, size=3, point=None, either=None):
+              ctx.progress(50, text)
+              print(text, file=sys.stderr)
+              try:
+                  urllib.request.urlopen("http://a.example:25/", timeout=2)
+              except OSError:
+                  pass
+              yield text
+              yield base64.b64decode("R0lGODlhAQABAIAAAP///wAAACH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==")
+  - name: nap
+    description: Sleep for some seconds. Use it for calls that take long.
+    parameters: {{}}
+    backend: {{shell: {{argv: [sleep, "300"]}}}}
+  - name: wipe
+    description: Remove a file. Use it only after a person has confirmed it.
+    confirm: true
+    parameters: {{path: {{type: string, maxLength: 200, description: "The file, e.g. 'a.txt'"}}}}
+    backend: {{shell: {{argv: [echo, wiped, "{{{{ path }}}}"]}}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("calls")
+    prepare(folder)
+    (folder / "specs" / "tools.yaml").write_text(SPECS)
+    toolc(folder, "token", "create", "ann", "--role", "reviewer")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[RealServer]:
+    with real_server(folder, "--confirm", "api") as started:
+        yield started
+
+
+def run_button(page: Browser) -> None:
+    page.wait(".trial button.primary").click()
+
+
+def ended(page: Browser, outcome: str) -> None:
+    """Wait until the call has ended with this outcome."""
+    page.wait(".result .badge")
+    assert page.wait(".state").text == outcome
+
+
+def is_harmless(page: Browser, origin: str) -> None:
+    assert page.run("return typeof pwned") == "undefined"
+    assert page.all("main script, main iframe, main [onerror], main img:not([src^='blob:'])") == []
+    loaded = page.run("return performance.getEntriesByType('resource').map((each) => each.name)")
+    assert [each for each in loaded if not each.startswith((origin, f"blob:{origin}"))] == []
+
+
+def sign_in(page: Browser, folder: Path, *name: str) -> str:
+    link = toolc(folder, "token", "link", *name).strip()
+    page.open(link, "button.primary")
+    page.wait("button.primary").click()
+    page.wait(".row")
+    return link
+
+
+def test_a_link_signs_in_once_after_a_click_and_leaves_no_secret(
+    folder: Path, server: RealServer, chromium: Browser
+) -> None:
+    link = sign_in(chromium, folder, "ann")
+    secret = link.rpartition("/")[2]
+    assert chromium.wait("#client").text.startswith("ann, reviewer")
+    assert secret not in chromium.run("return location.href + document.title + JSON.stringify({...localStorage})")
+    assert chromium.run("return document.cookie") == ""
+    chromium.open(link, "button.primary")
+    chromium.wait("button.primary").click()
+    chromium.wait(".problem:not(:empty)")
+    assert chromium.wait(".problem").text.startswith("this link has been used or has expired")
+    chromium.open(server.url + "/", "#client button")
+    chromium.wait("#client button").click()
+    chromium.open(server.url + "/", "#client .icon")
+    assert chromium.wait("#client").text == "local"
+    assert "History" in chromium.wait("#views").text
+    assert "Confirmations" not in chromium.wait("#views").text
+
+
+def test_wrong_arguments_are_marked_at_their_fields(server: RealServer, chromium: Browser) -> None:
+    chromium.open(f"{server.url}/#/try/draw", ".trial")
+    for box in chromium.all(".optional > label > input"):
+        box.click()
+    chromium.wait(".form textarea").send_keys("x")
+    run_button(chromium)
+    ended(chromium, "ended: invalid_args")
+    texts = chromium.texts(".field .problem > span")
+    assert texts == ["expected at least 2 characters, got the string 'x'", *texts[1:]]
+    assert "required but missing; expected a number" in texts[-1]
+    assert chromium.driver.switch_to.active_element.get_attribute("aria-invalid") == "true"
+
+
+def test_a_call_is_followed_to_its_result(server: RealServer, chromium: Browser) -> None:
+    chromium.open(f"{server.url}/#/try/draw", ".trial")
+    chromium.wait(".form textarea").send_keys(HOSTILE)
+    run_button(chromium)
+    ended(chromium, "ended: success")
+    assert chromium.wait(".output .stderr").text.strip() == HOSTILE
+    assert "a.example:25" in chromium.wait(".connections").text
+    assert "refused" in chromium.wait(".connections").text
+    assert HOSTILE in chromium.wait(".result pre").text
+    assert chromium.run("return document.querySelector('.result img').naturalWidth") == 1
+    for each in chromium.all(".trial summary"):
+        each.click()
+    assert "run" in chromium.texts(".stages th[scope=row]")
+    assert [each.split()[0] for each in chromium.texts(".requests code")] == ["curl", "toolc", "from"]
+    is_harmless(chromium, server.url)
+    chromium.open(f"{server.url}/#/history", ".history")
+    assert chromium.texts(".history tbody .badge") == ["success", "invalid_args"]
+    chromium.all(".history tbody a")[2].click()
+    chromium.wait(".trial")
+    assert chromium.wait(".form textarea").get_property("value") == HOSTILE
+    chromium.open(f"{server.url}/#/history", ".history")
+    chromium.all(".history tbody a")[1].click()
+    ended(chromium, "ended: success")
+    is_harmless(chromium, server.url)
+
+
+def test_a_call_is_cancelled(server: RealServer, chromium: Browser) -> None:
+    chromium.open(f"{server.url}/#/try/nap", ".trial")
+    run_button(chromium)
+    chromium.wait(".cancel").click()
+    ended(chromium, "ended: cancelled")
+
+
+def test_a_reviewer_changes_and_denies_calls(folder: Path, server: RealServer, chromium: Browser) -> None:
+    chromium.open(f"{server.url}/#/try/wipe", ".trial")
+    calls = [
+        chromium.run(
+            "return fetch('api/v1/tools/wipe', {method: 'POST', headers: {Prefer: 'respond-async'}, "
+            "body: arguments[0]}).then((each) => each.json())",
+            f'{{"path": "{HOSTILE}{number}"}}',
+        )
+        for number in range(2)
+    ]
+    sign_in(chromium, folder, "ann")
+    chromium.open(f"{server.url}/#/confirmations", ".question")
+    assert "local wants to call wipe" in chromium.texts(".question h2")
+    chromium.wait(".question button.quiet").click()
+    field = chromium.wait(".question .form textarea")
+    field.clear()
+    field.send_keys("changed")
+    assert chromium.violations() == []
+    is_harmless(chromium, server.url)
+    chromium.wait(".question button.primary").click()
+    chromium.wait(".question:only-child input").send_keys("not today")
+    chromium.all(".question .actions button")[1].click()
+    chromium.wait(".notice:not([hidden])")
+    chromium.wait("#client button").click()
+    chromium.open(f"{server.url}/#/calls/{calls[0]['id']}", ".result .badge")
+    assert chromium.wait(".result pre").text == "wiped changed"
+    chromium.open(f"{server.url}/#/calls/{calls[1]['id']}", ".result .badge")
+    assert "was denied: not today" in chromium.wait(".result pre").text
+
+
+@pytest.mark.parametrize("view", ["try/draw", "history", "confirmations", "sign-in/ann/x"])
+def test_every_view_of_calls_is_accessible_and_fits(
+    view: str, folder: Path, server: RealServer, chromium: Browser
+) -> None:
+    if view == "confirmations":
+        sign_in(chromium, folder, "ann")
+    for width in WIDTHS:
+        for theme in THEMES:
+            chromium.look(width, theme)
+            chromium.open(f"{server.url}/#/{view}")
+            if view == "try/draw":
+                for box in chromium.all(".optional > label > input"):
+                    box.click()
+                run_button(chromium)
+                ended(chromium, "ended: invalid_args")
+            chromium.shoot(f"{view.partition('/')[0]}-{width}-{theme}")
+            assert chromium.violations() == [], (width, theme)
+            assert chromium.run("return document.documentElement.scrollWidth <= innerWidth"), (width, theme)
