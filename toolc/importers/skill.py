@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -96,7 +96,7 @@ def skill_specs(
         python |= {"requirements": [*needs.pinned]} if needs.packages else {}
         spec: JsonObject = {
             "toolc": 1, "name": name, "description": _description(script, code, header, modules),
-            "parameters": {"command_line": _arguments(script, text)}, "backend": {"python": python},
+            "parameters": {"command_line": _arguments(script, text, modules)}, "backend": {"python": python},
             "sandbox": {"workspace": "ro"},
         }  # fmt: skip
         result.files[f"{name}.yaml"] = f"# scripts/{script} of {header['name']}\n" + yaml_text(spec)
@@ -127,13 +127,28 @@ def _description(script: str, code: str, header: Mapping[str, Any], modules: Mod
     return shorten(f"{first.rstrip('.')}. {skill}" if first else skill, 1000)
 
 
-def _arguments(script: str, text: str) -> JsonObject:
-    """Return the schema of a script's arguments, with the first example in the instructions."""
-    about = "The arguments of the program"
+def _arguments(script: str, text: str, modules: Modules) -> JsonObject:
+    """Return the schema of a script's arguments, with the first example in the instructions and what it declares."""
     match = re.search(rf"(?m)scripts/{re.escape(script)}[ \t]+([^\n`|>&;]+)", text)
     try:
         words: list[JsonValue] = [*shlex.split(match[1])] if match else []
     except ValueError:
         words = []
-    description = f"{about}, e.g. {words}" if words else f"{about}."
+    description = f"The arguments of the program, e.g. {words}" if words else "The arguments of the program."
+    if script.endswith(".py") and (declared := [*_declared(modules.module(script).tree)]):
+        description = shorten(f"{description.rstrip('.')}. It takes: {'; '.join(declared)}", 800)
     return {"type": "array", "items": {"type": "string"}, "default": [], "description": description}
+
+
+def _declared(tree: ast.Module) -> Iterator[str]:
+    """Yield each argument that code declares for ``argparse`` or ``click``, with its type, default and help."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        texts = [each.value for each in node.args if isinstance(each, ast.Constant)]
+        names = "/".join(each for each in texts if isinstance(each, str))
+        if names and node.func.attr in {"add_argument", "option", "argument"}:
+            said = {each.arg: ast.unparse(each.value) for each in node.keywords}
+            kinds = [said[key].strip("'\"") for key in ("type", "choices", "help") if key in said]
+            kinds += [f"default {said['default']}"] if "default" in said else []
+            yield f"{names} ({', '.join(kinds)})" if kinds else names

@@ -107,6 +107,8 @@ def _run(
     _report_progress(document.data, f"checking the specs of {len(generated.files):,} operations")
     _leave_out_invalid(folder, generated)
     _report_left_out(document, generated)
+    if not generated.files:
+        raise UsageError(f"no operation of {document.base} can be imported")
     source = document.base if urlsplit(document.base).scheme in {"http", "https"} else Path(document.base).name
     new = Record(
         kind="openapi", source=source, digest=digest_of(document.data), options=chosen, names=generated.names,

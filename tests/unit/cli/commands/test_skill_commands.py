@@ -57,6 +57,16 @@ def test_a_script_gets_the_least_permissions_and_the_texts_of_its_skill(folder: 
     }  # fmt: skip
 
 
+def test_the_options_that_a_script_declares_are_described(folder: Path) -> None:
+    code = WORDS.files["scripts/count.py"].replace("default=2)", "default=2, help='How many words')")
+    assert toolc("import", "skill", write(WORDS, {"scripts/count.py": code})).exit_code == 0
+    spec = yaml.safe_load(Path("specs/skill/word_tools_count.yaml").read_text())
+    assert spec["parameters"]["command_line"]["description"] == (
+        "The arguments of the program, e.g. ['notes.txt', '--top', '1']. It takes: file; --top (int, How many words, "
+        "default 2)"
+    )
+
+
 def test_tools_of_a_skill_have_a_prefix_or_other_names_which_later_imports_keep(folder: Path) -> None:
     skill = write(WORDS)
     assert toolc("import", "skill", skill, "--prefix", "our_", "--rename", "lines.sh=lines").exit_code == 0
