@@ -187,3 +187,14 @@ def wants_color(to: TextIO) -> bool:
 def note(message: str) -> None:
     """Print one line for the user on stderr."""
     print(f"toolc: {message}", file=sys.stderr)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a file atomically. Raises ``UsageError`` if it cannot be written."""
+    from toolc.model.atomic_files import replace_file  # start-up time
+
+    try:
+        with replace_file(path) as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {(error.strerror or '').lower()}") from None

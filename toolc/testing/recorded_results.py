@@ -18,7 +18,7 @@ MAX_BYTES: Final = 64 * 2**20
 _OUTCOMES: Final = ("passed", "failed", "error")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class RecordedResult:
     """The result of one test of a tool. ``surface`` and ``effect`` are the digests of the tool that was tested."""
 
@@ -61,13 +61,10 @@ class RecordedResults:
 
 def _result(entry: JsonObject) -> RecordedResult:
     """Return the result in an entry. Raises ``ValueError``, ``KeyError`` and ``TypeError``."""
-    outcome, digests, problems = entry["outcome"], entry["digests"], entry["problems"]
-    number, duration = entry["number"], entry["duration_ms"]
-    if outcome not in _OUTCOMES or not isinstance(number, int) or not isinstance(duration, int | float):
+    number, duration, digests, problems = (entry[key] for key in ("number", "duration_ms", "digests", "problems"))
+    if not (isinstance(number, int) and isinstance(duration, int | float) and entry["outcome"] in _OUTCOMES):
         raise ValueError
-    if not isinstance(digests, dict) or not isinstance(problems, list):
+    if not (isinstance(digests, dict) and isinstance(problems, list)):
         raise TypeError
-    return RecordedResult(
-        tool=str(entry["tool"]), number=number, outcome=str(outcome), duration_ms=duration,
-        problems=tuple(map(str, problems)), surface=str(digests["surface"]), effect=str(digests["effect"]),
-    )  # fmt: skip
+    tool, outcome, surface, effect = map(str, (entry["tool"], entry["outcome"], digests["surface"], digests["effect"]))
+    return RecordedResult(tool, number, outcome, duration, tuple(map(str, problems)), surface, effect)

@@ -50,7 +50,8 @@ class Browser:
         """Return the first element that matches, when there is one."""
         from selenium.webdriver.support.wait import WebDriverWait
 
-        return WebDriverWait(self.driver, 60).until(lambda _: self.all(selector) or None, selector)[0]
+        found: Any = WebDriverWait(self.driver, 60).until(lambda _: self.all(selector) or None, selector)
+        return found[0]
 
     def all(self, selector: str) -> list[Any]:
         """Return the elements that match."""

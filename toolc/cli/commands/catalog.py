@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import builtin_option, nearest_lock, note
+from toolc.cli.common import builtin_option, nearest_lock, note, write_text
 from toolc.cli.inputs import open_tools
-from toolc.model.errors import UsageError
 from toolc.model.text import count_noun
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def command(target: str | None, builtin: str | None, file: Path, results: Path |
     registry = open_tools(target, builtin)
     source = Path(target.partition("#")[0]) if target is not None else None
     specs = source if source is not None and source.suffix != ".json" else None
-    _write(file, _html(registry, Sources(specs=specs, lock=nearest_lock(), results=results)))
+    write_text(file, _html(registry, Sources(specs=specs, lock=nearest_lock(), results=results)))
     note(f"wrote {file} with {count_noun(len(registry), 'tool')}")
 
 
@@ -58,14 +57,3 @@ def _html(registry: Registry, sources: Sources) -> str:
         results=RecordedResults.read(sources.results) if sources.results else None,
     )
     return catalog_file(catalog, by_tool(sources.lock_changes()))
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace the file atomically."""
-    from toolc.model.atomic_files import replace_file  # start-up time
-
-    try:
-        with replace_file(path) as file:
-            file.write(text.encode())
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {(error.strerror or '').lower()}") from None

@@ -21,10 +21,10 @@ from toolc.cli.common import (
     note_any_base,
     refuse_both,
     wants_color,
+    write_text,
 )
 from toolc.cli.inputs import compile_or_exit, compiled_builtin, user_configuration
 from toolc.data.paths import packaged_path
-from toolc.model.atomic_files import replace_file
 from toolc.model.text import count_noun
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def command(  # noqa: PLR0913  one parameter per option
         _print_changes(old, new, tools, places, format_name, with_diff=format_name == "text")
         if new.allows_any_base and not old.allows_any_base:
             note("the base image is no longer pinned; to pin it again: toolc lock --pin-base-image")
-    _write(path, new.text())
+    write_text(path, new.text())
     note(f"{path} approves {count_noun(len(tools), 'tool')}; have the change reviewed")
 
 
@@ -211,14 +211,3 @@ def _base_tree(find: Callable[[Profile], ContentDigests]) -> str:
             "--pin-base-image approves a base image, but your configuration says host_programs: true; remove that line"
         )
     return found.tree
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace the file atomically."""
-    from toolc.model.errors import UsageError  # start-up time
-
-    try:
-        with replace_file(path) as file:
-            file.write(text.encode())
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {(error.strerror or '').lower()}") from None

@@ -125,7 +125,9 @@ def command(  # noqa: PLR0913  one parameter per option
     check_direct(registry, direct)
     if settings:
         source = None if target is None else Path(target.partition("#")[0])
-        reload = Reload(load, source, options.lock, is_watched=http.watch, results=http.results)
+        reload = Reload(
+            load, source, options.lock, is_watched=http.watch, results=http.results, restrictions=restrictions(options)
+        )
         _over_http(settings, registry, options, folder, denied, reload, finding)
         return
     offered = usable(registry, folder)
@@ -270,6 +272,7 @@ class Reload:
     lock: Lock | None
     is_watched: bool
     results: Path | None
+    restrictions: tuple[str, ...]
 
     @property
     def watched(self) -> tuple[Path, ...]:
@@ -284,7 +287,7 @@ class Reload:
 
         lock = nearest_lock() if self.lock is None else Path(self.lock.path)
         specs = self.source if self.source is not None and self.source.suffix != ".json" else None
-        return Sources(specs=specs, lock=lock, results=self.results)
+        return Sources(specs=specs, lock=lock, results=self.results, restrictions=self.restrictions)
 
     def load(self) -> tuple[Registry, Lock | None]:
         """Return the present tools and the lock file. Specs are compiled in another process, which fills the cache."""
@@ -295,6 +298,16 @@ class Reload:
             if done.returncode:
                 raise UsageError(done.stderr.strip())
         return self.read(lock), lock
+
+
+def restrictions(options: CallOptions) -> tuple[str, ...]:
+    """Return the options of ``toolc test`` that restrict its calls as these options do."""
+    values = {
+        "--engine": options.engine,
+        "--lock": options.lock and options.lock.path,
+        "--policy": options.policy and options.policy.path,
+    }
+    return tuple(word for name, value in values.items() if value for word in (name, str(value)))
 
 
 def reviewed(registry: Registry, lock: Lock | None, policy: Policy | None, toolsets: tuple[str, ...]) -> Registry:

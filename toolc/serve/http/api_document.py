@@ -136,6 +136,8 @@ def api_document(tools: Sequence[ToolSpec], base: str) -> JsonObject:
                                  "of tests", _object("tools", {"type": "object"}), _PROVIDER)},
         "/catalog/{name}": {"get": _get("catalogEntry", "Describe a tool as providers and reviewers see it",
                                         {"type": "object"}, _NAME)},
+        "/catalog/{name}/tests": {"post": _operation("runTests", "Run the tests of a tool", {
+            "200": _json("Their results.", _object("tests", {"type": "object"}))}, _NAME)},
         "/review": {"get": _get("review", "Return what changed since the lock file and a commit, for a reviewer",
                                 {"type": "object"}, _BASE)},
         "/openapi.json": {"get": _get("openapi", "Return this document", {"type": "object"})},

@@ -20,9 +20,10 @@ from toolc.providers.token_estimate import ESTIMATED_FOR
 from toolc.runtime.execution.admission import ReviewedTools
 from toolc.serve.http.gate import ServedUser
 from toolc.serve.http.host import HttpHost
-from toolc.serve.http.problems import problem
+from toolc.serve.http.problems import problem, retry_later
 from toolc.serve.page.catalog import Catalog, TokenEstimates
 from toolc.serve.page.reports import Sources, by_tool
+from toolc.serve.served_client import QuotaError
 from toolc.testing.recorded_results import RecordedResults
 
 _REVIEWERS: Final = (
@@ -43,7 +44,12 @@ class CatalogApi:
 
     def routes(self) -> list[Route]:
         """Return the routes below the prefix of the API."""
-        return [Route("/catalog", self._list), Route("/catalog/{name}", self._entry), Route("/review", self._review)]
+        return [
+            Route("/catalog", self._list),
+            Route("/catalog/{name}", self._entry),
+            Route("/catalog/{name}/tests", self._test, methods=["POST"]),
+            Route("/review", self._review),
+        ]
 
     async def _list(self, request: Request) -> Response:
         provider = request.query_params.get("provider", ESTIMATED_FOR)
@@ -69,6 +75,20 @@ class CatalogApi:
         except ToolcError as error:
             return problem(503, str(error))
         return JSONResponse(entry)
+
+    async def _test(self, request: Request) -> Response:
+        client, name = _user(request).client, request.path_params["name"]
+        if all(name != tool.name for tool in client.executor.tools):
+            return problem(404, f"there is no tool {name!r:.80} that this client may call")
+        try:
+            reservation = client.reserve()
+        except QuotaError as error:
+            return retry_later(429, str(error), error.seconds)
+        try:
+            async with client.turn():
+                return await _answered(partial(self._sources.run_tests, name))
+        finally:
+            reservation.release()
 
     async def _review(self, request: Request) -> Response:
         if _user(request).caller.role != "reviewer":

@@ -14,6 +14,8 @@ from toolc.model.errors import ToolcError, UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.sources.repository import Repository
 
+_NO_SPECS: Final = "these tools do not come from specs, so nothing can be compared or tested; serve a folder of specs"
+
 SECONDS: Final = 300.0
 """How long a report may take."""
 
@@ -22,12 +24,14 @@ SECONDS: Final = 300.0
 class Sources:
     """The files behind the tools: their specs (None if they are built in or in a registry), a lock file, and results.
 
-    ``lock`` is None if there is no lock file, and ``results`` without ``--tests``.
+    ``lock`` is None if there is no lock file, and ``results`` without ``--tests``. ``restrictions`` are options with
+    which ``toolc test`` refuses what the server refuses.
     """
 
     specs: Path | None = None
     lock: Path | None = None
     results: Path | None = None
+    restrictions: tuple[str, ...] = ()
 
     def lock_changes(self) -> Sequence[JsonValue]:
         """Return the differences from the lock file, with the fields that changed. Raises ``UsageError``."""
@@ -37,15 +41,19 @@ class Sources:
         assert isinstance(found, list)
         return found
 
+    def run_tests(self, tool: str) -> JsonObject:
+        """Run the tests of a tool of the specs as they are now. Raises ``UsageError``."""
+        if self.specs is None:
+            raise UsageError(_NO_SPECS)
+        return _run("test", "--json", *self.restrictions, "--", f"{self.specs}#{tool}")
+
     def review(self, base: str) -> JsonObject:
         """Return the differences from the lock file and from a commit. Raises ``UsageError``.
 
         A part that does not apply is null. Without ``base``, the commit is ``HEAD`` if the specs are in a repository.
         """
         if self.specs is None:
-            raise UsageError(
-                "these tools do not come from specs, so there is nothing to compare; serve a folder of specs"
-            )
+            raise UsageError(_NO_SPECS)
         commit = _commit(base or "HEAD")
         if commit is None and base:
             raise UsageError(f"{base!r:.80} is not a commit of the repository in which the server runs")

@@ -1,9 +1,9 @@
 // @ts-check
 /** One tool: what the models of each provider see, its permissions and limits, its tests, and its state in the lock file. */
 
-import { get, isFile } from "./api.js";
+import { get, isFile, send } from "./api.js";
 import { lockBadge, stateBadges, testBadge } from "./catalogue.js";
-import { badge, button, code, copyButton, element, icon, json, link } from "./elements.js";
+import { announce, append, badge, button, code, copyButton, element, icon, json, link } from "./elements.js";
 import { PARTS, RISKS, riskOf } from "./permissions.js";
 import { parameterTable } from "./parameters.js";
 
@@ -229,7 +229,33 @@ function testsSection(tool) {
   if (tool.tests.length === 0) {
     return section("Tests", element("p", { class: "muted" }, "This tool has no tests."));
   }
-  return section("Tests", element("ol", { class: "plain tests" }, ...tool.tests.map(testItem)));
+  const list = element("ol", { class: "plain tests" }, ...tool.tests.map(testItem));
+  const problem = element("p", { class: "problem", role: "alert" });
+  const run = button([icon("play"), "Run these tests"], async () => {
+    run.disabled = true;
+    problem.replaceChildren();
+    announce("The tests run");
+    try {
+      const { tests } = await (await send("POST", ["catalog", tool.name, "tests"])).json();
+      list.replaceChildren(...tool.tests.map(({ test }, index) => testItem({ test, last: newResult(tool, tests[index]) }, index)));
+      announce("The tests have ended");
+    } catch (error) {
+      append(problem, error instanceof Error ? error.message : String(error));
+    }
+    run.disabled = false;
+  });
+  return section("Tests", isFile ? null : run, problem, list);
+}
+
+/**
+ * Return the result of a test of the specs as they are now, which may be newer than the tool of the server.
+ *
+ * @param {Tool} tool
+ * @param {any} result
+ * @returns {LastResult | null}
+ */
+function newResult({ digests }, result) {
+  return result && { ...result, is_outdated: result.digests.surface !== digests.surface || result.digests.effect !== digests.effect };
 }
 
 /**

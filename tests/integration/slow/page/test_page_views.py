@@ -137,6 +137,15 @@ def test_a_tool_shows_its_tests_and_what_is_not_approved(reviewer: RealServer, c
     is_harmless(chromium, reviewer.url)
 
 
+def test_the_tests_of_a_tool_run_in_sandboxes(reviewer: RealServer, chromium: Browser) -> None:
+    chromium.open(f"{reviewer.url}/#/tools/count_words", ".tests")
+    next(each for each in chromium.all("button") if each.text == "Run these tests").click()
+    chromium.wait(".tests .badge.good")
+    tests = chromium.texts(".tests li")
+    assert ["passed" in tests[0], "failed" in tests[1], "out of date" in tests[0]] == [True, True, False]
+    is_harmless(chromium, reviewer.url)
+
+
 def test_a_review_has_risks_first_with_words_and_an_example(reviewer: RealServer, chromium: Browser) -> None:
     chromium.open(f"{reviewer.url}/#/review", ".change")
     grades = chromium.texts(".change .badge:first-child")

@@ -63,3 +63,13 @@ async def test_a_review_needs_specs_and_a_commit(tmp_path: Path) -> None:
     for base in ("--output=x", "/etc", "./specs", "no-such-branch"):
         response = await asked(f"/review?base={base}", Sources(specs=tmp_path), **BOB)
         assert (response.status_code, "is not a commit" in response.json()["detail"]) == (404, True)
+
+
+async def test_a_client_runs_the_tests_only_of_tools_that_it_may_call(tmp_path: Path) -> None:
+    host = fake_host(ECHO, WIPE, denied=["wipe"])
+    async with running(make_app(host, SETTINGS, TOKENS.get, sources=Sources(specs=tmp_path / "missing"))) as client:
+        wipe, echo = [await client.post(f"{API}/catalog/{name}/tests", headers=ALICE) for name in ("wipe", "echo")]
+        assert host.clients["alice"].reserved == 0
+    assert (wipe.status_code, "that this client may call" in wipe.json()["detail"]) == (404, True)
+    assert (echo.status_code, "missing" in echo.json()["detail"]) == (404, True)
+    host.close()
