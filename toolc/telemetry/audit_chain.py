@@ -96,10 +96,13 @@ class Chain:
 
     @classmethod
     def open(cls, log: Path, key: bytes, max_file_bytes: int) -> Self:
-        """Open the first chain of a log that no other process writes, and write lines for the calls of a killed one."""
+        """Open the first chain of a log that no other process writes, and write lines for the calls of killed ones."""
+        own: Self | None = None
+        log.parent.mkdir(parents=True, exist_ok=True)
         for number in count():
             folder = log / str(number)
-            log.parent.mkdir(parents=True, exist_ok=True)
+            if own and not folder.exists():
+                return own
             for each in (log, folder, folder / "running"):
                 each.mkdir(exist_ok=True, mode=0o700)
             lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -108,7 +111,11 @@ class Chain:
             except BlockingIOError:
                 os.close(lock)
                 continue
-            return cls(folder, Seal(key, folder.name), lock, max_file_bytes)
+            chain = cls(folder, Seal(key, folder.name), lock, max_file_bytes)
+            if own is None:
+                own = chain
+            else:
+                chain.close()
         raise AssertionError
 
     def reserve(self, record: JsonObject) -> Path:

@@ -350,6 +350,19 @@ time.sleep(60)
         calls = [each["call"] for each in lines(files)]
         assert len(calls) == len(set(calls))
 
+    def test_a_process_records_the_killed_calls_of_every_chain(self, files: AuditFiles) -> None:
+        logs = [AuditLog(files) for _ in range(3)]
+        for number, log in enumerate(logs):
+            log.observe(started(str(number)))
+        logs[0].close()
+        logs[2].close()
+        AuditLog(files).close()
+        assert [len(each.unfinished) for each in verified(files)] == [0, 1, 0]
+        logs[1].close()
+        call(AuditLog(files), "next")
+        assert [each.last for each in verified(files)] == [2, 1, 1]
+        assert problems(files) == ""
+
     def test_a_line_that_a_killed_process_has_begun_is_not_a_change(self, files: AuditFiles) -> None:
         log = AuditLog(files)
         call(log, "a")
