@@ -88,7 +88,7 @@ def _report_cluster(address: str, *, as_json: bool) -> None:
             print(f"{node.name}: {engines}; runs {node.report.slots} calls at a time; {warm}")
         for line in refused:
             print(f"{line}")
-        print(f"{len(nodes)} nodes, {slots if nodes else 0} calls at a time")
+        print(f"{count_noun(len(nodes), 'node')}, {slots if nodes else 0} calls at a time")
     if not any(node.report.engines for node in nodes):
         raise click.exceptions.Exit(CANNOT_RUN)
 
