@@ -61,8 +61,10 @@ def with_pip(source: McpSource, package: str) -> McpSource:
         version = _newest_wheel(name)
     module = re.sub(r"\[.*", "", name).replace("-", "_")
     return replace(
-        source, requirements=(f"{name}=={version}",), command=("python3", "-m", module, *source.command)
-    )  # fmt: skip
+        source,
+        requirements=(f"{name}=={version}", *source.requirements),
+        command=("python3", "-m", module, *source.command),
+    )
 
 
 def with_npm(source: McpSource, package: str, folder: Path) -> McpSource:

@@ -118,6 +118,7 @@ def test_servers_of_a_client_that_cannot_be_imported_are_listed(folder: Path) ->
         (["--image", "a", "--npm", "b@1"], "--npm makes an image of its own"),
         (["--url", "https://a.example", "--allow", "b.example:443"], "a server at a URL has no sandbox"),
         (["--url", "https://a.example", "--pip", "a==1"], "--header and --auth are for --url"),
+        (["--npm", "b@1", "--with", "a==1"], "--with adds packages to those of --pip"),
         (["--from", "cursor", "--name", "x"], "--from imports several servers"),
         (["--from", "no-such-file"], "no-such-file cannot be read"),
     ],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolc.cli.mcp_sources import name_of, name_of_host, package_of, secret_headers, servers_in, with_url
+from toolc.cli.mcp_sources import name_of, name_of_host, package_of, secret_headers, servers_in, with_pip, with_url
 from toolc.importers.mcp_spec import McpSource
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
@@ -46,6 +46,13 @@ def test_secrets_of_a_server_at_a_url_are_declared_for_the_host_that_receives_th
     oauth2 = 'oauth2: {token_url: "https://b.example/token", client_id: me, client_secret: "{{ secrets.S }}"}'
     made = with_url(McpSource(name="a", sandbox={}), "https://a.example/mcp", headers, oauth2)
     assert made.sandbox == {"secrets": {"MY_NOTES_X_API_KEY": hosts, "S": {"hosts": ["b.example"]}}}
+
+
+def test_further_packages_of_a_server_are_requirements_too() -> None:
+    source = McpSource(name="a", command=("--utc",), requirements=("mcp==1.9.4",), sandbox={})
+    made = with_pip(source, "mcp-server-time==2025.9.25")
+    assert made.requirements == ("mcp-server-time==2025.9.25", "mcp==1.9.4")
+    assert made.command == ("python3", "-m", "mcp_server_time", "--utc")
 
 
 @pytest.mark.parametrize("auth", ["[", "- a", "token"])

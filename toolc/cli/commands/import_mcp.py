@@ -35,6 +35,7 @@ _CLIENTS: Final = ("claude-desktop", "cursor", "vscode")
 @click.command("mcp", short_help="Write the spec of an MCP server.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @click.option("--pip", metavar="PACKAGE==VERSION", help="A package of PyPI, which COMMAND is the arguments of.")
+@click.option("--with", "extra", multiple=True, metavar="PACKAGE==VERSION", help="Install this too, with --pip.")
 @click.option("--npm", metavar="PACKAGE@VERSION", help="A package of npm, which COMMAND is the arguments of.")
 @click.option("--url", metavar="URL", help="A server that speaks MCP over streamable HTTP.")
 @click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="A header for --url, a template.")
@@ -74,6 +75,8 @@ def import_mcp(words: tuple[str, ...], *, timeout: float | None, engine: str | N
         _import_all(str(options["origin"]), source, timeout, engine, options)
         return
     kinds = [each for each in ("pip", "npm") if options[each]]
+    if options["extra"] and not options["pip"]:
+        raise UsageError("--with adds packages to those of --pip, and cannot be used without it")
     if options["url"] and not kinds:
         headers: JsonObject = dict(map(variable, texts(options["headers"])))
         _import(with_url(source, str(options["url"]), headers, str(options["auth"])), None, timeout, engine, options)
@@ -181,6 +184,7 @@ def _installed(
     if package is None:
         return replace(source, files=tuple(spec_files(folder, source.command, texts(options["patterns"]))))
     kind, requirement = package
+    source = replace(source, requirements=texts(options["extra"]))
     return with_pip(source, requirement) if kind == "pip" else with_npm(source, requirement, folder)
 
 
