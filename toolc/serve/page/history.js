@@ -48,9 +48,29 @@ export function forget() {
 }
 
 /**
+ * Return the outcome of a call for the history.
+ *
+ * @param {any} result
+ */
+export function outcomeOf(result) {
+  return result ? result.error?.kind ?? "success" : "failed";
+}
+
+/** Ask for the outcomes of calls that ran when their view was left. */
+async function update() {
+  for (const call of pastCalls().filter((each) => each.outcome === "running")) {
+    const now = await get(["calls", call.id]).catch(() => ({ status: "forgotten" }));
+    if (now.status !== "running") {
+      remember({ ...call, outcome: now.status === "forgotten" ? "unknown" : outcomeOf(now.result) });
+    }
+  }
+}
+
+/**
  * @param {HTMLElement} place
  */
-export function show(place) {
+export async function show(place) {
+  await update();
   const calls = pastCalls();
   append(place, element("h1", null, "History"), element("p", { class: "hint" },
     `The last ${MAX_CALLS} calls of this browser tab. The server keeps their results for ten minutes.`));

@@ -8,7 +8,7 @@
 import { client, get, send } from "./api.js";
 import { append, button, code, copyButton, element, icon, link } from "./elements.js";
 import { Form } from "./form.js";
-import { pastCalls, remember } from "./history.js";
+import { outcomeOf, pastCalls, remember } from "./history.js";
 import { LiveCall } from "./live_call.js";
 import { commandLine, curlRequest, pythonProgram, specTest } from "./requests.js";
 
@@ -115,7 +115,7 @@ class Trial {
     if (this.signal.aborted) {
       return;
     }
-    remember({ ...past, outcome: result ? result.error?.kind ?? "success" : "failed" });
+    remember({ ...past, outcome: outcomeOf(result) });
     if (result?.error?.kind === "invalid_args") {
       form.showProblems(result.error.message);
     }
