@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 @click.argument("target", metavar="[TARGET]", required=False)
 @builtin_option
 @click.option(
-    "--html", "file", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The file to write."
+    "--html",
+    "file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    metavar="FILE",
+    help="The file to write.",
 )
 @click.option(
     "--tests", "results", type=click.Path(path_type=Path), metavar="FILE",

@@ -54,5 +54,5 @@ def test_a_file_that_has_no_results_or_cannot_be_written_is_refused(folder: Path
     assert not (folder / "catalog.html").exists()
 
 
-def test_the_file_to_write_is_required() -> None:
-    assert run("count.yaml").exit_code == 2
+def test_a_file_to_write_is_required_and_no_folder() -> None:
+    assert run("count.yaml").exit_code == run("count.yaml", "--html", ".").exit_code == 2
