@@ -11,9 +11,11 @@
   ``NoKeysError``, ``Read``, ``RETRY_SECONDS``, ``parse_keys``, ``read_keys``.
 - ``mcp``: ``make_server``, which lists tools and runs calls, with errors and cancellation. Start reading here. Public:
   ``make_root_server``.
+- ``mcp_call``: runs a call, with its errors as MCP's types.
 - ``mcp_clients``: the files and entries of MCP clients, from ``toolc/data/mcp_clients.toml``. Public: ``McpClient``.
 - ``mcp_interaction``: asks the user for confirmation (elicitation), and sends progress.
 - ``mcp_messages``: the messages in a line, or the error that answers it.
+- ``mcp_options``: what is offered besides tools and calls. Public: ``McpOptions``.
 - ``mcp_stdio``: MCP over stdin and stdout, with signals and the end of the input. Public: ``serve_stdio``.
 - ``offered``: which tools a client is offered, and which are denied. Public: ``check_denied``,
   ``check_direct``, ``check_names``, ``deny``, ``needing_workspace``, ``with_tags``, ``without``.
@@ -21,6 +23,7 @@
 - ``served_client``: a client, its quotas and its running calls. Public: ``ServedClient``, ``ServerCalls``.
 - ``status``: asks running servers for their state, and for links. Public: ``read_states``, ``request_links``,
   ``status_folder``.
+- ``tasks``: long calls as tasks (SEP-2663).
 - ``tokens``: the tokens of clients, stored as digests. Public: ``Token``, ``TokenFile``.
 
 May import: ``client`` and every package below it.

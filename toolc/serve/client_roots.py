@@ -18,7 +18,7 @@ from mcp.types import ClientCapabilities, ListRootsRequest, ListRootsResult, Roo
 from toolc.client.executor import Executor
 from toolc.model.errors import UsageError
 from toolc.runtime.workspace.mount import mount
-from toolc.serve.mcp import Context
+from toolc.serve.mcp_call import Context
 from toolc.serve.served_client import ServedClient
 
 ANSWER_SECONDS: Final = 5.0

@@ -23,12 +23,16 @@ _POLL_SECONDS: Final = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A call that waits. ``answers`` gets the first decision. ``answered`` is set after it."""
+    """A call that waits. ``answers`` gets the first decision. ``answered`` is set after it.
+
+    ``sent`` are the arguments that the client itself has sent.
+    """
 
     identifier: str
     client: str
     tool: str
     arguments: JsonObject
+    sent: JsonObject
     asked: float
     answers: list[Allow | Deny] = field(default_factory=list)
     answered: threading.Event = field(default_factory=threading.Event)
@@ -57,8 +61,9 @@ class Confirmations:
 
         def confirm(call: BoundCall) -> Allow | Deny:
             question = Question(
-                identifier=token_urlsafe(12), client=client, tool=call.tool.name, arguments=call.arguments, asked=time()
-            )
+                identifier=token_urlsafe(12), client=client, tool=call.tool.name, arguments=call.arguments,
+                sent=call.sent, asked=time(),
+            )  # fmt: skip
             with self._lock:
                 if len(self._waiting) >= MAX_WAITING:
                     return Deny("too many calls wait for a reviewer")

@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from secrets import token_bytes
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import anyio
 from mcp import MCPError
 from mcp.server.caching import CacheHint
-from mcp.server.context import ServerMiddleware, ServerRequestContext
+from mcp.server.context import ServerMiddleware
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
@@ -34,18 +34,16 @@ from mcp.types import (
 
 from toolc.client.executor import CallableTools, Executor
 from toolc.model.call import NO_CLAIMS, Claims
-from toolc.model.errors import ToolcError, UsageError
 from toolc.model.events import Event, Listener
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry_io import surfaces_digest
-from toolc.providers.mcp import call_result
 from toolc.runtime.cancellation import Cancellation
+from toolc.serve.mcp_call import Context, run_call
 from toolc.serve.mcp_interaction import ClientConfirmation, InputRequiredError, LogRelay, ProgressRelay
+from toolc.serve.mcp_options import NO_OPTIONS, McpOptions
 from toolc.serve.offered import SEARCH_TOOLS
 from toolc.serve.served_client import STATE_SECONDS, QuotaError, Reservation, RunningCall, ServedClient, ServerCalls
-
-if TYPE_CHECKING:  # only --search needs it
-    from toolc.serve.search.finding_tools import FindingTools
+from toolc.serve.tasks import Tasks
 
 REGISTRY_KEY: Final = "toolc/registry"
 """The key of the registry's digest in the metadata of a list of tools. Typed clients compare it with their own."""
@@ -59,21 +57,22 @@ LEVELS_WITH_STDERR: Final = ("debug", "info")
 LIST_SECONDS: Final = 60
 """How long a client of revision 2026-07-28 may keep a list of tools. A subscribed client learns of a change earlier."""
 
-Context: TypeAlias = ServerRequestContext[dict[str, Any]]
+_Answer: TypeAlias = "CallToolResult | InputRequiredResult | JsonObject"
+"""A result, a question, or a task."""
 
 
-def make_server(executor: Executor, *, version: str, finding: FindingTools | None = None) -> Server[dict[str, Any]]:
+def make_server(executor: Executor, *, version: str, options: McpOptions = NO_OPTIONS) -> Server[dict[str, Any]]:
     """Return a server that offers the executor's tools to one client. It need not be closed."""
     client = ServedClient("stdio", executor, ServerCalls())
-    return make_shared_server(lambda _: client, lambda: executor.registry, version=version, finding=finding)
+    return make_shared_server(lambda _: client, lambda: executor.registry, version=version, options=options)
 
 
 def make_root_server(
-    client: ServedClient, roots: ServerMiddleware[dict[str, Any]], *, version: str, finding: FindingTools | None = None
+    client: ServedClient, roots: ServerMiddleware[dict[str, Any]], *, version: str, options: McpOptions = NO_OPTIONS
 ) -> Server[dict[str, Any]]:
     """Return a server of one client whose tools change with its roots, as ``roots`` does."""
     server = make_shared_server(
-        lambda _: client, lambda: client.executor.registry, version=version, tools_change=True, finding=finding
+        lambda _: client, lambda: client.executor.registry, version=version, tools_change=True, options=options
     )
     server.middleware.append(roots)
     return server
@@ -87,15 +86,16 @@ def make_shared_server(
     reservation_of: Callable[[Context], Reservation | None] = lambda _: None,
     claims_of: Callable[[Context], Claims] = lambda _: NO_CLAIMS,
     tools_change: bool = False,
-    finding: FindingTools | None = None,
+    options: McpOptions = NO_OPTIONS,
 ) -> Server[dict[str, Any]]:
     """Return a server of several clients. ``client_of`` returns the client that made a request.
 
     ``tools`` returns the tools of all clients, whose schemas say which headers must repeat an argument.
     ``reservation_of`` returns the right to make the call, if the transport has reserved it, and ``claims_of`` what it
     knows about who sent a request. With ``tools_change``, the server promises clients to notify them when the tools
-    change. With ``finding``, it lists tools that find tools.
+    change.
     """
+    finding, tasks = options.finding, Tasks(options.task_seconds)
 
     async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         client = client_of(context)
@@ -104,7 +104,7 @@ def make_shared_server(
         definitions = finding.definitions(executor) if finding else executor.definitions("mcp")
         return _page(definitions, _registry_digest(executor.registry), params.cursor if params else None, left_out)
 
-    async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+    async def call_tool(context: Context, params: CallToolRequestParams) -> _Answer:
         client = client_of(context)
         if finding and params.name in SEARCH_TOOLS:
             resolved = await finding.resolve(params, client.executor, await client.changed_tools())
@@ -117,8 +117,11 @@ def make_shared_server(
         executor = client.executor
         if params.name not in executor.registry and all(params.name != tool.name for tool in executor.tools):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
+        opening = client.calling(params.name, reservation_of(context), claims_of(context))
         try:
-            with client.calling(params.name, reservation_of(context), claims_of(context)) as call:
+            if tasks.accepts(context, client, params.name):
+                return await tasks.start(context, client, opening, params.arguments or {})
+            with opening as call:
                 async with client.turn():
                     asking = ClientConfirmation(
                         context, params, call.call_id, client.asking, is_answer=state is not None
@@ -136,10 +139,12 @@ def make_shared_server(
         "toolc",
         version=version,
         on_list_tools=list_tools,
-        on_call_tool=call_tool,
         cache_hints={"tools/list": CacheHint(ttl_ms=LIST_SECONDS * 1000)},
         get_tool_input_schema=lambda name: _input_schema(tools(), name),
+        lifespan=tasks.lifespan,
     )
+    server.add_request_handler("tools/call", CallToolRequestParams, call_tool)
+    tasks.register(server, client_of)
     server.add_request_handler("logging/setLevel", SetLevelRequestParams, set_level)
     security = RequestStateSecurity(
         keys=[token_bytes(32)], ttl=STATE_SECONDS, bind_principal=lambda context: client_of(context).name
@@ -226,31 +231,11 @@ async def _run(
 def _attempt(
     running: RunningCall, params: CallToolRequestParams, on_event: Listener, confirmation: ClientConfirmation
 ) -> CallToolResult | InputRequiredResult | MCPError:
-    """Run the call. Return errors instead of raising them, because a task group would wrap them."""
-    executor = running.executor
-    # An application that embeds the server may have its own ``confirm``.
-    asks = executor.confirm is None and confirmation.is_supported
     try:
-        result = executor.run(
-            params.name,
-            params.arguments or {},
-            call_id=confirmation.call_id,
-            on_event=on_event,
-            confirm=confirmation.confirm if asks else None,
-            cancellation=running.cancellation,
-            caller=running.claims,
-        )
+        confirm = confirmation.confirm if confirmation.is_supported else None
+        return run_call(running, params.arguments or {}, on_event, confirm)
     except InputRequiredError as question:
         return question.result
-    except UsageError as error:
-        return MCPError(INTERNAL_ERROR, f"{params.name}: {error}")
-    except ToolcError as error:
-        return MCPError(INTERNAL_ERROR, str(error))
-    except Exception as error:  # noqa: BLE001  a bug in toolc: the client must get an answer without a traceback
-        return MCPError(INTERNAL_ERROR, f"this is a bug in toolc: {type(error).__name__}: {error}")
-    is_registered = params.name in executor.registry  # the tool that reads long results is not
-    schema = executor.registry.registered(params.name).spec.result_schema if is_registered else None
-    return CallToolResult.model_validate(call_result(result, schema))
 
 
 async def _cancel_call(cancellation: Cancellation, closed: anyio.Event) -> None:

@@ -30,6 +30,7 @@ from mcp.types import (
 
 from toolc.model.call import Allow, BoundCall, Deny
 from toolc.model.events import Event, ToolStart, ToolUpdate
+from toolc.model.json_schema import JsonObject
 
 ENDS_WITH_QUESTION: Final = "2026-07-28"
 """The first protocol version in which a question ends the call."""
@@ -93,16 +94,17 @@ class ClientConfirmation:
     def confirm(self, call: BoundCall) -> Allow | Deny:
         """Return the user's decision. Runs on the thread of the call. Raises ``InputRequiredError``."""
         if self._context.protocol_version < ENDS_WITH_QUESTION:
-            return _decision(anyio.from_thread.run(self._ask, _question(call), token=self._loop))
+            message = question_text(call.tool.name, call.sent)
+            return decision_of(anyio.from_thread.run(self._ask, message, token=self._loop))
         if call.call_id != self.call_id:
             return Deny("it is part of another call, but this client can be asked only before a call starts")
         # A response is only valid for the call with these arguments.
         subject = json.dumps([call.tool.name, call.arguments], sort_keys=True)
         key = f"confirm {hashlib.sha256(subject.encode()).hexdigest()}"
         if key in self._responses:
-            return _decision(self._responses[key])
-        form = ElicitRequestFormParams(message=_question(call), requested_schema=_FORM)
-        raise InputRequiredError(InputRequiredResult(input_requests={key: ElicitRequest(params=form)}))
+            return decision_of(self._responses[key])
+        request = elicit_request(call.tool.name, call.sent)
+        raise InputRequiredError(InputRequiredResult(input_requests={key: request}))
 
     async def _ask(self, message: str) -> object:
         """Return the client's response, or None if there is none."""
@@ -138,7 +140,7 @@ class ProgressRelay:
 
     def on_event(self, event: Event) -> None:
         """Receive an event on any thread except that of the event loop. Never waits for the client."""
-        if (report := _report(event)) is not None:
+        if (report := progress_report(event)) is not None:
             anyio.from_thread.run_sync(self._put, report, token=self._loop)
 
     async def run(self) -> None:
@@ -194,18 +196,24 @@ class LogRelay:
             await self._send(*self._lines.popleft())
 
 
-def _question(call: BoundCall) -> str:
-    arguments = json.dumps(call.sent, indent=2, ensure_ascii=False)
-    rest = f"\n[{len(arguments) - MAX_ARGUMENTS} characters more]" if len(arguments) > MAX_ARGUMENTS else ""
-    return f"Run the tool {call.tool.name} with these arguments?\n{arguments[:MAX_ARGUMENTS]}{rest}"
+def question_text(tool: str, arguments: JsonObject) -> str:
+    """Return the question whether a call may run."""
+    text = json.dumps(arguments, indent=2, ensure_ascii=False)
+    rest = f"\n[{len(text) - MAX_ARGUMENTS} characters more]" if len(text) > MAX_ARGUMENTS else ""
+    return f"Run the tool {tool} with these arguments?\n{text[:MAX_ARGUMENTS]}{rest}"
 
 
-def _decision(response: object) -> Allow | Deny:
+def elicit_request(tool: str, arguments: JsonObject) -> ElicitRequest:
+    """Return the request for an answer to this question."""
+    return ElicitRequest(params=ElicitRequestFormParams(message=question_text(tool, arguments), requested_schema=_FORM))
+
+
+def decision_of(response: object) -> Allow | Deny:
     """Return ``Allow`` only for an explicit acceptance."""
     return Allow() if isinstance(response, ElicitResult) and response.action == "accept" else Deny()
 
 
-def _report(event: Event) -> ToolUpdate | None:
+def progress_report(event: Event) -> ToolUpdate | None:
     """Return the progress of the client's own call, or of a call that is part of it. None for other events."""
     if isinstance(event, ToolUpdate) and event.stream is None:
         if event.parent_call_id is None:

@@ -13,6 +13,7 @@ import anyio
 import httpx2
 import pytest
 from calls.real_http import RealServer, prepare, real_server, toolc
+from calls.task_requests import task_request
 from mcp import Client
 from mcp.types import TextContent
 
@@ -121,6 +122,26 @@ def test_nothing_of_the_calls_is_left_after_a_kill_and_the_next_start(tmp_path: 
         assert (json.loads(states)["pid"], json.loads(states)["calls"]) == (server.process.pid, [])
         assert httpx2.get(f"{server.url}/api/v1/calls").json() == {"calls": []}
     assert f".{killed}." not in toolc(tmp_path, "gc", "--dry-run", "--json")
+
+
+def test_tasks_end_with_a_killed_server(tmp_path: Path) -> None:
+    def send(server: RealServer, method: str, params: dict[str, Any]) -> Any:
+        headers, message = task_request(method, params)
+        return httpx2.post(f"{server.url}/mcp", json=message, headers=headers).json()
+
+    prepare(tmp_path)
+    with real_server(tmp_path) as server:
+        call = {"name": "take_nap", "arguments": {"seconds": NAP}}
+        tasks = [send(server, "tools/call", call)["result"]["taskId"] for _ in range(3)]
+        wait_until(lambda: len(nappers()) >= 3)
+        assert {send(server, "tasks/get", {"taskId": each})["result"]["status"] for each in tasks} == {"working"}
+        server.process.kill()
+        server.process.wait()
+    with real_server(tmp_path) as server:
+        wait_until(lambda: not nappers())
+        errors = [send(server, "tasks/get", {"taskId": each})["error"] for each in tasks]
+    assert {error["code"] for error in errors} == {-32602}
+    assert "tasks end with the server" in errors[0]["message"]
 
 
 def test_the_end_waits_for_calls_refuses_others_and_leaves_nothing(tmp_path: Path) -> None:

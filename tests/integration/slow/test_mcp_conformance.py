@@ -72,7 +72,7 @@ def test_the_clients_of_both_lines_list_and_call(url: str, line: str, tmp_path: 
     (tmp_path / "use.mjs").write_text(CLIENTS[line] + USE)
     done = node("use.mjs", url, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {"tools": 11, "text": "This is a simple text response for testing."}
+    assert json.loads(done.stdout) == {"tools": 17, "text": "This is a simple text response for testing."}
 
 
 def test_inspector_lists_and_calls(url: str) -> None:

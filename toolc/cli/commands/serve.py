@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolc.cli.call_options import CallOptions, call_options
-from toolc.cli.common import builtin_option, deny_option, nearest_lock, note
+from toolc.cli.common import builtin_option, deny_option, duration, nearest_lock, note
 from toolc.cli.http_options import HttpOptions, http_options, print_start
 from toolc.cli.inputs import open_tools, refuse_disallowed, refuse_unapproved, user_configuration
 from toolc.client.registry import Registry
@@ -29,6 +29,7 @@ from toolc.model.spec.tool import MAX_RESULT_CHARS, MIN_RESULT_CHARS
 from toolc.runtime.execution.admission import unsupported_features
 from toolc.runtime.workspace.mount import mount
 from toolc.serve.confirmations import refuse
+from toolc.serve.mcp_options import McpOptions
 from toolc.serve.offered import check_denied, check_direct, check_names, deny, needing_workspace, without
 from toolc.version import __version__
 
@@ -75,6 +76,14 @@ if TYPE_CHECKING:
     metavar="NAME|TAG",
     help="With --search, keep the tools with this name or tag in the list. May be repeated.",
 )
+@click.option(
+    "--task-threshold",
+    metavar="TIME",
+    default="30s",
+    callback=duration,
+    show_default=True,
+    help="Offer a task to clients that support tasks if the time limit of the called tool is above this.",
+)
 @http_options
 @call_options
 def command(  # noqa: PLR0913  one parameter per option
@@ -88,6 +97,7 @@ def command(  # noqa: PLR0913  one parameter per option
     max_result: int,
     search: bool,
     direct: tuple[str, ...],
+    task_threshold: float,
     http: HttpOptions,
     options: CallOptions,
 ) -> None:
@@ -103,8 +113,8 @@ def command(  # noqa: PLR0913  one parameter per option
         raise UsageError("--plugin serves the tools that it names; remove --search")
     if direct and not search:
         raise UsageError("--direct needs --search; without it, all tools are in the list")
-    finding = _finding(direct) if search else None
-    serve = _as_plugin if plugins else _mcp(finding)
+    mcp = McpOptions(finding=_finding(direct) if search else None, task_seconds=task_threshold)
+    serve = _as_plugin if plugins else _mcp(mcp)
     from toolc.client.executor import Executor  # start-up time
     from toolc.runtime.output.truncation import READ_RESULT
 
@@ -128,7 +138,7 @@ def command(  # noqa: PLR0913  one parameter per option
         reload = Reload(
             load, source, options.lock, is_watched=http.watch, results=http.results, restrictions=restrictions(options)
         )
-        _over_http(settings, registry, options, folder, denied, reload, finding)
+        _over_http(settings, registry, options, folder, denied, reload, mcp)
         return
     offered = usable(registry, folder)
     # A plugin host calls only the tools that it names.
@@ -143,13 +153,13 @@ def command(  # noqa: PLR0913  one parameter per option
         return executor
 
     if offered is not registry and not plugins:
-        _with_roots(open_executor, finding)
+        _with_roots(open_executor, mcp)
         return
     with open_executor(folder) as executor:
         serve(executor)
 
 
-def _with_roots(open_executor: Callable[[Path | None], Executor], finding: FindingTools | None) -> None:
+def _with_roots(open_executor: Callable[[Path | None], Executor], mcp: McpOptions) -> None:
     """Serve MCP over stdio with the client's only root as the workspace."""
     from toolc.serve.client_roots import RootWorkspace
     from toolc.serve.mcp import make_root_server
@@ -158,7 +168,7 @@ def _with_roots(open_executor: Callable[[Path | None], Executor], finding: Findi
 
     client = ServedClient("stdio", open_executor(None), ServerCalls())
     with closing(RootWorkspace(client, open_executor)) as roots:
-        serve_stdio(make_root_server(client, roots, version=__version__, finding=finding))
+        serve_stdio(make_root_server(client, roots, version=__version__, options=mcp))
 
 
 def _as_plugin(executor: Executor) -> None:
@@ -173,12 +183,12 @@ def _finding(direct: tuple[str, ...]) -> FindingTools:
     return FindingTools(direct)
 
 
-def _mcp(finding: FindingTools | None) -> Callable[[Executor], None]:
+def _mcp(mcp: McpOptions) -> Callable[[Executor], None]:
     """Return the function that serves MCP over stdio. Raises ``MissingExtraError``."""
     with _optional_extra():
         from toolc.serve.mcp import make_server
         from toolc.serve.mcp_stdio import serve_stdio
-    return lambda executor: serve_stdio(make_server(executor, version=__version__, finding=finding))
+    return lambda executor: serve_stdio(make_server(executor, version=__version__, options=mcp))
 
 
 def _over_http(
@@ -188,7 +198,7 @@ def _over_http(
     workspace: Path | None,
     denied: tuple[str, ...],
     reload: Reload,
-    finding: FindingTools | None,
+    mcp: McpOptions,
 ) -> None:
     with _optional_extra():
         from toolc.serve.http.application import make_app
@@ -230,7 +240,7 @@ def _over_http(
 
     host = HttpHost(
         registry, open_executor, settings=ClientSettingsFile(paths, load), workspace=workspace,
-        denied=denied, confirm=settings.confirm, finding=finding,
+        denied=denied, confirm=settings.confirm, mcp=mcp,
     )  # fmt: skip
     if metrics:
         host.metrics = None if has_own_address else metrics

@@ -18,11 +18,11 @@ from toolc.runtime.workspace.mount import mount
 from toolc.serve.confirmations import Confirmations, refuse
 from toolc.serve.http.gate import Caller
 from toolc.serve.http.settings import ConfirmMode
+from toolc.serve.mcp_options import NO_OPTIONS, McpOptions
 from toolc.serve.offered import deny, needing_workspace, with_tags, without
 from toolc.serve.served_client import ServedClient, ServerCalls
 
-if TYPE_CHECKING:  # only --search and metrics need them
-    from toolc.serve.search.finding_tools import FindingTools
+if TYPE_CHECKING:  # only metrics need it
     from toolc.telemetry.metrics import Metrics
 
 MAX_CALLS: Final = 64
@@ -87,7 +87,7 @@ class HttpHost:
     """The clients of a server. Each gets its own executor from ``open_executor`` with its first request.
 
     ``settings`` are those of the clients. ``workspace`` is the folder of clients without one of their own. Tools with a
-    name or a tag in ``denied`` are denied to everyone. With ``finding``, MCP clients find tools instead of listing all.
+    name or a tag in ``denied`` are denied to everyone. ``mcp`` are the options of ``/mcp``.
     ``metrics`` can be set to those to serve on ``/metrics``.
     """
 
@@ -100,10 +100,10 @@ class HttpHost:
         workspace: Path | None = None,
         denied: Sequence[str] = (),
         confirm: ConfirmMode = "client",
-        finding: FindingTools | None = None,
+        mcp: McpOptions = NO_OPTIONS,
     ) -> None:
         self.tools = tools
-        self.finding = finding
+        self.mcp = mcp
         self.metrics: Metrics | None = None
         self.calls = ServerCalls(MAX_CALLS)
         self.confirmations = Confirmations(self.calls.running)

@@ -30,7 +30,8 @@ from toolc.model.call import Claims
 from toolc.serve.http.gate import BODY, MAX_BODY, ServedUser
 from toolc.serve.http.host import HttpHost
 from toolc.serve.http.problems import retry_later
-from toolc.serve.mcp import Context, make_shared_server
+from toolc.serve.mcp import make_shared_server
+from toolc.serve.mcp_call import Context
 from toolc.serve.mcp_interaction import ENDS_WITH_QUESTION
 from toolc.serve.served_client import QuotaError, Reservation, ServedClient
 from toolc.version import __version__
@@ -62,7 +63,7 @@ class McpEndpoint:
     def __init__(self, host: HttpHost) -> None:
         self.server: Server[dict[str, Any]] = make_shared_server(
             client_of, lambda: host.tools, version=__version__, reservation_of=_reservation_of, claims_of=_claims_of,
-            tools_change=True, finding=host.finding,
+            tools_change=True, options=host.mcp,
         )  # fmt: skip
         bus = InMemorySubscriptionBus()
         # Each subscription is an open request, whose number is limited for each client.

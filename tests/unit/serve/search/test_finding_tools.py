@@ -20,6 +20,7 @@ from toolc.model.spec.tool import Annotations
 from toolc.runtime.output.truncation import READ_RESULT
 from toolc.serve.http.gate import Caller
 from toolc.serve.mcp import make_server
+from toolc.serve.mcp_options import McpOptions
 from toolc.serve.offered import SEARCH_TOOLS, check_direct, check_names
 from toolc.serve.search.finding_tools import FindingTools
 
@@ -44,7 +45,7 @@ async def connected(
         asked.append(params.message)
         return ElicitResult(action="accept")
 
-    server = make_server(each, version="1", finding=FindingTools(direct))
+    server = make_server(each, version="1", options=McpOptions(finding=FindingTools(direct)))
     async with Client(server, mode=mode, elicitation_callback=ask) as client:
         yield client, asked
 

@@ -1,0 +1,25 @@
+"""What an MCP server offers beyond the list of its tools and their calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolc.dataclass import dataclass
+
+if TYPE_CHECKING:  # only --search needs it
+    from toolc.serve.search.finding_tools import FindingTools
+
+TASK_SECONDS: Final = 30.0
+"""A call may become a task if the time limit of its tool is above this, in seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpOptions:
+    """The options of all clients. With ``finding``, tools that find tools are listed instead of all tools."""
+
+    finding: FindingTools | None = None
+    task_seconds: float = TASK_SECONDS
+
+
+NO_OPTIONS: Final = McpOptions()
+"""The options without ``--search``."""

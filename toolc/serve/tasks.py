@@ -1,0 +1,279 @@
+"""Long calls as tasks: the extension ``io.modelcontextprotocol/tasks`` (SEP-2663) of revision 2026-07-28.
+
+A client that declares the extension gets a task instead of a result if the tool may run for a long time. It asks for
+the state of the task, answers its questions and cancels it. Tasks belong to the client, and end with the server.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager
+from datetime import UTC, datetime
+from functools import partial
+from secrets import token_urlsafe
+from time import monotonic
+from typing import Any, Final, TypeAlias
+
+import anyio
+import anyio.lowlevel
+from anyio.abc import TaskGroup, TaskStatus
+from mcp import MCPError
+from mcp.server.lowlevel import Server
+from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
+from mcp.types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    ClientCapabilities,
+    ElicitationCapability,
+    ElicitResult,
+    RequestParams,
+)
+from mcp_types.jsonrpc import HEADER_MISMATCH, MISSING_REQUIRED_CLIENT_CAPABILITY
+from pydantic import Field, ValidationError
+
+from toolc.model.call import Confirm
+from toolc.model.events import Event
+from toolc.model.json_schema import JsonObject, map_under
+from toolc.serve.confirmations import Confirmations
+from toolc.serve.mcp_call import Context, run_call
+from toolc.serve.mcp_interaction import ENDS_WITH_QUESTION, decision_of, elicit_request, progress_report
+from toolc.serve.served_client import QuotaError, RunningCall, ServedClient
+
+EXTENSION: Final = "io.modelcontextprotocol/tasks"
+
+KEEP_SECONDS: Final = 600.0
+"""How long the result of a task is kept after its end, in seconds."""
+
+MAX_OPEN: Final = 32
+"""The maximum number of tasks of a client that run or wait, because each keeps its arguments, of up to 4 MiB."""
+
+MAX_KEPT: Final = 100
+"""The maximum number of finished tasks of a client that are kept. The oldest are dropped."""
+
+MAX_KEPT_BYTES: Final = 32 * 2**20
+"""The maximum size of the results of a client that are kept, in bytes. The oldest are dropped."""
+
+POLL_MS: Final = 1000
+"""How often a client should ask for the state of a task, in milliseconds."""
+
+Opening: TypeAlias = AbstractContextManager[RunningCall]
+"""Lists a call as running, and ends that."""
+
+_DECLARED: Final = ClientCapabilities(extensions={EXTENSION: {}})
+
+
+class TaskParams(RequestParams):
+    """The parameters of ``tasks/get`` and ``tasks/cancel``."""
+
+    task_id: str = Field(alias="taskId")
+
+
+class UpdateParams(TaskParams):
+    """The parameters of ``tasks/update``."""
+
+    input_responses: dict[str, Any] = Field(alias="inputResponses")
+
+
+class Task:
+    """A call of a client that runs in the background. Use it on the thread of the event loop."""
+
+    def __init__(self, client: ServedClient) -> None:
+        self.task_id = token_urlsafe(16)
+        self.client = client.name
+        self.scope = anyio.CancelScope()
+        self.questions = Confirmations(client.calls.running)
+        self.message = ""
+        self.ended: float | None = None
+        self.size = 0
+        self._outcome: JsonObject = {"status": "working"}
+        self._created = self._updated = datetime.now(UTC)
+
+    def to_json(self) -> JsonObject:
+        """Return the task without what depends on its status."""
+        kept_ms = None
+        if self.ended is not None:
+            kept_ms = int((self._updated - self._created).total_seconds() * 1000 + KEEP_SECONDS * 1000)
+        task: JsonObject = {
+            "taskId": self.task_id, "status": "working", "createdAt": _iso(self._created),
+            "lastUpdatedAt": _iso(self._updated), "ttlMs": kept_ms, "pollIntervalMs": POLL_MS,
+        }  # fmt: skip
+        return task | ({"statusMessage": self.message} if self.message else {})
+
+    def detailed(self) -> JsonObject:
+        """Return the task with its result, its error, or the questions that it asks."""
+        waiting = self.questions.waiting("") if self.ended is None else []
+        if not waiting:
+            return self.to_json() | self._outcome
+        requests: JsonObject = {
+            each.identifier: elicit_request(each.tool, each.sent).model_dump(by_alias=True, exclude_none=True)
+            for each in waiting
+        }
+        return self.to_json() | {"status": "input_required", "inputRequests": requests}
+
+    def report(self, message: str) -> None:
+        """Set what the task is doing."""
+        self.message, self._updated = message, datetime.now(UTC)
+
+    def end(self, outcome: JsonObject, message: str) -> None:
+        """Set the result, the error, or that the task was cancelled."""
+        self._outcome, self.ended = outcome, monotonic()
+        self.size = len(json.dumps(outcome))
+        self.report(message)
+
+
+class Tasks:
+    """The tasks of all clients of a server. Calls of tools whose time limit is above the threshold become tasks."""
+
+    def __init__(self, threshold_seconds: float) -> None:
+        self._threshold_ms = threshold_seconds * 1000
+        self._tasks: dict[str, Task] = {}
+        self._group: TaskGroup | None = None
+
+    @asynccontextmanager
+    async def lifespan(self, _: Server[dict[str, Any]]) -> AsyncIterator[dict[str, Any]]:
+        """Run tasks until the end of the server, which cancels them."""
+        async with anyio.create_task_group() as self._group:
+            yield {}
+            self._group.cancel_scope.cancel()
+
+    def register(self, server: Server[dict[str, Any]], client_of: Callable[[Context], ServedClient]) -> None:
+        """Add the methods of the extension to a server."""
+
+        async def get(context: Context, params: TaskParams) -> JsonObject:
+            return self._find(context, client_of(context), params.task_id).detailed()
+
+        async def update(context: Context, params: UpdateParams) -> JsonObject:
+            task = self._find(context, client_of(context), params.task_id)
+            waiting = {each.identifier for each in task.questions.waiting("")}
+            try:
+                answers = {
+                    key: ElicitResult.model_validate(value)
+                    for key, value in params.input_responses.items()
+                    if key in waiting
+                }
+            except ValidationError:
+                raise MCPError(INVALID_PARAMS, "a response is not the result of elicitation/create") from None
+            for key, answer in answers.items():
+                task.questions.answer(key, "", decision_of(answer))
+            return {}
+
+        async def cancel(context: Context, params: TaskParams) -> JsonObject:
+            self._find(context, client_of(context), params.task_id).scope.cancel()
+            return {}
+
+        server.extensions[EXTENSION] = {}
+        server.add_request_handler("tasks/get", TaskParams, get)
+        server.add_request_handler("tasks/update", UpdateParams, update)
+        server.add_request_handler("tasks/cancel", TaskParams, cancel)
+
+    def accepts(self, context: Context, client: ServedClient, tool: str) -> bool:
+        """Return whether a call of this tool becomes a task."""
+        if context.protocol_version < ENDS_WITH_QUESTION or not context.session.check_client_capability(_DECLARED):
+            return False
+        registry = client.executor.registry
+        return tool in registry and registry.registered(tool).spec.sandbox.limits.timeout_ms > self._threshold_ms
+
+    async def start(
+        self, context: Context, client: ServedClient, opening: Opening, arguments: JsonObject
+    ) -> JsonObject:
+        """Start a call as a task, and return the task. Raises ``QuotaError``."""
+        assert self._group is not None
+        if sum(task.client == client.name and task.ended is None for task in self._tasks.values()) >= MAX_OPEN:
+            raise QuotaError(f"{MAX_OPEN} tasks of this client are running, which is the maximum", 1)
+        can_ask = context.session.check_client_capability(ClientCapabilities(elicitation=ElicitationCapability()))
+        task: Task = await self._group.start(partial(self._run, client, opening, arguments, can_ask=can_ask))
+        return task.to_json() | {"resultType": "task"}
+
+    async def _run(
+        self,
+        client: ServedClient,
+        opening: Opening,
+        arguments: JsonObject,
+        *,
+        can_ask: bool,
+        task_status: TaskStatus[Task],
+    ) -> None:
+        with opening as call:
+            task = Task(client)
+            self._tasks[task.task_id] = task
+            task_status.started(task)
+            confirm = task.questions.confirm_for(task.task_id) if can_ask else None
+            attempt = partial(_attempt, call, arguments, _progress_of(task), confirm)
+            outcome: JsonObject = {"status": "cancelled"}
+            with task.scope:
+                async with client.turn(), anyio.create_task_group() as tasks:
+                    tasks.start_soon(_cancel_call, call)
+                    with anyio.CancelScope(shield=True):
+                        outcome = await anyio.to_thread.run_sync(attempt, limiter=client.calls.threads)
+                    tasks.cancel_scope.cancel()
+            is_closing = client.calls.is_closing and outcome["status"] == "cancelled"
+            reason = "the server is shutting down" if is_closing else map_under(outcome, "error").get("message", "")
+            task.end(outcome, str(reason))
+        self._forget(client.name)
+
+    def _find(self, context: Context, client: ServedClient, task_id: str) -> Task:
+        """Return a task of this client. Raises ``MCPError``."""
+        if not context.session.check_client_capability(_DECLARED):
+            raise MCPError(
+                MISSING_REQUIRED_CLIENT_CAPABILITY,
+                f"this method needs the extension {EXTENSION}, which the client has not declared",
+                {"requiredCapabilities": {"extensions": {EXTENSION: {}}}},
+            )
+        header = context.request.headers.get(MCP_NAME_HEADER) if context.request else None
+        if context.request and decode_header_value(header) != task_id:
+            raise MCPError(HEADER_MISMATCH, f"the header {MCP_NAME_HEADER} must have the value of taskId")
+        self._forget(client.name)
+        task = self._tasks.get(task_id)
+        if task is None or task.client != client.name:
+            reasons = "its result is no longer kept, or the server has been restarted since: tasks end with the server"
+            raise MCPError(INVALID_PARAMS, f"there is no such task; {reasons}")
+        return task
+
+    def _forget(self, client: str) -> None:
+        """Drop results that are old, and the oldest ones of this client if there are too many or they are too large."""
+        limit = monotonic() - KEEP_SECONDS
+        self._tasks = {key: task for key, task in self._tasks.items() if task.ended is None or task.ended > limit}
+        ended = [(task.ended, task) for task in self._tasks.values() if task.client == client and task.ended]
+        newest_first = [task for _, task in sorted(ended, key=lambda each: -each[0])]
+        size = 0
+        for position, task in enumerate(newest_first):
+            size += task.size
+            if position and (position >= MAX_KEPT or size > MAX_KEPT_BYTES):
+                del self._tasks[task.task_id]
+
+
+def _iso(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _progress_of(task: Task) -> Callable[[Event], None]:
+    loop = anyio.lowlevel.current_token()
+
+    def on_event(event: Event) -> None:
+        if (update := progress_report(event)) is not None:
+            percent = "" if update.percent is None else f"{update.percent:g} %"
+            message = " ".join(filter(None, (percent, update.message)))
+            anyio.from_thread.run_sync(task.report, message, token=loop)
+
+    return on_event
+
+
+def _attempt(
+    call: RunningCall, arguments: JsonObject, on_event: Callable[[Event], None], confirm: Confirm | None
+) -> JsonObject:
+    result = run_call(call, arguments, on_event, confirm)
+    is_success = isinstance(result, CallToolResult) and not result.is_error
+    if call.cancellation.is_cancelled and not is_success:
+        return {"status": "cancelled"}
+    if isinstance(result, CallToolResult):
+        return {"status": "completed", "result": result.model_dump(mode="json", by_alias=True, exclude_none=True)}
+    return {"status": "failed", "error": result.error.model_dump(mode="json", by_alias=True, exclude_none=True)}
+
+
+async def _cancel_call(call: RunningCall) -> None:
+    """Cancel the call when this task is cancelled. This has no effect after the end of the call."""
+    try:
+        await anyio.sleep_forever()
+    finally:
+        call.cancellation.cancel()
