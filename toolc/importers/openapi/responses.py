@@ -13,7 +13,7 @@ from toolc.importers.openapi.schemas import Schemas, converted
 from toolc.importers.openapi.source import Document, LeftOutError
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
 
-_JSON: Final = re.compile(r"application/(?:[\w.+-]+\+)?json", re.IGNORECASE)
+_JSON: Final = re.compile(r"(?:application|text)/(?:[\w.+-]+\+)?json", re.IGNORECASE)
 _EMPTY: Final = frozenset({"204", "205", "304"})
 _KINDS: Final = {"408": "timeout", "409": "conflict", "412": "conflict", "423": "conflict"}
 """The kinds of errors that a status means and that toolc does not assume by itself."""

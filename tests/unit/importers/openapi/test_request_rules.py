@@ -147,6 +147,7 @@ def test_bodies_are_sent_in_their_media_types() -> None:
     contents: dict[str, JsonObject] = {
         "json": {"application/json": {"schema": thing}},
         "list": {"application/json": {"schema": {"type": "array", "items": thing}}},
+        "old": {"text/json": {"schema": thing}},
         "all": {"application/merge-patch+json": {"schema": {"allOf": [thing, {"properties": {"more": {}}}]}}},
         "form": {"application/x-www-form-urlencoded": {"schema": thing}},
         "styled": {"application/x-www-form-urlencoded": {"schema": thing, "encoding": styled}},
