@@ -94,7 +94,8 @@ async function showCurrent(movesFocus) {
 
 /** @param {unknown} error */
 function failed(error) {
-  const message = error instanceof Error ? error.message : String(error);
+  const written = error instanceof Error ? error.message : String(error);
+  const message = written.startsWith("send a token") ? "run toolc token link where the server runs, and open its link" : written;
   const status = error instanceof Problem ? error.status : -1;
   const titles = new Map([[0, "No connection"], [401, "Sign in"], [403, "Not allowed"], [404, "Not found"]]);
   return notice(titles.get(status) ?? "This did not work", message, " ", link([], "Go to the catalog"));
