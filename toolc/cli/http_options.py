@@ -66,8 +66,7 @@ _OPTIONS = (
     ),
     click.option("--watch", is_flag=True, help="Serve changed specs without a restart."),
     click.option(
-        "--tests", "results", type=click.Path(path_type=Path), metavar="FILE",
-        help="Results of tests for the page at /, written by: toolc test --json",
+        "--tests", "results", metavar="FILE", help="Results of tests for the page at /, written by: toolc test --json",
     ),
     click.option(
         "--metrics-address", metavar="[HOST:]PORT",
@@ -94,7 +93,7 @@ class HttpOptions:
     require_token: bool
     config: str | None
     metrics_address: str | None
-    results: Path | None
+    results: str | None
     watch: bool
     confirm: ConfirmMode
     drain: float

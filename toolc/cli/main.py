@@ -36,7 +36,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "lock": "Write a lock file of approved tools, or compare tools with it.",
     "serve": "Serve tools over stdio or HTTP to MCP clients.",
     "connect": "Add tools to the configuration of an MCP client.",
-    "token": "Create, list and revoke the tokens of clients over HTTP, and sign in to the page.",
+    "token": "Manage the tokens of clients over HTTP, and sign in to the page.",
     "import": "Create specs from tools that other systems describe.",
     "export": "Write tools in the form of other systems.",
     "schedule": "Show or run the due entries of a schedule.",

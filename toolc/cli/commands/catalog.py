@@ -9,6 +9,7 @@ import click
 
 from toolc.cli.common import builtin_option, nearest_lock, note, write_text
 from toolc.cli.inputs import open_tools
+from toolc.model.errors import UsageError
 from toolc.model.text import count_noun
 
 if TYPE_CHECKING:
@@ -19,19 +20,12 @@ if TYPE_CHECKING:
 @click.command("catalog")
 @click.argument("target", metavar="[TARGET]", required=False)
 @builtin_option
+@click.option("--html", "file", required=True, metavar="FILE", help="The file to write.")
 @click.option(
-    "--html",
-    "file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    metavar="FILE",
-    help="The file to write.",
-)
-@click.option(
-    "--tests", "results", type=click.Path(path_type=Path), metavar="FILE",
+    "--tests", "results", metavar="FILE",
     help="Results of tests to show, written by: toolc test --json",
 )  # fmt: skip
-def command(target: str | None, builtin: str | None, file: Path, results: Path | None) -> None:
+def command(target: str | None, builtin: str | None, file: str, results: str | None) -> None:
     """Write one file of HTML with the tools of TARGET (a spec file, a folder of specs, or a registry.json).
 
     It shows what the page of 'toolc serve --http' shows about tools: permissions, limits, parameters, the definition
@@ -39,10 +33,14 @@ def command(target: str | None, builtin: str | None, file: Path, results: Path |
     """
     from toolc.serve.page.reports import Sources  # start-up time
 
+    path = Path(file)
+    if path.is_dir():
+        raise UsageError(f"--html {file}: this is a folder; name a file in it")
     registry = open_tools(target, builtin)
     source = Path(target.partition("#")[0]) if target is not None else None
     specs = source if source is not None and source.suffix != ".json" else None
-    write_text(file, _html(registry, Sources(specs=specs, lock=nearest_lock(), results=results)))
+    recorded = None if results is None else Path(results)
+    write_text(path, _html(registry, Sources(specs=specs, lock=nearest_lock(), results=recorded)))
     note(f"wrote {file} with {count_noun(len(registry), 'tool')}")
 
 

@@ -281,7 +281,7 @@ class Reload:
     source: Path | None
     lock: Lock | None
     is_watched: bool
-    results: Path | None
+    results: str | None
     restrictions: tuple[str, ...]
 
     @property
@@ -297,7 +297,12 @@ class Reload:
 
         lock = nearest_lock() if self.lock is None else Path(self.lock.path)
         specs = self.source if self.source is not None and self.source.suffix != ".json" else None
-        return Sources(specs=specs, lock=lock, results=self.results, restrictions=self.restrictions)
+        return Sources(
+            specs=specs,
+            lock=lock,
+            results=None if self.results is None else Path(self.results),
+            restrictions=self.restrictions,
+        )
 
     def load(self) -> tuple[Registry, Lock | None]:
         """Return the present tools and the lock file. Specs are compiled in another process, which fills the cache."""

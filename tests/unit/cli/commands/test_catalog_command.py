@@ -55,4 +55,6 @@ def test_a_file_that_has_no_results_or_cannot_be_written_is_refused(folder: Path
 
 
 def test_a_file_to_write_is_required_and_no_folder() -> None:
-    assert run("count.yaml").exit_code == run("count.yaml", "--html", ".").exit_code == 2
+    assert run("count.yaml").exit_code == 2
+    with pytest.raises(UsageError, match="name a file in it"):
+        run("count.yaml", "--html", ".")
