@@ -191,7 +191,7 @@ def note(message: str) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Replace a file atomically. Raises ``UsageError`` if it cannot be written."""
-    from toolc.model.atomic_files import replace_file  # start-up time
+    from toolc.model.atomic_files import replace_file  # lazy: +1 ms; few commands write files
 
     try:
         with replace_file(path) as file:

@@ -26,7 +26,8 @@ Start reading in ``provider``. Each provider has a module with the passes that l
 - ``openai``: Chat Completions and Responses.
 - ``response_streams``: joins the chunks of a stream into the response that an API returns without streaming. Public:
   ``join_chunks``, ``STREAMING``.
-- ``token_estimate``: estimates the tokens of a definition. Public: ``definition_tokens``, ``ESTIMATED_FOR``.
+- ``token_estimate``: estimates the tokens of a definition. Public: ``definition_tokens``, ``estimate_tokens``,
+  ``ESTIMATED_FOR``.
 
 May import: ``data``, ``model`` and ``validation``.
 """

@@ -308,7 +308,7 @@ class Reload:
         """Return the present tools and the lock file. Specs are compiled in another process, which fills the cache."""
         lock = None if self.lock is None else Lock.read(Path(self.lock.path))
         if self.source is not None and self.source.suffix != ".json":
-            command = [sys.executable, "-m", "toolc", "list", str(self.source)]
+            command = [sys.executable, "-P", "-m", "toolc", "list", str(self.source)]
             done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
             if done.returncode:
                 raise UsageError(done.stderr.strip())

@@ -90,7 +90,7 @@ def _commit(name: str) -> str | None:
 
 def _run(*arguments: str) -> JsonObject:
     """Return the JSON object that a command prints. Raises ``UsageError`` with its message if it prints none."""
-    command = [sys.executable, "-m", "toolc", *arguments]
+    command = [sys.executable, "-P", "-m", "toolc", *arguments]
     try:
         done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:
