@@ -154,8 +154,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _is_later(item: pytest.Item) -> bool:
     if item.path.name in LATER:
         return True
+    if item.path.name not in DOCKER_LATER:
+        return False
     callspec = getattr(item, "callspec", None)
-    return item.path.name in DOCKER_LATER and callspec is not None and "docker" in callspec.params.values()
+    # The agreement of engines is tested with the results of Docker too.
+    needs_docker = callspec is not None and "docker" in callspec.params.values()
+    return needs_docker or "::test_engines_agree" in item.nodeid
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -139,6 +139,8 @@ class Executor:
             argument_checks.integer("max_result_chars", max_result_chars, MIN_RESULT_CHARS)
         argument_checks.hook("approve_changes", approve_changes)
         argument_checks.hook("confirm", confirm)
+        for each in argument_checks.sequence("observers", observers, "functions"):
+            argument_checks.function("an observer", each)
         argument_checks.optional("configuration", configuration, Configuration, "a toolc.Configuration")
         argument_checks.optional("secrets", secrets, SecretStore, "a SecretStore")
         argument_checks.optional("pool", pool, Pool, "a toolc.Pool")
