@@ -53,6 +53,25 @@ def napping(server: RealServer, number: int) -> None:
     wait_until(lambda: len(nappers()) >= number)
 
 
+READER = """\
+toolc: 1
+name: read_note
+description: Print the note of the workspace. Use it to read the note.
+backend: {shell: {argv: [cat, note.txt]}}
+sandbox: {workspace: ro}
+"""
+
+
+def test_tools_that_need_a_workspace_are_counted_at_the_start(tmp_path: Path) -> None:
+    prepare(tmp_path)
+    (tmp_path / "specs" / "reader.yaml").write_text(READER, encoding="utf-8")
+    said = "toolc: only clients with a workspace can call 1 tool; set one with --workspace DIR, or for each client"
+    with real_server(tmp_path):
+        assert (tmp_path / "log").read_text(encoding="utf-8").startswith(said)
+    with real_server(tmp_path, "--workspace", "."):
+        assert (tmp_path / "log").read_text(encoding="utf-8").startswith("toolc: serving 4 tools")
+
+
 @pytest.mark.integrations
 def test_a_hundred_clients_of_both_revisions_and_the_api_get_their_own_results(tmp_path: Path) -> None:
     prepare(tmp_path)

@@ -26,6 +26,7 @@ from toolc.model.errors import MissingExtraError, UsageError
 from toolc.model.lock_file import Lock
 from toolc.model.spec.policy import Policy
 from toolc.model.spec.tool import MAX_RESULT_CHARS, MIN_RESULT_CHARS
+from toolc.model.text import count_noun
 from toolc.runtime.execution.admission import unsupported_features
 from toolc.runtime.workspace.mount import mount
 from toolc.serve.confirmations import refuse
@@ -224,6 +225,9 @@ def _over_http(
             if not settings.is_loopback
             else "--require-token: there are no tokens; create one with: toolc token create NAME"
         )
+    if workspace is None and (left_out := needing_workspace(registry)):
+        only = f"only clients with a workspace can call {count_noun(len(left_out), 'tool')}"
+        note(f"{only}; set one with --workspace DIR, or for each client in the configuration")
     sources = reload.sources
     if sources.results:
         RecordedResults.read(sources.results)  # refuses a wrong file at the start
