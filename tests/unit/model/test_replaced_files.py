@@ -37,3 +37,9 @@ def test_a_long_name_is_cut_in_the_name_of_the_draft(tmp_path: Path) -> None:
     with replace_file(tmp_path / ("a" * 255), mode=0o600):
         pass
     assert [(each.name, each.stat().st_mode & 0o777) for each in tmp_path.iterdir()] == [("a" * 255, 0o600)]
+
+
+@pytest.mark.parametrize("path", ["/", "."])
+def test_a_path_without_a_name_is_a_directory(path: str) -> None:
+    with pytest.raises(IsADirectoryError), replace_file(Path(path)):
+        raise AssertionError
