@@ -36,7 +36,7 @@ VALUES_AS_MAPS = {
     frozenset({"public", "reason"}), frozenset({"value", "style", "explode", "allow_reserved"}),
 }  # fmt: skip
 
-READ_BEFORE = {"toolc", "optional"}
+READ_BEFORE = {"toolc", "optional", "from"}
 """Keys that the decoder removes before it reads the map that has them."""
 
 Route = tuple[str | int, ...]
@@ -44,8 +44,9 @@ Route = tuple[str | int, ...]
 
 def files(*folders: Path) -> list[Path]:
     found = (path for folder in folders for path in folder.rglob("*") if path.suffix in {".yaml", ".toml"})
-    # The variables of templates become part of a project file.
-    return sorted(path for path in found if path.name not in {*PROJECT_FILES, "vars.yaml"})
+    # The variables of templates become part of a project file, and manifests of deployments are no specs.
+    others = {*PROJECT_FILES, "vars.yaml", "kubernetes.yaml"}
+    return sorted(path for path in found if path.name not in others)
 
 
 GOOD = files(SPECS / "positive", ROOT / "specs", ROOT / "docs")
