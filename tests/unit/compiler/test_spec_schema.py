@@ -44,7 +44,7 @@ Route = tuple[str | int, ...]
 
 def files(*folders: Path) -> list[Path]:
     found = (path for folder in folders for path in folder.rglob("*") if path.suffix in {".yaml", ".toml"})
-    # The variables of templates become part of a project file, and manifests of deployments are no specs.
+    # The variables of templates become part of a project file, and manifests of deployments are not specs.
     others = {*PROJECT_FILES, "vars.yaml", "kubernetes.yaml"}
     return sorted(path for path in found if path.name not in others)
 
