@@ -19,7 +19,7 @@ TOOLS = """\
 toolc: 1
 tools:
   - name: remember
-    description: Remember a word, and return all words that this process was told. Only for these tests.
+    description: Remember a word, and return all words that this process has received. Only for these tests.
     parameters:
       tenant: {type: string, from: caller.sub}
       word: {type: string, description: A word}

@@ -24,7 +24,7 @@ def specs_of(generated: Generated) -> Iterator[tuple[str, ToolSpec]]:
 
 
 def plan_differences(root: JsonObject, key: str, spec: ToolSpec, server: str) -> Iterator[str]:
-    """Yield how the plan differs from the rules, for the values of the specification and for others to escape."""
+    """Yield how the plan differs from the rules, for its own values and for values to escape."""
     rules = rules_of(root, key)
     listed = [*wires(spec, rules)]
     yield from _missing(rules, spec, listed)

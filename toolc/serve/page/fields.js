@@ -397,7 +397,7 @@ function listField(schema, value, place) {
 }
 
 /**
- * An item or an entry is there even if nobody has written its value.
+ * An item or an entry exists even without a value.
  *
  * @param {unknown} value
  */
