@@ -158,3 +158,8 @@ def test_a_registry_file_keeps_it(executor: Executor, tmp_path: Path) -> None:
     with Executor(Registry.load(tmp_path / "registry.json"), engine=FakeEngine(echo)) as other:
         assert other.run("orders", {}, caller=ONE).text == "tenant-1 open"
         assert kind(other.run("orders", {})) == "denied"
+
+
+def test_a_value_is_that_of_its_own_claim(executor: Executor) -> None:
+    claims = {"name": "tenant-0", "sub": "tenant-1", "tenant": "tenant-2"}
+    assert executor.run("orders", {}, caller=claims).text == "tenant-1 open"
