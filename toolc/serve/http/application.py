@@ -54,7 +54,7 @@ def make_app(
         async with endpoint.run(), anyio.create_task_group() as api.tasks:
             if reloader:
                 api.tasks.start_soon(reloader.run)
-                api.tasks.start_soon(StatusSocket(host, settings, sign_in).run)
+                await api.tasks.start(StatusSocket(host, settings, sign_in).run)
             yield
             api.tasks.cancel_scope.cancel()
 

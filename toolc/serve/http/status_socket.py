@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Final
 
 import anyio
-from anyio.abc import ByteStream
+from anyio.abc import ByteStream, TaskStatus
 
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
@@ -29,15 +29,22 @@ class StatusSocket:
         self._settings = settings
         self._sign_in = sign_in
 
-    async def run(self) -> None:
-        """Answer until cancelled. Without a socket, the server works as well, and the log says why."""
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Answer until cancelled. Without a socket, the server works as well, and the log says why.
+
+        ``task_status`` is started once the socket accepts connections.
+        """
         try:
             path = status_folder() / f"serve-{os.getpid()}.sock"
-            path.unlink(missing_ok=True)
-            listener = await anyio.create_unix_listener(path, mode=0o600)
+            # Renamed once it accepts connections, because clients remove sockets that refuse them.
+            new = path.with_name(f"new-{path.name}")
+            listener = await anyio.create_unix_listener(new, mode=0o600)
+            new.rename(path)
         except (OSError, UsageError) as error:
             logging.getLogger("toolc").warning("toolc serve --status does not see this server: %s", error)
+            task_status.started()
             return
+        task_status.started()
         try:
             async with listener:
                 await listener.serve(self._answer)

@@ -241,7 +241,6 @@ async def test_a_running_server_creates_links_over_its_local_socket(
         return {key: str(value) for key, value in answer.items()}
 
     async with running(app) as browser:
-        await anyio.sleep(0.1)
         headers = await signed_in(browser, (await request("local"))["link"])
         assert await who(browser, headers) == "local"
         assert (await request("ann")) == {"problem": "there is no valid token 'ann'; see: toolc token list"}
