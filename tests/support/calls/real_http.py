@@ -73,11 +73,12 @@ def prepare(folder: Path, configuration: str = "") -> None:
 
 
 @contextmanager
-def real_server(folder: Path, *options: str) -> Iterator[RealServer]:
-    """Serve the specs of a folder on a free port, and kill the server at the end."""
+def real_server(folder: Path, *options: str, log_format: str = "text") -> Iterator[RealServer]:
+    """Serve the specs of a folder on a free port, and kill the server at the end. Its log is the file ``log``."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "toolc", "serve", "specs", "--http", f"127.0.0.1:{port}", *options]
+    command = [sys.executable, "-m", "toolc", "--log-format", log_format]
+    command += ["serve", "specs", "--http", f"127.0.0.1:{port}", *options]
     log = (folder / "log").open("w+", encoding="utf-8")
     with log, subprocess.Popen(command, cwd=folder, env=environment(folder), stderr=log, text=True) as process:
         try:

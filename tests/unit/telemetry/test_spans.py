@@ -3,13 +3,11 @@
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from calls.otlp_collector import Collector, otlp_collector
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -38,56 +36,24 @@ detach()
 
 
 @pytest.fixture
-def collector() -> Iterator[tuple[str, list[bytes]]]:
-    """Return the URL of an OTLP collector, and the bodies that it has received."""
-    bodies: list[bytes] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}", bodies
-    server.shutdown()
-    server.server_close()
-
-
-def spans(bodies: list[bytes]) -> list[Span]:
-    requests = [ExportTraceServiceRequest.FromString(each) for each in bodies]
-    return [
-        span
-        for request in requests
-        for resource in request.resource_spans
-        for scope in resource.scope_spans
-        for span in scope.spans
-    ]
+def collector() -> Iterator[Collector]:
+    with otlp_collector() as received:
+        yield received
 
 
 def attributes(span: Span) -> dict[str, str]:
     return {each.key: each.value.string_value for each in span.attributes}
 
 
-def run(url: str) -> None:
-    environment = {
-        **os.environ,
-        "OTEL_EXPORTER_OTLP_ENDPOINT": url,
-        "OTEL_EXPORTER_OTLP_COMPRESSION": "none",
-        "PYTHONPATH": str(Path(__file__).parents[2] / "support"),
-    }
+def run(collector: Collector) -> None:
+    environment = {**os.environ, **collector.environment, "PYTHONPATH": str(Path(__file__).parents[2] / "support")}
     command = [sys.executable, "-c", PROGRAM, CANARY, f"00-{TRACE}-{PARENT}-01"]
     subprocess.run(command, check=True, env=environment, timeout=60)
 
 
-def test_a_call_is_a_span_with_its_phases_below_the_span_of_the_caller(collector: tuple[str, list[bytes]]) -> None:
-    url, bodies = collector
-    run(url)
-    found = spans(bodies)
+def test_a_call_is_a_span_with_its_phases_below_the_span_of_the_caller(collector: Collector) -> None:
+    run(collector)
+    found = collector.spans()
     good, bad = (each for each in found if each.name == "execute_tool echo")
     assert {each.trace_id.hex() for each in found} == {TRACE}
     assert good.parent_span_id.hex() == bad.parent_span_id.hex() == PARENT
@@ -101,17 +67,16 @@ def test_a_call_is_a_span_with_its_phases_below_the_span_of_the_caller(collector
     )
 
 
-def test_attributes_follow_the_conventions_and_have_no_argument_or_result(collector: tuple[str, list[bytes]]) -> None:
-    url, bodies = collector
-    run(url)
-    good, bad = (attributes(each) for each in spans(bodies) if each.name == "execute_tool echo")
+def test_attributes_follow_the_conventions_and_have_no_argument_or_result(collector: Collector) -> None:
+    run(collector)
+    good, bad = (attributes(each) for each in collector.spans() if each.name == "execute_tool echo")
     assert good.pop("toolc.tool.effect_digest").startswith("sha256:")
     assert good == {
         "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "echo", "gen_ai.tool.type": "function",
         "gen_ai.tool.call.id": "good", "toolc.outcome": "ok", "toolc.engine": "fake",
     }  # fmt: skip
     assert (bad["toolc.outcome"], bad["error.type"]) == ("error", "invalid_args")
-    assert all(CANARY.encode() not in each for each in bodies)
+    assert all(CANARY.encode() not in each for _, each in collector.bodies)
 
 
 def test_without_a_collector_nothing_of_opentelemetry_is_imported() -> None:
