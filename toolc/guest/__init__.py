@@ -8,7 +8,7 @@ starts a process for each call, ``http`` runs HTTP tools in the worker, ``networ
 - ``answer``: the JSON for the return value or exception of a Python function, with its traceback and kind of error.
   Public: ``failure``, ``GeneratorOutput``, ``success``, ``MAX_TRACEBACK``.
 - ``bundle``: the modules that are sent to a sandbox (``MODULES``), and the code that receives them. Runs on the host.
-  Public: ``BOOTSTRAP_ARGUMENTS``, ``CANNOT_CONNECT``, ``MARSHAL_VERSION``.
+  Public: ``BOOTSTRAP_ARGUMENTS``, ``CANNOT_CONNECT``, ``MARSHAL_VERSION``, ``prepare_bundle``.
 - ``connections``: the last host that a function connected to, for errors in a sandbox without a network.
 - ``context``: ``Context`` for functions (progress, log, files), and content blocks: ``Result``, ``Resource``,
   ``ToolError``. Public: ``audio_type``, ``content_of``, ``dump``, ``image_type``, ``to_data``,

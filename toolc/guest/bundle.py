@@ -15,6 +15,7 @@ from __future__ import annotations
 import marshal
 from functools import cache
 from importlib.util import MAGIC_NUMBER, find_spec
+from threading import Thread
 from types import CodeType
 from typing import Any, Final
 
@@ -69,6 +70,12 @@ BOOTSTRAP_ARGUMENTS: Final = ("-I", "-S", "-c", _BOOTSTRAP)
 
 MARSHAL_VERSION: Final = 4
 """A version of the ``marshal`` format that every supported Python can read (3.4 and later)."""
+
+
+def prepare_bundle() -> None:
+    """Create the bundle on another thread, in less time than the start of a container takes."""
+    if not bundle.cache_info().currsize:
+        Thread(target=bundle, name="toolc bundle", daemon=True).start()
 
 
 @cache

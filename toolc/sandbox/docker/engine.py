@@ -40,7 +40,6 @@ from toolc.sandbox.host.live_sandboxes import LiveSandboxes
 from toolc.sandbox.host.owner import Owner
 from toolc.sandbox.host.start_folder import StartFolder
 from toolc.sandbox.interface import NO_PYTHON, Capabilities, ContentDigests, EngineSandbox, EngineStatus, Leftover
-from toolc.sandbox.python.packages import packages_of
 
 LATE_SECONDS: Final = 600.0
 """How long removing a container is retried if the daemon has not responded to a request, in seconds.
@@ -109,6 +108,8 @@ class DockerEngine:
 
     def content_digests(self, profile: Profile) -> ContentDigests:
         """See ``Engine``. Raises ``InfrastructureError``."""
+        from toolc.sandbox.python.packages import packages_of  # lazy: +4 ms, and calls do not need it
+
         with self._daemon_for(profile) as daemon:
             image = self._resolved(profile, daemon)
             return ContentDigests(None if profile.build else image.used, packages_of(image.local.binds))

@@ -14,7 +14,6 @@ from toolc.sandbox.docker.container_config import LocalImage
 from toolc.sandbox.docker.image_builder import build_command, build_tag
 from toolc.sandbox.images.stored import name_of_base
 from toolc.sandbox.interface import EngineSandbox, ImageUsed
-from toolc.sandbox.python.packages import RootFilesystem, prepare_guest_environment
 
 _Key: TypeAlias = tuple[str, tuple[str, ...]]
 
@@ -89,8 +88,13 @@ class Images:
     def _with_python(
         self, image: ResolvedImage, profile: Profile, client: Client, start: StartSandbox
     ) -> ResolvedImage:
+        from toolc.sandbox.python.packages import RootFilesystem, prepare_guest_environment  # lazy: +4 ms
+
+        def root(image: ResolvedImage) -> RootFilesystem:
+            return RootFilesystem(image.local.id, lambda arguments: start(image, arguments))
+
         environment = prepare_guest_environment(
-            _root(image, start), lambda: _root(_base(name_of_base(profile), client), start), profile.requirements
+            root(image), lambda: root(_base(name_of_base(profile), client)), profile.requirements
         )
         local = replace(image.local, command=environment.command, binds=environment.binds)
         return replace(image, local=local)
@@ -118,7 +122,3 @@ def missing_image(name: str) -> str:
 def _base(name: str, client: Client) -> ResolvedImage:
     local, base = load_base(client, name)
     return ResolvedImage(name, local, base.tree)
-
-
-def _root(image: ResolvedImage, start: StartSandbox) -> RootFilesystem:
-    return RootFilesystem(image.local.id, lambda arguments: start(image, arguments))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from toolc.sandbox.host.janitor_process import has_mounts
+from toolc.sandbox.host.janitor_process import remove_tree
 
 OUTSIDE = "outside"
 """The link in a scratch folder to a folder elsewhere that is removed with it."""
@@ -36,8 +35,7 @@ def remove(scratch: Path) -> None:
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.005)  # killed processes end within milliseconds
     for folder in (*_outside(scratch), scratch):
-        if not has_mounts(folder):
-            shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder)
 
 
 def _outside(scratch: Path) -> list[Path]:
