@@ -25,8 +25,11 @@ from toolc.sandbox.selection import select
 settings.register_profile("toolc", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("toolc")
 
-INTEGRATIONS: Final = ("docker+gvisor", "oci user", ", warm", ", fork", "tests/soak/", "tests/integration/slow/")
-"""Parts of the IDs of tests that get the marker ``integrations``: second configurations of an engine, and folders."""
+INTEGRATIONS: Final = (
+    "docker+gvisor", "oci user", ", warm", ", fork", "tests/soak/", "tests/integration/slow/", "[a fork bomb ends",
+)  # fmt: skip
+"""Parts of the IDs of tests that get the marker ``integrations``: second configurations of an engine, folders, and a
+call that takes 40 seconds."""
 
 LATER: Final = frozenset({
     "test_answers_after_edits.py", "test_docker_deadlines.py", "test_docker_restart.py", "test_plugin_examples.py",

@@ -225,6 +225,7 @@ with Executor(registry, workspace=sys.argv[2], engine=sys.argv[3]) as executor:
 """
 
 
+@pytest.mark.integrations
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("executors", ["docker+gvisor", "oci root"], indirect=True)
 def test_stores_survive_writers_that_are_killed(

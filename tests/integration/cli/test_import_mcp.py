@@ -147,6 +147,7 @@ def become(folder: Path, mode: str) -> None:
     assert toolc(folder, "lock", "notes.yaml", "--engine", "oci").returncode == 0
 
 
+@pytest.mark.integrations
 def test_refresh_says_whether_servers_still_define_their_tools_as_approved(folder: Path) -> None:
     locked(folder)
     result = refreshed(folder)

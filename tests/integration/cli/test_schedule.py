@@ -161,6 +161,7 @@ os.kill(os.getppid(), signal.SIGKILL)
 """
 
 
+@pytest.mark.integrations
 def test_a_runner_that_is_killed_loses_only_the_entry_that_it_runs(
     engine: OciEngine, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,6 +181,7 @@ def test_a_folder_without_a_schedule_is_reported(folder: Path, capsys: pytest.Ca
     assert "nowhere" in capsys.readouterr().err
 
 
+@pytest.mark.integrations
 def test_two_runners_never_run_an_entry_twice(engine: OciEngine, folder: Path) -> None:
     plan(engine, folder, *({} for _ in range(9)))
     argv = [sys.executable, "-m", "toolc", "schedule", "run", "--exec", "true", "--json", "--limit", "2"]

@@ -131,6 +131,7 @@ with Executor(registry, workspace=sys.argv[3], engine=sys.argv[4], secrets=secre
 ENGINES = {"oci root": "oci", "docker": "docker"}
 
 
+@pytest.mark.integrations
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", ENGINES)
 def test_vectors_survive_two_writers_that_are_killed(project: Path, name: str, tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def requirement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "threaded==1.0"
 
 
+@pytest.mark.integrations
 def test_a_call_that_uses_all_processes_does_not_disturb_the_imports_of_the_next_one(
     engine: Engine, requirement: str, tmp_path: Path
 ) -> None:

@@ -99,6 +99,7 @@ def test_a_hundred_clients_of_both_revisions_and_the_api_get_their_own_results(t
         assert sorted(results) == sorted((f"w{each}", f"w{each}\n") for each in range(CLIENTS))
 
 
+@pytest.mark.integrations
 def test_no_call_fails_when_the_tools_change_during_a_hundred_calls(tmp_path: Path) -> None:
     prepare(tmp_path)
     spec = tmp_path / "specs" / "tools.yaml"

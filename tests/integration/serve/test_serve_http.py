@@ -88,6 +88,7 @@ def test_a_client_that_leaves_cancels_its_call(server: Server, tmp_path: Path) -
     assert process.wait(10) == 0  # less than the 30 seconds for running calls
 
 
+@pytest.mark.integrations
 @pytest.mark.slow
 def test_a_client_that_sends_no_complete_request_is_dropped(server: Server) -> None:
     host, _, port = server[1].removeprefix("http://").partition(":")
