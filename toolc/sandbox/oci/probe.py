@@ -5,17 +5,21 @@ import os
 import platform
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from toolc.model.errors import raise_shortage
+from toolc.model.errors import InfrastructureError, raise_shortage
 from toolc.model.plan import LimitName
 from toolc.sandbox import seccomp
-from toolc.sandbox.host import cgroups
+from toolc.sandbox.host import cgroups, store
 from toolc.sandbox.interface import Capabilities, Enforcement, EngineStatus, Level, User
 from toolc.sandbox.oci.user_namespace import NOBODY, UNUSED
 
 RUNTIME: Final = "runc"
+RUNTIMES: Final = "runtimes"
+"""The notes in the store on runtimes that were found."""
+
 SEARCH_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 VERSION_SECONDS: Final = 30.0
 """How long the runtime may take to print its version, in seconds.
@@ -93,9 +97,13 @@ def _user_lacks() -> EngineStatus | None:
 
 @functools.cache
 def _version(path: str) -> EngineStatus:
+    """Return the status with the version of the program. It is stored until the file changes: to ask takes 10 ms."""
+    with suppress(InfrastructureError, OSError):
+        if (note := store.read_note(RUNTIMES, path)) and note.get("file") == _identity(path):
+            return EngineStatus(available=True, version=str(note.get("version")))
     try:
         # The environment is empty, because toolc's may contain secrets.
-        argv = [path, "--version"]
+        argv, file = [path, "--version"], _identity(path)
         done = subprocess.run(argv, env={}, capture_output=True, text=True, timeout=VERSION_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise_shortage(error)
@@ -103,7 +111,15 @@ def _version(path: str) -> EngineStatus:
     first = done.stdout.partition("\n")[0]
     if done.returncode != 0 or not first.startswith("runc version "):
         return _lacks(f"{path} is not runc: it prints {first!r}", "Put runc first in PATH")
-    return EngineStatus(available=True, version=first.removeprefix("runc version "))
+    version = first.removeprefix("runc version ")
+    with suppress(InfrastructureError):  # for example, there is no space
+        store.write_note(RUNTIMES, path, {"file": file, "version": version})
+    return EngineStatus(available=True, version=version)
+
+
+def _identity(path: str) -> str:
+    file = Path(path).stat()
+    return f"{file.st_dev} {file.st_ino} {file.st_size} {file.st_mtime_ns} {file.st_ctime_ns}"
 
 
 def _lacks(reason: str, remedy: str) -> EngineStatus:
