@@ -35,6 +35,7 @@ from toolc.runtime.execution.admission import DenyList
 from toolc.runtime.execution.async_calls import CallRunner, no_more
 from toolc.runtime.execution.batch import Mode, Order, Steer, new_call_id, with_ids
 from toolc.runtime.execution.call_pipeline import CallPipeline
+from toolc.runtime.execution.started_ahead import start_ahead
 from toolc.runtime.output.truncation import READ_RESULT
 from toolc.runtime.pool.pool import STANDARD, ExecutorPool, Pool
 from toolc.runtime.sandboxed.options import CallOptions
@@ -177,8 +178,6 @@ class Executor:
         if pool and (pool_of_calls := self._options.pool):
             finalize(self, pool_of_calls.drop)
             if configuration.warm:
-                from toolc.runtime.execution.started_ahead import start_ahead  # lazy: +1 ms; few users configure it
-
                 pool_of_calls.run(partial(start_ahead, pool_of_calls, self._options, registry.called))
         if store:
             finalize(self, store.close)

@@ -112,6 +112,7 @@ PLACEHOLDER_IN_CODE: Final = _warning("TC414", "placeholder-in-code")
 UNLISTED_FILE: Final = _error("TC415", "unlisted-file")
 MISSING_PACKAGE: Final = _error("TC415", "missing-package")
 UNQUOTED_ARGUMENT: Final = _warning("TC416", "unquoted-argument")
+WIDER_PARAMETERS: Final = _warning("TC417", "wider-than-server")
 
 IMAGE_TAG: Final = _warning("TC501", "image-without-tag")
 IMAGE_LATEST: Final = _warning("TC502", "image-tag-latest")

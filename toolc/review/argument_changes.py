@@ -19,15 +19,13 @@ from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.mcp_backend import McpBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.text import lazy_re, shorten
-from toolc.review.contract.joined import Joined
 from toolc.review.contract.movement import Aspect, rule
-from toolc.review.contract.results import Unsolved
-from toolc.review.contract.solver import Solver
 from toolc.review.model.change import Grade, Route, ToolChange
 from toolc.review.model.state import Reviewed
 from toolc.review.model.text_diff import as_in_spec, format_route
 from toolc.review.risk.risk_rule import Sides
-from toolc.validation.validate import UnresolvableError
+from toolc.validation.witness.results import Unsolved
+from toolc.validation.witness.solver import value_refused_by
 
 RULE: Final = "RSK20"
 
@@ -124,11 +122,8 @@ def _risk(change: ToolChange, grade: Grade, name: str, use: _Use) -> ToolChange:
 def _may_allow_more(sides: Sides, name: str) -> bool:
     """Return whether all changes of a parameter together may allow a value that was refused before."""
     assert sides.before is not None
-    try:
-        joined = Joined.of(_schema_of(sides.before, name), _schema_of(sides.after, name))
-        return Solver(joined).find([joined.new], [joined.old]) is not Unsolved.IMPOSSIBLE
-    except (RecursionError, UnresolvableError):
-        return True
+    found = value_refused_by(_schema_of(sides.before, name), _schema_of(sides.after, name))
+    return found is not Unsolved.IMPOSSIBLE
 
 
 def _schema_of(tool: ToolSpec, name: str) -> JsonObject:

@@ -25,6 +25,7 @@ Messages about arguments of calls are in ``toolc.runtime.argument_binding``.
 - ``validate``: ``validation_errors`` with ``jsonschema``, counting steps (``ValidationBudget``). Start reading here.
   Public: ``is_valid_schema``, ``libraries``, ``metaschema_errors``, ``schema_problem``, ``validation_error``,
   ``OutOfTimeError``, ``SchemaValidator``, ``TooDeepError``, ``UnresolvableError``.
+- ``witness``: a package that finds values which show how two schemas differ.
 
 May import: ``model``.
 """

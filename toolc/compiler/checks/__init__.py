@@ -14,6 +14,7 @@ decoding are reported in ``toolc.compiler.decode``, not here.
 - ``descriptions``: length and similarity of descriptions; parameters without a description.
 - ``helpers``: the parameters and subschemas of a tool; a quick text search in its file.
 - ``http_checks``: doubly encoded URLs, unencrypted requests, statuses without an error mapping.
+- ``mcp_parameters``: parameters that accept more than the MCP server.
 - ``metadata``: ``label``, ``tests``, ``deprecated``, contradictory ``annotations``.
 - ``model_text``: hidden characters, instructions, markup and URLs in text that a model reads. Public:
   ``first_invisible``, ``first_markup``.
@@ -48,6 +49,7 @@ from toolc.compiler.checks import (
     credentials,
     descriptions,
     http_checks,
+    mcp_parameters,
     metadata,
     model_text,
     name_checks,
@@ -68,9 +70,9 @@ from toolc.model.diagnostics import Diagnostic, step_budget
 from toolc.model.source import Span
 
 MODULES: Final = (
-    call_graph, caller_code, code_injection, composite_steps, credentials, descriptions, http_checks, metadata,
-    model_text, name_checks, network_checks, parameters, placeholders, providers, sandbox_checks, script_arguments,
-    secrets, shell_checks,
+    call_graph, caller_code, code_injection, composite_steps, credentials, descriptions, http_checks, mcp_parameters,
+    metadata, model_text, name_checks, network_checks, parameters, placeholders, providers, sandbox_checks,
+    script_arguments, secrets, shell_checks,
 )  # fmt: skip
 """The modules with checks. Importing a module registers its checks."""
 

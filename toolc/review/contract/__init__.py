@@ -12,15 +12,7 @@ These modules find the changes:
 - ``movement``: one changed keyword: its rule and its grade.
 - ``places``: the same place in both schemas, and the old schema with a change only there.
 - ``simplified``: both schemas without combinations that only one of them needs.
-
-These modules find a value that a change refuses:
-
-- ``verdicts``: the grade of each change, with a value that shows it.
-- ``joined``: both schemas in one, with references that lead to either.
-- ``solver``: a value that satisfies some schemas and violates others, or the proof that none exists.
-- ``formulas``: the keywords of a schema as clauses with alternatives.
-- ``results``: the outcome of a search.
-- ``objects``, ``arrays``, ``numbers`` and ``texts``: values of one type.
+- ``verdicts``: the grade of each change, with a value from ``toolc.validation.witness`` that the change refuses.
 
 May import: ``review.model``, ``compiler.schema``, ``document``, ``validation`` and ``model``.
 """

@@ -7,11 +7,11 @@ from typing import Final
 
 from toolc.compiler.schema.type_names import declared_types
 from toolc.model.json_schema import JsonObject, JsonValue, list_under
-from toolc.review.contract.joined import plain_text
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange
 from toolc.review.contract.places import Place
 from toolc.review.model.schema_node import is_same, join_values, short_json
 from toolc.validation.numbers import to_fraction
+from toolc.validation.witness.joined import plain_text
 
 _UPPER: Final = (("maxLength",), ("maxItems",), ("maxProperties",), ("maxContains",), ("maximum", "exclusiveMaximum"))
 _LOWER: Final = (("minLength",), ("minItems",), ("minProperties",), ("minContains",), ("minimum", "exclusiveMinimum"))

@@ -14,12 +14,12 @@ from typing import Final
 from toolc.dataclass import dataclass, field, replace
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
 from toolc.review.contract import bounds
-from toolc.review.contract.joined import Joined
 from toolc.review.contract.movement import Aspect, Direction, SchemaChange, narrower_if
 from toolc.review.contract.places import Compare, Place
 from toolc.review.contract.simplified import simplified, with_shared_types
 from toolc.review.model.change import Route
 from toolc.review.model.schema_node import Node, is_same, label, short_json
+from toolc.validation.witness.joined import Joined
 
 _CONDITIONS: Final = ("propertyNames", "contains", "unevaluatedItems", "unevaluatedProperties", "contentSchema")
 """Keywords that contain one schema. Except for ``contains``, their absence means ``true``."""

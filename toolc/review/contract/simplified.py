@@ -11,10 +11,10 @@ from typing import Final
 
 from toolc.compiler.schema.type_names import declared_types
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
-from toolc.review.contract.formulas import KEYWORDS, constants
-from toolc.review.contract.joined import ANNOTATIONS, plain_text
 from toolc.review.contract.places import Place
 from toolc.review.model.schema_node import Node, is_same
+from toolc.validation.witness.formulas import KEYWORDS, constants
+from toolc.validation.witness.joined import ANNOTATIONS, plain_text
 
 _ALTERNATIVES: Final = ("anyOf", "oneOf")
 _OF_TYPE: Final[dict[str, frozenset[str]]] = {

@@ -8,13 +8,13 @@ from typing import Final
 
 from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.review.contract.joined import Joined
 from toolc.review.contract.movement import BREAKS, Aspect, Direction, SchemaChange, grade
-from toolc.review.contract.results import Found, Result, Unsolved
 from toolc.review.contract.schemas import schema_changes
-from toolc.review.contract.solver import Solver
 from toolc.review.model.change import Counterexample, Grade, Side
 from toolc.validation.validate import UnresolvableError
+from toolc.validation.witness.joined import Joined
+from toolc.validation.witness.results import Found, Result, Unsolved
+from toolc.validation.witness.solver import Solver
 
 NOT_FOUND: Final = "the search found neither a witness nor a proof that there is none; compare the schemas"
 TOO_MANY: Final = "this schema has too many changes to search for more witnesses; compare the schemas"

@@ -5,12 +5,12 @@ from typing import Final
 import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.review.contract.joined import Joined
-from toolc.review.contract.solver import Solver
 from toolc.review.contract.verdicts import NOT_FOUND, TOO_MANY, UNRESOLVED, Verdict, verdicts
 from toolc.review.model.change import Counterexample
 from toolc.validation.formats import EXAMPLES
 from toolc.validation.validate import validation_errors
+from toolc.validation.witness.joined import Joined
+from toolc.validation.witness.solver import Solver
 
 
 def first(old: JsonObject, new: JsonObject) -> Verdict:

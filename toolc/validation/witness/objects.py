@@ -9,9 +9,9 @@ from typing import Final
 
 from toolc.dataclass import dataclass, field, replace
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.review.contract.formulas import Atom, Formula, Properties, Term, size_limits
-from toolc.review.contract.results import Found, PartSolver, Result, Unsolved, first_found
-from toolc.review.contract.texts import matches
+from toolc.validation.witness.formulas import Atom, Formula, Properties, Term, size_limits
+from toolc.validation.witness.results import Found, PartSolver, Result, Unsolved, first_found
+from toolc.validation.witness.texts import matches
 
 MAX_PATTERNS: Final = 4
 """The maximum number of name patterns of which all combinations are tried for a new name.

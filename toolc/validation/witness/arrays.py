@@ -13,8 +13,8 @@ from typing import Final, TypeAlias
 
 from toolc.dataclass import dataclass, field, replace
 from toolc.model.json_schema import JsonValue
-from toolc.review.contract.formulas import Atom, Contains, Formula, Items, Term, size_limits
-from toolc.review.contract.results import Found, PartSolver, Result, Unsolved, first_found
+from toolc.validation.witness.formulas import Atom, Contains, Formula, Items, Term, size_limits
+from toolc.validation.witness.results import Found, PartSolver, Result, Unsolved, first_found
 
 MAX_CONTAINS: Final = 3
 """The maximum number of ``contains`` that are counted together. Each one doubles the number of combinations."""

@@ -4,8 +4,8 @@ from itertools import islice
 
 import pytest
 
-from toolc.review.contract.texts import TextConstraints, matching_texts
 from toolc.validation.formats import matches_format
+from toolc.validation.witness.texts import TextConstraints, matching_texts
 
 GROWING = (
     "date-time", "duration", "email", "hostname", "idn-email", "idn-hostname", "iri", "iri-reference", "json-pointer",

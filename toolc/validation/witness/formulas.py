@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from toolc.dataclass import dataclass, replace
 from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under, types_of
-from toolc.review.contract.joined import ANNOTATIONS, plain_text
+from toolc.validation.witness.joined import ANNOTATIONS, plain_text
 
 TYPES: Final = ("string", "integer", "fraction", "boolean", "null", "object", "array")
 

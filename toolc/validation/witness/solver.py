@@ -11,9 +11,12 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from toolc.dataclass import dataclass, field
-from toolc.model.json_schema import JsonValue, type_of
-from toolc.review.contract import arrays, objects
-from toolc.review.contract.formulas import (
+from toolc.model.json_schema import JsonObject, JsonValue, type_of
+from toolc.validation.formats import EXAMPLES
+from toolc.validation.numbers import to_fraction
+from toolc.validation.validate import UnresolvableError
+from toolc.validation.witness import arrays, objects
+from toolc.validation.witness.formulas import (
     TYPES,
     Alternative,
     Atom,
@@ -23,12 +26,10 @@ from toolc.review.contract.formulas import (
     alternatives,
     size_limits,
 )
-from toolc.review.contract.joined import Joined
-from toolc.review.contract.numbers import NumberConstraints, matching_numbers
-from toolc.review.contract.results import Found, Result, Unsolved, first_found
-from toolc.review.contract.texts import TextConstraints, matching_texts
-from toolc.validation.formats import EXAMPLES
-from toolc.validation.numbers import to_fraction
+from toolc.validation.witness.joined import Joined
+from toolc.validation.witness.numbers import NumberConstraints, matching_numbers
+from toolc.validation.witness.results import Found, Result, Unsolved, first_found
+from toolc.validation.witness.texts import TextConstraints, matching_texts
 
 MAX_STEPS: Final = 40_000
 """The maximum number of steps of one search. A step takes about 10 microseconds, so a search takes half a second.
@@ -134,6 +135,15 @@ class Solver:
     def key(self, schema: JsonValue) -> str:
         """Return the canonical text of a schema, for comparisons."""
         return self.joined.key(schema)
+
+
+def value_refused_by(refuses: JsonObject, accepts: JsonObject) -> Result:
+    """Return a value that the schema ``accepts`` accepts and the schema ``refuses`` refuses."""
+    try:
+        joined = Joined.of(refuses, accepts)
+        return Solver(joined).find([joined.new], [joined.old])
+    except (RecursionError, UnresolvableError):
+        return Unsolved.UNKNOWN
 
 
 @dataclass(slots=True)

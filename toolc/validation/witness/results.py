@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 
 from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonValue
-from toolc.review.contract.formulas import TYPES, Formula
+from toolc.validation.witness.formulas import TYPES, Formula
 
 
 class Unsolved(Enum):
