@@ -398,6 +398,10 @@ class Executor:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def record_refusal(self, call: ToolCall, reason: str, caller: Claims | None = None) -> None:
+        """Record a call that a server refuses instead of running it. ``reason`` is a word, such as ``quota``."""
+        self._pipeline(self._options).record_refusal(call, reason, argument_checks.claims(caller))
+
     def _pipeline(self, options: CallOptions) -> CallPipeline:
         return CallPipeline(options, self._called)
 

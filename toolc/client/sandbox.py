@@ -5,6 +5,9 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from itertools import count
 from json import loads
 from pathlib import Path
 from typing import Final, Literal, Self, TypeVar
@@ -12,20 +15,25 @@ from weakref import finalize
 
 from toolc.client.call_forms import awaited
 from toolc.compiler.decode.sandbox import decode_profile
-from toolc.dataclass import dataclass
+from toolc.dataclass import dataclass, replace
+from toolc.model.call import ToolCall
 from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.registry import RegisteredTool
+from toolc.model.result import ToolResult, failure
+from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.spec.sandbox import MIB
 from toolc.runtime import argument_checks
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution import async_calls
+from toolc.runtime.execution.batch import new_call_id
 from toolc.runtime.execution.call_pipeline import Find
-from toolc.runtime.execution.open_sandbox import OpenSandbox, open_profile, open_tool
+from toolc.runtime.execution.open_sandbox import PROFILE_NAME, OpenSandbox, open_profile, open_tool
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.runtime.sessions.programs import OnOutput, ProgramEnd, ProgramRequest, TerminalSize
 from toolc.runtime.sessions.sandbox_session import Program
 from toolc.runtime.wire.session import LIFE_MS
+from toolc.telemetry.observation import EndedCall, Observer, StartedCall, observed, recording
 
 T = TypeVar("T")
 
@@ -76,10 +84,18 @@ class FileEntry:
 
 def open_sandbox(profile: object, find: Find, options: CallOptions) -> Sandbox:
     """Open the sandbox of a ``RegisteredTool``, or one with a dict as its profile. Raises as ``Executor.sandbox``."""
-    if isinstance(profile, RegisteredTool):
-        return Sandbox(open_tool(profile, find, options))
-    declared = decode_profile(argument_checks.json_object("profile", profile), Path.cwd())
-    return Sandbox(open_profile(declared, options))
+    tool = profile if isinstance(profile, RegisteredTool) else None
+    arguments = {} if tool else argument_checks.json_object("profile", profile)
+    call = ToolCall(name=tool.spec.name if tool else PROFILE_NAME, arguments=arguments, call_id=new_call_id())
+    opening = StartedCall(tool=tool, call=call, client=options.client)
+    with observed(options.observers, opening) as ended:
+        options = replace(options, confirm=recording(options.confirm, ended))
+        if tool:
+            opened = open_tool(tool, find, options, call.call_id)
+        else:
+            opened = open_profile(decode_profile(arguments, Path.cwd()), options)
+        ended.result = ToolResult.success("", details=opened.details)
+    return Sandbox(opened, opening, options.observers)
 
 
 class Sandbox:
@@ -90,8 +106,12 @@ class Sandbox:
     paths start at its working directory: ``/workspace``, or ``/tmp`` if it has no workspace.
     """
 
-    def __init__(self, opened: OpenSandbox) -> None:
+    def __init__(self, opened: OpenSandbox, opening: StartedCall, observers: Sequence[Observer]) -> None:
         self._opened = opened
+        self._opening = opening
+        self._observers = observers
+        self._numbers = count(1)
+        self._recorded_attempts = 0
         self._session = opened.session
         self._close = finalize(self, opened.session.close)
 
@@ -124,7 +144,10 @@ class Sandbox:
         folder, ``UsageError`` and ``InfrastructureError``.
         """
         request = self._request(argv, cwd, env, timeout, user)
-        return self._exec(request, _bytes("stdin", stdin), on_output, cancellation)
+        end = self._run(request, _bytes("stdin", stdin), on_output, cancellation)
+        if end.errno is not None:
+            raise OSError(end.errno, end.reason, request.directory)
+        return _result(end)
 
     aexec = awaited(exec)  # noqa: A003
 
@@ -167,7 +190,10 @@ class Sandbox:
         With ``terminal``, the command has a pseudoterminal. Raises ``UsageError`` and ``InfrastructureError``.
         """
         request = self._request(argv, cwd, env, None, None, terminal=terminal, timeout_ms=LIFE_MS)
-        return self._session.start(request, buffers_output=True)
+        with self._recorded(request) as ended:
+            program = self._session.start(request, buffers_output=True)
+            ended.result = ToolResult.success("", details=self._new_details())
+        return program
 
     def close(self) -> None:
         """End the sandbox and everything that runs in it, and wait for its end. Closing it again has no effect."""
@@ -220,15 +246,29 @@ class Sandbox:
         if user is not None and user not in {own, uid, *(("root",) if uid == "0" else ())}:
             raise UsageError(f"commands of this sandbox run as the user {own}, not as {user!r:.60}; omit 'user'")
 
-    def _exec(
+    def _run(
         self, request: ProgramRequest, stdin: bytes, on_output: OnOutput | None, cancellation: Cancellation | None
-    ) -> ExecResult:
-        program = self._session.start(request, buffers_output=on_output is not None)
-        program.write(stdin, is_last=True)
-        end = program.wait(on_output, cancellation)
-        if end.errno is not None:
-            raise OSError(end.errno, end.reason, request.directory)
-        return _result(end)
+    ) -> ProgramEnd:
+        with self._recorded(request) as ended:
+            program = self._session.start(request, buffers_output=on_output is not None)
+            program.write(stdin, is_last=True)
+            end = program.wait(on_output, cancellation)
+            details, kind = self._new_details(), _error_kind(end)
+            ended.result = failure(kind, "", details) if kind else ToolResult.success("", details=details)
+        return end
+
+    def _recorded(self, request: ProgramRequest) -> AbstractContextManager[EndedCall]:
+        """Record what runs in the block as a part of the call that opened the sandbox."""
+        arguments: JsonObject = {"argv": [*request.argv], "file": request.file, "env": dict(request.environment)}
+        call_id = f"{self._opening.call.call_id}.{next(self._numbers)}"
+        call = replace(self._opening.call, arguments=arguments, call_id=call_id)
+        return observed(self._observers, replace(self._opening, call=call, depth=1, time=datetime.now(UTC)))
+
+    def _new_details(self) -> JsonObject:
+        """Return what to record about the sandbox, with the connections that no record has yet."""
+        attempts = self._session.attempts()
+        first, self._recorded_attempts = self._recorded_attempts, len(attempts)
+        return {"engine": self._opened.details["engine"], "network": [each.to_json() for each in attempts[first:]]}
 
     def _read(self, request: JsonObject, limit: int, cancellation: Cancellation | None = None) -> bytes:
         return self._file(request, limit=limit, cancellation=cancellation).stdout.data()
@@ -239,9 +279,7 @@ class Sandbox:
         """Run an operation on files in the sandbox. Raises the ``OSError`` that it reports."""
         timeout_ms = self._opened.timeout_ms
         request = ProgramRequest(file=operation, timeout_ms=timeout_ms, output_bytes=limit)
-        program = self._session.start(request)
-        program.write(data, is_last=True)
-        end = program.wait(None, cancellation)
+        end = self._run(request, data, None, cancellation)
         path = str(operation["path"])
         if end.errno is not None:
             raise OSError(end.errno, end.reason, path)
@@ -266,6 +304,14 @@ def _result(end: ProgramEnd) -> ExecResult:
         reason=end.reason,
         cpu_ms=end.cpu_ms,
     )
+
+
+def _error_kind(end: ProgramEnd) -> ErrorKind | None:
+    if end.timed_out or end.out_of_memory:
+        return "timeout" if end.timed_out else "out_of_memory"
+    if end.errno is not None:
+        return "file"
+    return "exit_status" if end.exit_code else None
 
 
 def _bytes(what: str, given: object) -> bytes:

@@ -41,7 +41,7 @@ from toolc.runtime.cancellation import Cancellation
 from toolc.serve.mcp_call import Context, run_call
 from toolc.serve.mcp_interaction import ClientConfirmation, InputRequiredError, LogRelay, ProgressRelay
 from toolc.serve.mcp_options import NO_OPTIONS, McpOptions
-from toolc.serve.offered import SEARCH_TOOLS
+from toolc.serve.offered import CALL, SEARCH_TOOLS
 from toolc.serve.served_client import STATE_SECONDS, QuotaError, Reservation, RunningCall, ServedClient, ServerCalls
 from toolc.serve.tasks import Tasks
 
@@ -105,10 +105,14 @@ def make_shared_server(
         return _page(definitions, _registry_digest(executor.registry), params.cursor if params else None, left_out)
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> _Answer:
-        client = client_of(context)
+        client, claims = client_of(context), claims_of(context)
+        refused = partial(client.record_refusal, claims=claims)
         if finding and params.name in SEARCH_TOOLS:
             resolved = await finding.resolve(params, client.executor, await client.changed_tools())
             if isinstance(resolved, CallToolResult):
+                if params.name == CALL:
+                    named = params.arguments or {}
+                    await refused(str(named.get("name", "")), named.get("arguments"), "not_found")
                 return resolved
             params = resolved
         state = params.request_state
@@ -116,8 +120,9 @@ def make_shared_server(
             raise MCPError(INVALID_PARAMS, "Invalid or expired requestState", {"reason": "invalid_request_state"})
         executor = client.executor
         if params.name not in executor.registry and all(params.name != tool.name for tool in executor.tools):
+            await refused(params.name, params.arguments, "not_found")
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
-        opening = client.calling(params.name, reservation_of(context), claims_of(context))
+        opening = client.calling(params.name, reservation_of(context), claims)
         try:
             if tasks.accepts(context, client, params.name):
                 return await tasks.start(context, client, opening, params.arguments or {})
@@ -128,6 +133,7 @@ def make_shared_server(
                     )
                     result = await _run(call, params, asking, context, client)
         except QuotaError as error:
+            await refused(params.name, params.arguments, "quota")
             raise MCPError(INTERNAL_ERROR, str(error), {"retryAfter": error.seconds}) from None
         return _with_state(result, client) if isinstance(result, InputRequiredResult) else result
 

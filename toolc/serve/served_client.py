@@ -17,7 +17,8 @@ from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.config.configuration import ClientSettings
 from toolc.dataclass import dataclass
-from toolc.model.call import NO_CLAIMS, Claims
+from toolc.model.call import NO_CLAIMS, Claims, ToolCall
+from toolc.model.json_schema import JsonValue
 from toolc.model.registry import RegisteredTool
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import new_call_id
@@ -228,6 +229,11 @@ class ServedClient:
                 self.calls.close_unused()
                 if call.executor is not self.executor:
                     self.end_old_sessions()
+
+    async def record_refusal(self, tool: str, arguments: JsonValue, reason: str, claims: Claims) -> None:
+        """Record a call that is refused before it runs."""
+        call = ToolCall(name=tool, arguments=arguments, call_id=new_call_id())
+        await anyio.to_thread.run_sync(self.executor.record_refusal, call, reason, claims)
 
     def end_old_sessions(self) -> None:
         """Close sessions of tools that no generation in use has, on a thread of its own."""

@@ -1,7 +1,7 @@
 """What is recorded about calls, for those who operate toolc.
 
 - ``observation``: the interface between calls and everything that records them. Start reading here. Public:
-  ``Observer``, ``StartedCall``, ``observed``, ``recording``.
+  ``EndedCall``, ``Observer``, ``StartedCall``, ``observed``, ``record_refusal``, ``recording``.
 - ``attributes``: the names of spans and their attributes.
 - ``audit_record``: what a line of the audit log says about a call. Public: ``Fingerprint``.
 - ``audit_chain``: lines that are chained by a MAC, the files that they are in, and calls without a line yet. Public:

@@ -10,10 +10,11 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, Literal, TypeAlias
 
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.names import TOOL_NAME
 from toolc.model.registry_io import canonical
 from toolc.telemetry.observation import EndedCall, StartedCall, outcome_of
 
@@ -59,9 +60,9 @@ def started_record(started: StartedCall, fingerprint: Fingerprint, form: Argumen
         "client": started.client or None,
         "subject": started.subject or None,
         "process": os.getpid(),
-        "tool": tool.spec.name,
-        "surface": tool.surface_digest,
-        "effect": tool.effect_digest or None,
+        "tool": started.name or (call.name if TOOL_NAME.fullmatch(call.name) else fingerprint.of(call.name)),
+        "surface": tool.surface_digest if tool else None,
+        "effect": (tool.effect_digest or None) if tool else None,
         "arguments": arguments,
     }
 
@@ -88,7 +89,7 @@ def _shape(started: StartedCall) -> JsonValue:
     arguments = started.call.arguments
     if not isinstance(arguments, dict):
         return _type(arguments)
-    known = [name for name in arguments if name in started.tool.spec.parameters.properties]
+    known = [name for name in arguments if name in _parameters(started)]
     shape: JsonObject = {name: _type(arguments[name]) for name in sorted(known)[:MAX_SHAPE]}
     others = len(arguments) - len(shape)
     return {"types": shape} | ({"others": others} if others else {})
@@ -122,8 +123,13 @@ def _unreviewed(started: StartedCall) -> JsonValue:
     arguments = started.call.arguments
     if not isinstance(arguments, dict):
         return arguments
-    others = {name: value for name, value in arguments.items() if name not in started.tool.spec.parameters.properties}
+    others = {name: value for name, value in arguments.items() if name not in _parameters(started)}
     return [*arguments.values(), others]
+
+
+def _parameters(started: StartedCall) -> Collection[str]:
+    """Return the names of arguments that are in the spec."""
+    return started.tool.spec.parameters.properties if started.tool else ()
 
 
 def _shares_text(host: str, texts: set[str]) -> bool:

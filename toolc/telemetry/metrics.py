@@ -41,7 +41,7 @@ class Metrics:
 
     def observe(self, started: StartedCall) -> Callable[[EndedCall], None]:
         """Count a call."""
-        begin, tool = perf_counter(), started.tool.spec.name
+        begin, tool = perf_counter(), started.name
         self._running.inc()
 
         def end(ended: EndedCall) -> None:
@@ -50,7 +50,8 @@ class Metrics:
             self._calls.labels(tool, outcome).inc()
             if kind:
                 self._errors.labels(kind).inc()
-            self._duration.labels(tool).observe(perf_counter() - begin)
+            if not ended.refusal:
+                self._duration.labels(tool).observe(perf_counter() - begin)
             if ended.result:
                 self._count_details(ended.result.details)
 

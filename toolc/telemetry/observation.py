@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -9,7 +10,7 @@ from typing import TypeAlias
 
 from toolc.dataclass import dataclass, field
 from toolc.model.call import Allow, BoundCall, Confirm, Deny, ToolCall
-from toolc.model.errors import ToolcError
+from toolc.model.errors import InfrastructureError, ToolcError
 from toolc.model.json_schema import JsonValue
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult
@@ -17,23 +18,28 @@ from toolc.model.result import ToolResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedCall:
-    """A call before its checks. ``client`` is the client of a server that makes it, or empty.
+    """A call before its checks. ``tool`` is None if there is no tool of this name, and for a sandbox without a tool.
 
-    ``subject`` is the claim ``sub`` of the caller, or empty.
-    ``depth`` is 0 for a call that is not nested in another.
+    ``client`` is the client of a server that makes the call, or empty. ``subject`` is the claim ``sub`` of the caller,
+    or empty. ``depth`` is 0 for a call that is not nested in another.
     """
 
-    tool: RegisteredTool
+    tool: RegisteredTool | None
     call: ToolCall
     client: str = ""
     subject: str = ""
     depth: int = 0
     time: datetime = field(default_factory=lambda: datetime.now(UTC))
 
+    @property
+    def name(self) -> str:
+        """The name of the tool. Empty without a tool, because callers can choose any number of names."""
+        return self.tool.spec.name if self.tool else ""
+
 
 @dataclass(slots=True, kw_only=True)
 class EndedCall:
-    """How a call ended: with a result, or with an exception.
+    """How a call ended: with a result, with an exception, or with a ``refusal``, the reason why no tool was called.
 
     ``decision`` is the answer if the call had to be confirmed, or None. ``changed`` has the arguments in a tuple if the
     answer changed them.
@@ -41,12 +47,15 @@ class EndedCall:
 
     result: ToolResult | None = None
     error: BaseException | None = None
+    refusal: str = ""
     decision: str | None = None
     changed: tuple[JsonValue] | None = None
 
 
 def outcome_of(ended: EndedCall) -> tuple[str, str | None]:
     """Return ``ok``, ``error``, ``refused`` or ``interrupted``, and the kind of the error without its message."""
+    if ended.refusal:
+        return "refused", ended.refusal
     if ended.result is None:
         return "refused" if isinstance(ended.error, ToolcError) else "interrupted", type(ended.error).__name__
     return ("error", ended.result.error.kind) if ended.result.error else ("ok", None)
@@ -71,6 +80,15 @@ def observed(observers: Sequence[Observer], started: StartedCall) -> Iterator[En
         except BaseException as error:
             ended.error = error
             raise
+
+
+def record_refusal(observers: Sequence[Observer], started: StartedCall, refusal: str) -> None:
+    """Record a call that reaches no tool. It is refused in any case, so an observer cannot refuse it too."""
+    try:
+        with observed(observers, started) as ended:
+            ended.refusal = refusal
+    except InfrastructureError as error:
+        logging.getLogger("toolc").error("a refused call is not recorded (%s): %s", refusal, error)
 
 
 def recording(confirm: Confirm | None, ended: EndedCall) -> Confirm | None:

@@ -31,13 +31,13 @@ def export_spans() -> None:
 
 def observe(started: StartedCall) -> Callable[[EndedCall], None]:
     """Record a call as a span. This is an ``Observer``."""
-    tracer, name = trace.get_tracer("toolc", __version__), started.tool.spec.name
+    tracer, name = trace.get_tracer("toolc", __version__), started.name
     span = tracer.start_span(
-        f"{attributes.EXECUTE_TOOL} {name}",
+        f"{attributes.EXECUTE_TOOL} {name}".rstrip(),
         attributes={
             attributes.OPERATION: attributes.EXECUTE_TOOL, attributes.TOOL_NAME: name,
             attributes.TOOL_TYPE: "function", attributes.CALL_ID: started.call.call_id,
-            attributes.EFFECT: started.tool.effect_digest,
+            attributes.EFFECT: started.tool.effect_digest if started.tool else "",
         },
     )  # fmt: skip
     token = context.attach(trace.set_span_in_context(span))

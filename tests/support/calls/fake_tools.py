@@ -3,7 +3,7 @@
 import json
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from toolc.client.executor import Executor
@@ -17,6 +17,7 @@ from toolc.model.result import Capture, Outcome
 from toolc.model.spec.code_backends import File, PythonBackend
 from toolc.model.spec.sandbox import SandboxSpec, WorkspaceMode
 from toolc.model.spec.tool import ToolSpec
+from toolc.telemetry.observation import Observer
 from toolc.testing.fake_engine import FakeEngine
 
 Answer = Callable[[JsonObject], JsonObject]
@@ -59,6 +60,7 @@ def executor(
     confirm: Confirm | None = None,
     max_result_chars: int | None = None,
     client: str = "",
+    observers: Sequence[Observer] = (),
 ) -> Executor:
     """Return an executor; the functions in ``answers`` answer the calls of each tool."""
 
@@ -69,7 +71,7 @@ def executor(
 
     return Executor(
         registry(*tools), engine=FakeEngine(run), keep_results=keep_results, confirm=confirm,
-        max_result_chars=max_result_chars, client=client,
+        max_result_chars=max_result_chars, client=client, observers=observers,
     )  # fmt: skip
 
 

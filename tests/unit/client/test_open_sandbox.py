@@ -32,6 +32,7 @@ from toolc.model.plan import Exec, Plan
 from toolc.model.result import Outcome
 from toolc.model.spec.policy import Policy
 from toolc.model.spec.sandbox import Limits
+from toolc.telemetry.observation import EndedCall, StartedCall, outcome_of
 from toolc.testing.fake_engine import FakeEngine
 
 TOOLS = """\
@@ -379,3 +380,60 @@ def test_a_dropped_sandbox_is_closed(executor: Executor) -> None:
     del sandbox
     gc.collect()
     assert sandbox_threads() == 0
+
+
+class TestRecords:
+    """A sandbox that is opened is a call, and what runs in it are parts of that call."""
+
+    @pytest.fixture
+    def recorded(self) -> list[tuple[StartedCall, EndedCall]]:
+        return []
+
+    @pytest.fixture
+    def executor(
+        self, opened: Callable[..., Executor], recorded: list[tuple[StartedCall, EndedCall]]
+    ) -> Iterator[Executor]:
+        def observe(started: StartedCall) -> Callable[[EndedCall], None]:
+            return lambda ended: recorded.append((started, ended))
+
+        with opened(observers=[observe], client="ci", confirm=lambda _: Allow()) as executor:
+            yield executor
+
+    def test_commands_and_files_with_how_they_ended(
+        self, executor: Executor, recorded: list[tuple[StartedCall, EndedCall]]
+    ) -> None:
+        with executor.sandbox("edit") as sandbox:
+            for word in ("cat", "fail", "hang", "grow"):
+                sandbox.exec([word])
+            sandbox.start(["cat"])
+            with pytest.raises(FileNotFoundError):
+                sandbox.read_file("missing")
+        opening, *parts = recorded
+        call_id = opening[0].call.call_id
+        assert [each.call.call_id for each, _ in parts] == [f"{call_id}.{number}" for number in range(1, 7)]
+        assert {(each.name, each.client) for each, _ in recorded} == {("edit", "ci")}
+        assert [each.depth for each, _ in recorded] == [0, 1, 1, 1, 1, 1, 1]
+        assert parts[0][0].call.arguments == {"argv": ["cat"], "file": None, "env": {}}
+        ok, error = ("ok", None), "error"
+        assert [outcome_of(ended) for _, ended in recorded] == [
+            ok, ok, (error, "exit_status"), (error, "timeout"), (error, "out_of_memory"), ok, (error, "file"),
+        ]  # fmt: skip
+        assert opening[1].result
+        assert opening[1].result.details["call_id"] == call_id
+
+    def test_a_profile_has_no_tool_and_a_confirmation_is_recorded(
+        self, executor: Executor, recorded: list[tuple[StartedCall, EndedCall]]
+    ) -> None:
+        executor.sandbox({"workspace": "ro"}).close()
+        executor.sandbox("wipe").close()
+        (profile, _), (_, wipe) = recorded
+        assert (profile.tool, profile.call.name, profile.call.arguments) == (None, "sandbox", {"workspace": "ro"})
+        assert wipe.decision == "allowed"
+
+    def test_a_sandbox_that_may_not_be_opened_is_refused(
+        self, executor: Executor, recorded: list[tuple[StartedCall, EndedCall]]
+    ) -> None:
+        executor.deny("edit")
+        with pytest.raises(UsageError):
+            executor.sandbox("edit")
+        assert [outcome_of(ended) for _, ended in recorded] == [("refused", "UsageError")]

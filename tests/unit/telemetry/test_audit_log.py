@@ -180,6 +180,14 @@ class TestLines:
         assert decisions == ["allowed", "changed", "denied"]
         assert (self.line(settings)["confirmation"], self.line(settings)["error"]) == (None, "denied")
 
+    def test_a_call_of_an_unknown_tool_has_a_line(self, settings: AuditSettings) -> None:
+        with self.executor(settings) as executor:
+            for name in ("nothing", f"{CANARY} {CANARY}"):
+                executor.run_batch([ToolCall(name=name, arguments={"url": CANARY})])
+                line = self.line(settings)
+                assert (line["outcome"], line["error"], line["surface"]) == ("refused", "not_found", None)
+                assert line["tool"] == "nothing" or str(line["tool"]).startswith("hmac-sha256:")
+
     def test_a_call_that_raises_has_a_line(self, settings: AuditSettings) -> None:
         def confirm(_: object) -> Allow:
             raise RuntimeError(CANARY)

@@ -76,6 +76,17 @@ def test_no_metric_has_an_argument_a_result_a_host_or_a_client() -> None:
     assert CANARY not in recorded().text().decode()
 
 
+def test_a_call_of_an_unknown_tool_is_counted_without_its_name_and_its_duration() -> None:
+    metrics = Metrics()
+    started = StartedCall(tool=None, call=ToolCall(name=CANARY, arguments={}, call_id="c"))
+    metrics.observe(started)(EndedCall(refusal="not_found"))
+    text = metrics.text().decode()
+    assert 'toolc_calls_total{outcome="refused",tool=""} 1.0' in text
+    assert 'toolc_errors_total{kind="not_found"} 1.0' in text
+    assert CANARY not in text
+    assert "toolc_call_duration_seconds_count" not in text
+
+
 def test_the_dashboard_shows_every_metric_and_only_those_that_exist() -> None:
     exported = set(re.findall(r"^(toolc_\w+)[ {]", recorded().text().decode(), re.MULTILINE))
     exported -= {each for each in exported if each.endswith(("_created", "_sum", "_count"))}

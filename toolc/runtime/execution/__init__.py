@@ -14,7 +14,7 @@ Commands check the lock file first, in ``toolc.cli.inputs``.
   message is in ``toolc.client.registry``). Public: ``Find``.
 - ``leftovers``: files and processes of dead processes on this host, for ``toolc gc``. Public: ``survey``.
 - ``open_sandbox``: a sandbox of a tool or of a profile that stays open. Public: ``open_profile``, ``open_tool``,
-  ``OpenSandbox``.
+  ``OpenSandbox``, ``PROFILE_NAME``.
 - ``retry``: whether to repeat a failed call, and how long to wait.
 - ``started_ahead``: the sandboxes that the user's configuration starts before any call. Public: ``start_ahead``.
 - ``single_call``: one call: deny-list, validation, confirmation, deadline, attempts. Public: ``Call``.

@@ -12,7 +12,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import TypeAlias
 
-from toolc.model.call import ToolCall
+from toolc.model.call import Claims, ToolCall
 from toolc.model.call_graph import MAX_DEPTH
 from toolc.model.errors import UsageError, raise_shortage
 from toolc.model.events import ToolEnd
@@ -28,7 +28,7 @@ from toolc.runtime.execution.single_call import Call
 from toolc.runtime.output.truncation import READ_RESULT
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.selection import in_use
-from toolc.telemetry.observation import StartedCall, observed, recording
+from toolc.telemetry.observation import StartedCall, observed, record_refusal, recording
 
 Find: TypeAlias = Callable[[str], RegisteredTool]
 """Returns the tool with a name or alias. Raises ``UsageError`` if there is none."""
@@ -66,16 +66,9 @@ class CallPipeline:
         ``RegistryError`` (the tool calls other tools than it was reviewed with), ``LockError`` (this version of the
         tool is not approved), ``PolicyError`` (a policy forbids it) and ``InfrastructureError``.
         """
-        if not self._options.observers:
-            result = self._admitted(tool, call, context, self._options, timeout_ms)
-        else:
-            started = StartedCall(
-                tool=tool, call=call, client=self._options.client, subject=context.claims.get("sub", ""),
-                depth=context.depth,
-            )  # fmt: skip
-            with observed(self._options.observers, started) as ended:
-                options = replace(self._options, confirm=recording(self._options.confirm, ended))
-                result = ended.result = self._admitted(tool, call, context, options, timeout_ms)
+        with observed(self._options.observers, self._started(tool, call, context.claims, context.depth)) as ended:
+            options = replace(self._options, confirm=recording(self._options.confirm, ended))
+            result = ended.result = self._admitted(tool, call, context, options, timeout_ms)
         context.on_event(ToolEnd(name=tool.spec.name, call_id=call.call_id, result=result))
         return result
 
@@ -100,7 +93,7 @@ class CallPipeline:
         try:
             tool = self._find(call.name)
         except UsageError as error:
-            return reject(call, context, "not_found", str(error))
+            return self.reject(call, context, "not_found", str(error))
         return self.run(tool, call, context, timeout_ms=timeout_ms)
 
     def batch(
@@ -119,7 +112,7 @@ class CallPipeline:
 
             def skip(call: ToolCall, reason: str) -> ToolResult:
                 message = f"the call was skipped: {reason}"
-                return reject(call, replace(each, call_id=call.call_id), "cancelled", message)
+                return self.reject(call, replace(each, call_id=call.call_id), "cancelled", message)
 
             return run_batch(calls, make, order, child, skip)
 
@@ -140,16 +133,16 @@ class CallPipeline:
             message = (
                 f"{name!r} was not called; calls can be nested at most {MAX_DEPTH} deep; call it from an outer tool"
             )
-            return reject(call, part, "execution", message)
-        if (spec := self._found(name)) and not self._may_call(spec):
+            return self.reject(call, part, "execution", message)
+        if (tool := self._found(name)) and not self._may_call(tool.spec):
             message = f"{name!r} is a function of the host process, which compiled tools may not call"
-            return reject(call, part, "denied", message)
+            return self.reject(call, part, "denied", message)
         return self.named(call, part, timeout_ms=timeout_ms)
 
     def tools(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
         """Return the tools that may be called. See ``toolc.runtime.caller.Caller``."""
-        found = (self._found(name) for name in names)
-        return tuple(tool for tool in found if tool and self._may_call(tool) and not self._options.denied(tool))
+        found = (tool.spec for name in names if (tool := self._found(name)))
+        return tuple(tool for tool in found if self._may_call(tool) and not self._options.denied(tool))
 
     def _may_call(self, tool: ToolSpec) -> bool:
         """Return whether the owner may call ``tool``. Only tools of this program may call its functions."""
@@ -162,15 +155,23 @@ class CallPipeline:
         has_name = self._options.result_store is not None and tool.name == READ_RESULT
         return has_name and isinstance(tool.backend, HostFunction)
 
-    def _found(self, name: str) -> ToolSpec | None:
+    def _found(self, name: str) -> RegisteredTool | None:
         try:
-            return self._find(name).spec
+            return self._find(name)
         except UsageError:
             return None
 
+    def reject(self, call: ToolCall, context: CallContext, kind: ErrorKind, message: str) -> ToolResult:
+        """Return an error result for a call that does not reach a tool, record it, and emit its ``ToolEnd``."""
+        self.record_refusal(call, kind, context.claims, context.depth)
+        result = failure(kind, message, {"call_id": call.call_id})
+        context.on_event(ToolEnd(name=call.name, call_id=call.call_id, result=result))
+        return result
 
-def reject(call: ToolCall, context: CallContext, kind: ErrorKind, message: str) -> ToolResult:
-    """Return an error result for a call that does not reach a tool, and emit its ``ToolEnd``."""
-    result = failure(kind, message, {"call_id": call.call_id})
-    context.on_event(ToolEnd(name=call.name, call_id=call.call_id, result=result))
-    return result
+    def record_refusal(self, call: ToolCall, reason: str, claims: Claims, depth: int = 0) -> None:
+        """Let the observers record a call that does not reach a tool."""
+        record_refusal(self._options.observers, self._started(self._found(call.name), call, claims, depth), reason)
+
+    def _started(self, tool: RegisteredTool | None, call: ToolCall, claims: Claims, depth: int) -> StartedCall:
+        client, subject = self._options.client, claims.get("sub", "")
+        return StartedCall(tool=tool, call=call, client=client, subject=subject, depth=depth)

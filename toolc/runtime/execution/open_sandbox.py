@@ -53,7 +53,9 @@ class OpenSandbox:
     details: JsonObject
 
 
-def open_tool(tool: RegisteredTool, find: Callable[[str], RegisteredTool], options: CallOptions) -> OpenSandbox:
+def open_tool(
+    tool: RegisteredTool, find: Callable[[str], RegisteredTool], options: CallOptions, call_id: str
+) -> OpenSandbox:
     """Open the sandbox of ``tool``. Raises ``UsageError``, ``LockError``, ``PolicyError``, ``InfrastructureError``."""
     spec = tool.spec
     check_admission(tool, find, options.lock, options.policy)
@@ -63,7 +65,7 @@ def open_tool(tool: RegisteredTool, find: Callable[[str], RegisteredTool], optio
     if spec.confirm:
         _confirm(spec, options)
         _refuse_denied(spec, options)
-    return _open(spec, options, identity(tool, new_call_id()) | {"reviewed": not tool.is_host_defined})
+    return _open(spec, options, identity(tool, call_id) | {"reviewed": not tool.is_host_defined})
 
 
 def open_profile(profile: SandboxSpec, options: CallOptions) -> OpenSandbox:

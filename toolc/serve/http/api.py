@@ -77,15 +77,19 @@ class Api:
 
     async def _call(self, request: Request) -> Response:
         user, client = _user(request), _user(request).client
-        tool = _find(client.executor, request.path_params["name"])
+        name, arguments = request.path_params["name"], _arguments(request.scope[BODY])
+        refused = partial(client.record_refusal, name, arguments, claims=user.caller.claims)
+        tool = _find(client.executor, name)
         if tool is None:
+            await refused("not_found")
             return _no_tool(request)
-        arguments = _arguments(request.scope[BODY])
         if isinstance(arguments, str):
+            await refused("invalid_args")
             return _answered(failure("invalid_args", arguments))
         try:
             reservation = client.reserve()
         except QuotaError as error:
+            await refused("quota")
             return retry_later(503 if client.calls.is_closing else 429, str(error), error.seconds)
         if "respond-async" in request.headers.get("prefer", "").replace(",", " ").split():
             assert self.tasks is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections import Counter, deque
 from collections.abc import Collection
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from contextvars import ContextVar
 from itertools import count
 from typing import Any, Final
@@ -21,7 +21,7 @@ from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp.types import JSONRPCMessage, SubscriptionsListenRequestParams
+from mcp.types import CallToolRequestParams, JSONRPCMessage, JSONRPCRequest, SubscriptionsListenRequestParams
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
@@ -107,6 +107,7 @@ class McpEndpoint:
             if b'"tools/call"' in scope[BODY]:
                 reservation = scope[RESERVATION] = client.reserve()
         except QuotaError as error:
+            await _record_refusal(scope["user"], scope[BODY])
             refusal = retry_later(503 if client.calls.is_closing else 429, str(error), error.seconds)
             await refusal(scope, receive, send)
             return
@@ -116,6 +117,15 @@ class McpEndpoint:
         finally:
             if reservation and not reservation.is_taken:
                 reservation.release()
+
+
+async def _record_refusal(user: ServedUser, body: bytes) -> None:
+    """Record the call that a refused request makes. Other requests are none."""
+    with suppress(ValueError):
+        request = JSONRPCRequest.model_validate_json(body)
+        if request.method == "tools/call":
+            params = CallToolRequestParams.model_validate(request.params)
+            await user.client.record_refusal(params.name, params.arguments, "quota", user.caller.claims)
 
 
 class _SessionManager(StreamableHTTPSessionManager):
