@@ -26,8 +26,11 @@ from toolc.runtime.sessions.pool import SERVERS
 ray = pytest.importorskip("ray")
 cluster_utils = pytest.importorskip("ray.cluster_utils")
 
-COLD_TOOLS = 20
-"""Each has one call, so no sandbox waits for it."""
+COLD_TOOLS = 40
+"""Each has one call. About half of these calls get a sandbox that was started for another tool, and do not count."""
+
+REST_SECONDS = 0.3
+"""The time after a call in which the executor starts a sandbox for the next one."""
 
 SPEC = {
     "toolc": 1,
@@ -56,6 +59,17 @@ SPEC = {
 }
 
 
+LIBRARY = """\
+import sys, time
+from toolc import Executor, Registry, ToolCall
+calls = [ToolCall(name="word", arguments={}) for _ in range(int(sys.argv[1]))]
+with Executor(Registry.load("tools.yaml"), engine="oci") as executor:
+    begun = time.perf_counter()
+    executor.run_batch(calls)
+    print(len(calls) / (time.perf_counter() - begun))
+"""
+
+
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
@@ -80,6 +94,20 @@ def outside_ms(executor: Executor) -> tuple[float, float]:
     taken = (perf_counter() - begun) * 1000
     assert isinstance(timing, dict)
     return taken, taken - sum(each for each in timing.values() if isinstance(each, float))
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=True)
+
+
+def cold_ms(executor: Executor, name: str) -> list[float]:
+    """Return the milliseconds of a call, or nothing if a sandbox waited for it."""
+    time.sleep(REST_SECONDS)
+    begun = perf_counter()
+    timing = executor.run(name, {}).details["timing_ms"]
+    taken = (perf_counter() - begun) * 1000
+    assert isinstance(timing, dict)
+    return [taken] if "start" in timing else []
 
 
 def simulated(nodes: int, service: float, driver: float, count: int) -> float:
@@ -118,8 +146,7 @@ def test_a_cluster_of_one_node_and_of_two(
         executors = {"local": local, "remote": remote}
         for number in range(COLD_TOOLS):
             for name, executor in sorted(executors.items(), reverse=number % 2 == 1):
-                cold = milliseconds(partial(executor.run, f"echo_{number}", {}))
-                taken.setdefault(f"cold {name}", []).append(cold)
+                taken.setdefault(f"cold {name}", []).extend(cold_ms(executor, f"echo_{number}"))
         service = min(milliseconds(partial(remote.run, "pause", {})) for _ in range(3)) / 1000
         for turn in range(calls + 1):
             for name, executor in executors.items():
@@ -155,23 +182,20 @@ def test_a_cluster_of_one_node_and_of_two(
 
 def test_the_rate_of_toolc_batch(calls: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "tools.yaml").write_text(json.dumps(SPEC))
-    registry = Registry.load(tmp_path / "tools.yaml")
-    count = 6 * calls
+    count = 2 * calls
     lines = (json.dumps({"id": str(number), "tool": "word", "arguments": {}}) for number in range(count))
     (tmp_path / "calls.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    many = [ToolCall(name="word", arguments={}) for _ in range(count)]
     rates: list[tuple[float, float]] = []
-    for turn in range(5):
-        with Executor(registry, engine="oci") as executor:
-            library = count / milliseconds(partial(executor.run_batch, many)) * 1000
-        argv = [
-            sys.executable, "-m", "toolc", "batch", "tools.yaml", "calls.jsonl", "--out", f"{turn}.jsonl",
+    for turn in range(9):
+        library = float(run(tmp_path, "-c", LIBRARY, str(count)).stdout)
+        done = run(
+            tmp_path, "-m", "toolc", "batch", "tools.yaml", "calls.jsonl", "--out", f"{turn}.jsonl",
             "--engine", "oci",
-        ]  # fmt: skip
-        done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=True)
+        )  # fmt: skip
         command = float(done.stderr.rpartition(" calls/s")[0].rpartition(" ")[2])
         rates.append((command, library))
-    best, of_library = (max(each) for each in zip(*rates, strict=True))  # the machine does other things at times
+    ratio = statistics.median(command / library for command, library in rates)
+    command, library = (statistics.median(each) for each in zip(*rates, strict=True))
     with capsys.disabled():
-        print(f"\ntoolc batch: {best:.0f} calls/s, run_batch: {of_library:.0f} calls/s:", end=" ")
-        print(f"{best / of_library:.2f} x (to be at least 0.95)")
+        print(f"\ntoolc batch: {command:.0f} calls/s, run_batch: {library:.0f} calls/s:", end=" ")
+        print(f"{ratio:.2f} x in the median of {len(rates)} turns (to be at least 0.95)")

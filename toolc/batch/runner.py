@@ -1,7 +1,9 @@
 """Run calls concurrently, and record the start and the end of each.
 
 One thread reads the calls and writes the journal. It records all calls that can start with one write, then those that
-have ended with another. The calls run on threads of a pool.
+have ended with another. The calls run on threads of a pool. Some recorded calls wait for these threads, which therefore
+need not wait for the disk. There are at most as many as threads, because they are of unknown outcome too if the
+process is killed.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import Empty, SimpleQueue
+from time import monotonic
 from typing import Final, TypeAlias
 
 from toolc.batch.calls_file import CallLine, CallsFile
@@ -24,6 +27,9 @@ from toolc.model.result import ToolResult, failure
 MAX_HELD: Final = 1000
 """The maximum number of calls that wait in memory for an earlier call of their session."""
 
+GATHER_SECONDS: Final = 0.02
+"""How long the end of a call may wait for the ends of others, which are flushed to disk together."""
+
 MAX_FAILURES: Final = 20
 """The number of consecutive sandbox failures after which no call starts, because the engine does not work any more.
 
@@ -36,9 +42,12 @@ INTERRUPTED: Final = "toolc ended while the call was running, so it may have run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotStarted:
-    """The outcome of a call for which there is no engine. ``reason`` says why. A later run starts it."""
+    """The outcome of a call that a later run starts. ``reason`` says why there is no engine for it.
 
-    reason: str
+    It is empty if the call waited for a thread when the runner was stopped.
+    """
+
+    reason: str = ""
 
 
 _Ended: TypeAlias = tuple[CallLine, Outcome | NotStarted]
@@ -71,22 +80,28 @@ class Runner:
         ``repeats`` decides whether a call of a tool that an earlier run has started runs again.
         """
         lines = self._left(repeats)
-        running = 0
-        ended: list[_Ended] = []
         with ThreadPoolExecutor(self._concurrency, "toolc batch") as threads:
-            while True:
-                starting = self._ready(lines, self._concurrency - running)
-                if starting:
-                    self._journal.start([call.line for call in starting])
-                for call in starting:
-                    threads.submit(self._run_one, call)
-                running += len(starting)
-                self._record(ended)
-                if not running:
-                    return
-                ended = self._wait()
-                running -= len(ended)
-                self._release(ended)
+            try:
+                self._run_all(lines, threads)
+            finally:  # after an OSError, calls that wait for a thread must not run
+                self.is_stopping = True
+
+    def _run_all(self, lines: Iterator[CallLine], threads: ThreadPoolExecutor) -> None:
+        recorded = 0
+        ended: list[_Ended] = []
+        while True:
+            starting = self._ready(lines, 2 * self._concurrency - recorded)
+            if starting:
+                self._journal.start([call.line for call in starting])
+            for call in starting:
+                threads.submit(self._run_one, call)
+            recorded += len(starting)
+            self._record(ended)
+            if not recorded:
+                return
+            ended = self._wait(recorded // 4)
+            recorded -= len(ended)
+            self._release(ended)
 
     def _left(self, repeats: Callable[[str], bool]) -> Iterator[CallLine]:
         """Yield the calls to run. Record those of unknown outcome that may not run again."""
@@ -117,7 +132,10 @@ class Runner:
         return ready
 
     def _run_one(self, call: CallLine) -> None:
-        outcome: Outcome | NotStarted
+        outcome: Outcome | NotStarted = NotStarted()
+        if self.is_stopping:
+            self._ended.put((call, outcome))
+            return
         try:
             outcome = self._executor.run(
                 call.tool,
@@ -146,12 +164,13 @@ class Runner:
             return NotStarted(reason=str(error))
         return Unknown(reason=f"the sandbox failed, and the call may have run: {error}")
 
-    def _wait(self) -> list[_Ended]:
-        """Wait for the end of a call, and return all calls that have ended. Empty after ``stop``."""
+    def _wait(self, count: int) -> list[_Ended]:
+        """Wait for the end of a call or for ``stop``, and briefly for ``count`` ends. Return all that have ended."""
         ended = [self._ended.get()]
+        until = monotonic() + GATHER_SECONDS
         with suppress(Empty):
             while True:
-                ended.append(self._ended.get_nowait())
+                ended.append(self._ended.get(timeout=0 if len(ended) >= count else max(0, until - monotonic())))
         return [each for each in ended if each]
 
     def _record(self, ended: list[_Ended]) -> None:
@@ -168,6 +187,7 @@ class Runner:
                 self._executor.end_session(call.session)
             if isinstance(outcome, ToolResult):
                 self._failures = 0
+            if isinstance(outcome, ToolResult) or not outcome.reason:
                 continue
             self._failures += 1
             if self._failures >= MAX_FAILURES + self._concurrency:

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -108,9 +109,23 @@ def test_a_call_is_in_the_journal_before_it_starts(batch: Batch) -> None:
         seen.append(batch.started)
         return say(plan)
 
-    batch.words("a", "b")
+    batch.words(*"abcdef")
     batch.run(look, concurrency=1)
-    assert seen == [["1"], ["1", "2"]]
+    assert [str(number) in each for number, each in enumerate(seen, 1)] == [True] * 6
+
+
+def test_at_most_as_many_calls_are_recorded_ahead_as_run(batch: Batch) -> None:
+    seen = list[int]()
+
+    def hold(plan: Plan) -> Outcome:
+        seen.append(len(batch.started))
+        time.sleep(0.1)  # until the others start
+        return say(plan)
+
+    batch.words(*"abcdefgh")
+    batch.run(hold, concurrency=2)
+    assert seen[:2] == [4, 4]
+    assert max(seen) == 8
 
 
 def test_at_most_so_many_calls_run_at_the_same_time(batch: Batch) -> None:
@@ -149,6 +164,8 @@ def test_after_a_stop_no_call_starts_and_the_next_run_goes_on(batch: Batch) -> N
 
     batch.run(last, concurrency=1, stop_after=runners.append)
     assert batch.results == {"0": "a"}
+    assert batch.started == ["1", "2", "-2"], "the second call waited for a thread"
+    assert runners[0].failure is None
     batch.run()
     assert batch.results == {str(number): word for number, word in enumerate("abcdef")}
 
@@ -176,10 +193,11 @@ def test_if_no_sandbox_works_the_rest_is_not_tried(batch: Batch) -> None:
         raise RuntimeError("the sandbox fell over")
 
     runner = batch.run(die, concurrency=1)
-    assert len(batch.results) == MAX_FAILURES + 1
+    count = len(batch.results)
+    assert MAX_FAILURES + 1 <= count <= MAX_FAILURES + 3, "others may run until the last failure is recorded"
     assert "the sandbox failed, and the call may have run" in str(runner.failure)
     batch.run()
-    assert list(batch.results.values()).count("?") == MAX_FAILURES + 1
+    assert list(batch.results.values()).count("?") >= count
 
 
 def test_the_calls_of_one_node_of_a_cluster_that_fail_together_do_not_end_the_batch(batch: Batch) -> None:
