@@ -10,6 +10,8 @@ _TEXTS: Final = {
     "hostname": "example.com",
 }  # fmt: skip
 _MAX_DEPTH: Final = 3
+_DEEPEST: Final = 20
+"""The depth that no value has but one of a schema that needs itself, which has no value."""
 
 
 def argument_values(schema: JsonObject) -> JsonObject:
@@ -60,7 +62,7 @@ def _value(schema: JsonObject, definitions: JsonObject, depth: int) -> JsonValue
 
 def _object(schema: JsonObject, definitions: JsonObject, depth: int) -> JsonObject:
     needed = schema.get("required")
-    names = needed if isinstance(needed, list) else []
+    names = needed if isinstance(needed, list) and depth < _DEEPEST else []
     return {
         name: _value(each, definitions, depth + 1)
         for name, each in map_under(schema, "properties").items()

@@ -220,7 +220,8 @@ class Rules:
     def _parts(self, media_type: str, value: JsonObject) -> Iterator[JsonValue]:
         encodings = _map(self.media(media_type).get("encoding", {}))
         for name, each in sorted(value.items()):
-            kind = self.at(encodings.get(name, {})).get("contentType")
+            encoding = self.at(encodings.get(name, {}))
+            kind = encoding.get("contentType")
             declared = kind.partition(",")[0] if isinstance(kind, str) and "*" not in kind else None
             items: list[JsonValue] = each if isinstance(each, list) else [each]
             if self.is_old and isinstance(each, list):  # Swagger 2 joins the items of a list unless it is 'multi'
@@ -228,6 +229,10 @@ class Rules:
                 found = self.at(self.properties(self.at(self.media(media_type)["schema"]))[name])
                 separator = separators.get(str(found.get("collectionFormat", "csv")))
                 items = [separator.join(map(text_of, each))] if separator else items
+            elif {"style", "explode"} & encoding.keys() and not str(self.root["openapi"]).startswith("3.0"):
+                style, declared = str(encoding.get("style", "form")), None  # which replaces the type (3.1, 4.8.15.1.2)
+                if isinstance(each, list) and encoding.get("explode", style == "form") is not True:
+                    items = [{"form": ",", "spaceDelimited": " ", "pipeDelimited": "|"}[style].join(map(text_of, each))]
             for item in items:
                 is_json = isinstance(item, dict)
                 text = json.dumps(item, ensure_ascii=False, separators=(",", ":")) if is_json else text_of(item)

@@ -23,7 +23,7 @@ _INVISIBLE: Final = lazy_re(
 _JOINERS: Final = frozenset("\u200c\u200d")
 _EMOJI_STYLE: Final = frozenset("\ufe0e\ufe0f")
 _BRAILLE: Final = "\u2800"
-_KEYCAP_BASES: Final = frozenset("0123456789#*")
+_EMOJI_BASES: Final = frozenset("0123456789#*\u2139\u3030")  # of keycaps, and two that are not symbols in Unicode
 # Cyrillic and Greek letters that look like Latin ones. Signs such as μ, Ω and Δ are used with Latin letters.
 _LOOKALIKES: Final = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌοορνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")  # noqa: RUF001  that is the point
 _WORD: Final = lazy_re(r"[^\W\d_]{2,}")
@@ -98,7 +98,7 @@ def _is_ordinary(text: str, match: re.Match[str]) -> bool:
     before = text[match.start() - 1] if match.start() else " "
     after = text[match.end()] if match.end() < len(text) else " "
     style, joiner = match[0][0], match[0][-1]
-    emoji = unicodedata.category(before) in {"So", "Sk", "Sm", "Po"} or before in _KEYCAP_BASES
+    emoji = unicodedata.category(before) in {"So", "Sk", "Sm", "Po"} or before in _EMOJI_BASES
     if match[0] in _EMOJI_STYLE:
         return emoji
     if set(match[0]) == {_BRAILLE}:  # a space between words in Braille

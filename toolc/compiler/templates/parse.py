@@ -28,8 +28,8 @@ _PLACEHOLDER: Final = lazy_re(
     r"""(?sx)\{\{ ( (?: '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | [^'"}] | \}(?!\}) )* ) \}\}"""
 )
 _NAME: Final = lazy_re(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*")
-_WORDS: Final = frozenset({"true", "false", "none", "True", "False", "None", "not"})
-"""Words that match ``_NAME`` but are reserved words in Jinja2."""
+WORDS: Final = frozenset({"true", "false", "none", "True", "False", "None", "not"})
+"""Names that a placeholder cannot have, because they are reserved words in Jinja2."""
 
 _FOREIGN: Final = lazy_re(r"\{\{\s*[.$@](?:json\.|Values\.)?([A-Za-z_]\w*)\s*\}\}")
 """Matches a placeholder of Go templates and similar languages, as in ``{{ .name }}``."""
@@ -329,7 +329,7 @@ def _part(expression: str, start: int, end: int) -> str | Placeholder | Problem:
         hint = f"if it is text for the program, write {{{{ '{{{{{expression}}}}}' }}}}" if is_simple else _LITERAL_HINT
         return Problem(message, hint, start, end)
     # Most placeholders are only a name; these are parsed without importing Jinja2.
-    if (name := _NAME.fullmatch(expression)) and name[1] not in _WORDS:
+    if (name := _NAME.fullmatch(expression)) and name[1] not in WORDS:
         return Placeholder(name[1])
     from toolc.compiler.templates.placeholders import InvalidPlaceholderError, parse_expression  # lazy: +25 ms (jinja2)
 

@@ -12,7 +12,8 @@
 - ``servers``: the server of an operation (``Server``). Public: ``check_variables``, ``server_url``, ``texts_of``.
 - ``responses``: how responses are read, retried and turned into pages. Public: ``read_responses``, ``Response``.
 - ``security``: authentication and secrets. Public: ``read_security``, ``Security``.
-- ``schemas``: converts schemas to JSON Schema 2020-12. Public: ``converted``, ``Schemas``.
+- ``schemas``: converts schemas to JSON Schema 2020-12. Public: ``converted``, ``one_line``,
+  ``Schemas``.
 
 May import: ``importers.yaml_text``, ``compiler``, ``document``, ``validation`` and ``model``.
 """

@@ -87,8 +87,7 @@ def generate(document: Document, options: Options, recorded: Mapping[str, str]) 
         except LeftOutError as error:
             result.left_out.append(LeftOut(operation=each, reason=str(error), tokens=error.tokens or each.tokens))
             continue
-        place = child_pointer("#", *each.tokens)
-        result.files[f"{name}.yaml"] = f"# {each.key}, from {place}\n" + yaml_text(spec)
+        result.files[f"{name}.yaml"] = f"# {each.key}, from {child_pointer('#', *each.tokens)}\n" + yaml_text(spec)
         result.operations[f"{name}.yaml"] = each
         result.names[each.key] = name
     return result

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Final
 
 from toolc.compiler.schema.parameters import RESERVED
-from toolc.importers.openapi.schemas import Schemas
+from toolc.compiler.templates.parse import WORDS
+from toolc.importers.openapi.schemas import Schemas, one_line
 from toolc.importers.openapi.source import Document, LeftOutError
 from toolc.model.json_schema import JsonObject, JsonValue, map_under
 
@@ -18,12 +19,11 @@ _IGNORED_HEADERS: Final = frozenset({"accept", "authorization", "content-type"})
 """Parameters with these names have no effect (OpenAPI 3.1, 4.8.12.2)."""
 _OWN_HEADERS: Final = frozenset({"connection", "content-length", "host", "transfer-encoding", "upgrade"})
 _DEFAULTS: Final = {"path": "simple", "header": "simple", "query": "form", "cookie": "form"}
-_COLLECTIONS: Final = {
-    "csv": ("form", False, ","), "ssv": ("spaceDelimited", False, " "), "pipes": ("pipeDelimited", False, "|"),
-    "multi": ("form", True, ""),
-}  # fmt: skip
-"""The styles of Swagger 2, with the separators of items."""
+_COLLECTIONS: Final = {"csv": "form", "ssv": "spaceDelimited", "pipes": "pipeDelimited", "multi": "form"}
+"""The styles of Swagger 2."""
+_SEPARATORS: Final = {"form": ",", "spaceDelimited": " ", "pipeDelimited": "|"}
 
+_STYLE: Final = frozenset({"style", "explode", "allowReserved"})
 _MAX_FIELDS: Final = 80
 _NOT_FLAT: Final = frozenset({"anyOf", "oneOf", "allOf", "not", "if", "patternProperties", "minProperties", "nullable"})
 _SCALARS: Final = frozenset({"string", "number", "integer", "boolean"})
@@ -47,7 +47,7 @@ class Arguments:
         """Declare an argument for the name ``wire`` in the request, and return the name of the argument."""
         name = re.sub(r"[^A-Za-z0-9_]+", "_", wire).strip("_")[:56] or place
         name = f"_{name}" if name[0].isdigit() else name
-        if name in RESERVED or name in self._declared:
+        if name in RESERVED | WORDS or name in self._declared:
             name = f"{place}_{name}"
         stem, number = name, 2
         while name in self._declared:
@@ -76,6 +76,8 @@ class Request:
         self.http: dict[str, JsonObject] = {}
         self.body: JsonObject | None = None
         self.reads_workspace = False
+        version = str(document.root.get("openapi", ""))
+        self._has_part_styles = not version.startswith("3.0")  # 3.0 ignores the style of a part (4.7.15.1)
 
     def field(self, key: str, name: str, value: JsonValue) -> None:
         """Set a field of ``query``, ``headers`` or another map of ``backend.http``."""
@@ -115,12 +117,10 @@ class Request:
 
     def _styled(self, parameter: JsonObject, schema: JsonValue, base: str, place: str, argument: str) -> JsonValue:
         """Return the value of a field, without a style if the default of toolc means the same."""
-        style, explode = parameter.get("style"), parameter.get("explode")
+        style, is_exploded = _style_of(parameter, _DEFAULTS[place])
         if parameter.get("type") == "array" and "schema" not in parameter:
-            style, explode, _ = _collection(parameter)
-            style = style if place == "query" else None
-        style = style if isinstance(style, str) else _DEFAULTS[place]
-        is_exploded = explode if isinstance(explode, bool) else style in {"form", "deepObject"}
+            style, is_exploded = _collection(parameter)
+            style = style if place == "query" else _DEFAULTS[place]
         types = self._types(schema, base)
         is_plain = types <= _SCALARS or (types <= {*_SCALARS, "array"} and place == "query" and is_exploded)
         is_kept = parameter.get("allowReserved") is True and place == "query"
@@ -232,8 +232,9 @@ class Request:
             argument = self.arguments.add(name, "body", convert, is_required=is_required and name in required)
             own = each if isinstance(each, dict) else {}
             is_old = own.get("in") == "formData"  # a parameter of Swagger 2
-            if is_multipart and is_old and not is_file:
-                parts[name] = _joined(own, argument)
+            if is_multipart and not is_file and (is_old or (self._has_part_styles and _STYLE & declared.keys())):
+                style, explode = _collection(own) if is_old else _style_of(declared, "form")
+                parts[name] = _joined(style, self._types(each, inner_base), argument, explode=explode)
             elif is_multipart:
                 is_object = not is_file and "object" in self._types(each, inner_base)
                 media_type = media_type or ("application/json" if is_object else None)
@@ -241,7 +242,7 @@ class Request:
                 parts[name] = (
                     part | {"content_type": media_type} if media_type else (part if is_file else _template(argument))
                 )
-            elif is_old or {"style", "explode", "allowReserved"} & declared.keys():
+            elif is_old or _STYLE & declared.keys():
                 parts[name] = self._styled(own if is_old else declared, each, inner_base, "query", argument)
             else:
                 parts[name] = _template(argument)
@@ -257,18 +258,26 @@ class Request:
         return is_bytes or media_type == "application/octet-stream" or ("type" not in inner and not inner)
 
 
-def _collection(parameter: JsonObject) -> tuple[str, bool, str]:
-    """Return how Swagger 2 writes a list: its style, whether it is exploded, and the separator of its items."""
+def _style_of(parameter: JsonObject, default: str) -> tuple[str, bool]:
+    """Return the style of a parameter or encoding, and whether it is exploded."""
+    declared, explode = parameter.get("style"), parameter.get("explode")
+    style = declared if isinstance(declared, str) else default
+    return style, explode if isinstance(explode, bool) else style in {"form", "deepObject"}
+
+
+def _collection(parameter: JsonObject) -> tuple[str, bool]:
+    """Return how Swagger 2 writes a list: its style, and whether it is exploded."""
     collection = str(parameter.get("collectionFormat", "csv"))
     if collection not in _COLLECTIONS:
         raise LeftOutError(f"the collection format {collection[:20]!r} is not supported")
-    return _COLLECTIONS[collection]
+    return _COLLECTIONS[collection], collection == "multi"
 
 
-def _joined(field: JsonObject, argument: str) -> str:
-    """Return the template of a field in a multipart form of Swagger 2."""
-    separator = _collection(field)[2] if field.get("type") == "array" else ""
-    return _template(argument, f' | join("{separator}")' if separator else "")
+def _joined(style: str, types: frozenset[str], argument: str, *, explode: bool) -> str:
+    """Return the template of a field with a style in a multipart form, whose parts have no escapes."""
+    if style not in _SEPARATORS or not types <= {*_SCALARS, "array"}:
+        raise LeftOutError(f"the style {style[:20]!r} of an object in a multipart form is not supported")
+    return _template(argument, f' | join("{_SEPARATORS[style]}")' if "array" in types and not explode else "")
 
 
 def _template(name: str, filters: str = "") -> str:
@@ -278,27 +287,23 @@ def _template(name: str, filters: str = "") -> str:
 
 def _preference(media_type: str) -> tuple[int, str]:
     plain = media_type.partition(";")[0].strip().lower()
-    order = ("application/json", "*/*", _FORM, _MULTIPART)
-    if plain in order:
-        return order.index(plain) if plain != "*/*" else 5, plain
-    if _JSON.fullmatch(plain):
-        return 1, plain
-    return (6 if _TEXT.fullmatch(plain) else 7), plain
+    known = {"application/json": 0, _FORM: 2, _MULTIPART: 3, "*/*": 5}
+    return known.get(plain, 1 if _JSON.fullmatch(plain) else 6 if _TEXT.fullmatch(plain) else 7), plain
 
 
 def _described(schemas: Schemas, *, schema: JsonValue, base: str, description: JsonValue) -> JsonObject:
     found = schemas.convert(schema, base)
-    if isinstance(description, str) and description.strip():
-        text = " ".join(description.split())
+    if text := one_line(description, 600):
         default = re.search(r"Default: [^.]*(?:\.\d+)?\.$", str(found.get("description", "")))
         note = f" {default[0]}" if default and default[0] not in text else ""
         found = {key: each for key, each in found.items() if key != "description"}
-        return {"description": text[:600] + note} | found
+        return {"description": text + note} | found
     return found
 
 
 def _path_schema(schemas: Schemas, *, description: JsonValue, many: bool = False) -> JsonObject:  # noqa: ARG001
-    text = " ".join(description.split())[:400] if isinstance(description, str) else ""
     path: JsonObject = {"type": "string", "minLength": 1, "maxLength": 1024}
-    shown: Mapping[str, JsonValue] = {"description": f"{text} The path of a file in the workspace.".strip()}
+    shown: Mapping[str, JsonValue] = {
+        "description": f"{one_line(description, 400)} The path of a file in the workspace.".strip()
+    }
     return {**shown, "type": "array", "items": path, "maxItems": 100} if many else {**shown, **path}

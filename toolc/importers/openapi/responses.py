@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from functools import partial
 from typing import Final
 
 from toolc.dataclass import dataclass, field
@@ -67,13 +66,8 @@ def read_responses(document: Document, value: JsonObject, operation: Operation) 
     result: JsonObject = {"format": "json"}
     if not (_EMPTY & responses.keys()) and status != "default" and schema:
         with suppress(LeftOutError):  # without a schema, the result is still JSON
-            build = partial(_converted, schema=schema, base=base)
-            result["schema"] = converted(document, is_request=False, build=build)
+            result["schema"] = converted(document, is_request=False, build=lambda each: each.convert(schema, base))
     return Response(http, {"Accept": media_type.partition(";")[0]}, result)
-
-
-def _converted(schemas: Schemas, schema: JsonValue, base: str) -> JsonObject:
-    return schemas.convert(schema, base)
 
 
 def _has_header(document: Document, response: JsonValue, name: str) -> bool:

@@ -31,6 +31,8 @@ MAX_NODES: Final = 1_000
 _MAX_TEXT: Final = 400
 """The maximum length of the description of a value, in characters."""
 
+_NO_WIDTH: Final = re.compile("[\u00ad\u200b\u2060\ufeff]")
+_TEXTS: Final = frozenset({"$ref", "description", "title", "externalDocs", "xml"})
 _EXACT: Final = 2**53 - 1
 _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _COMBINED: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "patternProperties", "dependentSchemas"})
@@ -93,6 +95,7 @@ class Schemas:
         self._nodes += 1
         if self._nodes > MAX_NODES:
             raise OverflowError
+        value = _with_reference(value)
         if isinstance(reference := value.get("$ref"), str):
             return self._reference(reference, value, base)
         value, base = self.merged(value, base)
@@ -194,7 +197,7 @@ class Schemas:
                 name, number = f"{stem}_{number}", number + 1
             self._names[target.identity] = name
             self._pending.append((name, target.value, target.base, self._level + 1))
-        described = _text(value.get("description"))
+        described = one_line(value.get("description"), _MAX_TEXT)
         found: JsonObject = {"$ref": f"#/$defs/{name}"}
         return found | ({"description": described} if described else {})
 
@@ -207,7 +210,7 @@ class Schemas:
             types = ["string"]
         if types:
             found["type"] = types[0] if len(types) == 1 else types
-        if description := _text(value.get("description")):
+        if description := one_line(value.get("description"), _MAX_TEXT):
             found["description"] = description
         found |= {key: each for key, each in value.items() if key in _KEPT and _KEPT[key](each)}
         for key, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
@@ -312,8 +315,20 @@ def _is_inexact(value: JsonValue) -> bool:
     return isinstance(value, int | float) and abs(value) > _EXACT
 
 
-def _text(value: JsonValue) -> str:
-    return shorten(" ".join(value.split()), _MAX_TEXT) if isinstance(value, str) else ""
+def one_line(value: JsonValue, length: int) -> str:
+    """Return a text on one line, without characters of no width, which specs refuse and copied text often has."""
+    return shorten(" ".join(_NO_WIDTH.sub("", value).split()), length) if isinstance(value, str) else ""
+
+
+def _with_reference(value: JsonObject) -> JsonObject:
+    """Return a reference instead of an ``allOf`` of only one, beside which are texts. Merging it could never end."""
+    parts = value.get("allOf")
+    found: JsonObject = {key: each for key, each in value.items() if key != "allOf"}
+    for part in parts if isinstance(parts, list) else []:
+        if not isinstance(part, dict) or not found.keys().isdisjoint(part):
+            return value
+        found |= part
+    return found if "$ref" in found and found.keys() <= _TEXTS else value
 
 
 def _references(schema: JsonValue) -> Iterator[str]:

@@ -27,9 +27,7 @@ def server_url(document: Document, operation: Operation, chosen: Server) -> str:
     if not url and "swagger" in root:
         schemes = texts_of(operation.value.get("schemes", root.get("schemes"))) or ["https"]
         scheme = "https" if "https" in schemes else schemes[0]
-        url = (
-            f"{scheme}://{root['host']}{root.get('basePath', '')}" if "host" in root else str(root.get("basePath", ""))
-        )
+        url = (f"{scheme}://{root['host']}" if "host" in root else "") + str(root.get("basePath", ""))
     if not url:
         places = (operation.value, operation.shared, root)
         servers = next((found for place in places if (found := list_under(place, "servers"))), [])

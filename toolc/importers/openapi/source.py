@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
@@ -71,13 +73,20 @@ yaml.add_constructor("tag:yaml.org,2002:int", lambda _, node: int(node.value, 16
 yaml.add_constructor("tag:yaml.org,2002:timestamp", lambda _, node: str(node.value), _Loader)
 
 
+def _json_or_yaml(data: bytes) -> JsonValue:
+    if data.lstrip()[:1] == b"{":
+        with suppress(ValueError):  # YAML can start with '{' too
+            return decode_json(data)
+    value: JsonValue = yaml.load(data.decode("utf-8-sig"), Loader=_Loader)  # noqa: S506
+    return value
+
+
 def parse(data: bytes, name: str) -> JsonObject:
     """Return the document with the contents ``data``, JSON or YAML. Raises ``UsageError``."""
     if len(data) > MAX_DOCUMENT:
         raise UsageError(f"{name} is larger than {render_size(MAX_DOCUMENT)}")
     try:
-        is_json = data.lstrip()[:1] == b"{"
-        value = decode_json(data) if is_json else yaml.load(data.decode("utf-8-sig"), Loader=_Loader)  # noqa: S506
+        value = _json_or_yaml(data)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise UsageError(f"{name} is neither JSON nor YAML: {' '.join(str(error).split())[:300]}") from None
     if not isinstance(value, dict):
@@ -145,15 +154,10 @@ class Positions:
 
     def __init__(self, document: Document) -> None:
         self._document = document
-        self._root: Mapping | Sequence | None = None
-        self._is_parsed = False
 
     def describe(self, tokens: tuple[str | int, ...]) -> str:
         """Return ``FILE#POINTER``, or ``FILE:LINE:COLUMN: #POINTER``, of a place in the document."""
         pointer = child_pointer("#", *tokens)
-        if not self._is_parsed and len(self._document.data) <= MAX_WITH_POSITIONS:
-            self._root = self._parsed()
-        self._is_parsed = True
         node, place = self._root, None
         for token in tokens:
             entry = node.entry(token) if isinstance(node, Mapping) and isinstance(token, str) else None
@@ -165,7 +169,10 @@ class Positions:
         base = self._document.base
         return f"{base}:{place.start.line}:{place.start.column}: {pointer}" if place else f"{base}{pointer}"
 
-    def _parsed(self) -> Mapping | Sequence | None:
+    @cached_property
+    def _root(self) -> Mapping | Sequence | None:
+        if len(self._document.data) > MAX_WITH_POSITIONS:
+            return None
         from toolc.document.yaml.yaml_parser import parse_yaml  # lazy: only if something is left out
 
         text = self._document.data.decode("utf-8-sig")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import Final
 from urllib.parse import quote, urlsplit
 
 from toolc.importers.openapi.operations import READING, Operation
 from toolc.importers.openapi.requests import PLACES, Request
 from toolc.importers.openapi.responses import read_responses
-from toolc.importers.openapi.schemas import Schemas, converted
+from toolc.importers.openapi.schemas import converted, one_line
 from toolc.importers.openapi.security import read_security
 from toolc.importers.openapi.servers import Server, server_url, texts_of
 from toolc.importers.openapi.source import Document, LeftOutError
@@ -46,26 +45,22 @@ def tool_spec(document: Document, operation: Operation, tool: str, import_name: 
         if template:
             request.field(PLACES[kind], name, template)
     url = server_url(document, operation, server) + path
-    http: JsonObject = {"method": operation.method} if operation.method != "GET" else {}
-    http["url"] = url
-    fields = {"path": "path", "query": "query", "headers": "headers", "cookies": "cookies"}
+    http: JsonObject = {"url": url} if operation.method == "GET" else {"method": operation.method, "url": url}
     response = read_responses(document, value, operation)
     for name, each in response.headers.items():
         if name not in {key.title() for key in request.http.get("headers", {})}:
             request.field("headers", name, each)
-    http |= {key: request.http[key] for key in fields if key in request.http}
+    http |= {key: request.http[key] for key in PLACES.values() if key in request.http}
     http |= {key: each for key, each in (("body", request.body), ("auth", auth)) if each}
     http |= response.http
-    parameters = converted(document, is_request=True, build=partial(_arguments, request=request))
+    parameters = converted(document, is_request=True, build=request.arguments.schema)
     host = urlsplit(url).hostname or ""
     sandbox: JsonObject = {"workspace": "ro"} if request.reads_workspace else {}
     if secrets and url.startswith("http:") and not is_loopback(host):
         raise LeftOutError("its server is http, and secrets are sent over TLS only; give one with --server https://...")
     if secrets:
         token_host = urlsplit(str(map_under(auth, "oauth2").get("token_url", ""))).hostname
-        only: JsonObject = {"hosts": [token_host or host]}
-        hosts: JsonObject = dict.fromkeys(dict.fromkeys(secrets), only)
-        sandbox["secrets"] = hosts
+        sandbox["secrets"] = {secret: {"hosts": [token_host or host]} for secret in secrets}
     spec: JsonObject = {"toolc": 1, "name": tool}
     spec |= _texts(value, operation)
     spec |= {"parameters": parameters, "backend": {"http": http}}
@@ -78,10 +73,6 @@ def _encoded(path: str) -> str:
     """Return a path without a fragment, which is never sent, and with other characters than those of a URL encoded."""
     parts = re.split(r"(\{[^{}]*\})", path.partition("#")[0])
     return "".join(each if index % 2 else quote(each, safe=_SAFE) for index, each in enumerate(parts))
-
-
-def _arguments(schemas: Schemas, request: Request) -> JsonObject:
-    return request.arguments.schema(schemas)
 
 
 def _without(path: str, segments: JsonObject) -> str:
@@ -140,7 +131,7 @@ def _modern(value: JsonObject, document: Document) -> JsonObject:
 
 def _texts(value: JsonObject, operation: Operation) -> JsonObject:
     """Return the label, description and tags of a tool."""
-    summary, described = (" ".join(str(value.get(key) or "").split()) for key in ("summary", "description"))
+    summary, described = (one_line(value.get(key), _MAX_DESCRIPTION) for key in ("summary", "description"))
     label = summary.rstrip(".")
     text = described if described.startswith(label) else f"{label}. {described}".strip()
     found: JsonObject = {"label": shorten(label, 80)} if label else {}

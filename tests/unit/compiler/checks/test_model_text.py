@@ -34,7 +34,8 @@ def test_hidden_characters_are_reported(tmp_path: Path, text: str, name: str) ->
 @pytest.mark.parametrize(
     "text",
     [
-        "plain", "naïve café, Zürich, 東京, Москва, Ελλάδα", "10 μm, 4 kΩ, Δt, πr²", "☀️ ⚠️ 1️⃣ ✔️", "👩‍💻 and 🏳️‍🌈",
+        "plain", "naïve café, Zürich, 東京, Москва, Ελλάδα", "10 μm, 4 kΩ, Δt, πr²", "☀️ ⚠️ 1️⃣ ✔️", "\u2139\ufe0f",
+        "👩‍💻 and 🏳️‍🌈",
         "می‌خواهم", "क्‍ष", "C++, e-mail, x\u00a0y",
     ],
 )  # fmt: skip

@@ -342,6 +342,23 @@ def test_a_discriminator_names_the_values_of_each_alternative(tmp_path: Path) ->
     ]
 
 
+def test_a_document_in_yaml_can_start_with_a_brace() -> None:
+    text = "{openapi: 3.0.3, info: {title: Pets}, servers: [{url: 'https://a.example'}], paths: {/x: {get: {}}}}"
+    source = Document.of(text.encode(), "pets.yaml", refuse)
+    options = Options(name="pets", choice=Choice(), server=Server(), renamed={})
+    assert [*generate(source, options, {}).files] == ["get_x.yaml"]
+    with pytest.raises(UsageError, match=r"pets.json is neither JSON nor YAML: .* line 1, column 8"):
+        Document.of(b'{"a": }}', "pets.json", refuse)
+
+
+def test_a_reference_with_texts_beside_it_stays_a_reference(tmp_path: Path) -> None:
+    name = "#/components/schemas/Rule"
+    both: JsonObject = {"allOf": [{"$ref": name}, {"description": "No\u200bt this <br>."}]}
+    rule: JsonObject = {"type": "object", "properties": {"not": both, "key": {"type": "string"}}}
+    spec = tool(tmp_path, document(body("application/json", both), "post", components={"schemas": {"Rule": rule}}))
+    assert spec.parameters.properties["body_not"] == {"$ref": "#/$defs/Rule", "description": "Not this <br>."}
+
+
 def test_a_huge_schema_is_cut_at_a_depth_that_fits(tmp_path: Path) -> None:
     schemas: JsonObject = {}
     for level in range(8):
@@ -373,6 +390,14 @@ def test_a_huge_schema_is_cut_at_a_depth_that_fits(tmp_path: Path) -> None:
             "'mutualTLS'",
         ),
         (document(body("multipart/mixed", {}), "post"), "a body of the type multipart/mixed is not supported"),
+        (
+            document(
+                body("multipart/form-data", {"properties": {"a": OBJECT}}, encoding={"a": {"explode": True}}),
+                "post",
+                openapi="3.1.0",
+            ),
+            "the style 'form' of an object in a multipart form is not supported",
+        ),
     ],
 )
 def test_what_cannot_be_expressed_is_left_out_with_a_reason(root: JsonObject, reason: str) -> None:

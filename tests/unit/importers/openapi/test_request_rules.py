@@ -164,6 +164,20 @@ def test_bodies_are_sent_in_their_media_types() -> None:
     assert differences({"openapi": "3.0.3", "paths": paths}) == []
 
 
+@pytest.mark.parametrize("version", ["3.0.3", "3.1.0"])
+def test_lists_in_parts_of_forms_have_the_styles_of_version_3_1_only(version: str) -> None:
+    fields: JsonObject = {"tags": SCHEMAS["array"], "size": SCHEMAS["integer"], "as": SCHEMAS["object"]}
+    paths: JsonObject = {}
+    for style, explode in product(("form", "spaceDelimited", "pipeDelimited"), (False, True)):
+        encoding: JsonObject = {"style": style, "explode": explode, "contentType": "text/csv"}
+        media: JsonObject = {"schema": {"properties": fields}, "encoding": {"tags": encoding, "size": encoding}}
+        content: JsonObject = {"multipart/form-data": media}
+        paths[f"/{style}/{explode}"] = {
+            "post": {"summary": "Set the tags", "requestBody": {"content": content}, "responses": OK}
+        }
+    assert differences({"openapi": version, "paths": paths}) == []
+
+
 def test_keys_and_tokens_are_sent_as_each_scheme_says() -> None:
     schemes: JsonObject = {
         "header": {"type": "apiKey", "in": "header", "name": "X-Key"},
