@@ -22,6 +22,7 @@ from toolc.model.json_schema import JsonValue
 from toolc.model.registry import RegisteredTool
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import new_call_id
+from toolc.runtime.workspace.mount import WorkspaceFolder
 
 MAX_CALLS: Final = 16
 """The maximum number of concurrent calls. Others wait. It is below anyio's 40 threads, because stdin needs one."""
@@ -132,7 +133,8 @@ class ServedClient:
     """A client with its own executor, and so with its own workspace, secrets and sandboxes of sessions.
 
     The quotas are ``rate``, ``concurrent`` and ``sandboxes`` of its settings. ``asking`` lets the client be asked one
-    question at a time, and ``receives_logs`` sends it the stderr of tools. Use it on the thread of the event loop.
+    question at a time, and ``receives_logs`` sends it the stderr of tools. ``workspace`` is where it may put files. Use
+    it on the thread of the event loop.
     """
 
     def __init__(
@@ -142,6 +144,7 @@ class ServedClient:
         self.calls = calls
         self.asking = anyio.Lock()
         self.executor = executor
+        self.workspace: WorkspaceFolder | None = None
         self.reserved = 0
         self.body_bytes = 0
         self.receives_logs = False

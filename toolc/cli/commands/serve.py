@@ -135,10 +135,13 @@ def command(  # noqa: PLR0913  one parameter per option
     check_denied(registry, denied)
     check_direct(registry, direct)
     if settings:
+        from toolc.serve.page.reports import Sources
+
         source = None if target is None else Path(target.partition("#")[0])
-        reload = Reload(
-            load, source, options.lock, is_watched=http.watch, results=http.results, restrictions=restrictions(options)
-        )
+        # The page shows the nearest lock file, even if it restricts no calls.
+        lock = nearest_lock() if options.lock is None else Path(options.lock.path)
+        sources = Sources.of(source, lock, http.results, restrictions(options))
+        reload = Reload(load, source, options.lock, sources, is_watched=http.watch)
         _over_http(settings, registry, options, folder, denied, reload, mcp)
         return
     offered = usable(registry, folder)
@@ -212,7 +215,7 @@ def _over_http(
     from toolc.client.executor import Executor  # start-up time
     from toolc.runtime.output.truncation import READ_RESULT
     from toolc.serve.tokens import TokenFile
-    from toolc.testing.recorded_results import RecordedResults
+    from toolc.testing.recorded_results import read_results
 
     paths, load = configuration_source(settings.config)
     if issuers := load().issuers:
@@ -230,7 +233,7 @@ def _over_http(
         note(f"{only}; set one with --workspace DIR, or for each client in the configuration")
     sources = reload.sources
     if sources.results:
-        RecordedResults.read(sources.results)  # refuses a wrong file at the start
+        read_results(sources.results)  # refuses a wrong file at the start
     base = options.bound_to(Executor, configuration=user_configuration(path=settings.config))
     traces: tuple[Observer, ...] = base.keywords["observers"]
     metrics, has_own_address = make_metrics(settings.metrics_address)
@@ -284,9 +287,8 @@ class Reload:
     read: Callable[[Lock | None], Registry]
     source: Path | None
     lock: Lock | None
+    sources: Sources
     is_watched: bool
-    results: str | None
-    restrictions: tuple[str, ...]
 
     @property
     def watched(self) -> tuple[Path, ...]:
@@ -294,25 +296,11 @@ class Reload:
         paths = (self.source, None if self.lock is None else Path(self.lock.path))
         return tuple(each for each in paths if each) if self.is_watched else ()
 
-    @property
-    def sources(self) -> Sources:
-        """The files that the page shows beside the tools: the nearest lock file, even if it restricts no calls."""
-        from toolc.serve.page.reports import Sources  # start-up time
-
-        lock = nearest_lock() if self.lock is None else Path(self.lock.path)
-        specs = self.source if self.source is not None and self.source.suffix != ".json" else None
-        return Sources(
-            specs=specs,
-            lock=lock,
-            results=None if self.results is None else Path(self.results),
-            restrictions=self.restrictions,
-        )
-
     def load(self) -> tuple[Registry, Lock | None]:
         """Return the present tools and the lock file. Specs are compiled in another process, which fills the cache."""
         lock = None if self.lock is None else Lock.read(Path(self.lock.path))
-        if self.source is not None and self.source.suffix != ".json":
-            command = [sys.executable, "-P", "-m", "toolc", "list", str(self.source)]
+        if self.sources.specs:
+            command = [sys.executable, "-P", "-m", "toolc", "list", str(self.sources.specs)]
             done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
             if done.returncode:
                 raise UsageError(done.stderr.strip())

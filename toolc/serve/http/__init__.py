@@ -9,14 +9,14 @@
 - ``host``: what all routes share: the tools, the clients, and the calls. Public: ``ClientSettingsFile``, ``HttpHost``.
 - ``gate``: Host, Origin, authentication, rates and the size of requests. Public: ``LOCAL``, ``Gate``, ``Caller``.
 - ``jwt_callers``: who sends a JWT, and what its scopes allow.
-- ``sign_in``: links to sign in to the page, and sessions. Public: ``SignIn``.
-- ``session``: the route that starts and ends sessions.
+- ``sign_in``: links to sign in to the page, sessions, and their route. Public: ``Session``, ``SignIn``.
 - ``problems``: errors as problem documents (RFC 9457). Public: ``problem``.
 - ``mcp_endpoint``: streamable HTTP of MCP, and streams that a client can resume.
 - ``page``: the files of the page at ``/``, and its Content-Security-Policy. Public: ``page_routes``.
 - ``reload``: later generations of the tools, on SIGHUP and with ``--watch``. Public: ``Reloader``.
 - ``status_socket``: answers ``toolc serve --status`` and ``toolc token link``. Public: ``StatusSocket``.
 - ``telemetry``: refused requests in metrics, and traces that clients continue. Public: ``Watched``, ``make_metrics``.
+- ``workspace_api``: ``/workspace``, files that a client writes. Public: ``upload_route``.
 - ``application``: the routes. Public: ``make_app``.
 - ``listener``: sockets, slow connections, signals and the end. Public: ``serve_http``. Start reading here.
 

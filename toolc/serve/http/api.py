@@ -24,7 +24,7 @@ from toolc.providers.mcp import hints
 from toolc.serve.confirmations import Confirmations
 from toolc.serve.http.api_calls import ApiCall, ApiCalls
 from toolc.serve.http.api_document import api_document
-from toolc.serve.http.gate import BODY, ServedUser
+from toolc.serve.http.gate import BODY, user_of
 from toolc.serve.http.problems import problem, retry_later
 from toolc.serve.http.settings import HttpSettings
 from toolc.serve.served_client import QuotaError
@@ -57,26 +57,26 @@ class Api:
         ]
 
     async def _document(self, request: Request) -> Response:
-        return JSONResponse(api_document(_user(request).client.executor.tools, self._base))
+        return JSONResponse(api_document(user_of(request).client.executor.tools, self._base))
 
     async def _tools(self, request: Request) -> Response:
-        return JSONResponse({"tools": [_summary(tool) for tool in _user(request).client.executor.tools]})
+        return JSONResponse({"tools": [_summary(tool) for tool in user_of(request).client.executor.tools]})
 
     async def _tool(self, request: Request) -> Response:
         if request.method == "POST":
             return await self._call(request)
-        tool = _find(_user(request).client.executor, request.path_params["name"])
+        tool = _find(user_of(request).client.executor, request.path_params["name"])
         return _no_tool(request) if tool is None else JSONResponse(_description(tool))
 
     async def _definitions(self, request: Request) -> Response:
-        executor, name = _user(request).client.executor, request.path_params["name"]
+        executor, name = user_of(request).client.executor, request.path_params["name"]
         try:
             return JSONResponse({"tools": executor.definitions(name), "options": executor.request_options(name)})
         except UsageError as error:
             return problem(404, str(error))
 
     async def _call(self, request: Request) -> Response:
-        user, client = _user(request), _user(request).client
+        user, client = user_of(request), user_of(request).client
         name, arguments = request.path_params["name"], _arguments(request.scope[BODY])
         refused = partial(client.record_refusal, name, arguments, claims=user.caller.claims)
         tool = _find(client.executor, name)
@@ -102,7 +102,7 @@ class Api:
         return Response(status_code=499) if ended is None else _answered(ended.outcome)
 
     async def _running(self, request: Request) -> Response:
-        client = _user(request).client
+        client = user_of(request).client
         calls = [each for each in client.calls.running.values() if each.client == client.name]
         listed: list[JsonValue] = [{"id": each.call_id, "tool": each.tool, "started": each.started} for each in calls]
         return JSONResponse({"calls": listed})
@@ -110,11 +110,11 @@ class Api:
     async def _state(self, request: Request) -> Response:
         if request.method == "DELETE":
             return await self._cancel(request)
-        call = self._calls.find(_user(request).client, request.path_params["id"])
+        call = self._calls.find(user_of(request).client, request.path_params["id"])
         return _no_call() if call is None else JSONResponse(call.to_json())
 
     async def _cancel(self, request: Request) -> Response:
-        client, call_id = _user(request).client, request.path_params["id"]
+        client, call_id = user_of(request).client, request.path_params["id"]
         running = client.calls.running.get(call_id)
         if running is None or running.client != client.name:
             return _no_call() if self._calls.find(client, call_id) is None else Response(status_code=204)
@@ -122,7 +122,7 @@ class Api:
         return Response(status_code=204)
 
     async def _events(self, request: Request) -> Response:
-        call = self._calls.find(_user(request).client, request.path_params["id"])
+        call = self._calls.find(user_of(request).client, request.path_params["id"])
         after = request.headers.get("last-event-id", "0")
         if call is None:
             return _no_call()
@@ -134,14 +134,14 @@ class Api:
         return StreamingResponse(stream(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
     async def _questions(self, request: Request) -> Response:
-        user = _user(request)
+        user = user_of(request)
         if user.caller.role != "reviewer":
             return _not_reviewer()
         waiting = self._confirmations.waiting(user.caller.name)
         return JSONResponse({"confirmations": [each.to_json() for each in waiting]})
 
     async def _answer(self, request: Request) -> Response:
-        user = _user(request)
+        user = user_of(request)
         if user.caller.role != "reviewer":
             return _not_reviewer()
         given = _arguments(request.scope[BODY])
@@ -169,12 +169,6 @@ async def _unless_disconnected(request: Request, run: Any) -> ApiCall | None:
         ended.append(await run())
         tasks.cancel_scope.cancel()
     return ended[0] if ended else None
-
-
-def _user(request: Request) -> ServedUser:
-    user = request.scope["user"]
-    assert isinstance(user, ServedUser)
-    return user
 
 
 def _find(executor: Executor, name: str) -> ToolSpec | None:
@@ -209,6 +203,7 @@ def _summary(tool: ToolSpec) -> JsonObject:
         "tags": tags,
         "annotations": hints(tool),
         "confirm": tool.confirm,
+        "workspace": tool.sandbox.workspace,
         "deprecated": tool.deprecated is not None,
     }
 

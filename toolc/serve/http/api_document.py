@@ -10,19 +10,21 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.providers.openapi import document
 
 _TEXT: Final[JsonObject] = {"type": "string"}
-_ID: Final[JsonObject] = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
-_NAME: Final[JsonObject] = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
-_PREFER: Final[JsonObject] = {
-    "name": "Prefer", "in": "header", "description": "With respond-async, the call is followed by its id.",
-    "schema": {"type": "string"},
-}  # fmt: skip
-_PROVIDER: Final[JsonObject] = {
-    "name": "provider", "in": "query", "description": "Whose definitions are counted in tokens.", "schema": _TEXT,
-}  # fmt: skip
-_BASE: Final[JsonObject] = {
-    "name": "base", "in": "query", "description": "A commit to compare with. Default: HEAD.", "schema": _TEXT,
-}  # fmt: skip
-_LAST: Final[JsonObject] = {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string"}}
+
+
+def _parameter(name: str, place: str, description: str = "", *, required: bool = False) -> JsonObject:
+    found: JsonObject = {"name": name, "in": place, "required": required or place == "path", "schema": _TEXT}
+    return found | ({"description": description} if description else {})
+
+
+_ID, _NAME = _parameter("id", "path"), _parameter("name", "path")
+_PREFER = _parameter("Prefer", "header", "With respond-async, the call is followed by its id.")
+_PROVIDER = _parameter("provider", "query", "Whose definitions are counted in tokens.")
+_BASE = _parameter("base", "query", "A commit to compare with. Default: HEAD.")
+_LAST = _parameter("Last-Event-ID", "header")
+_LINK = _parameter("toolc-link", "header", required=True)
+_PATH = _parameter("path", "path", "A path in the workspace, whose folder exists. It may contain slashes.")
+_REPLACE = _parameter("replace", "query", "With true, a file that exists is replaced. Otherwise, the status is 412.")
 _PROBLEM: Final[JsonObject] = {
     "description": "The request was refused, or the server failed (RFC 9457).",
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/problem"}}},
@@ -35,7 +37,6 @@ _STARTED: Final[JsonObject] = {
     "description": "The call has started. Location has its URL.",
     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/call"}}},
 }
-_LINK: Final[JsonObject] = {"name": "toolc-link", "in": "header", "required": True, "schema": {"type": "string"}}
 _NOTHING: Final[JsonObject] = {"description": "Done."}
 
 _SCHEMAS: Final[JsonObject] = {
@@ -140,6 +141,9 @@ def api_document(tools: Sequence[ToolSpec], base: str) -> JsonObject:
             "200": _json("Their results.", _object("tests", {"type": "object"}))}, _NAME)},
         "/review": {"get": _get("review", "Return what changed since the lock file and a commit, for a reviewer",
                                 {"type": "object"}, _BASE)},
+        "/workspace/{path}": {"put": _operation("uploadFile", "Write a file to the workspace of this client",
+                                                {"201": _NOTHING, "204": _NOTHING}, _PATH, _REPLACE)
+                              | {"requestBody": {"required": True, "content": {"*/*": {}}}}},
         "/openapi.json": {"get": _get("openapi", "Return this document", {"type": "object"})},
     }  # fmt: skip
     paths |= fixed

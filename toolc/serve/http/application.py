@@ -24,10 +24,10 @@ from toolc.serve.http.mcp_endpoint import McpEndpoint
 from toolc.serve.http.page import page_routes
 from toolc.serve.http.problems import problem
 from toolc.serve.http.reload import Reloader
-from toolc.serve.http.session import Session
 from toolc.serve.http.settings import METADATA, OAUTH, HttpSettings
-from toolc.serve.http.sign_in import SignIn
+from toolc.serve.http.sign_in import Session, SignIn
 from toolc.serve.http.status_socket import StatusSocket
+from toolc.serve.http.workspace_api import upload_route
 from toolc.serve.page.reports import Sources
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def make_app(
         Route("/healthz", healthz),
         Route("/readyz", readyz),
         Route("/mcp", endpoint),
-        Mount(PREFIX, routes=[*api.routes(), *catalog.routes(), Session(settings, sign_in).route()]),
+        Mount(PREFIX, routes=[*api.routes(), *catalog.routes(), Session(settings, sign_in).route(), upload_route()]),
         *page_routes(),
         *(metadata_routes(settings) if settings.issuers else ()),
     ]

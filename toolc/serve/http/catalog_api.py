@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from threading import Lock
 from typing import Final
 
 import anyio
@@ -14,17 +15,14 @@ from starlette.routing import Route
 from toolc.client.executor import Executor
 from toolc.model.errors import ToolcError, UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.model.lock_file import Lock
 from toolc.model.names import PROVIDER_NAMES
 from toolc.providers.token_estimate import ESTIMATED_FOR
-from toolc.runtime.execution.admission import ReviewedTools
-from toolc.serve.http.gate import ServedUser
+from toolc.serve.http.gate import user_of
 from toolc.serve.http.host import HttpHost
 from toolc.serve.http.problems import problem, retry_later
-from toolc.serve.page.catalog import Catalog, TokenEstimates
-from toolc.serve.page.reports import Sources, by_tool
+from toolc.serve.page.catalog import Catalog, TokenEstimates, changes_of
+from toolc.serve.page.reports import Sources
 from toolc.serve.served_client import QuotaError
-from toolc.testing.recorded_results import RecordedResults
 
 _REVIEWERS: Final = (
     "only tokens with the role reviewer see what changed; create one: toolc token create --role reviewer"
@@ -39,7 +37,7 @@ class CatalogApi:
         self._sources = sources
         self._tokens = TokenEstimates()
         self._reviewing = anyio.Lock()
-        self._comparing = anyio.Lock()
+        self._comparing = Lock()
         self._lock_changes: tuple[object, Sequence[JsonValue]] = None, ()
 
     def routes(self) -> list[Route]:
@@ -52,32 +50,25 @@ class CatalogApi:
         ]
 
     async def _list(self, request: Request) -> Response:
-        provider = request.query_params.get("provider", ESTIMATED_FOR)
+        executor, provider = user_of(request).client.executor, request.query_params.get("provider", ESTIMATED_FOR)
         if provider not in PROVIDER_NAMES:
             return problem(404, f"there is no provider {provider!r:.80}; there are: {', '.join(PROVIDER_NAMES)}")
-
-        def found() -> JsonObject:
-            listed = self._catalog(_user(request).client.executor).to_json(self._tokens, provider)
-            return listed | {"problem": self._host.problem}
-
-        return await _answered(found)
+        return await _answered(
+            lambda: self._catalog(executor).to_json(self._tokens, provider) | {"problem": self._host.problem}
+        )
 
     async def _entry(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        executor = _user(request).client.executor
-        try:
-            entry = await anyio.to_thread.run_sync(lambda: self._catalog(executor).entry(name))
-            if entry is None:
-                return problem(404, f"there is no tool {name!r:.80} that this client may use; the catalog lists them")
-            if entry["lock"] == "changed":
-                changes = by_tool(await self._changes())
-                entry |= {"lock_changes": [*changes.get(str(entry["name"]), ())]}
-        except ToolcError as error:
-            return problem(503, str(error))
-        return JSONResponse(entry)
+        return await _answered(partial(self._found, user_of(request).client.executor, request.path_params["name"]))
+
+    def _found(self, executor: Executor, name: str) -> JsonObject:
+        """Return the entry of a tool. Only if the lock file does not approve it, the differences are looked for."""
+        entry = self._catalog(executor).entry(name)
+        if entry["lock"] == "changed":
+            entry["lock_changes"] = changes_of(str(entry["name"]), self._changes())
+        return entry
 
     async def _test(self, request: Request) -> Response:
-        client, name = _user(request).client, request.path_params["name"]
+        client, name = user_of(request).client, request.path_params["name"]
         if all(name != tool.name for tool in client.executor.tools):
             return problem(404, f"there is no tool {name!r:.80} that this client may call")
         try:
@@ -91,32 +82,22 @@ class CatalogApi:
             reservation.release()
 
     async def _review(self, request: Request) -> Response:
-        if _user(request).caller.role != "reviewer":
+        if user_of(request).caller.role != "reviewer":
             return problem(403, _REVIEWERS)
         async with self._reviewing:
             return await _answered(partial(self._sources.review, request.query_params.get("base", "")))
 
-    async def _changes(self) -> Sequence[JsonValue]:
+    def _changes(self) -> Sequence[JsonValue]:
         """Return the differences from the lock file, which are found once for each generation of the tools."""
-        async with self._comparing:
+        with self._comparing:
             if self._lock_changes[0] != self._host.generation:
-                found = await anyio.to_thread.run_sync(self._sources.lock_changes)
-                self._lock_changes = self._host.generation, found
+                self._lock_changes = self._host.generation, self._sources.lock_changes()
             return self._lock_changes[1]
 
     def _catalog(self, executor: Executor) -> Catalog:
         """Return what the client with this executor may see. Raises ``ToolcError`` if a file cannot be read."""
-        registry, sources = executor.registry, self._sources
-        names = {tool.name for tool in registry}
-        offered = {tool.name for tool in executor.tools}
-        return Catalog(
-            tools=[registry.registered(name) for name in sorted(names)],
-            others=ReviewedTools(registry.called),
-            toolsets={each: {*members} for each, members in self._host.tools.toolsets.items()},
-            denied=names - offered,
-            lock=Lock.read(sources.lock) if sources.lock else None,
-            results=RecordedResults.read(sources.results) if sources.results else None,
-        )
+        denied = frozenset(each.name for each in executor.registry).difference(each.name for each in executor.tools)
+        return self._sources.catalog(executor.registry, self._host.tools.toolsets, denied)
 
 
 async def _answered(find: Callable[[], JsonObject]) -> Response:
@@ -127,9 +108,3 @@ async def _answered(find: Callable[[], JsonObject]) -> Response:
         return problem(404, str(error))
     except ToolcError as error:
         return problem(503, str(error))
-
-
-def _user(request: Request) -> ServedUser:
-    user = request.scope["user"]
-    assert isinstance(user, ServedUser)
-    return user

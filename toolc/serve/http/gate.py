@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -31,6 +31,12 @@ METRICS: Final = "/metrics"
 
 MAX_BODY: Final = 4 * 2**20
 """The maximum size of the body of a request, in bytes. Large data belongs in a workspace."""
+
+UPLOADS: Final = "/workspace/"
+"""The path of the workspace below ``/api/v1``."""
+
+MAX_UPLOAD: Final = 32 * 2**20
+"""The maximum size of the body of a request below ``UPLOADS``, in bytes."""
 
 MAX_BODIES: Final = 128 * 2**20
 """The maximum size of the bodies of all open requests of a client, in bytes."""
@@ -106,6 +112,13 @@ class ServedUser(AuthenticatedUser):
         self.client = client
 
 
+def user_of(request: Request) -> ServedUser:
+    """Return the client of a request that passed."""
+    user = request.scope["user"]
+    assert isinstance(user, ServedUser)
+    return user
+
+
 class Gate:
     """Passes requests on to ``app``, with a ``ServedUser`` as ``user`` and the complete body in their scope."""
 
@@ -142,7 +155,8 @@ class Gate:
             return
         body = bytearray()
         try:
-            refusal = await _read(body, receive, client)
+            is_upload = scope["path"].removeprefix(self._settings.base_path).startswith(f"/api/v1{UPLOADS}")
+            refusal = await _read(body, receive, client, MAX_UPLOAD if is_upload else MAX_BODY)
             if refusal is None:
                 scope[BODY] = bytes(body)
                 receive = _replay(scope[BODY], receive)
@@ -216,7 +230,7 @@ def caller_with(token: Token) -> Caller:
     return Caller(name=token.name, role=token.role, tags=token.tags, claims={"name": token.name})
 
 
-async def _read(body: bytearray, receive: Receive, client: ServedClient) -> Response | None:
+async def _read(body: bytearray, receive: Receive, client: ServedClient, maximum: int) -> Response | None:
     """Read the body of a request. Return why it is refused, or None."""
     with anyio.move_on_after(BODY_SECONDS):
         while True:
@@ -226,8 +240,8 @@ async def _read(body: bytearray, receive: Receive, client: ServedClient) -> Resp
             part = message.get("body", b"")
             body += part
             client.body_bytes += len(part)
-            if len(body) > MAX_BODY:
-                return problem(413, f"the body of the request is larger than {MAX_BODY} bytes", _CLOSE)
+            if len(body) > maximum:
+                return problem(413, f"the body of the request is larger than {maximum} bytes", _CLOSE)
             if client.body_bytes > MAX_BODIES:
                 return retry_later(429, f"the requests of this client are larger than {MAX_BODIES} bytes in all", 1)
             if not message.get("more_body", False):

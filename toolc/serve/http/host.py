@@ -14,7 +14,7 @@ from toolc.dataclass import dataclass, replace
 from toolc.model.call import Confirm
 from toolc.model.errors import UsageError
 from toolc.model.lock_file import Lock
-from toolc.runtime.workspace.mount import mount
+from toolc.runtime.workspace.mount import WorkspaceFolder, mount
 from toolc.serve.confirmations import Confirmations, refuse
 from toolc.serve.http.gate import Caller
 from toolc.serve.http.settings import ConfirmMode
@@ -79,7 +79,6 @@ class ClientSettingsFile:
 class _Known:
     caller: Caller
     settings: ClientSettings
-    workspace: Path | None
     client: ServedClient
 
 
@@ -144,7 +143,8 @@ class HttpHost:
         workspace = self._usable_workspace(caller, settings)
         executor = self._executor(caller, settings, workspace)
         client = ServedClient(caller.name, executor, self.calls, settings)
-        self._clients[caller.key] = _Known(caller, settings, workspace, client)
+        client.workspace = workspace
+        self._clients[caller.key] = _Known(caller, settings, client)
         if len(self._clients) > MAX_CLIENTS:
             self.calls.retire(self._clients.pop(next(iter(self._clients))).client)
         return client
@@ -161,7 +161,7 @@ class HttpHost:
         self.tools, self.generation, self._lock = tools, self.generation + 1, lock
         logging.getLogger("toolc").warning("serving generation %s with %s tools", self.generation, len(tools))
         for known in self._clients.values():
-            offered = self._offered(known.caller, known.settings, known.workspace)
+            offered = self._offered(known.caller, known.settings, known.client.workspace)
             known.client.executor = known.client.executor.with_registry(offered, lock)
             deny(known.client.executor, (*self._denied, *known.settings.deny))
             known.client.end_old_sessions()
@@ -173,26 +173,29 @@ class HttpHost:
         for known in self._clients.values():
             known.client.executor.close()
 
-    def _usable_workspace(self, caller: Caller, settings: ClientSettings) -> Path | None:
-        workspace = settings.workspace or self._workspace
-        if workspace is not None:
-            try:
-                mount(workspace, "ro")
-            except UsageError as error:
-                logging.getLogger("toolc").error("the client %s has no workspace: %s", caller.name, error)
-                return None
+    def _usable_workspace(self, caller: Caller, settings: ClientSettings) -> WorkspaceFolder | None:
+        path = settings.workspace or self._workspace
+        if path is None:
+            return None
+        workspace = WorkspaceFolder.of(path)
+        try:
+            mount(workspace, "ro")
+        except UsageError as error:
+            logging.getLogger("toolc").error("the client %s has no workspace: %s", caller.name, error)
+            return None
         return workspace
 
-    def _offered(self, caller: Caller, settings: ClientSettings, workspace: Path | None) -> Registry:
+    def _offered(self, caller: Caller, settings: ClientSettings, workspace: WorkspaceFolder | None) -> Registry:
         """Return the tools that a client may use."""
         tools = with_tags(with_tags(self.tools, settings.tags), caller.tags)
         return tools if workspace else without(tools, needing_workspace(tools))
 
-    def _executor(self, caller: Caller, settings: ClientSettings, workspace: Path | None) -> Executor:
+    def _executor(self, caller: Caller, settings: ClientSettings, workspace: WorkspaceFolder | None) -> Executor:
         asked = self.confirmations.confirm_for(caller.name) if self._confirm == "api" else None
         confirm = refuse if self._confirm == "refuse" else asked
         tools = self._offered(caller, settings, workspace)
-        executor = self._open_executor(tools, caller.name, replace(settings, workspace=workspace), confirm)
+        own = replace(settings, workspace=workspace.path if workspace else None)
+        executor = self._open_executor(tools, caller.name, own, confirm)
         if self._lock is not None:
             executor = executor.with_registry(tools, self._lock)
         deny(executor, (*self._denied, *settings.deny))

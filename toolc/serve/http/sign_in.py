@@ -18,9 +18,14 @@ from secrets import token_urlsafe
 from time import monotonic
 from typing import Final
 
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
 from toolc.dataclass import dataclass
 from toolc.model.errors import UsageError
-from toolc.serve.http.gate import LOCAL, Caller, caller_with
+from toolc.serve.http.gate import LOCAL, SESSION_HEADER, SIGN_IN, Caller, caller_with, user_of
+from toolc.serve.http.problems import problem
 from toolc.serve.http.settings import HttpSettings
 from toolc.serve.tokens import Token
 
@@ -29,6 +34,11 @@ LINK_SECONDS: Final = 300.0
 
 SESSION_SECONDS: Final = 12 * 3600.0
 """How long a session is valid, in seconds."""
+
+LINK_HEADER: Final = "toolc-link"
+"""The header with the secret of a link."""
+
+_NOT_STORED: Final = {"Cache-Control": "no-store"}
 
 MAX_OPEN: Final = 100
 """The maximum number of links that are valid, and of sessions. A further one ends the oldest."""
@@ -109,6 +119,46 @@ class SignIn:
         if token is None or token.digest != grant.token:
             return None
         return caller_with(token)
+
+
+class Session:
+    """The route of sessions. A later sign-in in the same browser ends the earlier session."""
+
+    def __init__(self, settings: HttpSettings, sign_in: SignIn) -> None:
+        self._settings = settings
+        self._sign_in = sign_in
+
+    def route(self) -> Route:
+        """Return the route below ``/api/v1``."""
+        return Route("/session", self._answer, methods=["GET", "POST", "DELETE"])
+
+    async def _answer(self, request: Request) -> Response:
+        cookie = request.cookies.get(self._settings.cookie, "")
+        if request.method == SIGN_IN[0]:
+            return self._start(cookie, request.headers.get(LINK_HEADER, ""))
+        if request.method != "DELETE":
+            caller, is_session = user_of(request).caller, SESSION_HEADER in request.headers
+            state = {"client": caller.name, "role": caller.role, "is_session": is_session}
+            return JSONResponse(state, headers=_NOT_STORED)
+        self._sign_in.end(cookie)
+        response = Response(status_code=204)
+        self._set_cookie(response, "", 0)
+        return response
+
+    def _start(self, old_cookie: str, secret: str) -> Response:
+        new = self._sign_in.redeem(secret)
+        if new is None:
+            return problem(401, "this link has been used or has expired; create a new one: toolc token link")
+        self._sign_in.end(old_cookie)
+        response = JSONResponse({"client": new.client, "key": new.key}, headers=_NOT_STORED)
+        self._set_cookie(response, new.cookie, int(SESSION_SECONDS))
+        return response
+
+    def _set_cookie(self, response: Response, value: str, seconds: int) -> None:
+        response.set_cookie(
+            self._settings.cookie, value, max_age=seconds, secure=self._settings.is_https, httponly=True,
+            samesite="strict",
+        )  # fmt: skip
 
 
 def _add(grants: dict[str, Grant], secret: str, grant: Grant) -> None:

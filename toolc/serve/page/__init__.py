@@ -6,7 +6,7 @@ sends requests, ``elements.js`` makes elements from text, and each other module 
 - ``catalog``: the list of tools, and everything about one. Public: ``Catalog``, ``TokenEstimates``.
 - ``catalog_file``: the catalog as one file, and the files of the page. Public: ``INDEX``, ``catalog_file``,
   ``page_files``.
-- ``reports``: what ``toolc lock --check`` and ``toolc diff`` say now. Public: ``Sources``, ``by_tool``.
+- ``reports``: what ``toolc lock --check`` and ``toolc diff`` say now. Public: ``Sources``.
 
 May import: ``client`` and every package below it.
 """

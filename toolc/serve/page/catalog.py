@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from toolc.dataclass import dataclass
 from toolc.model.call_graph import ToolLookup
+from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.lock_file import Lock
 from toolc.model.names import PROVIDER_NAMES
@@ -17,7 +18,9 @@ from toolc.providers import load_provider
 from toolc.providers.json_schema.lowering import Loss
 from toolc.providers.mcp import hints
 from toolc.providers.token_estimate import estimate_tokens
-from toolc.testing.recorded_results import RecordedResult, RecordedResults
+
+Results: TypeAlias = Mapping[str, Sequence[JsonObject]]
+"""Results of tests by tool, as ``read_results`` returns them."""
 
 _LISTED: Final = ("hosts", "secrets", "workspaces", "tools")
 """The permissions that the list of tools shows. A tool has the others in its own entry."""
@@ -51,7 +54,7 @@ class Catalog:
     toolsets: Mapping[str, Collection[str]]
     denied: Collection[str] = ()
     lock: Lock | None = None
-    results: RecordedResults | None = None
+    results: Results | None = None
 
     def to_json(self, tokens: TokenEstimates, provider: str) -> JsonObject:
         """Return the list of tools, with the tokens of their definitions for a provider."""
@@ -66,11 +69,11 @@ class Catalog:
             "has_results": self.results is not None,
         }
 
-    def entry(self, name: str) -> JsonObject | None:
-        """Return everything about the tool with this name or alias, or None."""
+    def entry(self, name: str) -> JsonObject:
+        """Return everything about the tool with this name or alias. Raises ``UsageError``."""
         tool = next((each for each in self.tools if name in (each.spec.name, *each.spec.aliases)), None)
         if tool is None:
-            return None
+            raise UsageError(f"there is no tool {name!r:.80} that this client may use; the catalog lists them")
         spec = tool.spec
         stored = tool_to_json(spec)
         programs: list[JsonValue] = [{"path": each.path, "text": each.text} for each in spec.backend.programs]
@@ -84,8 +87,9 @@ class Catalog:
             "programs": programs,
             "permissions": permissions_of(spec, self.others).to_json(),
             "providers": {each: _definition(tool, each) for each in PROVIDER_NAMES},
-            "tests": self._tests(tool, stored["tests"]),
-            "digests": {"surface": tool.surface_digest, "effect": tool.effect_digest},
+            "tests": stored["tests"],
+            "results": [*(self.results or {}).get(spec.name, ())],
+            "digests": _digests(tool),
             "lock_file": self.lock.path if self.lock else None,
         }
 
@@ -105,7 +109,7 @@ class Catalog:
             "denied": spec.name in self.denied,
             "grants": {each: _values(granted, each) for each in _LISTED},
             "lock": self._lock_state(tool),
-            "results": self._result_counts(tool),
+            "outcomes": self._outcomes(tool),
         }
 
     def _lock_state(self, tool: RegisteredTool) -> JsonValue:
@@ -118,42 +122,28 @@ class Catalog:
         is_same = (locked.surface, locked.effect) == (tool.surface_digest, tool.effect_digest)
         return "approved" if is_same else "changed"
 
-    def _results(self, tool: RegisteredTool) -> list[RecordedResult | None]:
-        """Return the recorded result of each test."""
-        by_test = self.results.by_test if self.results else {}
-        return [by_test.get((tool.spec.name, number)) for number in range(1, len(tool.spec.tests) + 1)]
+    def _outcomes(self, tool: RegisteredTool) -> list[JsonValue]:
+        """Return the last outcome of each test: that of its result, ``outdated`` or ``unknown``."""
+        last = {each["number"]: each for each in (self.results or {}).get(tool.spec.name, ())}
+        found = [last.get(number) for number in range(1, len(tool.spec.tests) + 1)]
+        return ["unknown" if each is None else _outcome(each, tool) for each in found]
 
-    def _result_counts(self, tool: RegisteredTool) -> JsonObject:
-        """Count the tests of a tool by their last outcome."""
-        counts = dict.fromkeys(("passed", "failed", "error", "outdated", "unknown"), 0)
-        for each in self._results(tool):
-            counts["unknown" if each is None else "outdated" if each.is_outdated(tool) else each.outcome] += 1
-        return {**counts}
 
-    def _tests(self, tool: RegisteredTool, stored: JsonValue) -> list[JsonValue]:
-        assert isinstance(stored, list)
-        shown: list[JsonValue] = []
-        for test, result in zip(stored, self._results(tool), strict=True):
-            last: JsonObject | None = None
-            if result:
-                last = {
-                    "outcome": result.outcome, "duration_ms": result.duration_ms, "problems": [*result.problems],
-                    "is_outdated": result.is_outdated(tool),
-                }  # fmt: skip
-            shown.append({"test": _without_empty(test), "last": last})
-        return shown
+def changes_of(tool: str, changes: Sequence[JsonValue]) -> list[JsonValue]:
+    """Return those differences from a lock file that are about a tool."""
+    return [each for each in changes if isinstance(each, dict) and each["tool"] == tool]
+
+
+def _outcome(result: JsonObject, tool: RegisteredTool) -> JsonValue:
+    return result["outcome"] if result["digests"] == _digests(tool) else "outdated"
+
+
+def _digests(tool: RegisteredTool) -> JsonObject:
+    return {"surface": tool.surface_digest, "effect": tool.effect_digest}
 
 
 def _values(granted: Permissions, part: str) -> list[JsonValue]:
     return [format_permissions(each.value) for each in granted.displayed(part)]
-
-
-def _without_empty(value: JsonValue) -> JsonValue:
-    """Return a stored test without the values that a spec leaves out."""
-    if not isinstance(value, dict):
-        return value
-    parts = {key: _without_empty(each) if key == "expect" else each for key, each in value.items()}
-    return {key: each for key, each in parts.items() if each not in (None, [])}
 
 
 def _definition(tool: RegisteredTool, provider: str) -> JsonObject:

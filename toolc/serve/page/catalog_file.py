@@ -15,7 +15,7 @@ from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.names import PROVIDER_NAMES
-from toolc.serve.page.catalog import Catalog, TokenEstimates
+from toolc.serve.page.catalog import Catalog, TokenEstimates, changes_of
 
 INDEX: Final = "index.html"
 """The file that loads all others."""
@@ -33,8 +33,8 @@ def page_files() -> Mapping[str, bytes]:
     return {each.name: each.read_bytes() for each in files if each.suffix in _SUFFIXES}
 
 
-def catalog_file(catalog: Catalog, lock_changes: Mapping[str, Sequence[JsonValue]]) -> str:
-    """Return the file. ``lock_changes`` has the differences from the lock file by tool."""
+def catalog_file(catalog: Catalog, lock_changes: Sequence[JsonValue]) -> str:
+    """Return the file. ``lock_changes`` are the differences from the lock file."""
     files = {name: content.decode() for name, content in page_files().items()}
     script, style = bundled(files), files["page.css"]
     policy = (
@@ -49,14 +49,13 @@ def catalog_file(catalog: Catalog, lock_changes: Mapping[str, Sequence[JsonValue
     return html.replace("</body>", f"{end}</body>")
 
 
-def _answers(catalog: Catalog, lock_changes: Mapping[str, Sequence[JsonValue]]) -> JsonObject:
+def _answers(catalog: Catalog, lock_changes: Sequence[JsonValue]) -> JsonObject:
     """Return the answers of the API to the requests of the page, as ``get`` in ``api.js`` names them."""
     tokens = TokenEstimates()
     answers: JsonObject = {f"catalog?{each}": catalog.to_json(tokens, each) for each in PROVIDER_NAMES}
     for tool in catalog.tools:
-        entry = catalog.entry(tool.spec.name)
-        assert entry is not None
-        answers[f"catalog/{tool.spec.name}"] = entry | {"lock_changes": [*lock_changes.get(tool.spec.name, ())]}
+        name = tool.spec.name
+        answers[f"catalog/{name}"] = catalog.entry(name) | {"lock_changes": changes_of(name, lock_changes)}
     return answers
 
 

@@ -20,7 +20,7 @@ import { VirtualList } from "./virtual_list.js";
  * @property {boolean} denied
  * @property {import("./permissions.js").Grants} grants
  * @property {"approved" | "changed" | "new" | null} lock
- * @property {{ passed: number, failed: number, error: number, outdated: number, unknown: number }} results
+ * @property {("passed" | "failed" | "error" | "outdated" | "unknown")[]} outcomes of each test
  * @property {number} tokens
  *
  * @typedef {object} Catalog
@@ -37,15 +37,19 @@ const LOCK_WORDS = { approved: "approved", changed: "changed", new: "not approve
 const TEST_WORDS = { pass: "tests pass", fail: "tests fail", outdated: "results out of date", none: "no results", untested: "no tests" };
 
 /** @param {Summary} tool @returns {keyof typeof TEST_WORDS} */
-export function testState({ results }) {
-  if (results.failed || results.error) {
+export function testState({ outcomes }) {
+  if (outcomes.length === 0) {
+    return "untested";
+  }
+  if (failures(outcomes)) {
     return "fail";
   }
-  if (results.outdated) {
-    return "outdated";
-  }
-  const total = results.passed + results.unknown;
-  return total === 0 ? "untested" : results.unknown ? "none" : "pass";
+  return outcomes.includes("outdated") ? "outdated" : outcomes.includes("unknown") ? "none" : "pass";
+}
+
+/** @param {Summary["outcomes"]} outcomes */
+function failures(outcomes) {
+  return outcomes.filter((each) => each === "failed" || each === "error").length;
 }
 
 /** Return the state of a tool in a lock file. @param {Summary["lock"]} state */
@@ -56,12 +60,12 @@ export function lockBadge(state) {
 
 /** Return the last results of a tool's tests, if there are any. @param {Summary} tool */
 export function testBadge(tool) {
-  const { passed, failed, error } = tool.results;
+  const passed = tool.outcomes.length, failed = failures(tool.outcomes);
   switch (testState(tool)) {
     case "pass":
       return badge(`${passed} ${passed === 1 ? "test passes" : "tests pass"}`, "good", "check");
     case "fail":
-      return badge(`${failed + error} ${failed + error === 1 ? "test fails" : "tests fail"}`, "bad", "cross");
+      return badge(`${failed} ${failed === 1 ? "test fails" : "tests fail"}`, "bad", "cross");
     case "outdated":
       return badge(TEST_WORDS.outdated, "warning", "clock");
     default:

@@ -7,12 +7,17 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
+from toolc.client.executor import CallableTools
 from toolc.dataclass import dataclass
 from toolc.model.errors import ToolcError, UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.lock_file import Lock
 from toolc.review.sources.repository import Repository
+from toolc.runtime.execution.admission import ReviewedTools
+from toolc.serve.page.catalog import Catalog
+from toolc.testing.recorded_results import read_results
 
 _NO_SPECS: Final = "these tools do not come from specs, so nothing can be compared or tested; serve a folder of specs"
 
@@ -20,7 +25,7 @@ SECONDS: Final = 300.0
 """How long a report may take."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Sources:
     """The files behind the tools: their specs (None if they are built in or in a registry), a lock file, and results.
 
@@ -31,7 +36,24 @@ class Sources:
     specs: Path | None = None
     lock: Path | None = None
     results: Path | None = None
-    restrictions: tuple[str, ...] = ()
+    restrictions: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, target: Path | None, lock: Path | None, results: str | None, restrictions: Sequence[str] = ()) -> Self:
+        """Return the files behind the tools of a path, which may be a registry."""
+        specs = None if target is None or target.suffix == ".json" else target
+        return cls(specs, lock, None if results is None else Path(results), restrictions)
+
+    def catalog(self, tools: CallableTools, toolsets: Mapping[str, Sequence[str]], denied: frozenset[str]) -> Catalog:
+        """Return what a client may see of these tools. Raises ``UsageError`` if a file cannot be read."""
+        return Catalog(
+            tools=[tools.registered(name) for name in sorted({each.name for each in tools})],
+            others=ReviewedTools(tools.called),
+            toolsets=toolsets,
+            denied=denied,
+            lock=Lock.read(self.lock) if self.lock else None,
+            results=read_results(self.results) if self.results else None,
+        )
 
     def lock_changes(self) -> Sequence[JsonValue]:
         """Return the differences from the lock file, with the fields that changed. Raises ``UsageError``."""
@@ -67,15 +89,6 @@ class Sources:
             "commit": commit,
             "difference": difference,
         }
-
-
-def by_tool(changes: Sequence[JsonValue]) -> Mapping[str, Sequence[JsonValue]]:
-    """Return differences from a lock file by the name of their tool."""
-    found: dict[str, list[JsonValue]] = {}
-    for each in changes:
-        if isinstance(each, dict):
-            found.setdefault(str(each["tool"]), []).append(each)
-    return found
 
 
 def _commit(name: str) -> str | None:

@@ -10,7 +10,8 @@ import { parameterTable } from "./parameters.js";
 /**
  * @typedef {{ pointer: string, action: string, message: string, sdk: string }} Loss
  * @typedef {{ definition: any, losses: Loss[], tokens: number }} Definition
- * @typedef {{ outcome: string, duration_ms: number, problems: string[], is_outdated: boolean }} LastResult
+ * @typedef {{ surface: string, effect: string }} Digests
+ * @typedef {{ number: number, outcome: string, duration_ms: number, problems: string[], digests: Digests }} LastResult
  * @typedef {{ tool: string, moved: string, fields: string[] | null, detail: string }} LockChange
  *
  * @typedef {import("./catalogue.js").Summary & {
@@ -18,8 +19,8 @@ import { parameterTable } from "./parameters.js";
  *   programs: { path: string, text: string | null }[],
  *   permissions: Record<string, import("./permissions.js").Grant[]>,
  *   providers: Record<string, Definition>,
- *   tests: { test: any, last: LastResult | null }[],
- *   digests: { surface: string, effect: string },
+ *   tests: any[], results: LastResult[],
+ *   digests: Digests,
  *   lock_file: string | null, lock_changes?: LockChange[],
  * }} Tool
  */
@@ -229,7 +230,7 @@ function testsSection(tool) {
   if (tool.tests.length === 0) {
     return section("Tests", element("p", { class: "muted" }, "This tool has no tests."));
   }
-  const list = element("ol", { class: "plain tests" }, ...tool.tests.map(testItem));
+  const list = element("ol", { class: "plain tests" }, ...testItems(tool, tool.results));
   const problem = element("p", { class: "problem", role: "alert" });
   const run = button([icon("play"), "Run these tests"], async () => {
     run.disabled = true;
@@ -237,7 +238,7 @@ function testsSection(tool) {
     announce("The tests run");
     try {
       const { tests } = await (await send("POST", ["catalog", tool.name, "tests"])).json();
-      list.replaceChildren(...tool.tests.map(({ test }, index) => testItem({ test, last: newResult(tool, tests[index]) }, index)));
+      list.replaceChildren(...testItems(tool, tests));
       announce("The tests have ended");
     } catch (error) {
       append(problem, error instanceof Error ? error.message : String(error));
@@ -248,31 +249,40 @@ function testsSection(tool) {
 }
 
 /**
- * Return the result of a test of the specs as they are now, which may be newer than the tool of the server.
+ * Return the tests of a tool with their results, which may be of an older or a newer version of the tool.
  *
  * @param {Tool} tool
- * @param {any} result
- * @returns {LastResult | null}
+ * @param {LastResult[]} results
  */
-function newResult({ digests }, result) {
-  return result && { ...result, is_outdated: result.digests.surface !== digests.surface || result.digests.effect !== digests.effect };
+function testItems({ tests, digests }, results) {
+  return tests.map((test, index) => testItem(withoutEmpty(test), index, digests, results.find((each) => each.number === index + 1)));
+}
+
+/** Return a stored test without the values that a spec leaves out. @param {any} test */
+function withoutEmpty(test) {
+  const isWritten = (/** @type {[string, unknown]} */ [, each]) => each !== null && !(Array.isArray(each) && each.length === 0);
+  const written = (/** @type {object} */ each) => Object.fromEntries(Object.entries(each).filter(isWritten));
+  return written({ ...test, expect: test.expect && written(test.expect) });
 }
 
 /**
- * @param {Tool["tests"][number]} entry
+ * @param {unknown} test
  * @param {number} index
+ * @param {Digests} digests
+ * @param {LastResult} [last]
  */
-function testItem({ test, last }, index) {
+function testItem(test, index, digests, last) {
+  const isOutdated = last && (last.digests.surface !== digests.surface || last.digests.effect !== digests.effect);
   const duration = last ? ` in ${Math.round(last.duration_ms).toLocaleString("en")} ms` : "";
   const outcome = !last
     ? badge("no result")
     : last.outcome === "passed"
-      ? badge(`passed${duration}`, last.is_outdated ? "plain" : "good", "check")
-      : badge(`${last.outcome}${duration}`, last.is_outdated ? "plain" : "bad", "cross");
+      ? badge(`passed${duration}`, isOutdated ? "plain" : "good", "check")
+      : badge(`${last.outcome}${duration}`, isOutdated ? "plain" : "bad", "cross");
   return element(
     "li",
     null,
-    element("p", { class: "states" }, element("strong", null, `Test ${index + 1}`), outcome, last?.is_outdated && badge("out of date: another version of the tool", "warning", "clock")),
+    element("p", { class: "states" }, element("strong", null, `Test ${index + 1}`), outcome, isOutdated && badge("out of date: another version of the tool", "warning", "clock")),
     last?.problems.map((each) => code(each, "Problem")),
     element("details", null, element("summary", null, "Arguments, files and expected result"), json(test, `Test ${index + 1}`)),
   );

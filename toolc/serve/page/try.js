@@ -11,6 +11,7 @@ import { Form } from "./form.js";
 import { outcomeOf, pastCalls, remember } from "./history.js";
 import { LiveCall } from "./live_call.js";
 import { commandLine, curlRequest, pythonProgram, specTest } from "./requests.js";
+import { uploads } from "./upload.js";
 
 /**
  * @param {HTMLElement} place
@@ -61,6 +62,7 @@ class Trial {
         element("div", null,
           examples.length > 0 && element("p", null, "Fill in: ", examples),
           this.form.element,
+          tool.workspace !== "none" && uploads(this.signal),
           element("p", { class: "actions" }, this.run, element("span", { class: "hint" }, "or Ctrl+Enter")),
           tool.confirm && element("p", { class: "hint" }, "Calls of this tool wait for a confirmation."),
           requests,

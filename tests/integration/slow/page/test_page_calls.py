@@ -42,6 +42,11 @@ tools:
     confirm: true
     parameters: {{path: {{type: string, maxLength: 200, description: "The file, e.g. 'a.txt'"}}}}
     backend: {{shell: {{argv: [echo, wiped, "{{{{ path }}}}"]}}}}
+  - name: sort_file
+    description: Sort the lines of a file in the workspace. Use it for lists.
+    parameters: {{path: {{type: string, maxLength: 200, description: "The file, e.g. 'data/a.txt'"}}}}
+    backend: {{shell: {{argv: [sort, "{{{{ path }}}}"]}}}}
+    sandbox: {{workspace: {{mode: transaction, commit: success, writes: ["data/**"]}}}}
 """
 
 
@@ -51,12 +56,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     prepare(folder)
     (folder / "specs" / "tools.yaml").write_text(SPECS)
     toolc(folder, "token", "create", "ann", "--role", "reviewer")
+    (folder / "work" / "data").mkdir(parents=True)
     return folder
 
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[RealServer]:
-    with real_server(folder, "--confirm", "api") as started:
+    with real_server(folder, "--confirm", "api", "--workspace", "work") as started:
         yield started
 
 
@@ -144,6 +150,39 @@ def test_a_call_is_followed_to_its_result(server: RealServer, chromium: Browser)
     is_harmless(chromium, server.url)
 
 
+def test_files_are_put_into_the_workspace_and_replaced_only_when_asked(
+    folder: Path, server: RealServer, chromium: Browser
+) -> None:
+    name = "<img src=x onerror=pwned=1>.txt"
+    (folder / name).write_text("b\na\n")
+    chromium.open(f"{server.url}/#/try/draw", ".trial")
+    assert chromium.all(".upload") == []
+    chromium.open(f"{server.url}/#/try/sort_file", ".upload")
+    chromium.wait(".upload summary").click()
+    chooser = chromium.wait(".upload input[type=file]")
+    chooser.send_keys(str(folder / name))
+    assert "no pattern of 'writes'" in chromium.wait(".uploads li:nth-child(1) .icon ~ span").text
+    chromium.wait(".upload input[type=text]").send_keys("data/")
+    chooser.send_keys(str(folder / name))
+    assert chromium.wait(".uploads li:nth-child(2) .icon ~ span").text == f"data/{name}: written"
+    chromium.wait(".form textarea").send_keys(f"data/{name}")
+    run_button(chromium)
+    ended(chromium, "ended: success")
+    assert chromium.wait(".result pre").text == "a\nb"
+    chromium.run(
+        "const data = new DataTransfer(); data.items.add(new File(['z'], arguments[0]));"
+        "const event = new DragEvent('drop', {dataTransfer: data, cancelable: true});"
+        "document.querySelector('.upload').dispatchEvent(event)",
+        name,
+    )
+    chromium.wait(".uploads li:nth-child(3) button").click()
+    chromium.wait(".uploads li:nth-child(3):not(:has(button)) .icon")
+    assert chromium.texts(".uploads li:nth-child(3)") == [f"data/{name}: replaced"]
+    assert (folder / "work" / "data" / name).read_text() == "z"
+    assert chromium.violations() == []
+    is_harmless(chromium, server.url)
+
+
 def test_a_call_is_cancelled(server: RealServer, chromium: Browser) -> None:
     chromium.open(f"{server.url}/#/try/nap", ".trial")
     run_button(chromium)
@@ -181,7 +220,7 @@ def test_a_reviewer_changes_and_denies_calls(folder: Path, server: RealServer, c
     assert "was denied: not today" in chromium.wait(".result pre").text
 
 
-@pytest.mark.parametrize("view", ["try/draw", "history", "confirmations", "sign-in/ann/x"])
+@pytest.mark.parametrize("view", ["try/draw", "try/sort_file", "history", "confirmations", "sign-in/ann/x"])
 def test_every_view_of_calls_is_accessible_and_fits(
     view: str, folder: Path, server: RealServer, chromium: Browser
 ) -> None:
@@ -191,11 +230,13 @@ def test_every_view_of_calls_is_accessible_and_fits(
         for theme in THEMES:
             chromium.look(width, theme)
             chromium.open(f"{server.url}/#/{view}")
+            if view == "try/sort_file":
+                chromium.wait(".upload summary").click()
             if view == "try/draw":
                 for box in chromium.all(".optional > label > input"):
                     box.click()
                 run_button(chromium)
                 ended(chromium, "ended: invalid_args")
-            chromium.shoot(f"{view.partition('/')[0]}-{width}-{theme}")
+            chromium.shoot(f"{view.removesuffix('/ann/x').replace('/', '-')}-{width}-{theme}")
             assert chromium.violations() == [], (width, theme)
             assert chromium.run("return document.documentElement.scrollWidth <= innerWidth"), (width, theme)

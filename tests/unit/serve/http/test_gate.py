@@ -42,7 +42,7 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 def test_all_routes_are_known() -> None:
     assert {"/mcp", "/healthz", "/api/v1/tools/x", "/api/v1/calls/x/events", "/api/v1/confirmations/x"} <= {*ALL}
-    assert len(ALL) == 20 + len(PAGE)
+    assert len(ALL) == 21 + len(PAGE)
 
 
 @pytest.mark.parametrize("route", ALL)

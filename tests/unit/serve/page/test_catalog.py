@@ -3,16 +3,18 @@
 from dataclasses import replace
 from typing import Any, cast
 
+import pytest
 from calls.fake_tools import registry, tool
 
 from toolc.client.registry import Registry
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject
 from toolc.model.lock_file import Lock, lock_tools
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.spec.sandbox import Destination, NetworkSpec, SandboxSpec
 from toolc.model.spec.tool import Test
 from toolc.runtime.execution.admission import ReviewedTools
 from toolc.serve.page.catalog import Catalog, TokenEstimates
-from toolc.testing.recorded_results import RecordedResult, RecordedResults
 
 READ = replace(tool("read", workspace="ro", path={"type": "string"}), tags=("files",), tests=(Test(), Test(), Test()))
 HOST = Destination(kind="exact", host="api.example.com", port=443)
@@ -64,17 +66,15 @@ def test_a_tool_that_differs_from_the_lock_file_is_marked() -> None:
     assert listed(catalog(now))["same"]["lock"] is None
 
 
-def test_results_of_tests_are_counted_and_those_of_another_version_are_apart() -> None:
+def test_results_of_another_version_of_the_tool_are_outdated() -> None:
     now = registry(READ).registered("read")
-    result = RecordedResult(
-        tool="read", number=1, outcome="passed", duration_ms=3, problems=(), surface=now.surface_digest,
-        effect=now.effect_digest,
-    )  # fmt: skip
-    other = replace(result, number=2, outcome="failed", problems=("no",), effect="sha256:other")
-    shown = catalog(registry(READ), results=RecordedResults({("read", 1): result, ("read", 2): other}))
-    assert listed(shown)["read"]["results"] == {"passed": 1, "failed": 0, "error": 0, "outdated": 1, "unknown": 1}
-    tests = cast("Any", shown.entry("read"))["tests"]
-    assert [each["last"] and each["last"]["is_outdated"] for each in tests] == [False, True, None]
+    digests: JsonObject = {"surface": now.surface_digest, "effect": now.effect_digest}
+    result: JsonObject = {"number": 1, "outcome": "passed", "digests": digests}
+    other: JsonObject = {"number": 2, "outcome": "failed", "digests": digests | {"effect": "sha256:other"}}
+    shown = catalog(registry(READ), results={"read": [result, other]})
+    assert listed(shown)["read"]["outcomes"] == ["passed", "outdated", "unknown"]
+    entry = cast("Any", shown.entry("read"))
+    assert (entry["results"], entry["digests"]) == ([result, other], digests)
 
 
 def test_an_entry_has_the_definition_of_each_provider_with_its_losses() -> None:
@@ -90,4 +90,5 @@ def test_an_entry_has_the_definition_of_each_provider_with_its_losses() -> None:
 def test_an_alias_leads_to_its_tool_and_another_name_to_none() -> None:
     shown = catalog(registry(replace(READ, aliases=("cat",))))
     assert cast("Any", shown.entry("cat"))["name"] == "read"
-    assert shown.entry("missing") is None
+    with pytest.raises(UsageError, match="there is no tool 'missing'"):
+        shown.entry("missing")

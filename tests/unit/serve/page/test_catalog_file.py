@@ -16,7 +16,7 @@ HOSTILE = "</script><script>alert(1)</script><!--<script>"
 TOOLS = registry(replace(tool("echo"), description=HOSTILE), tool("anthropic"))
 FILE = catalog_file(
     Catalog(tools=[TOOLS.registered(name) for name in TOOLS.names], others=ReviewedTools(TOOLS.called), toolsets={}),
-    {"echo": [{"moved": "added"}]},
+    [{"tool": "echo", "moved": "added"}, {"tool": "other", "moved": "added"}],
 )
 
 
@@ -54,7 +54,7 @@ def test_the_data_answers_what_the_page_asks() -> None:
     answers = json.loads(part(r'id="stored">(.*?)</script>'))
     assert [each["name"] for each in answers["catalog?anthropic"]["tools"]] == ["anthropic", "echo"]
     assert answers["catalog/anthropic"]["name"] == "anthropic"
-    assert answers["catalog/echo"]["lock_changes"] == [{"moved": "added"}]
+    assert answers["catalog/echo"]["lock_changes"] == [{"tool": "echo", "moved": "added"}]
     assert "catalog?ollama" in answers
 
 

@@ -1,6 +1,7 @@
 """Workspaces of mode ``transaction``, in which a call changes a view, and the changes are committed or discarded.
 
 - ``allowed_changes``: the paths that may change: ``writes``, protected paths (``.git``), letter case.
+  Public: ``refusal_reason``.
 - ``baseline``: records the contents of the workspace when a call begins.
 - ``commit``: writes the changes to the real files, with conflicts, modes, owners and access lists.
 - ``diff``: finds changes and conflicts by comparing the view, the base and the real files.
@@ -9,6 +10,7 @@
 - ``lock``: the lock of a workspace for one user, which is a file outside of the workspace.
 - ``recovery``: rolls back an interrupted commit.
 - ``transaction``: ``Transaction``, the view of a call, whose changes are committed or discarded. Start reading here.
+- ``upload``: writes a file that a client sent. Public: ``write_upload``.
 - ``view``: scans the changes in an overlay or a copy, within limits of entries and depth. Public: ``Copy``,
   ``TooManyChangesError``.
 
