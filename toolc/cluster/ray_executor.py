@@ -327,5 +327,6 @@ class _Attempt:
         except NodeDiedError:
             raise self._died(node, "while", "the call may have run") from None
         if isinstance(outcome, Failed):
-            raise outcome.error()
+            error = outcome.error()  # for a NoEngineError, the caller adds the name
+            raise error if isinstance(error, NoEngineError) else type(error)(f"on the node {node.name}: {error}")
         return replace(outcome, details=outcome.details | {"node": node.name})

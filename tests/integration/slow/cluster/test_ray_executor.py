@@ -91,6 +91,10 @@ tools:
     parameters: {}
     backend: {shell: {script: 'printf %s "$CANARY" | wc -c'}}
     sandbox: {secrets: {CANARY: {expose: env}}}
+  - name: absent
+    description: Use a secret that has no value, for the tests of a cluster only.
+    backend: {shell: {argv: [printenv, ABSENT]}}
+    sandbox: {secrets: {ABSENT: {expose: env}}}
   - name: append_strictly
     description: Append a word and need a virtual machine, for the tests of a cluster only.
     parameters: {word: {type: string, description: A word}}
@@ -333,6 +337,11 @@ def test_the_value_of_a_secret_is_nowhere_in_ray(
     holders = [path for path in files if path.is_file() and CANARY.encode() in path.read_bytes()]
     assert len(files) > 20
     assert holders == []
+
+
+def test_an_error_of_a_node_has_its_name(executor: RayExecutor) -> None:
+    with pytest.raises(UsageError, match=r"(?s)on the node .+\):.+the secret 'ABSENT' has no value"):
+        executor.run("absent", {})
 
 
 @pytest.mark.parametrize(
