@@ -34,6 +34,7 @@ SMALL_MODULES = {
     "toolc.compiler.pipeline.parallel_build",
     "toolc.runtime.sandboxed.mcp_offer",
     "toolc.runtime.sandboxed.plugin_description",
+    "toolc.runtime.sandboxed.questions",
     "toolc.sandbox.images.debian",
     "toolc.serve.http.application",
     "toolc.serve.http.page",

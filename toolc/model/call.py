@@ -49,13 +49,15 @@ class BoundCall:
     """A call whose arguments match the tool's schema, with defaults filled in.
 
     ``coerced`` is ``details.coerced``: the arguments that were JSON text, each with its ``pointer`` and its text,
-    ``from``.
+    ``from``. ``question`` is empty, except in what ``Confirm`` receives if an MCP server asks a question during a call.
+    Then, ``arguments`` are the default values of the server's form, and the parameters of ``tool`` are its fields.
     """
 
     tool: ToolSpec
     arguments: JsonObject
     call_id: str
     coerced: tuple[JsonObject, ...] = ()
+    question: str = ""
 
     @property
     def sent(self) -> JsonObject:
@@ -81,7 +83,8 @@ class Deny:
 Confirm: TypeAlias = Callable[[BoundCall], Allow | Deny]
 """Decides about one call, on the thread of that call. A result other than ``Allow`` or ``Deny`` refuses the call.
 
-An exception from the function ends the call and reaches the caller.
+An exception from the function ends the call and reaches the caller. The question of an MCP server is declined without
+``Allow(arguments=...)``, which are the answer.
 """
 
 

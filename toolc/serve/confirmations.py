@@ -23,16 +23,11 @@ _POLL_SECONDS: Final = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A call that waits. ``answers`` gets the first decision. ``answered`` is set after it.
-
-    ``sent`` are the arguments that the client itself has sent.
-    """
+    """A call that waits. ``answers`` gets the first decision. ``answered`` is set after it."""
 
     identifier: str
     client: str
-    tool: str
-    arguments: JsonObject
-    sent: JsonObject
+    call: BoundCall
     asked: float
     answers: list[Allow | Deny] = field(default_factory=list)
     answered: threading.Event = field(default_factory=threading.Event)
@@ -42,8 +37,9 @@ class Question:
         return {
             "id": self.identifier,
             "client": self.client,
-            "tool": self.tool,
-            "arguments": self.arguments,
+            "tool": self.call.tool.name,
+            "question": self.call.question,
+            "arguments": self.call.arguments,
             "asked": self.asked,
         }
 
@@ -60,10 +56,7 @@ class Confirmations:
         """Return the function that asks about calls of this client, on the thread of the call."""
 
         def confirm(call: BoundCall) -> Allow | Deny:
-            question = Question(
-                identifier=token_urlsafe(12), client=client, tool=call.tool.name, arguments=call.arguments,
-                sent=call.sent, asked=time(),
-            )  # fmt: skip
+            question = Question(identifier=token_urlsafe(12), client=client, call=call, asked=time())
             with self._lock:
                 if len(self._waiting) >= MAX_WAITING:
                     return Deny("too many calls wait for a reviewer")

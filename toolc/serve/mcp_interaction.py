@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import anyio.lowlevel
 from mcp import MCPError
@@ -94,27 +94,25 @@ class ClientConfirmation:
     def confirm(self, call: BoundCall) -> Allow | Deny:
         """Return the user's decision. Runs on the thread of the call. Raises ``InputRequiredError``."""
         if self._context.protocol_version < ENDS_WITH_QUESTION:
-            message = question_text(call.tool.name, call.sent)
-            return decision_of(anyio.from_thread.run(self._ask, message, token=self._loop))
+            return decision_of(anyio.from_thread.run(self._ask, call, token=self._loop), call)
         if call.call_id != self.call_id:
             return Deny("it is part of another call, but this client can be asked only before a call starts")
         # A response is only valid for the call with these arguments.
         subject = json.dumps([call.tool.name, call.arguments], sort_keys=True)
         key = f"confirm {hashlib.sha256(subject.encode()).hexdigest()}"
         if key in self._responses:
-            return decision_of(self._responses[key])
-        request = elicit_request(call.tool.name, call.sent)
-        raise InputRequiredError(InputRequiredResult(input_requests={key: request}))
+            return decision_of(self._responses[key], call)
+        raise InputRequiredError(InputRequiredResult(input_requests={key: ElicitRequest(params=form_of(call))}))
 
-    async def _ask(self, message: str) -> object:
+    async def _ask(self, call: BoundCall) -> object:
         """Return the client's response, or None if there is none."""
         responses: list[ElicitResult] = []
-        session = self._context.session
+        session, form, request_id = self._context.session, form_of(call), self._context.request_id
 
         async def ask() -> None:
             async with self._lock:
                 with suppress(MCPError):  # the client cannot ask after all
-                    responses.append(await session.elicit_form(message, _FORM, self._context.request_id))
+                    responses.append(await session.elicit_form(form.message, form.requested_schema, request_id))
             tasks.cancel_scope.cancel()
 
         async with anyio.create_task_group() as tasks:
@@ -203,14 +201,18 @@ def question_text(tool: str, arguments: JsonObject) -> str:
     return f"Run the tool {tool} with these arguments?\n{text[:MAX_ARGUMENTS]}{rest}"
 
 
-def elicit_request(tool: str, arguments: JsonObject) -> ElicitRequest:
-    """Return the request for an answer to this question."""
-    return ElicitRequest(params=ElicitRequestFormParams(message=question_text(tool, arguments), requested_schema=_FORM))
+def form_of(call: BoundCall) -> ElicitRequestFormParams:
+    """Return the form that asks whether a call may run, or that of an MCP server."""
+    message = call.question or question_text(call.tool.name, call.sent)
+    form = call.tool.parameters.value if call.question else _FORM
+    return ElicitRequestFormParams(message=message, requested_schema=form)
 
 
-def decision_of(response: object) -> Allow | Deny:
-    """Return ``Allow`` only for an explicit acceptance."""
-    return Allow() if isinstance(response, ElicitResult) and response.action == "accept" else Deny()
+def decision_of(response: object, call: BoundCall) -> Allow | Deny:
+    """Return ``Allow`` only for an explicit acceptance. The answer to the question of a server has values."""
+    if not isinstance(response, ElicitResult) or response.action != "accept":
+        return Deny()
+    return Allow(cast("JsonObject", response.content or {})) if call.question else Allow()
 
 
 def progress_report(event: Event) -> ToolUpdate | None:

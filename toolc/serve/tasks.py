@@ -26,6 +26,7 @@ from mcp.types import (
     CallToolResult,
     ClientCapabilities,
     ElicitationCapability,
+    ElicitRequest,
     ElicitResult,
     RequestParams,
 )
@@ -37,7 +38,7 @@ from toolc.model.events import Event
 from toolc.model.json_schema import JsonObject, map_under
 from toolc.serve.confirmations import Confirmations
 from toolc.serve.mcp_call import Context, run_call
-from toolc.serve.mcp_interaction import ENDS_WITH_QUESTION, decision_of, elicit_request, progress_report
+from toolc.serve.mcp_interaction import ENDS_WITH_QUESTION, decision_of, form_of, progress_report
 from toolc.serve.served_client import QuotaError, RunningCall, ServedClient
 
 EXTENSION: Final = "io.modelcontextprotocol/tasks"
@@ -106,7 +107,7 @@ class Task:
         if not waiting:
             return self.to_json() | self._outcome
         requests: JsonObject = {
-            each.identifier: elicit_request(each.tool, each.sent).model_dump(by_alias=True, exclude_none=True)
+            each.identifier: ElicitRequest(params=form_of(each.call)).model_dump(by_alias=True, exclude_none=True)
             for each in waiting
         }
         return self.to_json() | {"status": "input_required", "inputRequests": requests}
@@ -145,7 +146,7 @@ class Tasks:
 
         async def update(context: Context, params: UpdateParams) -> JsonObject:
             task = self._find(context, client_of(context), params.task_id)
-            waiting = {each.identifier for each in task.questions.waiting("")}
+            waiting = {each.identifier: each.call for each in task.questions.waiting("")}
             try:
                 answers = {
                     key: ElicitResult.model_validate(value)
@@ -155,7 +156,7 @@ class Tasks:
             except ValidationError:
                 raise MCPError(INVALID_PARAMS, "a response is not the result of elicitation/create") from None
             for key, answer in answers.items():
-                task.questions.answer(key, "", decision_of(answer))
+                task.questions.answer(key, "", decision_of(answer, waiting[key]))
             return {}
 
         async def cancel(context: Context, params: TaskParams) -> JsonObject:

@@ -2,22 +2,29 @@
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from calls.hostile_mcp import OTHER, TOOL
+from calls.hostile_mcp import FORM, OTHER, TOOL
 from calls.http_tools import failed
+from mcp import Client
+from mcp.client.context import ClientRequestContext
+from mcp.types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult, TextContent
 from project.paths import SUPPORT
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.model.call import ToolCall
+from toolc.model.call import Allow, BoundCall, Confirm, Deny, ToolCall
 from toolc.model.events import ToolUpdate
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import Image, ToolResult
 from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.sessions.mcp_client import NOT_ASKED
 from toolc.sandbox.oci.engine import OciEngine
+from toolc.serve.mcp import make_server
 
 SERVER = (SUPPORT / "calls/hostile_mcp.py").read_text(encoding="utf-8")
 
@@ -63,8 +70,8 @@ def opened(engine: OciEngine, tmp_path: Path) -> Iterator[Open]:
     """Return a function that opens an executor for a mode of the server."""
     made: list[Executor] = []
 
-    def open_executor(mode: str, **sandbox: object) -> Executor:
-        made.append(Executor(registry(tmp_path, mode, **sandbox), engine=engine))
+    def open_executor(mode: str, confirm: Confirm | None = None, **sandbox: object) -> Executor:
+        made.append(Executor(registry(tmp_path, mode, **sandbox), engine=engine, confirm=confirm))
         return made[-1]
 
     yield open_executor
@@ -121,12 +128,102 @@ def test_progress_is_passed_on(executor: Executor) -> None:
     [
         ("sampling/createMessage", "Sampling not supported"),
         ("roots/list", "List roots not supported"),
-        ("elicitation/create", "supported|valid"),
+        ("elicitation/create", "[Ii]nvalid"),
         ("files/read", "Method not found"),
     ],
 )
 def test_requests_of_a_server_are_refused(executor: Executor, method: str, answer: str) -> None:
     assert re.search(answer, act(executor, f"ask {method}").text)
+
+
+def test_a_question_is_refused_if_there_is_no_person_to_ask(executor: Executor) -> None:
+    for question in ("question form", "question url"):
+        assert json.loads(act(executor, question).text)["message"] == NOT_ASKED
+
+
+def test_the_server_knows_that_it_can_ask_with_forms_only(executor: Executor) -> None:
+    assert json.loads(act(executor, "capabilities").text) == {"elicitation": {"form": {}}}
+
+
+@pytest.mark.parametrize(
+    ("decision", "answer"),
+    [
+        (Allow({"city": "Rome", "days": 2}), {"action": "accept", "content": {"city": "Rome", "days": 2}}),
+        (Deny("no"), {"action": "decline"}),
+        (Allow(), {"action": "decline"}),
+        (Allow({"city": "Rome", "days": 8}), {"action": "decline"}),
+        (Allow({"days": 2}), {"action": "decline"}),
+    ],
+    ids=["an answer", "denied", "allowed as if it were a call", "a wrong value", "a value is missing"],
+)
+def test_the_person_who_confirms_calls_answers_questions(opened: Open, decision: Allow | Deny, answer: object) -> None:
+    seen: list[BoundCall] = []
+
+    def confirm(call: BoundCall) -> Allow | Deny:
+        seen.append(call)
+        return decision
+
+    made = opened("honest", confirm)
+    assert json.loads(act(made, "question form").text) == answer
+    (call,) = seen
+    assert (call.tool.name, call.question) == ("my_act", "The MCP server hostile asks: Where to?")
+    assert (call.arguments, call.tool.parameters.required) == ({"city": "Bonn"}, frozenset({"city"}))
+    assert json.loads(act(made, "question url").text)["message"] == NOT_ASKED
+    assert len(seen) == 1
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("mode", "answer"),
+    [("legacy", {"action": "accept", "content": {"city": "Rome"}}), ("auto", {"action": "decline"})],
+    ids=["a client that can be asked", "a client that can be asked only before a call"],
+)
+async def test_the_user_of_a_client_answers_questions(
+    executor: Executor, mode: Literal["legacy", "auto"], answer: object
+) -> None:
+    seen: list[ElicitRequestParams] = []
+
+    async def ask(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        seen.append(params)
+        return ElicitResult(action="accept", content={"city": "Rome"})
+
+    async with Client(make_server(executor, version="1"), mode=mode, elicitation_callback=ask) as client:
+        result = await client.call_tool("my_act", {"how": "question form"})
+    assert isinstance(result.content[0], TextContent)
+    assert json.loads(result.content[0].text) == answer
+    forms = [(each.message, each.requested_schema) for each in seen if isinstance(each, ElicitRequestFormParams)]
+    assert forms == ([("The MCP server hostile asks: Where to?", FORM)] if mode == "legacy" else [])
+
+
+def test_an_exception_of_the_person_who_answers_ends_the_call(opened: Open) -> None:
+    def confirm(_: BoundCall) -> Allow:
+        raise RuntimeError("the window was closed")
+
+    made = opened("honest", confirm)
+    with pytest.raises(RuntimeError, match="the window was closed"):
+        act(made, "question form")
+    assert act(made, "count").text == "1"  # in a new process
+
+
+def test_the_time_of_an_answer_does_not_count(opened: Open) -> None:
+    def confirm(call: BoundCall) -> Allow:
+        time.sleep(2)
+        return Allow(call.arguments)
+
+    made = opened("honest", confirm, limits={"timeout": "2s", "memory": "256MiB"})
+    act(made, "count")
+    assert json.loads(act(made, "question form").text)["action"] == "accept"
+
+
+def test_a_server_asks_ten_questions_at_most(opened: Open) -> None:
+    seen: list[str] = []
+
+    def confirm(call: BoundCall) -> Allow:
+        seen.append(call.call_id)
+        return Allow(call.arguments)
+
+    assert json.loads(act(opened("honest", confirm), "question" + 12 * " form").text) == {"action": "decline"}
+    assert len(seen) == 10
 
 
 @pytest.mark.parametrize(

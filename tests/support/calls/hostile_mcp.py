@@ -35,9 +35,21 @@ def text(words: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": words}]}
 
 
-def ask(method: str) -> Any:
+FORM = {
+    "type": "object",
+    "properties": {"city": {"type": "string", "default": "Bonn"}, "days": {"type": "integer", "maximum": 7}},
+    "required": ["city"],
+}
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "form": {"message": "Where to?", "requestedSchema": FORM},
+    "url": {"mode": "url", "message": "Sign in", "url": "https://example.com", "elicitationId": "1"},
+}
+
+
+def ask(method: str, params: dict[str, Any] | None = None) -> Any:
     """Send a request to the client and return its answer."""
-    send({"jsonrpc": "2.0", "id": "mine", "method": method, "params": {"messages": [], "maxTokens": 1}})
+    params = params or {"messages": [], "maxTokens": 1}
+    send({"jsonrpc": "2.0", "id": "mine", "method": method, "params": params})
     for line in sys.stdin:
         message = json.loads(line)
         if message.get("id") == "mine":
@@ -119,6 +131,11 @@ def call(request: dict[str, Any]) -> None:  # noqa: PLR0912, PLR0915, C901  one 
     elif how == "no-message":
         send({"hello": "world"})
         answer(request, text("junk"))
+    elif how.startswith("question "):
+        *_, reply = [ask("elicitation/create", QUESTIONS[each]) for each in how.split()[1:]]
+        answer(request, text(json.dumps(reply.get("error", reply.get("result")))))
+    elif how == "capabilities":
+        answer(request, text(json.dumps(state["capabilities"])))
     elif how.startswith("ask "):
         reply = ask(how.removeprefix("ask "))
         answer(request, text(json.dumps(reply.get("error", reply.get("result")))))
@@ -160,6 +177,7 @@ def main() -> None:
         match request["method"]:
             case "initialize":
                 state["client"] = request["params"]["clientInfo"]["name"]
+                state["capabilities"] = request["params"]["capabilities"]
                 version = "1999-01-01" if MODE == "old" else request["params"]["protocolVersion"]
                 info = {"name": "hostile", "version": "1"}
                 capabilities = {"tools": {"listChanged": True}, "resources": {}, "prompts": {}}

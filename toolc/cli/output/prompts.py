@@ -80,6 +80,9 @@ def confirmation(prompts: Prompts, *, yes: bool) -> Confirm | None:
 
     def ask(call: BoundCall) -> Allow | Deny:
         shown = json.dumps(call.arguments, indent=2, ensure_ascii=False)
+        if call.question:
+            is_sent = prompts.ask([f"{call.tool.name}: {call.question}", shown], "Answer with these values?")
+            return Allow(call.arguments) if is_sent else Deny()
         question = f"{call.tool.name} needs confirmation. Run it with these arguments?"
         return Allow() if prompts.ask([f"{call.tool.name} {shown}"], question) else Deny()
 

@@ -9,6 +9,7 @@
   Public: ``profile_of``.
 - ``mcp_offer``: what MCP servers offer now. Public: ``ask_server``, ``server_changes``, ``ServerChanges``.
 - ``plugin_description``: the description of a plugin. Public: ``describe_plugin``.
+- ``questions``: the questions of MCP servers. Public: ``ask_person``.
 - ``result_files``: returns files of the workspace (``result.files``).
 - ``shaping``: ``result.select`` and ``result.template``, which are evaluated in a second sandbox.
 

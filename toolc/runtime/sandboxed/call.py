@@ -51,6 +51,7 @@ from toolc.runtime.sandboxed.options import (
     profile_of,
     select_approved,
 )
+from toolc.runtime.sandboxed.questions import ask_person
 from toolc.runtime.secrets.redaction import expose_secrets, redact_result, secrets_of, with_endpoint_secrets
 from toolc.runtime.wire.call_loop import converse, ignore_progress
 from toolc.runtime.workspace.busy import require_free
@@ -223,6 +224,7 @@ class SandboxedCall:
             on_progress=events.progress if events else ignore_progress,
             on_output=events.output if events else None,
             on_attempt=egress.on_attempt,
+            ask=partial(ask_person, self.options.confirm, self.bound) if self.options.confirm else None,
         )
         if has_session:
             filled = tuple(str(self.bound.arguments[each.name]) for each in self.tool.spec.caller)

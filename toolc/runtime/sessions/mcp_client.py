@@ -11,25 +11,13 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import anyio
-from mcp.client.session import ClientSession
+import mcp_types as types
+from mcp.client.session import ClientRequestContext, ClientSession
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from mcp_types import (
-    METHOD_NOT_FOUND,
-    UNSUPPORTED_PROTOCOL_VERSION,
-    CallToolRequest,
-    CallToolRequestParams,
-    Implementation,
-    ListToolsRequest,
-    PaginatedRequestParams,
-    ReadResourceRequest,
-    ReadResourceRequestParams,
-    ServerCapabilities,
-    jsonrpc_message_adapter,
-)
 from pydantic import TypeAdapter, ValidationError
 
 from toolc.model.json_schema import JsonObject
@@ -45,11 +33,17 @@ MAX_TOOLS: Final = 10_000
 OnProgress = Callable[[float | None, str], None]
 """Receives the percentage of a call's progress, or None if it is unknown, and a message."""
 
+OnQuestion: TypeAlias = "Callable[[str, JsonObject], Future[JsonObject | None]]"
+"""Asks a person a question with a form, and returns the answer, or None if it is declined."""
+
 Send = Callable[[SessionMessage], Awaitable[None]]
 """Sends a message to the server, and returns once the next one may follow."""
 
 # Any: the SDK calls a JSON object ``dict[str, Any]``.
 _OBJECT: Final[TypeAdapter[Any]] = TypeAdapter(dict[str, Any])
+
+NOT_ASKED: Final = "toolc asks a user only with a form, and only if there is a way to confirm calls, such as a terminal"
+"""The error for a question that no person receives."""
 
 _QUEUED: Final = 16
 """How many messages wait for the event loop. The server waits if there are more."""
@@ -101,10 +95,18 @@ class _Writer:
         """Do nothing, like ``aclose``."""
 
 
+class _Session(ClientSession):
+    """The session of the SDK. It declares that it can show forms, but not that it can open URLs."""
+
+    def _build_capabilities(self, version: str) -> types.ClientCapabilities:
+        declared = types.ElicitationCapability(form=types.FormElicitationCapability())
+        return super()._build_capabilities(version).model_copy(update={"elicitation": declared})
+
+
 class McpClient:
     """A client of one server. ``send`` sends messages to the server, and ``receive`` takes each of its messages.
 
-    It declares no capabilities. So the SDK refuses requests for sampling, elicitation and roots with an error.
+    It declares only elicitation. So the SDK refuses requests for sampling and roots with an error.
     """
 
     def __init__(self, send: Send) -> None:
@@ -113,6 +115,7 @@ class McpClient:
         self._received = 0
         self._is_closed = asyncio.Event()
         self._connected: Future[ClientSession] = Future()
+        self._ask: OnQuestion | None = None
 
     def start(self) -> None:
         """Connect to the server, whose messages may arrive from now on."""
@@ -121,7 +124,7 @@ class McpClient:
     def receive(self, message: JsonObject) -> None:
         """Take a message of the server. If many are waiting, wait until there is room. Raises ``ServerError``."""
         try:
-            parsed = jsonrpc_message_adapter.validate_python(message, by_name=False)
+            parsed = types.jsonrpc_message_adapter.validate_python(message, by_name=False)
         except ValidationError:
             raise ServerError("it sent a JSON object that is not a message of JSON-RPC 2.0") from None
         forwarded = _LOOP.submit(self._forward(SessionMessage(parsed)))
@@ -137,7 +140,7 @@ class McpClient:
         """End the connection."""
         _LOOP.get().call_soon_threadsafe(self._is_closed.set)
 
-    def capabilities(self) -> Future[ServerCapabilities]:
+    def capabilities(self) -> Future[types.ServerCapabilities]:
         """Return what the server offers."""
         return _LOOP.submit(self._capabilities())
 
@@ -145,17 +148,20 @@ class McpClient:
         """Return the definitions of all tools, on all pages, as the server sends them."""
         return _LOOP.submit(self._list_tools())
 
-    def call_tool(self, name: str, arguments: JsonObject, on_progress: OnProgress) -> Future[JsonObject]:
-        """Return the result of a call as the server sends it."""
+    def call_tool(
+        self, name: str, arguments: JsonObject, on_progress: OnProgress, ask: OnQuestion | None
+    ) -> Future[JsonObject]:
+        """Return the result of a call as the server sends it. Without ``ask``, questions of the server are refused."""
+        self._ask = ask
         return _LOOP.submit(self._call_tool(name, arguments, on_progress))
 
     def read_resource(self, uri: str) -> Future[JsonObject]:
         """Return the contents of a resource as the server sends them."""
-        return _LOOP.submit(self._request(ReadResourceRequest(params=ReadResourceRequestParams(uri=uri))))
+        return _LOOP.submit(self._request(types.ReadResourceRequest(params=types.ReadResourceRequestParams(uri=uri))))
 
     async def _run(self) -> None:
-        info = Implementation(name="toolc", version=__version__)
-        session = ClientSession(self._incoming, self._writer, client_info=info)
+        info = types.Implementation(name="toolc", version=__version__)
+        session = _Session(self._incoming, self._writer, client_info=info, elicitation_callback=self._answer)
         async with session:
             try:
                 await _shake_hands(session)
@@ -164,6 +170,13 @@ class McpClient:
             else:
                 self._connected.set_result(session)
                 await self._is_closed.wait()
+
+    async def _answer(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+        if self._ask is None or not isinstance(params, types.ElicitRequestFormParams):
+            raise MCPError(types.INVALID_REQUEST, NOT_ASKED)
+        content = await asyncio.wrap_future(self._ask(params.message, params.requested_schema))
+        answer = {"action": "decline"} if content is None else {"action": "accept", "content": content}
+        return types.ElicitResult.model_validate(answer)
 
     async def _forward(self, message: SessionMessage) -> None:
         try:
@@ -174,16 +187,16 @@ class McpClient:
     async def _session(self) -> ClientSession:
         return await asyncio.wrap_future(self._connected)
 
-    async def _capabilities(self) -> ServerCapabilities:
-        return (await self._session()).server_capabilities or ServerCapabilities()
+    async def _capabilities(self) -> types.ServerCapabilities:
+        return (await self._session()).server_capabilities or types.ServerCapabilities()
 
     async def _list_tools(self) -> list[JsonObject]:
         tools: list[JsonObject] = []
         cursor: str | None = None
         cursors: set[str] = set()
         while True:
-            params = PaginatedRequestParams(cursor=cursor) if cursor is not None else None
-            page = await self._request(ListToolsRequest(params=params))
+            params = types.PaginatedRequestParams(cursor=cursor) if cursor is not None else None
+            page = await self._request(types.ListToolsRequest(params=params))
             listed = page.get("tools")
             tools += [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
             following = page.get("nextCursor")
@@ -199,7 +212,7 @@ class McpClient:
             percent = 100 * progress / total if total and 0 <= progress <= total else None
             on_progress(percent, message or "")
 
-        request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=arguments))
+        request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))
         session = await self._session()
         result: JsonObject = await session.send_request(request, _OBJECT, progress_callback=report)
         await asyncio.sleep(0)  # reports that arrived before the answer come first
@@ -207,7 +220,7 @@ class McpClient:
             raise ServerError("it asked a question before it answered, which toolc does not pass on to a user")
         return result
 
-    async def _request(self, request: ListToolsRequest | ReadResourceRequest) -> JsonObject:
+    async def _request(self, request: types.ListToolsRequest | types.ReadResourceRequest) -> JsonObject:
         result: JsonObject = await (await self._session()).send_request(request, _OBJECT)
         return result
 
@@ -217,6 +230,6 @@ async def _shake_hands(session: ClientSession) -> None:
     try:
         await session.initialize()
     except MCPError as error:
-        if error.code not in {METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION}:
+        if error.code not in {types.METHOD_NOT_FOUND, types.UNSUPPORTED_PROTOCOL_VERSION}:
             raise
         await session.discover()

@@ -47,6 +47,9 @@ T = TypeVar("T")
 MAX_LINKS: Final = 10
 """The maximum number of links in a result that are replaced by what they refer to."""
 
+MAX_QUESTIONS: Final = 10
+"""The maximum number of questions of a server during one call. Further ones are declined."""
+
 _CRASHES: Final = (MCPError, ValidationError, ServerError, RuntimeError, CancelledError)
 """What the client raises. The SDK raises ``RuntimeError`` for a revision of the protocol that it does not know."""
 
@@ -60,12 +63,16 @@ class Offer:
 
 
 class McpServer:
-    """The calls of one MCP server, in a sandbox or at a URL."""
+    """The calls of one MCP server, in a sandbox or at a URL.
+
+    ``connection`` leads to the server. The descriptor ``wake`` is readable after an answer, a report or a question.
+    ``limit_bytes`` is the maximum size of an answer.
+    """
 
     def __init__(self, plan: Plan, start: Start, egress: Egress, timing: Timing) -> None:
         assert isinstance(plan.invocation, McpCall)
         self.calls = 0
-        self._output_bytes = plan.stream_bytes
+        self.limit_bytes = 2 * plan.stream_bytes + REPLY_SLACK
         self._redactor = egress.redactor
         self._cleanup = ExitStack()
         if plan.invocation.endpoint is None:
@@ -73,8 +80,8 @@ class McpServer:
         else:
             self._connect = partial(HttpConnection, plan, egress)
         with self._cleanup:
-            self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-            self._cleanup.callback(os.close, self._wake)
+            self.wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+            self._cleanup.callback(os.close, self.wake)
             self._open()
             self._cleanup.callback(self._disconnect)
             self._cleanup = self._cleanup.pop_all()
@@ -82,7 +89,7 @@ class McpServer:
     @property
     def has_ended(self) -> bool:
         """Whether the server has ended since its last call, so that the next one needs a new server."""
-        return self._connection.has_ended
+        return self.connection.has_ended
 
     def call(self, plan: Plan, call: SessionCall) -> Outcome:
         """Run one call. Raises ``EndedError`` if no further call can follow, and ``InfrastructureError``."""
@@ -90,13 +97,15 @@ class McpServer:
         assert isinstance(invocation, McpCall)
         self.calls += 1
         waiting = _Waiting(self, call, ProgressReporter(0, self._redactor, call.on_progress))
-        self._connection.begin_call(waiting.add_attempt)
+        self.connection.begin_call(waiting.add_attempt)
         offered = self._offered(waiting)
         reason = difference(invocation.server, invocation.tool, invocation.definition, offered)
         if reason is not None:
             return waiting.outcome("refused", reason=printable(f"the tool was not called: {reason}"))
         try:
-            result = waiting.result(self._client.call_tool(invocation.tool, invocation.arguments, waiting.add_progress))
+            ask = waiting.add_question if call.ask else None
+            called = self._client.call_tool(invocation.tool, invocation.arguments, waiting.add_progress, ask)
+            result = waiting.result(called)
         except AnsweredError as error:
             result = {"isError": True, "content": [{"type": "text", "text": str(error)}]}
         waiting.updates.finish()
@@ -116,49 +125,32 @@ class McpServer:
 
     def details(self) -> JsonObject:
         """Return the ``details`` of the sandbox. ``session.call`` counts from 1 for each new server."""
-        return self._connection.details | {"session": {"call": self.calls}}
+        return self.connection.details | {"session": {"call": self.calls}}
 
     def close(self) -> None:
         """Stop the server and close its sandbox."""
         self._cleanup.close()
 
-    # For calls that wait.
-
-    @property
-    def connection(self) -> McpConnection:
-        """The connection to the server."""
-        return self._connection
-
-    @property
-    def wake(self) -> int:
-        """The descriptor that is readable after an answer or a report of progress."""
-        return self._wake
-
-    @property
-    def limit_bytes(self) -> int:
-        """The maximum size of an answer."""
-        return 2 * self._output_bytes + REPLY_SLACK
-
     def _open(self) -> None:
-        self._connection = self._connect()
-        self._client = McpClient(self._connection.send)
-        self._connection.open(self._client)
+        self.connection = self._connect()
+        self._client = McpClient(self.connection.send)
+        self.connection.open(self._client)
         self._client.start()
 
     def _disconnect(self) -> None:
         self._client.close()
-        self._connection.close()
+        self.connection.close()
 
     def _offered(self, waiting: _Waiting) -> list[JsonObject]:
         """Return the tools of the server. If it has forgotten the session, connect again: nothing was called yet."""
         try:
             return self._tools(waiting)
         except EndedError:
-            if not self._connection.has_expired:
+            if not self.connection.has_expired:
                 raise
         self._disconnect()
         self._open()
-        self._connection.begin_call(waiting.add_attempt)
+        self.connection.begin_call(waiting.add_attempt)
         self.calls = 1
         return self._tools(waiting)
 
@@ -197,6 +189,8 @@ class _Waiting:
         self._call = call
         self.updates = updates
         self._started = monotonic()
+        self._ends = self._started + call.timeout_ms / 1000
+        self._questions = 0
         self._reports: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
     def add_progress(self, percent: float | None, message: str) -> None:
@@ -209,15 +203,23 @@ class _Waiting:
         self._reports.put(partial(self._call.on_attempt, attempt))
         _notify(self._server.wake)
 
+    def add_question(self, message: str, form: JsonObject) -> Future[JsonObject | None]:
+        """Add a question, like ``add_progress``. The time until its answer does not count towards the timeout."""
+        answer: Future[JsonObject | None] = Future()
+        self._reports.put(partial(self._answer, message, form, answer))
+        _notify(self._server.wake)
+        return answer
+
     def result(self, future: Future[T]) -> T:
         """Return the result of ``future``. Raises ``EndedError``, ``AnsweredError`` or ``InfrastructureError``."""
         future.add_done_callback(lambda _: _notify(self._server.wake))
         try:
             self._wait(future)
-            return future.result()
         except InterruptedWaitError as error:
             future.cancel()
             raise EndedError(self.outcome(error.reason)) from None
+        try:
+            return future.result()
         except _CRASHES as error:
             raise self._failed(error) from None
 
@@ -227,28 +229,30 @@ class _Waiting:
 
     def measured(self, outcome: Outcome, reply: bytes | None = None) -> Outcome:
         """Return ``outcome`` with the stderr and the connections of the server so far."""
-        size = len(reply) if reply is not None else 0
-        captured = None
-        if reply is not None:
-            kept = reply if size <= self._server.limit_bytes else b""
-            captured = Capture(kept, b"", size)
+        kept = reply if reply and len(reply) <= self._server.limit_bytes else b""
         return replace(
             outcome,
-            reply=captured,
+            reply=None if reply is None else Capture(kept, b"", len(reply)),
             stderr=self._server.connection.log(),
             attempts=self._server.connection.attempts(),
             usage=Usage(duration_ms=(monotonic() - self._started) * 1000),
         )
 
     def _wait(self, future: Future[T]) -> None:
-        deadline = self._started + self._call.timeout_ms / 1000
         with self._call.cancellation.child() if self._call.cancellation else Cancellation() as cancellation:
-            wait = Deadline(cancellation, deadline).wait
             while not future.done():
-                if wait(self._server.wake, POLLIN):
+                if Deadline(cancellation, self._ends).wait(self._server.wake, POLLIN):
                     os.eventfd_read(self._server.wake)
                 self._report()
         self._report()
+
+    def _answer(self, message: str, form: JsonObject, answer: Future[JsonObject | None]) -> None:
+        asked = monotonic()
+        self._questions += 1
+        if answer.set_running_or_notify_cancel():  # the server may have cancelled its question
+            ask = self._call.ask if self._questions <= MAX_QUESTIONS else None
+            answer.set_result(ask(message, form) if ask else None)
+        self._ends += monotonic() - asked
 
     def _report(self) -> None:
         while not self._reports.empty():

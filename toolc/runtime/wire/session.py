@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from secrets import token_hex
 from time import monotonic
-from typing import Final
+from typing import Final, TypeAlias
 
 from toolc.dataclass import dataclass, replace
 from toolc.guest.frames import ProtocolError
@@ -39,15 +39,20 @@ It normally exits at once. If it does not, it has only closed its output.
 """
 
 
+Ask: TypeAlias = "Callable[[str, JsonObject], JsonObject | None]"
+"""Asks a person a question with a form, whose schema is given. Returns the answer, or None if it is declined."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionCall:
-    """The options of a session's call: its timeout, its cancellation, and its sinks."""
+    """The options of a session's call: its timeout, its cancellation, its sinks, and who answers its questions."""
 
     timeout_ms: int
     cancellation: Cancellation | None = None
     on_progress: UpdateSink = ignore_progress
     on_output: OutputSink | None = None
     on_attempt: Callable[[ConnectionAttempt], None] = lambda _: None
+    ask: Ask | None = None
 
 
 class EndedError(Exception):

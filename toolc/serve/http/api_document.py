@@ -58,9 +58,10 @@ _SCHEMAS: Final[JsonObject] = {
     "confirmation": {
         "type": "object",
         "properties": {
-            "id": _TEXT, "client": _TEXT, "tool": _TEXT, "arguments": {"type": "object"}, "asked": {"type": "number"},
+            "id": _TEXT, "client": _TEXT, "tool": _TEXT, "question": _TEXT, "arguments": {"type": "object"},
+            "asked": {"type": "number"},
         },
-        "required": ["id", "client", "tool", "arguments", "asked"],
+        "required": ["id", "client", "tool", "question", "arguments", "asked"],
     },
     "caller": {
         "type": "object",

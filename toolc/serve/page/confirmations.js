@@ -3,7 +3,7 @@
  * Calls that wait until a reviewer allows, changes or denies them, with `toolc serve --confirm api`.
  *
  * @typedef {import("./main.js").Route} Route
- * @typedef {{ id: string, client: string, tool: string, arguments: unknown, asked: number }} Question
+ * @typedef {{ id: string, client: string, tool: string, question: string, arguments: unknown, asked: number }} Question
  */
 
 import { get, send } from "./api.js";
@@ -74,7 +74,8 @@ function questionOf(question, update) {
   }
   async function allow() {
     try {
-      await decide(form ? { allow: true, arguments: JSON.parse(form.text()) } : { allow: true });
+      const unchanged = question.question ? { arguments: question.arguments } : {};
+      await decide({ allow: true, ...(form ? { arguments: JSON.parse(form.text()) } : unchanged) });
     } catch (error) {
       problem.replaceChildren(`the arguments are not JSON: ${error instanceof Error ? error.message : error}`);
     }
@@ -82,13 +83,14 @@ function questionOf(question, update) {
   const change = button("Change the arguments", async () => {
     change.disabled = true;
     const tool = await get(["tools", question.tool]).catch(() => ({ parameters: {} }));
-    form = new Form(tool.parameters, question.arguments);
+    form = new Form(question.question ? {} : tool.parameters, question.arguments);
     args.replaceChildren(form.element);
     change.hidden = true;
   }, { class: "quiet" });
   return element("article", { class: "question", "aria-labelledby": title },
     element("h2", { id: title }, question.client, " wants to call ", link(["tools", question.tool], question.tool)),
     element("p", { class: "hint" }, `asked at ${new Date(question.asked * 1000).toLocaleTimeString()}`),
+    question.question && element("p", null, question.question),
     args, change, problem,
     element("p", { class: "actions" },
       button([icon("check"), "Allow"], allow, { class: "primary" }),
