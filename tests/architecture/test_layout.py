@@ -24,6 +24,8 @@ TOP_LEVEL = {"__init__.py", "__main__.py", "py.typed"}
 SMALL = 60
 SMALL_MODULES = {
     "toolc.telemetry.attributes",  # the names of a convention that changes
+    "toolc.telemetry.otlp_meter",  # needs an optional package
+    "toolc.telemetry.prometheus_meter",  # needs an optional package
     "toolc.sandbox.python.wheels_only",  # runs as a process
     "toolc.runtime.execution.retry",
     "toolc.runtime.execution.started_ahead",

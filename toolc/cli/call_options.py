@@ -22,6 +22,7 @@ from toolc.model.names import LOCK_NAME
 from toolc.model.spec.policy import Policy
 
 if TYPE_CHECKING:
+    from toolc.telemetry.metrics import Metrics
     from toolc.telemetry.observation import Observer
 
 T = TypeVar("T")
@@ -68,25 +69,35 @@ class CallOptions:
         served = {} if self.max_result_chars is None else {"max_result_chars": self.max_result_chars}
         return partial(
             executor, engine=self.engine, configuration=configuration, lock=self.lock, policy=self.policy,
-            secrets=SecretStore(known, from_environment=not only_given_secrets), observers=trace_observers(),
+            secrets=SecretStore(known, from_environment=not only_given_secrets), observers=exported()[0],
             **served,
         )  # fmt: skip
 
 
 @cache
-def trace_observers() -> tuple[Observer, ...]:
-    """Return what records spans, if the environment names a collector. The first call starts their export."""
-    if not any(os.environ.get(f"OTEL_EXPORTER_OTLP_{each}ENDPOINT") for each in ("", "TRACES_")):
-        return ()
+def exported() -> tuple[tuple[Observer, ...], Metrics | None]:
+    """Return what records calls for the collector in the environment, and its metrics. The first call starts it."""
+    has_traces, has_metrics = map(_has_collector, ("TRACES", "METRICS"))
+    if not (has_traces or has_metrics):
+        return (), None
     try:
-        from toolc.telemetry import spans  # lazy: +150 ms (the SDK); only with a collector
+        from toolc.telemetry import otlp_meter, spans  # lazy: +150 ms (the SDK); only with a collector
     except ModuleNotFoundError:
         logging.getLogger("toolc").warning(
-            "OTEL_EXPORTER_OTLP_ENDPOINT is set, but spans are not exported; run: pip install 'toolc[otel]'"
+            "OTEL_EXPORTER_OTLP_ENDPOINT is set, but nothing is exported; run: pip install 'toolc[otel]'"
         )
-        return ()
-    spans.export_spans()
-    return (spans.observe,)
+        return (), None
+    if has_traces:
+        spans.export_spans()
+    traces = (spans.observe,) if has_traces else ()
+    metrics = otlp_meter.export_metrics() if has_metrics else None
+    return (*traces, metrics.observe) if metrics else traces, metrics
+
+
+def _has_collector(signal: str) -> bool:
+    """Return whether the environment names a collector of ``TRACES`` or ``METRICS``."""
+    is_set = any(os.environ.get(f"OTEL_EXPORTER_OTLP_{each}ENDPOINT") for each in ("", f"{signal}_"))
+    return is_set and os.environ.get(f"OTEL_{signal}_EXPORTER") != "none"
 
 
 def _leave_no_core() -> None:

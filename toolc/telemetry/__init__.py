@@ -10,7 +10,9 @@
 - ``audit_verify``: finds changes of a log. Public: ``ChainReport``, ``Checkpoint``, ``checkpoint_of``, ``read_lines``,
   ``verify``.
 - ``logs``: the log as JSON. Public: ``log_as_json``, ``logs_as_json``.
-- ``metrics``: metrics for Prometheus, with the extra ``metrics``. Public: ``Metrics``.
+- ``metrics``: what is counted, and the interface of a system that receives it. Public: ``Metrics``.
+- ``prometheus_meter``: metrics for Prometheus, with the extra ``metrics``. Public: ``PrometheusMeter``.
+- ``otlp_meter``: metrics for a collector of OpenTelemetry, with the extra ``otel``. Public: ``export_metrics``.
 - ``spans``: spans of OpenTelemetry, with the extra ``otel``. Public: ``attach_parent``, ``export_spans``, ``observe``.
 
 May import: ``model``.

@@ -24,9 +24,14 @@ from toolc.version import __version__
 
 def export_spans() -> None:
     """Send the spans of this process to the collector in the variables ``OTEL_EXPORTER_OTLP_*``, also at its end."""
-    provider = TracerProvider(resource=Resource.create({SERVICE_NAME: "toolc"}).merge(Resource.create()))
+    provider = TracerProvider(resource=resource())
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
+
+
+def resource() -> Resource:
+    """Return what spans and metrics say about this process: ``OTEL_SERVICE_NAME``, by default ``toolc``, and others."""
+    return Resource.create({SERVICE_NAME: "toolc"}).merge(Resource.create())
 
 
 def observe(started: StartedCall) -> Callable[[EndedCall], None]:

@@ -153,6 +153,7 @@ def test_no_secret_and_no_argument_is_in_a_log_span_metric_or_audit_line(folder:
     calls = [json.loads(line) for line in toolc(folder, "audit", "show", "--json").splitlines()]
     assert Counter(each["tool"] for each in calls)["tell_all"] >= 8
     assert "toolc_calls_total" in metrics
+    assert "toolc.waiting_sandboxes" in {metric.name for metric in collector.metrics()}
     assert "execute_tool tell_all" in {span.name for span in collector.spans()}
     for what, data in recorded.items():
         assert not [each for each in (ARGUMENT, SECRET) if each.encode() in data.lower()], what

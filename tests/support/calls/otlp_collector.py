@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 
@@ -26,6 +28,12 @@ class Collector:
         found = [ExportTraceServiceRequest.FromString(body) for path, body in self.bodies if path == "/v1/traces"]
         scopes = [scope for each in found for resource in each.resource_spans for scope in resource.scope_spans]
         return [span for scope in scopes for span in scope.spans]
+
+    def metrics(self) -> list[Metric]:
+        """Return the metrics that were received."""
+        found = [ExportMetricsServiceRequest.FromString(body) for path, body in self.bodies if path == "/v1/metrics"]
+        scopes = [scope for each in found for resource in each.resource_metrics for scope in resource.scope_metrics]
+        return [metric for scope in scopes for metric in scope.metrics]
 
 
 @contextmanager

@@ -1,8 +1,11 @@
 """The metrics of a server: what they count, who may read them, and the dashboard that shows them."""
 
 import json
+import os
 import re
 import socket
+import subprocess
+import sys
 import urllib.request
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +14,9 @@ import httpx2
 import pytest
 from calls.fake_http import ECHO, SETTINGS, TOKENS, URL, fake_host, running
 from calls.fake_tools import registry, tool
+from calls.otlp_collector import otlp_collector
+from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
+from project.paths import SUPPORT
 from starlette.types import ASGIApp
 
 from toolc.model.call import ToolCall
@@ -19,10 +25,11 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.result import ConnectionAttempt, ToolResult
 from toolc.serve.http.application import make_app
 from toolc.serve.http.settings import HttpSettings
-from toolc.serve.http.telemetry import Watched, make_metrics
+from toolc.serve.http.telemetry import Watched, prometheus_meter
 from toolc.serve.tokens import Token
-from toolc.telemetry.metrics import Metrics
+from toolc.telemetry.metrics import Meter, Metrics
 from toolc.telemetry.observation import EndedCall, StartedCall
+from toolc.telemetry.prometheus_meter import PrometheusMeter
 
 CANARY = "canary-7f3a9c"
 DASHBOARD = Path(__file__).parents[3] / "docs/guides/telemetry/grafana.json"
@@ -37,9 +44,9 @@ def record(metrics: Metrics, result: ToolResult) -> None:
     metrics.observe(started)(EndedCall(result=result))
 
 
-def recorded() -> Metrics:
-    metrics = Metrics()
-    metrics.count_open(lambda: 3)
+def recorded(meter: Meter) -> Metrics:
+    metrics = Metrics(meter)
+    metrics.report(lambda: 3, lambda: 2)
     metrics.refuse(429)
     attempts = [
         ConnectionAttempt(host=f"{CANARY}.example.com", port=443, allowed=each) for each in (True, False, False)
@@ -53,8 +60,15 @@ def recorded() -> Metrics:
     return metrics
 
 
+def text() -> str:
+    """Return what Prometheus receives."""
+    meter = PrometheusMeter()
+    recorded(meter)
+    return meter.text().decode()
+
+
 def test_calls_errors_phases_sandboxes_connections_and_refusals_are_counted() -> None:
-    lines = recorded().text().decode().splitlines()
+    lines = text().splitlines()
     for expected in (
         'toolc_calls_total{outcome="ok",tool="echo"} 1.0',
         'toolc_calls_total{outcome="error",tool="echo"} 1.0',
@@ -67,49 +81,81 @@ def test_calls_errors_phases_sandboxes_connections_and_refusals_are_counted() ->
         'toolc_connections_total{decision="refused"} 2.0',
         'toolc_refused_requests_total{status="429"} 1.0',
         "toolc_open_calls 3.0",
+        "toolc_waiting_sandboxes 2.0",
         "toolc_running_calls 0.0",
     ):
         assert expected in lines
 
 
 def test_no_metric_has_an_argument_a_result_a_host_or_a_client() -> None:
-    assert CANARY not in recorded().text().decode()
+    assert CANARY not in text()
 
 
 def test_a_call_of_an_unknown_tool_is_counted_without_its_name_and_its_duration() -> None:
-    metrics = Metrics()
+    meter = PrometheusMeter()
+    metrics = Metrics(meter)
     started = StartedCall(tool=None, call=ToolCall(name=CANARY, arguments={}, call_id="c"))
     metrics.observe(started)(EndedCall(refusal="not_found"))
-    text = metrics.text().decode()
+    text = meter.text().decode()
     assert 'toolc_calls_total{outcome="refused",tool=""} 1.0' in text
     assert 'toolc_errors_total{kind="not_found"} 1.0' in text
     assert CANARY not in text
     assert "toolc_call_duration_seconds_count" not in text
 
 
+def names() -> set[str]:
+    """Return the names of all metrics for Prometheus."""
+    found = set(re.findall(r"^(toolc_\w+)[ {]", text(), re.MULTILINE))
+    return {each for each in found if not each.endswith(("_created", "_sum", "_count"))}
+
+
 def test_the_dashboard_shows_every_metric_and_only_those_that_exist() -> None:
-    exported = set(re.findall(r"^(toolc_\w+)[ {]", recorded().text().decode(), re.MULTILINE))
-    exported -= {each for each in exported if each.endswith(("_created", "_sum", "_count"))}
     panels = json.loads(DASHBOARD.read_text())["panels"]
     shown = {name for panel in panels for name in re.findall(r"toolc_\w+", panel["targets"][0]["expr"])}
-    assert shown == exported
+    assert shown == names()
+
+
+def in_prometheus(metric: Metric) -> str:
+    """Return the name that a collector gives to a metric when it passes it on to Prometheus."""
+    kinds = {"sum": "_total", "histogram": "_bucket", "gauge": ""}
+    unit = {"s": "_seconds", "": ""}[metric.unit]
+    return f"{metric.name.replace('.', '_')}{unit}{kinds[str(metric.WhichOneof('data'))]}"
+
+
+def test_a_collector_receives_the_same_metrics_at_the_end_of_a_process() -> None:
+    program = "from test_metrics import recorded; from toolc.telemetry.otlp_meter import OtlpMeter\n"
+    program += "recorded(OtlpMeter())"
+    with otlp_collector() as collector:
+        path = {"PYTHONPATH": f"{SUPPORT}:{Path(__file__).parent}"}
+        environment = {**os.environ, **collector.environment, **path}
+        subprocess.run([sys.executable, "-c", program], check=True, env=environment, timeout=60)
+    metrics = {in_prometheus(each): each for each in collector.metrics()}
+    assert metrics.keys() == names()
+    connections = {
+        point.attributes[0].value.string_value: point.as_double or point.as_int
+        for point in metrics["toolc_connections_total"].sum.data_points
+    }
+    assert connections == {"allowed": 1, "refused": 2}
+    assert metrics["toolc_waiting_sandboxes"].gauge.data_points[0].as_int == 2
+    assert all(CANARY.encode() not in body for _, body in collector.bodies)
 
 
 def test_metrics_have_an_address_of_their_own_on_loopback() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    metrics, has_own_address = make_metrics(str(port))
-    assert (metrics is not None, has_own_address) == (True, True)
+    meter = prometheus_meter(str(port))
+    assert meter
+    recorded(meter)
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as response:
         assert b"toolc_running_calls" in response.read()
     with pytest.raises(UsageError, match="cannot listen there"):
-        make_metrics(str(port))
+        prometheus_meter(str(port))
 
 
 @pytest.mark.parametrize("address", ["x", "127.0.0.1", ":", "99999", "127.0.0.1:0"])
 def test_a_wrong_address_is_refused(address: str) -> None:
     with pytest.raises(UsageError, match=r"is not PORT or HOST:PORT; write e.g. 9464"):
-        make_metrics(address)
+        prometheus_meter(address)
 
 
 @pytest.mark.anyio
@@ -119,7 +165,7 @@ class TestAccess:
     @staticmethod
     def app(settings: HttpSettings = SETTINGS) -> ASGIApp:
         host = fake_host(ECHO)
-        host.metrics = recorded()
+        host.metrics = lambda: text().encode()
         tokens = {**TOKENS, "prometheus-token": Token(name="prometheus", digest="", created=0, role="metrics")}
         return make_app(host, settings, tokens.get)
 
@@ -143,11 +189,11 @@ class TestAccess:
         assert await self.statuses(make_app(fake_host(ECHO), SETTINGS, TOKENS.get), "", "/metrics") == [404]
 
     async def test_refused_requests_are_counted(self) -> None:
-        metrics = Metrics()
-        watched = Watched(self.app(), metrics, has_traces=False)
+        meter = PrometheusMeter()
+        watched = Watched(self.app(), [Metrics(meter)], has_traces=False)
         own = httpx2.AsyncClient(transport=httpx2.ASGITransport(watched), base_url=URL)
         async with own as client:
             await client.get("/api/v1/tools", headers={"Authorization": "Bearer wrong"})
             await client.get("/healthz")
-        assert b'toolc_refused_requests_total{status="401"} 1.0' in metrics.text()
-        assert b'status="200"' not in metrics.text()
+        assert b'toolc_refused_requests_total{status="401"} 1.0' in meter.text()
+        assert b'status="200"' not in meter.text()

@@ -17,7 +17,7 @@ PROGRAM = """
 import json, sys
 from calls.fake_tools import registry, text, tool
 from toolc import Executor
-from toolc.cli.call_options import trace_observers
+from toolc.cli.call_options import exported
 from toolc.model.result import Capture, Outcome
 from toolc.telemetry.spans import attach_parent
 from toolc.testing.fake_engine import FakeEngine
@@ -28,7 +28,7 @@ def answer(plan):
 
 detach = attach_parent({"traceparent": sys.argv[2]})
 tools = registry(tool("echo", words={"type": "string"}))
-with Executor(tools, engine=FakeEngine(answer), observers=trace_observers()) as executor:
+with Executor(tools, engine=FakeEngine(answer), observers=exported()[0]) as executor:
     executor.run("echo", {"words": sys.argv[1]}, call_id="good")
     executor.run("echo", {"words": [sys.argv[1]]}, call_id="bad")
 detach()
@@ -80,8 +80,8 @@ def test_attributes_follow_the_conventions_and_have_no_argument_or_result(collec
 
 
 def test_without_a_collector_nothing_of_opentelemetry_is_imported() -> None:
-    program = "import sys; from toolc.cli.call_options import trace_observers; print(trace_observers())\n"
+    program = "import sys; from toolc.cli.call_options import exported; print(exported())\n"
     program += "print([each for each in sys.modules if each.startswith(('opentelemetry', 'prometheus'))])"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["()", "[]"]
+    assert done.stdout.splitlines() == ["((), None)", "[]"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.call_options import CallOptions, call_options
+from toolc.cli.call_options import CallOptions, call_options, exported
 from toolc.cli.common import builtin_option, deny_option, duration, nearest_lock, note
 from toolc.cli.http_options import HttpOptions, http_options, print_start
 from toolc.cli.inputs import open_tools, refuse_disallowed, refuse_unapproved, user_configuration
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from toolc.serve.http.settings import HttpSettings
     from toolc.serve.page.reports import Sources
     from toolc.serve.search.finding_tools import FindingTools
-    from toolc.telemetry.observation import Observer
 
 
 @click.command("serve")
@@ -211,10 +210,12 @@ def _over_http(
         from toolc.serve.http.listener import serve_http
         from toolc.serve.http.reload import Reloader
         from toolc.serve.http.sign_in import SignIn
-        from toolc.serve.http.telemetry import Watched, make_metrics
+        from toolc.serve.http.telemetry import Watched, prometheus_meter
     from toolc.client.executor import Executor  # start-up time
     from toolc.runtime.output.truncation import READ_RESULT
+    from toolc.runtime.pool.keeper import KEEPER
     from toolc.serve.tokens import TokenFile
+    from toolc.telemetry.metrics import Metrics
     from toolc.testing.recorded_results import read_results
 
     paths, load = configuration_source(settings.config)
@@ -235,9 +236,11 @@ def _over_http(
     if sources.results:
         read_results(sources.results)  # refuses a wrong file at the start
     base = options.bound_to(Executor, configuration=user_configuration(path=settings.config))
-    traces: tuple[Observer, ...] = base.keywords["observers"]
-    metrics, has_own_address = make_metrics(settings.metrics_address)
-    observers = (*traces, metrics.observe) if metrics else traces
+    traces, otlp_metrics = exported()
+    meter = prometheus_meter(settings.metrics_address)
+    own_metrics = Metrics(meter) if meter else None
+    observers = (*traces, own_metrics.observe) if own_metrics else traces
+    metrics = [each for each in (otlp_metrics, own_metrics) if each]
 
     def open_executor(tools: Registry, name: str, client: ClientSettings, confirm: Confirm | None) -> Executor:
         return base(
@@ -249,9 +252,9 @@ def _over_http(
         registry, open_executor, settings=ClientSettingsFile(paths, load), workspace=workspace,
         denied=denied, confirm=settings.confirm, mcp=mcp,
     )  # fmt: skip
-    if metrics:
-        host.metrics = None if has_own_address else metrics
-        metrics.count_open(lambda: len(host.calls.running))
+    host.metrics = meter.text if meter and settings.metrics_address is None else None
+    for each in metrics:
+        each.report(lambda: len(host.calls.running), KEEPER.waiting)
     sign_in, reloader = SignIn(tokens.named), Reloader(host, reload.load, reload.watched)
     serve_http(
         lambda bound: Watched(

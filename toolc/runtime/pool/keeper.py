@@ -161,9 +161,13 @@ class Keeper:
     def report(self) -> JsonObject:
         """Describe the waiting sandboxes for another process (``toolc.runtime.pool.control``)."""
         with self._lock:
-            waiting = sum(len(each.waiting) for each in self._entries.values())
             memory = sum(len(each.waiting) * each.memory_bytes for each in self._entries.values())
-        return {"waiting": waiting, "memory_bytes": memory}
+        return {"waiting": self.waiting(), "memory_bytes": memory}
+
+    def waiting(self) -> int:
+        """Return how many sandboxes wait for calls."""
+        with self._lock:
+            return sum(len(each.waiting) for each in self._entries.values())
 
     def counts(self, owner: object) -> tuple[int, int]:
         """Return how many sandboxes of ``owner`` wait for calls, and how many are being started."""

@@ -15,7 +15,8 @@
 - ``page``: the files of the page at ``/``, and its Content-Security-Policy. Public: ``page_routes``.
 - ``reload``: later generations of the tools, on SIGHUP and with ``--watch``. Public: ``Reloader``.
 - ``status_socket``: answers ``toolc serve --status`` and ``toolc token link``. Public: ``StatusSocket``.
-- ``telemetry``: refused requests in metrics, and traces that clients continue. Public: ``Watched``, ``make_metrics``.
+- ``telemetry``: refused requests in metrics, and traces that clients continue. Public: ``Watched``,
+  ``prometheus_meter``.
 - ``workspace_api``: ``/workspace``, files that a client writes. Public: ``upload_route``.
 - ``application``: the routes. Public: ``make_app``.
 - ``listener``: sockets, slow connections, signals and the end. Public: ``serve_http``. Start reading here.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 from mcp.server.auth.routes import create_protected_resource_routes
@@ -29,9 +29,6 @@ from toolc.serve.http.sign_in import Session, SignIn
 from toolc.serve.http.status_socket import StatusSocket
 from toolc.serve.http.workspace_api import upload_route
 from toolc.serve.page.reports import Sources
-
-if TYPE_CHECKING:
-    from toolc.telemetry.metrics import Metrics
 
 
 def make_app(
@@ -103,9 +100,9 @@ def metadata_routes(settings: HttpSettings) -> list[Route]:
     ]
 
 
-def _metrics_of(metrics: Metrics) -> Callable[[Request], Awaitable[Response]]:
+def _metrics_of(text: Callable[[], bytes]) -> Callable[[Request], Awaitable[Response]]:
     async def read(_: Request) -> Response:
-        return Response(metrics.text(), media_type="text/plain; version=0.0.4")
+        return Response(text(), media_type="text/plain; version=0.0.4")
 
     return read
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -21,9 +21,6 @@ from toolc.serve.http.settings import ConfirmMode
 from toolc.serve.mcp_options import NO_OPTIONS, McpOptions
 from toolc.serve.offered import deny, needing_workspace, with_tags, without
 from toolc.serve.served_client import ServedClient, ServerCalls
-
-if TYPE_CHECKING:  # only metrics need it
-    from toolc.telemetry.metrics import Metrics
 
 MAX_CALLS: Final = 64
 """The maximum number of concurrent calls of all clients."""
@@ -87,7 +84,7 @@ class HttpHost:
 
     ``settings`` are those of the clients. ``workspace`` is the folder of clients without one of their own. Tools with a
     name or a tag in ``denied`` are denied to everyone. ``mcp`` are the options of ``/mcp``.
-    ``metrics`` can be set to those to serve on ``/metrics``.
+    ``metrics`` can be set to what returns the text to serve on ``/metrics``.
     """
 
     def __init__(
@@ -103,7 +100,7 @@ class HttpHost:
     ) -> None:
         self.tools = tools
         self.mcp = mcp
-        self.metrics: Metrics | None = None
+        self.metrics: Callable[[], bytes] | None = None
         self.calls = ServerCalls(MAX_CALLS)
         self.confirmations = Confirmations(self.calls.running)
         self._confirm = confirm

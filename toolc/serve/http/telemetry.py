@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -12,38 +12,39 @@ from toolc.model.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from toolc.telemetry.metrics import Metrics
+    from toolc.telemetry.prometheus_meter import PrometheusMeter
 
 REFUSED: Final = frozenset({401, 403, 408, 413, 421, 429, 431, 503})
 """The statuses of requests that were refused before a call."""
 
 
-def make_metrics(address: str | None) -> tuple[Metrics | None, bool]:
-    """Return the metrics of a server, and whether they have an address of their own. None without their package.
+def prometheus_meter(address: str | None) -> PrometheusMeter | None:
+    """Return what serves metrics to Prometheus, on its own ``address`` if there is one. None without the package.
 
     Raises ``UsageError`` if the address cannot be used.
     """
     if find_spec("prometheus_client") is None:
         if address is not None:
             raise MissingExtraError("--metrics-address", "metrics")
-        return None, False
-    from toolc.telemetry.metrics import Metrics  # lazy: +20 ms; the package is optional
+        return None
+    from toolc.telemetry.prometheus_meter import PrometheusMeter  # lazy: +20 ms; the package is optional
 
-    metrics = Metrics()
+    meter = PrometheusMeter()
     if address is not None:
         host, _, port = address.rpartition(":")
         if not (port.isdecimal() and 0 < int(port) < 65536):
             raise UsageError(f"--metrics-address {address!r:.80} is not PORT or HOST:PORT; write e.g. 9464")
         try:
-            metrics.serve(host.strip("[]") or "127.0.0.1", int(port))
+            meter.serve(host.strip("[]") or "127.0.0.1", int(port))
         except OSError as error:
             raise UsageError(f"--metrics-address {address}: cannot listen there: {error.strerror}") from None
-    return metrics, address is not None
+    return meter
 
 
 class Watched:
     """Passes requests on to ``app``, and counts those that are refused. With ``has_traces``, continues their traces."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics | None, *, has_traces: bool) -> None:
+    def __init__(self, app: ASGIApp, metrics: Sequence[Metrics], *, has_traces: bool) -> None:
         self._app = app
         self._metrics = metrics
         self._attach_parent: Callable[[dict[str, str]], Callable[[], None]] | None = None
@@ -56,8 +57,9 @@ class Watched:
         """Handle a request."""
 
         async def counted(message: Message) -> None:
-            if self._metrics and message["type"] == "http.response.start" and message["status"] in REFUSED:
-                self._metrics.refuse(message["status"])
+            if message["type"] == "http.response.start" and message["status"] in REFUSED:
+                for metrics in self._metrics:
+                    metrics.refuse(message["status"])
             await send(message)
 
         if scope["type"] != "http" or not self._attach_parent:
