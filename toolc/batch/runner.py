@@ -132,12 +132,11 @@ class Runner:
         return ready
 
     def _run_one(self, call: CallLine) -> None:
-        outcome: Outcome | NotStarted = NotStarted()
-        if self.is_stopping:
-            self._ended.put((call, outcome))
-            return
+        self._ended.put((call, NotStarted() if self.is_stopping else self._outcome(call)))
+
+    def _outcome(self, call: CallLine) -> Outcome | NotStarted:
         try:
-            outcome = self._executor.run(
+            return self._executor.run(
                 call.tool,
                 call.arguments,
                 call_id=call.call_id,
@@ -147,14 +146,13 @@ class Runner:
                 caller=call.caller,
             )
         except InfrastructureError as error:
-            outcome = self._failed(call, error)
+            return self._failed(call, error)
         except UsageError as error:
-            outcome = failure("execution", str(error))
+            return failure("execution", str(error))
         except ToolcError as error:
-            outcome = failure("denied", str(error))
+            return failure("denied", str(error))
         except Exception as error:  # noqa: BLE001  a bug in toolc must not end the other calls
-            outcome = Unknown(reason=f"this is a bug in toolc: {type(error).__name__}: {error}")
-        self._ended.put((call, outcome))
+            return Unknown(reason=f"this is a bug in toolc: {type(error).__name__}: {error}")
 
     def _failed(self, call: CallLine, error: InfrastructureError) -> Unknown | NotStarted:
         """Return the outcome of a call without a result. Its engine is chosen before it starts."""
