@@ -37,8 +37,7 @@ from toolc.model.call import NO_CLAIMS, Claims
 from toolc.model.events import Event, Listener
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry_io import surfaces_digest
-from toolc.runtime.cancellation import Cancellation
-from toolc.serve.mcp_call import Context, run_call
+from toolc.serve.mcp_call import Context, at_end, run_call
 from toolc.serve.mcp_interaction import ClientConfirmation, InputRequiredError, LogRelay, ProgressRelay
 from toolc.serve.mcp_options import NO_OPTIONS, McpOptions
 from toolc.serve.offered import CALL, SEARCH_TOOLS
@@ -221,7 +220,8 @@ async def _run(
 
     call = partial(_attempt, running, params, on_event, confirmation)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_cancel_call, running.cancellation, confirmation.closed)
+        # Cancelling has no effect after the end of the call.
+        tasks.start_soon(at_end, running.cancellation.cancel, confirmation.closed.set)
         tasks.start_soon(relay.run)
         tasks.start_soon(log.run)
         with anyio.CancelScope(shield=True):
@@ -242,12 +242,3 @@ def _attempt(
         return run_call(running, params.arguments or {}, on_event, confirm)
     except InputRequiredError as question:
         return question.result
-
-
-async def _cancel_call(cancellation: Cancellation, closed: anyio.Event) -> None:
-    """Cancel the call when this task is cancelled. This has no effect after the end of the call."""
-    try:
-        await anyio.sleep_forever()
-    finally:
-        cancellation.cancel()
-        closed.set()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import anyio
 from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp.types import INTERNAL_ERROR, CallToolResult
@@ -50,3 +52,12 @@ def run_call(
     is_registered = running.tool in executor.registry  # the tool that reads long results is not
     schema = executor.registry.registered(running.tool).spec.result_schema if is_registered else None
     return CallToolResult.model_validate(call_result(result, schema))
+
+
+async def at_end(*actions: Callable[[], None]) -> None:
+    """Wait until this task is cancelled, and then do these."""
+    try:
+        await anyio.sleep_forever()
+    finally:
+        for action in actions:
+            action()

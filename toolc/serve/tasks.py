@@ -37,7 +37,7 @@ from toolc.model.call import Confirm
 from toolc.model.events import Event
 from toolc.model.json_schema import JsonObject, map_under
 from toolc.serve.confirmations import Confirmations
-from toolc.serve.mcp_call import Context, run_call
+from toolc.serve.mcp_call import Context, at_end, run_call
 from toolc.serve.mcp_interaction import ENDS_WITH_QUESTION, decision_of, form_of, progress_report
 from toolc.serve.served_client import QuotaError, RunningCall, ServedClient
 
@@ -204,7 +204,7 @@ class Tasks:
             outcome: JsonObject = {"status": "cancelled"}
             with task.scope:
                 async with client.turn(), anyio.create_task_group() as tasks:
-                    tasks.start_soon(_cancel_call, call)
+                    tasks.start_soon(at_end, call.cancellation.cancel)  # no effect after the end of the call
                     with anyio.CancelScope(shield=True):
                         outcome = await anyio.to_thread.run_sync(attempt, limiter=client.calls.threads)
                     tasks.cancel_scope.cancel()
@@ -270,11 +270,3 @@ def _attempt(
     if isinstance(result, CallToolResult):
         return {"status": "completed", "result": result.model_dump(mode="json", by_alias=True, exclude_none=True)}
     return {"status": "failed", "error": result.error.model_dump(mode="json", by_alias=True, exclude_none=True)}
-
-
-async def _cancel_call(call: RunningCall) -> None:
-    """Cancel the call when this task is cancelled. This has no effect after the end of the call."""
-    try:
-        await anyio.sleep_forever()
-    finally:
-        call.cancellation.cancel()

@@ -3,7 +3,8 @@
 - ``finding_tools``: the three tools that are listed instead, and what they answer. Start reading here. Public:
   ``FindingTools``.
 - ``tool_index``: which tools fit a query best.
-- ``words``: stems, synonyms and purpose of queries, from ``toolc/data/search_words.toml``.
+- ``purposes``: whether a query or a tool reads, lists, creates, updates or deletes.
+- ``words``: stems and synonyms, from ``toolc/data/search_words.toml``.
 
 May import: ``client`` and every package below it.
 """

@@ -17,7 +17,7 @@ from mcp.types import CallToolRequestParams, CallToolResult
 from toolc.client.definitions import definitions_for
 from toolc.client.executor import Executor
 from toolc.dataclass import replace
-from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.json_schema import JsonObject, JsonValue, Schema, list_under
 from toolc.model.result import Text, ToolResult
 from toolc.model.spec.code_backends import HostFunction
 from toolc.model.spec.tool import Annotations, ToolSpec
@@ -35,6 +35,7 @@ _SUMMARY: Final = 300
 """The maximum length of a description in the answer of ``find_tools``, in characters."""
 
 _NAME: Final[JsonObject] = {"type": "string", "maxLength": 128}
+_QUERY: Final[JsonObject] = {"type": "string", "minLength": 1, "maxLength": 500}
 
 
 class FindingTools:
@@ -76,12 +77,10 @@ class FindingTools:
                 return _unknown([name])
             return params.model_copy(update={"name": name, "arguments": arguments["arguments"]})
         if spec.name == DESCRIBE:
-            return _described([str(each) for each in _list(arguments["names"])], offered)
+            return _described([str(each) for each in list_under(arguments, "names")], offered)
         index = await self._index(executor)
         found = await anyio.to_thread.run_sync(index.search, str(arguments["query"]))
-        limit = arguments["limit"]
-        assert isinstance(limit, int)
-        return _found([tool for tool in found if tool.name in offered][:limit])
+        return _found([tool for tool in found if tool.name in offered][: int(str(arguments["limit"]))])
 
     async def _index(self, executor: Executor) -> ToolIndex:
         async with self._building:
@@ -131,46 +130,33 @@ def _most_cautious(tools: Sequence[ToolSpec]) -> Annotations:
 
 
 def _own_tools() -> Iterator[ToolSpec]:
-    query: JsonObject = {
-        "type": "string", "minLength": 1, "maxLength": 500,
-        "description": "What the tool should do, in a few words, e.g. 'close an issue'",
-    }  # fmt: skip
-    limit: JsonObject = {
-        "type": "integer", "minimum": 1, "maximum": MAX_FOUND, "default": 5, "description": "How many tools to return",
-    }  # fmt: skip
-    names: JsonObject = {
-        "type": "array", "items": _NAME, "minItems": 1, "maxItems": MAX_FOUND,
-        "description": f"The names of tools that {FIND} has returned",
-    }  # fmt: skip
-    name = _NAME | {"description": "The name of the tool"}
-    arguments: JsonObject = {
-        "type": "object", "default": {}, "description": f"The arguments, as the schema in {DESCRIBE} says",
-    }  # fmt: skip
+    limit: JsonObject = {"type": "integer", "minimum": 1, "maximum": MAX_FOUND, "default": 5}
+    names: JsonObject = {"type": "array", "items": _NAME, "minItems": 1, "maxItems": MAX_FOUND}
     yield _own(
         FIND,
         "Find tools by what they do. Most tools of this server are not in the list of tools, so look here before you "
         "conclude that there is none. Returns the names and descriptions of the tools that fit best.",
-        {"query": query, "limit": limit},
-        ["query"],
+        query=_QUERY | {"description": "What the tool should do, in a few words, e.g. 'close an issue'"},
+        limit=limit | {"description": "How many tools to return"},
     )
     yield _own(
         DESCRIBE,
         f"Return the definitions of tools: what they do, and the schema of their arguments. Use it before {CALL}.",
-        {"names": names},
-        ["names"],
+        names=names | {"description": f"The names of tools that {FIND} has returned"},
     )
     yield _own(
         CALL,
         f"Call a tool that is not in the list of tools, and return its result. Get the schema of its arguments from "
         f"{DESCRIBE} first.",
-        {"name": name, "arguments": arguments},
-        ["name"],
+        name=_NAME | {"description": "The name of the tool"},
+        arguments={"type": "object", "default": {}, "description": f"The arguments, as the schema in {DESCRIBE} says"},
     )
 
 
-def _own(name: str, description: str, properties: JsonObject, required: list[JsonValue]) -> ToolSpec:
+def _own(name: str, description: str, /, **properties: JsonObject) -> ToolSpec:
+    required: list[JsonValue] = [key for key, schema in properties.items() if "default" not in schema]
     parameters: JsonObject = {
-        "type": "object", "properties": properties, "required": required, "additionalProperties": False,
+        "type": "object", "properties": {**properties}, "required": required, "additionalProperties": False,
     }  # fmt: skip
     return ToolSpec(
         name=name,
@@ -179,8 +165,3 @@ def _own(name: str, description: str, properties: JsonObject, required: list[Jso
         annotations=Annotations(read_only=True, idempotent=True, open_world=False),
         backend=HostFunction(function=FindingTools, loads={}),  # the server answers these calls itself
     )
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    assert isinstance(value, list)
-    return value

@@ -13,26 +13,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from toolc.model.json_schema import JsonObject, list_under, map_under, subschemas
+from toolc.model.spec.http_backend import HttpBackend, Url
 from toolc.model.spec.tool import ToolSpec
-from toolc.serve.search.words import purpose, stems, synonyms
+from toolc.serve.search.purposes import purpose_of_query, purpose_of_tool
+from toolc.serve.search.words import stems, synonyms
 
-_WEIGHTS: Final = {"name": 3.0, "label": 3.0, "summary": 1.5, "description": 0.6, "parameters": 0.5}
+_WEIGHTS: Final = {
+    "name": 4.0, "tags": 3.0, "path": 2.0, "label": 1.5, "summary": 1.5, "description": 0.3, "parameters": 0.5,
+}  # fmt: skip
 """How much a word counts in each part of a definition. The summary is the first sentence of the description."""
 
-_SYNONYM: Final = 0.5
+_SYNONYM: Final = 0.35
 """How much a synonym counts, compared with the word of the query itself."""
 
-_SATURATION: Final = 1.5
+_RARITY: Final = 0.8
+"""How much more a rare word counts than a frequent one. It is an exponent."""
+
+_SATURATION: Final = 1.0
 """How slowly further occurrences of a word stop counting (``k1`` of BM25)."""
 
-_LENGTH: Final = 0.6
+_LENGTH: Final = 0.75
 """How much the length of a part lowers the weight of its words (``b`` of BM25)."""
 
 _COVERAGE: Final = 0.3
-"""How much it counts that a tool has all words of the query. It is an exponent."""
-
-_PURPOSE: Final = 1.4
-"""How much better a tool fits that reads, or changes something, if the query asks for that."""
+"""How much it counts that a tool has all words of the query, and the query all words of the label. An exponent."""
 
 _SHARED: Final = 3
 """A sentence in more descriptions than this says nothing about a tool."""
@@ -52,6 +56,8 @@ class ToolIndex:
             _parts(tool, [each for each in found if shared[each] <= _SHARED])
             for tool, found in zip(self._tools, sentences, strict=True)
         ]
+        self._purposes = [purpose_of_tool(tool) for tool in self._tools]
+        self._labels = [frozenset(part["label"]) for part in parts]
         number = max(1, len(parts))
         lengths = {name: sum(part[name].total() for part in parts) / number or 1.0 for name in _WEIGHTS}
         self._postings: dict[str, dict[int, float]] = {}
@@ -66,41 +72,37 @@ class ToolIndex:
         """Return the tools that have a word of the query or a synonym, the best first."""
         scores: defaultdict[int, float] = defaultdict(float)
         covered: defaultdict[int, float] = defaultdict(float)
+        labels: defaultdict[int, float] = defaultdict(float)
         total = 0.0
         for stem in dict.fromkeys(stems(query)):
             found = self._occurrences(stem)
-            rarity = self._rarity(found)
+            rarity = _rarity(sum(weight for _, weight, _ in found.values()), len(self._tools)) ** _RARITY
             total += rarity
-            for position, (frequency, _) in found.items():
+            for position, (frequency, weight, share) in found.items():
                 scores[position] += rarity * frequency * (_SATURATION + 1) / (frequency + _SATURATION)
-                covered[position] += rarity
-        query_purpose = purpose(query)
+                covered[position] += rarity * weight
+                labels[position] += share
+        purpose = purpose_of_query(query)
 
         def score(position: int) -> float:
-            is_meant = query_purpose == _purpose(self._tools[position])
-            coverage = math.pow(covered[position] / total, _COVERAGE)
-            return scores[position] * coverage * (_PURPOSE if is_meant else 1)
+            coverage = covered[position] / total * (1 + labels[position])
+            return scores[position] * math.pow(coverage, _COVERAGE) * purpose.fit(self._purposes[position])
 
         return [self._tools[position] for position in sorted(scores, key=lambda each: (-score(each), each))]
 
-    def _occurrences(self, stem: str) -> dict[int, tuple[float, float]]:
-        """Return the frequency of a word or a synonym in each tool, and how much the word of the tool counts."""
-        found = {position: (each, 1.0) for position, each in self._postings.get(stem, {}).items()}
-        for synonym in synonyms(stem):
-            for position, each in self._postings.get(synonym, {}).items():
-                if each * _SYNONYM > found.get(position, (0.0, 0.0))[0]:
-                    found[position] = each * _SYNONYM, max(_SYNONYM, found.get(position, (0.0, 0.0))[1])
+    def _occurrences(self, stem: str) -> dict[int, tuple[float, float, float]]:
+        """Return the tools with a word or a synonym: how frequent and how near it is, and its share of the label."""
+        found: dict[int, tuple[float, float, float]] = {}
+        for word, weight in (dict.fromkeys(synonyms(stem), _SYNONYM) | {stem: 1.0}).items():
+            for position, frequency in self._postings.get(word, {}).items():
+                best, nearest, share = found.get(position, (0.0, 0.0, 0.0))
+                share += weight / len(self._labels[position]) if word in self._labels[position] else 0.0
+                found[position] = max(best, weight * frequency), max(nearest, weight), share
         return found
 
-    def _rarity(self, found: dict[int, tuple[float, float]]) -> float:
-        having = sum(weight for _, weight in found.values())
-        return math.log(1 + (len(self._tools) - having + 0.5) / (having + 0.5))
 
-
-def _purpose(tool: ToolSpec) -> str:
-    if tool.annotations.read_only is None:
-        return ""
-    return "read" if tool.annotations.read_only else "change"
+def _rarity(having: float, number: int) -> float:
+    return math.log(1 + (number - having + 0.5) / (having + 0.5))
 
 
 def _sentences(description: str) -> Iterator[str]:
@@ -113,13 +115,21 @@ def _parts(tool: ToolSpec, sentences: Sequence[str]) -> dict[str, Counter[str]]:
     if sentences and sentences[0].rstrip(".") == label.rstrip("."):
         sentences = sentences[1:]
     texts = {
-        "name": " ".join((tool.name, *tool.aliases, *tool.tags)),
+        "name": " ".join((tool.name, *tool.aliases)),
+        "tags": " ".join(tool.tags),
+        "path": " ".join(_path(tool)),
         "label": label,
         "summary": " ".join(sentences[:1]),
         "description": " ".join(sentences[1:]),
         "parameters": " ".join(_parameter_texts(tool.parameters.value)),
     }
     return {name: Counter(stems(text)) for name, text in texts.items()}
+
+
+def _path(tool: ToolSpec) -> Iterator[str]:
+    """Yield the constant parts of the path of an HTTP request."""
+    if isinstance(tool.backend, HttpBackend) and isinstance(tool.backend.url, Url):
+        yield from (part for part in tool.backend.url.path.parts if isinstance(part, str))
 
 
 def _parameter_texts(parameters: JsonObject) -> Iterator[str]:

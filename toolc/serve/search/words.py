@@ -1,4 +1,4 @@
-"""The words of queries and of tools: their stems, their synonyms, and whether a query asks for a change."""
+"""The words of queries and of tools, their stems and their synonyms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import toolc.data
 
@@ -22,10 +22,14 @@ _FREQUENT: Final = {"ation", "ating", "ated", "ate", "ion", "ing", "ed"}
 """The endings that even a short stem may have."""
 
 
+def words(text: str) -> list[str]:
+    """Return the words of a text or a name in lower case."""
+    return [word.lower() for word in _WORD.findall(_HUMP.sub(" ", text))]
+
+
 def stems(text: str) -> list[str]:
     """Return the stems of the words of a text or a name, without those that say nothing."""
-    words = (word.lower() for word in _WORD.findall(_HUMP.sub(" ", text)))
-    return [_stem(word) for word in words if word not in _table("grammar")]
+    return [_stem(word) for word in words(text) if word not in table("grammar")]
 
 
 def synonyms(stem: str) -> frozenset[str]:
@@ -33,17 +37,10 @@ def synonyms(stem: str) -> frozenset[str]:
     return _groups().get(stem, frozenset())
 
 
-def purpose(query: str) -> Literal["read", "change", "unknown"]:
-    """Return whether a query asks for a tool that only reads, or for one that changes something.
-
-    A query that names a thing, such as "labels of an issue", reads.
-    """
-    words = [word.lower() for word in _WORD.findall(query)]
-    if words and words[0] in _table("changing"):
-        return "change"
-    if words and words[0] in _table("reading"):
-        return "read"
-    return "read" if _table("changing").isdisjoint(words) and _table("negative").isdisjoint(words) else "unknown"
+@cache
+def table(name: str) -> frozenset[str]:
+    """Return the words of a table of the file."""
+    return frozenset(_tables()[name].split())
 
 
 @lru_cache(maxsize=20_000)
@@ -70,11 +67,6 @@ def _stem(word: str) -> str:
 @cache
 def _tables() -> Mapping[str, Any]:
     return tomllib.loads(_PATH.read_text(encoding="utf-8"))
-
-
-@cache
-def _table(name: str) -> frozenset[str]:
-    return frozenset(_tables()[name].split())
 
 
 @cache

@@ -1,8 +1,8 @@
-"""The words of queries: forms of a word have one stem, and verbs say whether a query asks for a change."""
+"""The words of queries: forms of a word have one stem, and words for the same thing are synonyms."""
 
 import pytest
 
-from toolc.serve.search.words import purpose, stems, synonyms
+from toolc.serve.search.words import stems, synonyms
 
 
 @pytest.mark.parametrize(
@@ -33,15 +33,3 @@ def test_synonyms_are_mutual() -> None:
     assert add in synonyms(create)
     assert create in synonyms(add)
     assert synonyms("zyx") == frozenset()
-
-
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("delete a branch", "change"), ("labels of an issue", "read"), ("which branches are there", "read"),
-        ("show how to delete a branch", "read"), ("an app should no longer see this", "unknown"),
-        ("a person who may merge", "unknown"), ("", "read"),
-    ],
-)  # fmt: skip
-def test_the_purpose_of_a_query(query: str, expected: str) -> None:
-    assert purpose(query) == expected
