@@ -13,7 +13,7 @@ from project.paths import ROOT
 from targets import Row, rows
 from toolc_calls import stages_in_words
 
-PARTS: Final = ("latency-1", "latency-8", "latency-32", "sustained", "memory", "concurrent", "sessions", "serve")
+PARTS: Final = ("latency-1", "latency-8", "latency-32", "sustained", "memory", "concurrent", "sessions", "mcp", "serve")
 """The parts of a full run."""
 
 PAGE: Final = ROOT / "docs" / "explanation" / "benchmarks.md"

@@ -66,6 +66,7 @@ COLD: Final = {"docker": ("docker run --rm", 1.05), "oci": ("runc run, the guest
 """The peer and the maximum of the ratio of a cold call."""
 
 SESSION: Final = 1.0
+MCP: Final = 1.0
 IDLE_MIB: Final = {"oci": 3.0, "docker": 6.0}
 SERVE: Final = {
     "share": ("what the server adds to a warm call, relative to the call", 1.0),
@@ -112,6 +113,11 @@ TRIED: Final[Mapping[str, str]] = {
     "session": (
         "Sessions: an answer is recognized by its call id, so that toolc does not wait for a second answer. A guest in "
         "Docker uses toolc's own socket instead of the daemon's stream."
+    ),
+    "mcp": (
+        "MCP servers: one process serves all calls of a session. Before each call, toolc asks the server for its "
+        "tools, because a definition can change at any time. This takes a third of the call. The rest is spent in the "
+        "guest, which passes on each message, and in the threads that pass it to the client of the SDK."
     ),
     "serve": (
         "`toolc serve --http`: requests are read and answered on one thread, and calls run on others. The types of a "
@@ -216,6 +222,9 @@ def _singles(parts: Mapping[str, Part]) -> list[Row]:
         if kind == "session":
             what = f"{engine}: a call into a session without the tool's own time, relative to `{ECHO}`"
             made.append(_single(engine, what, " x", SESSION, each.value, "session"))
+        elif kind == "mcp":
+            what = f"{engine}: a call to an MCP server, relative to 1.5 calls by the official client and one `{ECHO}`"
+            made.append(_single(engine, what, " x", MCP, each.value, "mcp"))
         elif kind == "idle":
             what = f"{engine}: memory (`MemAvailable`) of a waiting sandbox"
             made.append(_single(engine, what, " MiB", IDLE_MIB[engine], each.value, "idle"))
