@@ -29,7 +29,7 @@ MAX_OPEN_SESSIONS: Final = 100
 """The maximum number of sessions that are open at the same time, because each of them keeps a sandbox."""
 
 _ID_GROUPS: Final = 256
-"""The ids are sorted in so many groups, because a sorted list of all of them needs several times their memory."""
+"""The number of groups in which ids are sorted, because one sorted list needs several times their memory."""
 
 _KEYS: Final[Mapping[str, tuple[type, ...]]] = {
     "id": (str,),
@@ -123,8 +123,8 @@ class CallsFile:
                 continue
             if call.call_id in seen:
                 raise UsageError(
-                    f"{self.path}:{call.line}: the id {shorten(call.call_id, 80)!r} is that of line "
-                    f"{seen[call.call_id]} already; each call needs an id of its own"
+                    f"{self.path}:{call.line}: line {seen[call.call_id]} already has the id "
+                    f"{shorten(call.call_id, 80)!r}; each call needs its own id"
                 )
             seen[call.call_id] = call.line
 

@@ -28,7 +28,7 @@ from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.result import ToolResult
 
 LARGE_BYTES: Final = 64 * 2**10
-"""The size from which a result is a file of its own, so that a line of the results stays easy to read."""
+"""The size from which a result has its own file, so that the lines of the results stay easy to read."""
 
 State: TypeAlias = Literal["new", "started", "ended"]
 _STATES: Final[Sequence[State]] = ("new", "started", "ended")
@@ -198,9 +198,9 @@ class Journal:
         return f"{folder.name}/{path.name}"
 
     def _check_place(self, path: Path) -> None:
-        """Raise ``OSError`` if a path leads elsewhere than at the start: a tool may have replaced it by a link."""
+        """Raise ``OSError`` if a path leads elsewhere than at the start. A tool may have replaced it with a link."""
         if path.resolve() != self._real_folder / path.name:
-            raise OSError(errno.ELOOP, "it leads elsewhere than when the batch started", str(path))
+            raise OSError(errno.ELOOP, "it leads to another file than when the batch started", str(path))
 
     @staticmethod
     def _append(file: BinaryIO, lines: Iterable[JsonValue]) -> None:
@@ -230,7 +230,7 @@ def _check_pair(out: Path, journal: Path) -> None:
     """Raise ``UsageError`` if the results and the journal cannot be those of one batch. Creates no file."""
     has_journal = journal.exists() and journal.stat().st_size > 0
     if not has_journal and out.exists() and out.stat().st_size:
-        raise UsageError(f"{out} exists, and is not the result of a batch; write to another file, or remove it")
+        raise UsageError(f"{out} already exists and is not the result of a batch; write to another file, or remove it")
     if has_journal and not out.exists():
         raise UsageError(f"{journal} exists without {out}; restore the results, or remove the journal to start again")
 
@@ -247,7 +247,7 @@ def _lock(journal: BinaryIO, path: Path) -> None:
         fcntl.flock(journal.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise UsageError(
-            f"{path} is in use by another toolc batch; wait for its end, or write to another file"
+            f"{path} is in use by another toolc batch; wait until it ends, or write to another file"
         ) from None
     except OSError as error:
         raise UsageError(f"{path} cannot be locked: {error.strerror}; write to a folder that supports locks") from None

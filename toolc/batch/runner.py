@@ -31,7 +31,7 @@ GATHER_SECONDS: Final = 0.02
 """How long the end of a call may wait for the ends of others, which are flushed to disk together."""
 
 MAX_FAILURES: Final = 20
-"""The number of consecutive sandbox failures after which no call starts, because the engine does not work any more.
+"""The number of consecutive sandbox failures after which no call starts, because the engine no longer works.
 
 The calls that run at the same time are added, because those on one node of a cluster fail together when it dies.
 """

@@ -32,7 +32,7 @@ def print_states(ctx: click.Context, param: click.Parameter, value: object) -> N
     for state in states:
         click.echo(json.dumps(state, indent=2))
     if not states:
-        note("this user has no server that runs with --http")
+        note("this user runs no server with --http")
     if call and not any(state["cancelled"] for state in states):
         raise UsageError(f"no server has a running call {call!r:.80}")
     raise click.exceptions.Exit(0)
@@ -42,13 +42,13 @@ _OPTIONS = (
     click.option("--http", "address", metavar="HOST:PORT", help="Serve over HTTP at this address instead of stdio."),
     click.option(
         "--allowed-host", "hosts", multiple=True, metavar="HOST[:PORT]",
-        help="A further name of the server that requests may use. May be repeated.",
+        help="Another name of the server that requests may use. May be repeated.",
     ),
     click.option("--tls-cert", metavar="FILE", help="The server's certificate, with those of its authorities."),
     click.option("--tls-key", metavar="FILE", help="The private key of --tls-cert."),
     click.option(
         "--proxy", "proxies", multiple=True, metavar="ADDRESS",
-        help="A proxy whose X-Forwarded-For and X-Forwarded-Proto headers count. May be repeated.",
+        help="A proxy whose X-Forwarded-For and X-Forwarded-Proto headers are trusted. May be repeated.",
     ),
     click.option("--base-path", default="", metavar="PATH", help="The path under which a proxy publishes the server."),
     click.option("--require-token", is_flag=True, help="Require a token even on a loopback address."),
@@ -154,7 +154,7 @@ def print_start(settings: HttpSettings, tools: int, link: str) -> None:
     entry = {"type": "http", "url": f"{settings.url}/mcp", **({"headers": header} if header else {})}
     note(f"serving {tools} tools; Ctrl-C ends the server")
     if settings.host in {"0.0.0.0", "::"} and not settings.hosts:  # noqa: S104  compares, and does not listen
-        note("other machines need a name of this server, which you allow with: --allowed-host NAME:PORT")
+        note("other machines need a name for this server; allow it with: --allowed-host NAME:PORT")
     note(f"URL:    {settings.url}/mcp")
     of = " or ".join([*settings.issuers, "toolc token create"])
     note(f"header: {f'Authorization: Bearer TOKEN (of {of})' if needs_token else 'none needed'}")

@@ -52,7 +52,7 @@ def import_options(command: Callable[P, T]) -> Callable[P, T]:
 def name_options(command: Callable[P, T]) -> Callable[P, T]:
     """Add the options that change the names of tools: ``prefix`` and ``rename``."""
     command = click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a tool.")(command)
-    return click.option("--prefix", default="", metavar="TEXT", help="A text before the name of each tool.")(command)
+    return click.option("--prefix", default="", metavar="TEXT", help="A prefix for the name of each tool.")(command)
 
 
 def renamed(options: Mapping[str, object]) -> dict[str, str]:
@@ -162,5 +162,5 @@ def report_conflicts(found: list[FileChange]) -> None:
     for path, conflict in conflicts:
         print(f"{path}: {conflict}", file=sys.stderr)
     if conflicts:
-        note("edit these files; or take the source with --force, or the files with --keep")
+        note("edit these files, keep them with --keep, or take the source with --force")
         raise click.exceptions.Exit(FINDINGS)

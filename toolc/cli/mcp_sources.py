@@ -156,7 +156,7 @@ def package_of(entry: JsonObject) -> tuple[str, str, list[str]]:
     words = [str(each) for each in listed] if isinstance(listed, list) else []
     kinds = {"npx": "npm", "uvx": "pip"}
     if program not in kinds:
-        raise UsageError(f"it runs {program}; import it with --image or --build, and its command behind --")
+        raise UsageError(f"it runs {program}; import it with --image or --build, and pass its command after --")
     while words and words[0].startswith("-"):
         if words[0] not in {"-y", "--yes", "-q", "--quiet"}:
             raise UsageError(f"the option {words[0]} of {program} is not supported; import it with --{kinds[program]}")
@@ -173,7 +173,7 @@ def _program(place: Path, name: str) -> str:
     programs = about.get("bin")
     paths = [programs] if isinstance(programs, str) else [*programs.values()] if isinstance(programs, dict) else []
     if not paths:
-        raise UsageError(f"{name} has no program; name one with --build and its command behind --")
+        raise UsageError(f"{name} has no program; use --build, and pass its command after --")
     return f"{_FOLDER}/node_modules/{name}/{str(paths[0]).removeprefix('./')}"
 
 

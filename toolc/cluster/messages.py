@@ -42,7 +42,7 @@ def versions() -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSetup:
-    """What the executor of each node is made from."""
+    """The settings of the executor of each node."""
 
     tools: tuple[RegisteredTool, ...]
     parts: ToolCollection

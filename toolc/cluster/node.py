@@ -127,7 +127,7 @@ class NodeActor:
         return await to_thread(lambda: tuple(pool_reports()))
 
     async def sees(self, folder: str, name: str, content: str) -> bool:
-        """Return whether a file of the driver's is in the same folder here."""
+        """Return whether this node sees a file that the driver wrote."""
         try:
             return Path(folder, name).read_text("utf-8") == content
         except (OSError, UnicodeDecodeError):
@@ -311,7 +311,7 @@ class NodeActor:
         return program.unsent_bytes
 
     async def end_sandbox(self, key: str, programs: Iterable[str]) -> None:
-        """Close an open sandbox, and with it its programs."""
+        """Close an open sandbox and its programs."""
         for each in programs:
             self._opened.pop(each, None)
         if isinstance(sandbox := self._opened.pop(key, None), Sandbox):
@@ -361,5 +361,5 @@ def _starts_step(event: Event) -> bool:
 def _failed(error: ToolcError, *, has_started: bool) -> Failed:
     """Return an error as a value. A call that has started must not be sent to another node, which can run it."""
     if has_started and isinstance(error, NoEngineError):
-        return Failed("InfrastructureError", f"a step cannot run on this node, and others may have run: {error}")
+        return Failed("InfrastructureError", f"a step cannot run on this node, and other steps may have run: {error}")
     return Failed(type(error).__name__, str(error))

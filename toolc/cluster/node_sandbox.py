@@ -19,7 +19,7 @@ from toolc.runtime.sessions.sandbox_session import Program
 
 
 class NodeSandbox(Sandbox):
-    """Like ``Sandbox``, on a node, with which it ends."""
+    """Like ``Sandbox``, on a node. It ends with the node."""
 
     def __init__(self, node: Node, key: str, details: JsonObject) -> None:
         self._node = node

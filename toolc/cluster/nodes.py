@@ -30,10 +30,10 @@ from toolc.model.errors import NoEngineError, UsageError
 from toolc.runtime.cancellation import Deadline
 
 LOOK_SECONDS: Final = 2.0
-"""The time between two looks at the list of nodes. Ray itself needs about that long to notice a dead node."""
+"""How often the list of nodes is read. Ray itself needs about as long to notice a dead node."""
 
 REST_SECONDS: Final = 10.0
-"""The time before a node whose actor died gets another one. Ray may notice later than toolc that the node is gone."""
+"""The time before a node whose actor died gets another actor. Ray may notice later than toolc that the node is gone."""
 
 
 class Nodes:
@@ -66,7 +66,7 @@ class Nodes:
             return tuple(self._refused.values())
 
     def update(self, setup: NodeSetup) -> None:
-        """Give all nodes other tools. Returns when the nodes that are alive have them."""
+        """Send other tools to all nodes. Returns when all live nodes have them."""
         with self._changed:
             self._setup = pickle.dumps(setup)
         for node in self.alive:
@@ -124,7 +124,7 @@ class Nodes:
             return self._sessions.pop(session, None)
 
     def lacks(self, node: Node, effect_digest: str, reason: str, session: str) -> None:
-        """Send no further calls of a tool to a node, which has not started the session of the call either."""
+        """Send no further calls of a tool to a node, and let the session of the call start on another node."""
         with self._changed:
             node.lacks[effect_digest] = reason
             if self._sessions.get(session) is node:
@@ -136,7 +136,7 @@ class Nodes:
         return f"no node of the cluster can run this call{':' if lines else ', because none is alive'}{lines}"
 
     def has_died(self, node: Node) -> None:
-        """Use a node and its sessions no more."""
+        """Stop using a node and its sessions."""
         with self._changed:
             node.is_dead = True
             self._nodes.pop(node.id, None)

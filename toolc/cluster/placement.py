@@ -27,7 +27,7 @@ class Node:
 
 
 def choose(nodes: Iterable[Node], effect_digest: str) -> Node | None:
-    """Return the node for the next call: one on which the tool is warm, else the least busy. None if all are busy."""
+    """Return the node for the next call: one where the tool is warm, otherwise the least busy. None if all are busy."""
     free = [node for node in nodes if node.load < node.report.slots and effect_digest not in node.lacks]
     if not free:
         return None

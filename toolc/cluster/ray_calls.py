@@ -38,7 +38,7 @@ CLOSE_SECONDS: Final = 30.0
 """How long the running calls of a node may take to end when the executor is closed."""
 
 WAIT_SECONDS: Final = 0.05
-"""The longest time in which a waiting call notices its cancellation."""
+"""The longest time until a waiting call notices its cancellation."""
 
 
 class NodeDiedError(Exception):

@@ -113,7 +113,7 @@ class RayExecutor(Executor):
         return pools
 
     def sandbox(self, profile: str | JsonObject) -> Sandbox:
-        """Like ``Executor.sandbox``, on one node, with which it ends. Its workspace must be the shared one."""
+        """Like ``Executor.sandbox``, on one node. It ends with the node. Its workspace must be the shared one."""
         tool = self._registered(profile) if isinstance(profile, str) else None
         if tool and tool.spec.confirm:
             raise UsageError(
@@ -124,7 +124,7 @@ class RayExecutor(Executor):
         return sandbox
 
     def with_registry(self, registry: CallableTools, lock: Lock | None) -> Self:
-        """Like ``Executor.with_registry``, on all nodes. Only this executor and the one before can make calls."""
+        """Like ``Executor.with_registry``, on all nodes. Only this and the new executor can make calls."""
         if not isinstance(registry, Registry):
             raise UsageError("the tools of a cluster must be a toolc.Registry")
         other = super().with_registry(registry, lock)
@@ -149,7 +149,7 @@ class RayExecutor(Executor):
         self._cluster.deny(*self._denials.entries)
 
     def close(self) -> None:
-        """Close the executors of all nodes. Running calls may end first, but after 30 seconds they are ended."""
+        """Close the executors of all nodes. Wait up to 30 seconds for running calls, and then end them."""
         self._nodes.close()
         super().close()
 

@@ -87,7 +87,7 @@ class WorkspaceCopy:
 def copied(spec: ToolSpec, call_id: str, folder: WorkspaceFolder) -> Iterator[WorkspaceCopy]:
     """Yield a copy of the workspace. Raises ``UsageError`` if it cannot be sent, and ``InfrastructureError``."""
     if reason := _obstacle(spec):
-        raise UsageError(f"the tool {spec.name} {reason}; name a folder that all nodes see with shared_workspace=...")
+        raise UsageError(f"the tool {spec.name} {reason}; pass a folder that all nodes share as shared_workspace=...")
     mode = spec.sandbox.workspace
     mounted = mount(folder, "ro" if mode == "ro" else "overlay")
     if mode == "ro":  # its copy is never committed
@@ -99,7 +99,7 @@ def copied(spec: ToolSpec, call_id: str, folder: WorkspaceFolder) -> Iterator[Wo
             raise_shortage(error)
             raise UsageError(
                 f"the workspace {mounted.source} cannot be sent to a node: {error}; use a smaller folder, or a folder "
-                "that all nodes see, with shared_workspace=..."
+                "that all nodes share, as shared_workspace=..."
             ) from None
         yield WorkspaceCopy(transaction, view)
 

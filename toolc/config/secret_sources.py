@@ -194,8 +194,8 @@ def _check_file(name: str, path: str, real_path: str, descriptor: int) -> None:
         opened = os.path.realpath(Path(path).expanduser())
     if opened != real_path and stat.S_ISREG(status.st_mode):
         raise UsageError(
-            f"the secret {name!r}: {path} leads to another file since its executor was made, perhaps because of a "
-            "tool; if you changed it yourself, make a new executor"
+            f"the secret {name!r}: {path} leads to another file than when the executor was created, perhaps "
+            "because of a tool; if you changed it yourself, create a new executor"
         )
 
 

@@ -1,4 +1,4 @@
-"""Compile what an import generates before it is written, because it comes from others."""
+"""Compile what an import generates before it is written, because its source is untrusted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.text import printable
 
 _MODEL_TEXT: Final = frozenset({"TC210", "TC211", "TC213", "TC214"})
-"""The checks of texts for models, which may contain instructions of others."""
+"""The checks of texts for models, which may contain injected instructions."""
 
 
 class Invalid(NamedTuple):
@@ -56,7 +56,7 @@ def remove_invalid(files: dict[str, str], beside: Path | None = None) -> Invalid
 
 
 def check_text(name: str, text: str) -> list[str]:
-    """Return the findings of the checks of texts for models about instructions that stay outside of specs."""
+    """Check instructions that do not become part of specs, and return the findings."""
     spec: JsonObject = {
         "toolc": 1,
         "name": "text",

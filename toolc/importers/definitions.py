@@ -26,7 +26,7 @@ def definition_specs(value: JsonValue) -> dict[str, str]:
     """
     found = [*_definitions(value)]
     if not found:
-        raise UsageError("the file has no tool definitions of OpenAI, Anthropic, Gemini, Bedrock or MCP")
+        raise UsageError("the file has no tool definitions for OpenAI, Anthropic, Gemini, Bedrock or MCP")
     names = valid_names([str(each["name"]) for each in found])
     return {
         f"{name}.yaml": yaml_text({"toolc": 1} | tool_of(name, each)) for name, each in zip(names, found, strict=True)
@@ -34,7 +34,7 @@ def definition_specs(value: JsonValue) -> dict[str, str]:
 
 
 def _definitions(value: JsonValue) -> Iterator[JsonObject]:
-    """Yield each map with a name and a schema, from the lists and wrappers in which APIs have them."""
+    """Yield each map with a name and a schema, from the lists and wrappers in which APIs return them."""
     if isinstance(value, list):
         for each in value:
             yield from _definitions(each)

@@ -34,7 +34,7 @@ def destination_of(url: str) -> Destination:
 def fetch(
     url: str, allow: Sequence[Destination], max_bytes: int, *, seconds: float = TOTAL_S, how: str = "pass --allow-ref"
 ) -> bytes:
-    """Return what a URL has, if its host and those of redirects are allowed and public. Raises ``UsageError``.
+    """Return the content of a URL, if its host and those of redirects are allowed and public. Raises ``UsageError``.
 
     Each response must arrive within ``seconds``. ``how`` says in messages how to allow another destination.
     """

@@ -54,7 +54,7 @@ def read_record(folder: Path, name: str, kind: str) -> Record | None:
     except (OSError, ValueError, RecursionError):
         raise UsageError(f"{place} cannot be read; restore it from your repository, or delete it") from None
     if not isinstance(value, dict) or value.get("format") != _FORMAT or value.get("kind") != kind:
-        raise UsageError(f"{place} is not the record of such an import; use another --name")
+        raise UsageError(f"{place} is not the record of an import of this kind; use another --name")
     files, names = map_under(value, "files"), map_under(value, "names")
     return Record(
         kind=kind, source=str(value.get("source")), digest=str(value.get("digest")),
@@ -64,6 +64,6 @@ def read_record(folder: Path, name: str, kind: str) -> Record | None:
 
 
 def _is_below(path: str) -> bool:
-    """Return whether a path is below the folder of the import, because a record can be changed by anyone."""
+    """Return whether a path is below the folder of the import, because anyone can change a record."""
     parts = PurePosixPath(path).parts
     return bool(parts) and ".." not in parts and parts[0] not in {"/", FOLDER}

@@ -81,7 +81,7 @@ def skill_specs(
     for (script, code), name in zip(scripts.items(), chosen, strict=True):
         program = _PROGRAMS.get(PurePosixPath(script).suffix)
         if program is None:
-            result.left_out[script] = "only .py and .sh run in the base image; write its spec with sandbox.image"
+            result.left_out[script] = "the base image runs only .py and .sh; write a spec with sandbox.image"
             continue
         if program == "sys.executable" and "__main__" not in code and _is_imported(script, scripts):
             result.left_out[script] = "other scripts import it, and it runs nothing itself"

@@ -1,4 +1,4 @@
-"""The names of imported tools, as the user of an import wants them."""
+"""The names of imported tools, with a prefix or renamed."""
 
 from __future__ import annotations
 

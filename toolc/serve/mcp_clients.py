@@ -48,7 +48,7 @@ class McpClient:
     def file(self, project: Path) -> Path:
         """Return the path of the file, which may be in the folder ``project``. Raises ``UsageError``."""
         if sys.platform not in self.path:
-            raise UsageError(f"where {self.title} keeps its servers on {sys.platform} is not known; pass --file FILE")
+            raise UsageError(f"the file of {self.title} on {sys.platform} is not known; pass --file FILE")
         path = Template(self.path[sys.platform]).substitute({**_FOLDERS, **{k: v for k, v in os.environ.items() if v}})
         return project / Path(path).expanduser()
 
@@ -59,13 +59,13 @@ class McpClient:
     def stdio_entry(self, name: str, command: str, arguments: list[str]) -> JsonObject:
         """Return the entry for a server that the client starts. Raises ``UsageError``."""
         if any("$" in each for each in (command, *arguments)):
-            raise UsageError("the client may replace the $ in the command; use paths and values without it")
+            raise UsageError("the client may replace the $ in the command; use paths and values without $")
         return _filled(self.stdio, name=name, command=command, args=[*arguments])
 
     def http_entry(self, name: str, url: str, variable: str | None) -> JsonObject:
         """Return the entry for a running server, whose token is in the environment variable. Raises ``UsageError``."""
         if self.http is None:
-            raise UsageError(f"{self.title} cannot have a running server in this file; leave out --http")
+            raise UsageError(f"{self.title} cannot use a running server from this file; leave out --http")
         if variable is not None and self.token is None:
             raise UsageError(
                 f"{self.title} cannot read a token from an environment variable; leave out --http, or serve on a "

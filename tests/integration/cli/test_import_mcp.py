@@ -42,7 +42,7 @@ def import_mcp(folder: Path, *options: str, mode: str = "honest") -> subprocess.
 def test_import_writes_a_working_spec(folder: Path) -> None:
     result = import_mcp(folder, "--prefix", "my_", "--rename", "other=another", "--name", "notes")
     assert (result.returncode, result.stdout) == (0, "notes.yaml: 2 tools imported (1 written)\n")
-    assert "left out the resources and prompts of notes: toolc takes only tools" in result.stderr
+    assert "left out the resources and prompts of notes: toolc imports only tools" in result.stderr
     assert "notes:\n    command: [python3, server.py, honest]\n    files: [server.py]\n" in (
         folder / "notes.yaml"
     ).read_text(encoding="utf-8")
@@ -113,9 +113,9 @@ def test_servers_of_a_client_that_cannot_be_imported_are_listed(folder: Path) ->
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "name a server with --pip, --npm, --url or --from, or pass its command behind --"),
-        (["--pip", "a==1", "--npm", "b@1"], "--npm makes an image of its own, so --pip, --image and --build cannot be"),
-        (["--image", "a", "--npm", "b@1"], "--npm makes an image of its own"),
+        ([], "name a server with --pip, --npm, --url or --from, or pass its command after --"),
+        (["--pip", "a==1", "--npm", "b@1"], "--npm builds its own image, so --pip, --image and --build cannot be"),
+        (["--image", "a", "--npm", "b@1"], "--npm builds its own image"),
         (["--url", "https://a.example", "--allow", "b.example:443"], "a server at a URL has no sandbox"),
         (["--url", "https://a.example", "--pip", "a==1"], "--header and --auth are for --url"),
         (["--npm", "b@1", "--with", "a==1"], "--with adds packages to those of --pip"),

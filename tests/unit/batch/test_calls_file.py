@@ -51,7 +51,7 @@ def test_each_line_is_a_call(tmp_path: Path) -> None:
         ({"id": "b", "tool": "echo", "workspace": "a\0b"}, "'workspace' must be a path"),
         ({"id": "b", "tool": "echo", "args": {}}, "unknown key 'args'; write 'arguments'"),
         ({"id": "b", "tool": "wipe"}, "there is no tool 'wipe'"),
-        ({"id": "a", "tool": "echo"}, "the id 'a' is that of line 1 already; each call needs an id of its own"),
+        ({"id": "a", "tool": "echo"}, "line 1 already has the id 'a'; each call needs its own id"),
     ],
 )
 def test_an_invalid_line_is_refused_with_its_number(tmp_path: Path, line: object, message: str) -> None:

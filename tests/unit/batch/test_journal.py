@@ -67,7 +67,7 @@ def test_nothing_is_written_where_a_link_that_a_tool_made_leads(out: Path, tmp_p
     (tmp_path / "private").mkdir()
     with journal(out) as written:
         (tmp_path / "results.jsonl.files").symlink_to(tmp_path / "private")
-        with pytest.raises(OSError, match="leads elsewhere than when the batch started"):
+        with pytest.raises(OSError, match="leads to another file than when the batch started"):
             written.end([(call(1), result("x" * LARGE_BYTES))])
     assert [*(tmp_path / "private").iterdir()] == []
 
@@ -110,7 +110,7 @@ def test_files_of_another_batch_are_refused(out: Path) -> None:
 
 def test_another_file_is_not_overwritten(out: Path) -> None:
     out.write_text("my notes\n")
-    with pytest.raises(UsageError, match="exists, and is not the result of a batch"):
+    with pytest.raises(UsageError, match="already exists and is not the result of a batch"):
         journal(out)
     assert out.read_text() == "my notes\n"
 
@@ -138,7 +138,7 @@ def test_a_call_that_was_withdrawn_is_new(out: Path) -> None:
 
 def test_results_without_their_journal_are_refused_and_nothing_is_created(out: Path) -> None:
     out.write_text("{}\n")
-    with pytest.raises(UsageError, match="exists, and is not the result of a batch"):
+    with pytest.raises(UsageError, match="already exists and is not the result of a batch"):
         journal(out)
     assert [each.name for each in out.parent.iterdir()] == [out.name]
 

@@ -125,7 +125,7 @@ def test_a_file_that_was_replaced_by_a_link_is_rejected(tmp_path: Path, *, is_fo
     replaced = folder if is_folder else folder / "a"
     replaced.rename(tmp_path / "moved")
     replaced.symlink_to(private if is_folder else private / "a")
-    with pytest.raises(UsageError, match="leads to another file since its executor was made"):
+    with pytest.raises(UsageError, match="leads to another file than when the executor was created"):
         store.reveal(["A"])
 
 

@@ -54,7 +54,7 @@ def test_the_table_has_a_path_for_macos_and_says_what_is_not_known(monkeypatch: 
     for client in mcp_clients().values():
         assert client.file(Path("/project")).is_absolute()
     monkeypatch.setattr(sys, "platform", "freebsd14")
-    with pytest.raises(UsageError, match="where Zed keeps its servers on freebsd14 is not known; pass --file FILE"):
+    with pytest.raises(UsageError, match="the file of Zed on freebsd14 is not known; pass --file FILE"):
         mcp_clients()["zed"].file(Path("/project"))
 
 
@@ -73,7 +73,7 @@ def test_a_token_is_only_referred_to(name: str) -> None:
 
 
 def test_a_client_without_urls_or_references_refuses_them() -> None:
-    with pytest.raises(UsageError, match="Claude Desktop cannot have a running server in this file"):
+    with pytest.raises(UsageError, match="Claude Desktop cannot use a running server from this file"):
         mcp_clients()["claude-desktop"].http_entry("tools", URL, None)
     zed = mcp_clients()["zed"]
     assert zed.http_entry("tools", URL, None) == {"url": URL}

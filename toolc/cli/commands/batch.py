@@ -44,10 +44,10 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     "--out", required=True, metavar="RESULTS.jsonl", help="The file for the results. An existing one resumes."
 )
 @click.option("--address", metavar="auto|HOST:PORT", help="Run the calls on the nodes of this Ray cluster.")
-@click.option("--concurrency", type=click.IntRange(1, 1000), help="The number of calls at the same time.")
+@click.option("--concurrency", type=click.IntRange(1, 1000), help="The maximum number of concurrent calls.")
 @click.option("--in-order", is_flag=True, help="Put the results in the order of the calls at the end.")
-@click.option("--rerun-unknown", is_flag=True, help="Run calls again whose outcome is unknown.")
-@click.option("--workspace", metavar="DIR", help="The workspace of lines without one.  [default: .]")
+@click.option("--rerun-unknown", is_flag=True, help="Run calls of unknown outcome again.")
+@click.option("--workspace", metavar="DIR", help="The workspace of calls that name none.  [default: .]")
 @click.option("--shared-workspace", metavar="DIR", help="With --address: a folder at the same path on all nodes.")
 @deny_option
 @click.option("--yes", is_flag=True, help="Allow calls that must be confirmed, and apply proposed changes.")
@@ -115,7 +115,7 @@ def command(  # noqa: PLR0913  one parameter per option
             if in_order:
                 journal.sort()
     except OSError as error:
-        raise UsageError(f"{out} cannot be written: {error.strerror}; solve this, and repeat the command") from None
+        raise UsageError(f"{out} cannot be written: {error.strerror}; fix this, and repeat the command") from None
     progress.print_summary()
     if code := _explained(summary, calls.count, runner.failure):
         raise click.exceptions.Exit(code)

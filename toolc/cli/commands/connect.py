@@ -127,7 +127,7 @@ def _absolute(context: click.Context) -> Iterator[str]:
             continue
         option, value = param.opts[0], context.params[param.name or ""]
         if param.name in {"plugins", *HttpOptions.__slots__}:
-            raise UsageError(f"{option} is not for a server that an MCP client starts; remove it")
+            raise UsageError(f"{option} cannot be used for a server that an MCP client starts; remove it")
         if param.name == "locked":  # searches the current folder, which will be another one
             option, value = "--lock", nearest_lock()
             if value is None:
@@ -147,10 +147,10 @@ def _http_entry(client: McpClient, name: str, url: str, variable: str | None) ->
     is_local = host in {"localhost", "127.0.0.1", "[::1]"}
     variable = variable or (None if is_local else _VARIABLE)
     if variable is not None and not re.fullmatch(r"[A-Z_][A-Z0-9_]*", variable):  # a token has other characters
-        raise UsageError("--token-variable is the name of a variable in capitals, and not the token itself")
+        raise UsageError("--token-variable must be the name of a variable in capitals, not the token itself")
     entry = client.http_entry(name, f"{scheme or 'http'}://{host}{port}{(path or '').rstrip('/') or '/mcp'}", variable)
     if variable is not None:
-        note(f"where {client.title} starts, set {variable} to a token of: toolc token create NAME")
+        note(f"in the environment of {client.title}, set {variable} to a token from: toolc token create NAME")
         if scheme != "https" and not is_local:
-            note("others in the network can read the token, because the URL is not https")
+            note("others on the network can read the token, because the URL is not https")
     return entry

@@ -16,7 +16,7 @@ from toolc.model.errors import UsageError
 @click.option("--out", default="specs", show_default=True, metavar="DIR", help="The folder of the specs.")
 @import_options
 def import_json(source: str, out: str, **options: bool) -> None:
-    """Write one spec for each tool definition of a JSON file. A person then writes the backend of each."""
+    """Write one spec for each tool definition of a JSON file. You then write the backend of each."""
     from toolc.importers.definitions import definition_specs
     from toolc.importers.record import Record, digest_of, read_record
     from toolc.model.json_schema import decode_json  # start-up time
@@ -32,5 +32,5 @@ def import_json(source: str, out: str, **options: bool) -> None:
     files = definition_specs(value)
     new = Record(kind="json", source=path.name, digest=digest_of(data), files=files)
     found = apply_import(folder, path.stem, read_record(folder, path.stem, "json"), new, options)
-    note("write the 'backend' of each new spec; until then, a build reports it as an error")
+    note("write the 'backend' of each new spec; until then, a build fails")
     conclude(folder, "tool", len(files), 0, found)

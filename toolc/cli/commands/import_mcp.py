@@ -34,18 +34,20 @@ _CLIENTS: Final = ("claude-desktop", "cursor", "vscode")
 
 @click.command("mcp", short_help="Write the spec of an MCP server.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
-@click.option("--pip", metavar="PACKAGE==VERSION", help="A package of PyPI, which COMMAND is the arguments of.")
-@click.option("--with", "extra", multiple=True, metavar="PACKAGE==VERSION", help="Install this too, with --pip.")
-@click.option("--npm", metavar="PACKAGE@VERSION", help="A package of npm, which COMMAND is the arguments of.")
+@click.option("--pip", metavar="PACKAGE==VERSION", help="A package of PyPI. COMMAND is its arguments.")
+@click.option(
+    "--with", "extra", multiple=True, metavar="PACKAGE==VERSION", help="Another package to install, with --pip."
+)
+@click.option("--npm", metavar="PACKAGE@VERSION", help="A package of npm. COMMAND is its arguments.")
 @click.option("--url", metavar="URL", help="A server that speaks MCP over streamable HTTP.")
-@click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="A header for --url, a template.")
-@click.option("--auth", default="", metavar="YAML", help="The key 'auth' for --url.")
+@click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="With --url, a header (a template).")
+@click.option("--auth", default="", metavar="YAML", help="With --url, the key 'auth'.")
 @click.option("--from", "origin", metavar="CLIENT|FILE", help=f"All servers of a client: {', '.join(_CLIENTS)}.")
 @click.option("--image", metavar="NAME", help="The image of the server.")
 @click.option("--build", metavar="DIR", help="A folder with the Dockerfile of the image, next to the spec.")
 @click.option("--file", "patterns", multiple=True, metavar="PATTERN", help="Files that the server needs.")
 @click.option("--workspace", type=click.Choice(["ro", "rw"]), help="Give the server the workspace.")
-@click.option("--allow", multiple=True, metavar="HOST:PORT", help="Give the server a host of the network. Repeatable.")
+@click.option("--allow", multiple=True, metavar="HOST:PORT", help="Let the server connect to this host. Repeatable.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="An environment variable.")
 @click.option("--only", multiple=True, metavar="NAME", help="A tool or a pattern to import. Repeatable.")
 @click.option("--name", metavar="NAME", help="The name of the server.  [default: from the package or COMMAND]")
@@ -58,8 +60,8 @@ def import_mcp(words: tuple[str, ...], *, timeout: float | None, engine: str | N
     """Write the spec of an MCP server, which pins the definitions of its tools.
 
     The server runs in a sandbox, never on this host, and has no network and no files unless they are granted here. A
-    server at a URL is only asked.
-    Another import changes only what the server defines differently; edits in the file stay.
+    server at a URL has no sandbox, and is only asked for its tools. Another import changes only what the server
+    defines differently; edits in the file stay.
     """
     from toolc.cli.mcp_sources import with_url
     from toolc.cli.process_specs import variable
@@ -84,9 +86,9 @@ def import_mcp(words: tuple[str, ...], *, timeout: float | None, engine: str | N
     if options["url"] or options["headers"] or options["auth"]:
         raise UsageError("--header and --auth are for --url, which cannot be used with --pip and --npm")
     if len(kinds) > 1 or (options["npm"] and (options["image"] or options["build"])):
-        raise UsageError("--npm makes an image of its own, so --pip, --image and --build cannot be used with it")
+        raise UsageError("--npm builds its own image, so --pip, --image and --build cannot be used with it")
     if not words and not kinds:
-        raise UsageError("name a server with --pip, --npm, --url or --from, or pass its command behind --")
+        raise UsageError("name a server with --pip, --npm, --url or --from, or pass its command after --")
     package = str(options[kinds[0]]) if kinds else ""
     _import(source, (kinds[0], package) if kinds else None, timeout, engine, options)
 
@@ -151,7 +153,7 @@ def _import(
     left_out = [LeftOutPart(each, reason, source.name) for each, reason in invalid.removed.items()]
     report_left_out(left_out)
     if offer.others:
-        note(f"left out the {' and '.join(offer.others)} of {source.name}: toolc takes only tools")
+        note(f"left out the {' and '.join(offer.others)} of {source.name}: toolc imports only tools")
     if not tools:
         raise UsageError(f"no tool of the server {source.name} can be imported")
     text = modeline(folder) + mcp_spec(source, tools)

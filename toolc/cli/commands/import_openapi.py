@@ -42,7 +42,7 @@ _LISTS: Final = ("only", "exclude", "rename", "server_variable")
 @click.option("--read-only", is_flag=True, help="Only operations that change nothing (GET, HEAD and OPTIONS).")
 @click.option("--all", "is_all", is_flag=True, help="All operations, even if there are more than 60.")
 @click.option("--server", metavar="URL", help="The URL of the service, instead of that in the document.")
-@click.option("--server-variable", multiple=True, metavar="NAME=VALUE", help="A variable in the URL of its server.")
+@click.option("--server-variable", multiple=True, metavar="NAME=VALUE", help="A variable in the URL of the server.")
 @click.option("--toolsets", is_flag=True, help="Write a toolset for each tag to the project file.")
 @click.option("--allow-ref", multiple=True, metavar="HOST", help="A host from which references may be read.")
 @name_options

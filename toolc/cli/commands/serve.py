@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     default="30s",
     callback=duration,
     show_default=True,
-    help="Offer a task to clients that support tasks if the time limit of the called tool is above this.",
+    help="If the tool's time limit is above this, clients that support tasks get a task.",
 )
 @http_options
 @call_options

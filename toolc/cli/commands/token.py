@@ -22,9 +22,9 @@ def command() -> None:
 @click.option("--tags", metavar="TAG,...", help="The client may use only tools with one of these tags.")
 @click.option("--role", type=click.Choice(["caller", "reviewer", "metrics"]), default="caller", show_default=True,
               help="A reviewer may also answer confirmations. The role metrics may only read /metrics.")  # fmt: skip
-@click.option("--expires", metavar="DAYS", help="When the token expires, such as 90d.  [default: never]")
+@click.option("--expires", metavar="DAYS", help="The lifetime of the token, such as 90d.  [default: never]")
 def create(name: str, tags: str | None, role: str, expires: str | None) -> None:
-    """Create a token for the client NAME and print it. It is stored only as a digest, so it is printed once."""
+    """Create a token for the client NAME and print it. Only its digest is stored, so it is printed only once."""
     from toolc.config.configuration import ROLES
     from toolc.serve.tokens import TokenFile
 
@@ -41,7 +41,7 @@ def create(name: str, tags: str | None, role: str, expires: str | None) -> None:
 
 @command.command("list", short_help="List the tokens.")
 def list_() -> None:
-    """List the tokens: the name, the role, the tags and the day of expiry. Their values are not known any more."""
+    """List the tokens: the name, the role, the tags and the day of expiry. toolc does not store their values."""
     from toolc.serve.tokens import TokenFile
 
     tokens = TokenFile().tokens()
@@ -82,5 +82,5 @@ def link(name: str) -> None:
     if problems:
         raise UsageError(problems[0])
     if not answers:
-        raise UsageError("this user has no server that runs with --http; start one with: toolc serve TARGET --http")
+        raise UsageError("this user runs no server with --http; start one with: toolc serve TARGET --http")
     note(f"each link signs in as {name}, once, within five minutes")

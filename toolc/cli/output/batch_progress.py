@@ -26,7 +26,7 @@ _STEP: Final = log(1.02)
 
 
 class Summary:
-    """What has come of the calls so far."""
+    """The outcomes of the calls so far."""
 
     def __init__(self) -> None:
         self.ended = 0

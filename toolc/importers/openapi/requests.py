@@ -84,7 +84,7 @@ class Request:
         self.http.setdefault(key, {})[name] = value
 
     def parameter(self, parameter: JsonObject, base: str, path: str) -> str:
-        """Add a parameter, and return the path with its template if it is in there. Raises ``LeftOutError``."""
+        """Add a parameter, and return the path, with its template if it is in the path. Raises ``LeftOutError``."""
         name, place = parameter.get("name"), parameter.get("in")
         if not isinstance(name, str) or not isinstance(place, str) or place not in PLACES:
             raise LeftOutError(f"the place {str(place)[:40]!r} of a parameter is not supported")

@@ -83,7 +83,7 @@ def _page(document: Document, schema: JsonValue, base: str) -> tuple[JsonObject,
 def _pagination(
     document: Document, value: JsonObject, operation: Operation, response: JsonObject, schema: JsonValue, base: str
 ) -> JsonObject:
-    """Return how the pages of a list are requested, if the document says so beyond doubt."""
+    """Return how the pages of a list are requested, if the document is unambiguous."""
     page, page_base = _page(document, schema, base)
     properties = map_under(page, "properties")
     lists = [

@@ -66,7 +66,7 @@ _KEPT: Final[Mapping[str, Callable[[JsonValue], bool]]] = {
 
 
 def _is_usable(pattern: str) -> bool:
-    """Return whether a pattern is valid in ECMA-262 and fast. OpenAPI documents often have patterns of others."""
+    """Return whether a pattern is valid in ECMA-262 and fast. OpenAPI documents often use other dialects."""
     try:
         translate(pattern)
     except PatternError:

@@ -33,7 +33,7 @@ def server_url(document: Document, operation: Operation, chosen: Server) -> str:
         servers = next((found for place in places if (found := list_under(place, "servers"))), [])
         urls = [_expanded(each, chosen.variables) for each in servers if isinstance(each, dict)]
         url = next((each for each in urls if each.startswith("https:")), urls[0] if urls else "")
-    way = "give one with --server URL" + (", or with --server-variable NAME=VALUE" if "{" in url else "")
+    way = "pass --server URL" + (", or with --server-variable NAME=VALUE" if "{" in url else "")
     try:
         urlsplit(url)
     except ValueError:

@@ -33,7 +33,7 @@ Fetch = Callable[[str], bytes]
 
 
 class LeftOutError(Exception):
-    """Raised if an operation cannot be expressed. ``tokens`` lead to the cause in the document, if it is in there."""
+    """Raised if an operation cannot be expressed. ``tokens`` lead to the cause, if it is in the document."""
 
     def __init__(self, reason: str, *tokens: str | int) -> None:
         super().__init__(reason)
@@ -49,7 +49,7 @@ class Target(NamedTuple):
 
 
 class _Loader(yaml.CSafeLoader):
-    """Reads YAML by the core schema of YAML 1.2, and keys as text."""
+    """Reads YAML with the core schema of YAML 1.2, and reads keys as text."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  declared by the base class
 
@@ -96,7 +96,7 @@ def parse(data: bytes, name: str) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The document ``root`` at ``base``, a URL or path, and the documents to which it refers, by the same."""
+    """The document ``root`` at ``base``, a URL or path, and the documents to which it refers, by URL or path."""
 
     root: JsonObject
     base: str
@@ -117,7 +117,7 @@ class Document:
             if not isinstance(reference, str):
                 return Target(value, base, identity)
             value, base, identity = self.target(reference, base)
-        raise LeftOutError("its references lead in a circle")
+        raise LeftOutError("its references are circular")
 
     def target(self, reference: str, base: str) -> Target:
         """Return what a reference in the document ``base`` leads to. Raises ``LeftOutError``."""
@@ -138,7 +138,7 @@ class Document:
             elif isinstance(value, list) and index is not None and index < len(value):
                 value = value[index]
             else:
-                raise LeftOutError(f"the reference {reference[:200]!r} leads to nothing")
+                raise LeftOutError(f"the target of the reference {reference[:200]!r} does not exist")
         if fragment and not fragment.startswith("/"):
             raise LeftOutError(f"the reference {reference[:200]!r} is not a JSON Pointer")
         return Target(value, place, f"{place}#{fragment}")

@@ -57,7 +57,7 @@ def tool_spec(document: Document, operation: Operation, tool: str, import_name: 
     host = urlsplit(url).hostname or ""
     sandbox: JsonObject = {"workspace": "ro"} if request.reads_workspace else {}
     if secrets and url.startswith("http:") and not is_loopback(host):
-        raise LeftOutError("its server is http, and secrets are sent over TLS only; give one with --server https://...")
+        raise LeftOutError("its server uses http, and secrets are sent only over TLS; pass --server https://...")
     if secrets:
         token_host = urlsplit(str(map_under(auth, "oauth2").get("token_url", ""))).hostname
         sandbox["secrets"] = {secret: {"hosts": [token_host or host]} for secret in secrets}

@@ -88,7 +88,7 @@ class Statements:
                 if name not in unit.binds and "*" not in unit.binds:
                     continue
                 if (framework := framework_of(unit.origin)) and name in unit.binds:
-                    raise LeftOutError(f"its code uses {name}, which is a part of {framework}", place)
+                    raise LeftOutError(f"its code uses {name}, which is part of {framework}", place)
                 if unit not in kept and not framework:
                     kept.add(unit)
                     queue += unit.reads.items()

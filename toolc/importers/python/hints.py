@@ -101,7 +101,7 @@ class Hints:
                 return {}
 
     def default(self, value: ast.expr | None) -> Default:
-        """Return the default that an expression is, which may be ``Field(...)`` or ``field(...)``."""
+        """Return the default of an expression, which may be ``Field(...)`` or ``field(...)``."""
         if value is None:
             return NO_DEFAULT
         if isinstance(value, ast.Call) and self._name(value.func).rpartition(".")[2] in {"Field", "field"}:
@@ -169,7 +169,7 @@ class Hints:
         if isinstance(found, ast.ClassDef):
             hint = hints.class_hint(found, self.module.written(node))
             if hint.load and hints.module is not self.module and READ in hint.load:
-                raise LeftOutError(f"{found.name} of another file has fields with classes; use Pydantic for it", node)
+                raise LeftOutError(f"{found.name}, in another file, has fields with classes; use Pydantic for it", node)
             return hint
         if isinstance(found, ast.Assign | ast.AnnAssign) and found.value is not None:
             return hints.read(found.value)
@@ -266,7 +266,7 @@ class Hints:
         return self.module.origin(node)
 
     def _refused(self, node: ast.expr) -> LeftOutError:
-        return LeftOutError(f"the type {self.module.written(node)[:80]} has no JSON form that is known here", node)
+        return LeftOutError(f"the type {self.module.written(node)[:80]} has no JSON form that toolc knows", node)
 
 
 def object_schema(fields: Mapping[str, tuple[Hint, bool]]) -> JsonObject:

@@ -32,7 +32,7 @@ class ToolFunction:
     """A function with its ``definition``, the keys of a spec without its backend.
 
     ``loads`` is code that converts arguments from JSON, by their names. ``renamed`` has the parameters whose names a
-    spec cannot have, by their names there. ``edits`` simplify its parameters.
+    spec cannot have, by their names in the spec. ``edits`` simplify its parameters.
     """
 
     node: Function
@@ -77,7 +77,7 @@ def tool_function(modules: Modules, module: Module, node: Function, decorator: a
     docstring = read_docstring(ast.get_docstring(node))
     description = said.text(_DESCRIPTIONS) or docstring.description
     if not description:
-        raise LeftOutError("it has no docstring, which would be its description", node)
+        raise LeftOutError("it has no docstring to use as its description", node)
     edits: list[Edit] = []
     fields: dict[str, tuple[Hint, bool]] = {}
     for argument, value in _arguments(node):

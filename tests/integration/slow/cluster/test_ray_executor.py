@@ -288,7 +288,7 @@ def test_a_composite_whose_second_step_no_node_can_run_is_not_repeated(
 ) -> None:
     with (
         RayExecutor(registry, engine="oci", shared_workspace=tmp_path) as executor,
-        pytest.raises(InfrastructureError, match="a step cannot run on this node, and others may have run"),
+        pytest.raises(InfrastructureError, match="a step cannot run on this node, and other steps may have run"),
     ):
         executor.run("append_strictly", {"word": "hi"})
     assert (tmp_path / "words.txt").read_text() == "hi\n"
@@ -300,7 +300,7 @@ def test_a_workspace_must_be_shared(cluster: object, executor: RayExecutor, regi
     (tmp_path / "a").mkdir()
     with RayExecutor(registry, engine="oci", shared_workspace=tmp_path) as shared:
         assert not shared.run("append", {"word": "hi"}, workspace=tmp_path / "a").is_error
-        with pytest.raises(UsageError, match=r"workspace: rw.*name a folder that all nodes see"):
+        with pytest.raises(UsageError, match=r"workspace: rw.*pass a folder that all nodes share"):
             shared.run("append", {"word": "hi"}, workspace=tmp_path.parent)
     assert (tmp_path / "a" / "words.txt").read_text() == "hi\n"
     assert [each.name for each in tmp_path.iterdir()] == ["a"]

@@ -69,7 +69,7 @@ def test_a_server_that_could_not_do_what_was_asked_does_not_start(arguments: lis
 def test_a_link_needs_a_running_server() -> None:
     result = toolc("token", "link")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "this user has no server that runs with --http" in result.stderr
+    assert "this user runs no server with --http" in result.stderr
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])

@@ -379,12 +379,12 @@ def test_a_huge_schema_is_cut_at_a_depth_that_fits(tmp_path: Path) -> None:
     [
         (document({}, "trace"), "the method TRACE is not supported"),
         (document({}, path="/{a}"), "the segment {a} of its path is not declared"),
-        (document({}, servers=[]), "its server '' is not an absolute URL; give one with --server URL"),
+        (document({}, servers=[]), "its server '' is not an absolute URL; pass --server URL"),
         (
             document(parameter("a", "query", {"$ref": "https://evil.example/x.json"})),
             "https://evil.example/x.json is not allowed",
         ),
-        (document({"parameters": [{"$ref": "#/components/parameters/None"}]}), "leads to nothing"),
+        (document({"parameters": [{"$ref": "#/components/parameters/None"}]}), "None' does not exist"),
         (
             document({}, security=[{"d": []}], components={"securitySchemes": {"d": {"type": "mutualTLS"}}}),
             "'mutualTLS'",
@@ -535,7 +535,7 @@ def test_variables_that_no_server_has_are_errors(variables: dict[str, str], mess
 def test_a_variable_without_a_value_leaves_an_operation_out_with_the_way_to_give_one() -> None:
     [left_out] = generated(document({}, servers=VARIABLES)).left_out
     assert left_out.reason == (
-        "its server 'https://{shop}.example/v1' is not an absolute URL; give one with --server URL, or with "
+        "its server 'https://{shop}.example/v1' is not an absolute URL; pass --server URL, or with "
         "--server-variable NAME=VALUE"
     )
 

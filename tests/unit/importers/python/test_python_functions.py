@@ -176,8 +176,8 @@ def test_hints_become_schemas(signature: str, schema: JsonObject, tmp_path: Path
     [
         ("@mcp.tool\ndef f(ctx: Context):\n    'Do it.'\n", "a Context exists only in fastmcp", "7:12"),
         ("@mcp.tool\ndef f(*names: str):\n    'Do it.'\n", "names cannot be passed by its name; declare each parameter", "7:8"),
-        ("@mcp.tool\ndef f(x: complex):\n    'Do it.'\n", "the type complex has no JSON form that is known here", "7:10"),
-        ("@mcp.tool\ndef f(x: int):\n    pass\n", "it has no docstring, which would be its description", "7:1"),
+        ("@mcp.tool\ndef f(x: complex):\n    'Do it.'\n", "the type complex has no JSON form that toolc knows", "7:10"),
+        ("@mcp.tool\ndef f(x: int):\n    pass\n", "it has no docstring to use as its description", "7:1"),
         ("@mcp.tool\ndef f():\n    'Do it.'\n    return mcp.name\n", "its code uses FastMCP, which is a part of fastmcp", "4:7"),
         ("@mcp.tool(name=NAME)\ndef f():\n    'Do it.'\n", "input() is not a constant text", "5:8"),
         ("@mcp.tool(enabled=False)\ndef f():\n    'Do it.'\n", "enabled=False has no meaning in a spec", "6:19"),
@@ -298,7 +298,7 @@ def roll() -> int:
 def test_one_function_is_imported_by_its_name(tmp_path: Path) -> None:
     assert [*imported(tmp_path, LANGCHAIN, "price_of").files] == []
     assert reasons(imported(tmp_path, LANGCHAIN, "price_of"))[0][:2] == (
-        "price_of", "it has no docstring, which would be its description",
+        "price_of", "it has no docstring to use as its description",
     )  # fmt: skip
     with pytest.raises(UsageError, match=r"tools\.py has no function 'missing'"):
         imported(tmp_path, LANGCHAIN, "missing")
