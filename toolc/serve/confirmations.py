@@ -81,7 +81,7 @@ class Confirmations:
             return [each for each in self._waiting.values() if each.client != reviewer]
 
     def answer(self, identifier: str, reviewer: str, decision: Allow | Deny) -> bool:
-        """Decide about a call. Return whether it waited for an answer of this reviewer. Only the first one counts."""
+        """Decide about a call. Return whether it waited for this reviewer's answer. Only the first one counts."""
         with self._lock:
             question = self._waiting.get(identifier)
             if question is None or question.client == reviewer:

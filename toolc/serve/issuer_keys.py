@@ -59,7 +59,7 @@ class NoKeysError(Exception):
 
 
 def read_keys(issuer: Issuer) -> bytes:
-    """Return what the URL of the keys has. Raises ``UsageError``."""
+    """Return the content of the URL of the keys. Raises ``UsageError``."""
     allowed = destination_of(issuer.jwks)
     private = (Destination(kind="exact", host=each, port=allowed.port) for each in issuer.addresses)
     how = f"add it to 'addresses' of issuers.{issuer.url} without its port:"

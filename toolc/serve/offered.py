@@ -1,4 +1,4 @@
-"""Which tools of a registry a client is offered."""
+"""Which tools of a registry are offered to a client."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ MAX_QUESTIONS: Final = 1024
 
 
 class QuotaError(Exception):
-    """A client has used up a quota, or the server ends. It may try again after ``seconds``."""
+    """A client has used up a quota, or the server is shutting down. It may try again after ``seconds``."""
 
     def __init__(self, message: str, seconds: float) -> None:
         super().__init__(message)

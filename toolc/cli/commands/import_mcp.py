@@ -35,9 +35,7 @@ _CLIENTS: Final = ("claude-desktop", "cursor", "vscode")
 @click.command("mcp", short_help="Write the spec of an MCP server.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @click.option("--pip", metavar="PACKAGE==VERSION", help="A package of PyPI. COMMAND is its arguments.")
-@click.option(
-    "--with", "extra", multiple=True, metavar="PACKAGE==VERSION", help="Another package to install, with --pip."
-)
+@click.option("--with", "extra", multiple=True, metavar="PACKAGE==VERSION", help="A package to add, with --pip.")
 @click.option("--npm", metavar="PACKAGE@VERSION", help="A package of npm. COMMAND is its arguments.")
 @click.option("--url", metavar="URL", help="A server that speaks MCP over streamable HTTP.")
 @click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="With --url, a header (a template).")

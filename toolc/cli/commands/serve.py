@@ -321,7 +321,10 @@ def restrictions(options: CallOptions) -> tuple[str, ...]:
 
 
 def reviewed(registry: Registry, lock: Lock | None, policy: Policy | None, toolsets: tuple[str, ...]) -> Registry:
-    """Return the tools of the toolsets (all without any). Raises ``UsageError``, ``LockError`` and ``PolicyError``."""
+    """Return the tools of the toolsets, or all tools if there are none.
+
+    Raises ``UsageError``, ``LockError`` and ``PolicyError``.
+    """
     if lock is not None:
         refuse_unapproved(lock, registry)
     if policy is not None:

@@ -52,7 +52,7 @@ class CatalogApi:
     async def _list(self, request: Request) -> Response:
         executor, provider = user_of(request).client.executor, request.query_params.get("provider", ESTIMATED_FOR)
         if provider not in PROVIDER_NAMES:
-            return problem(404, f"there is no provider {provider!r:.80}; there are: {', '.join(PROVIDER_NAMES)}")
+            return problem(404, f"no provider {provider!r:.80}; the providers are: {', '.join(PROVIDER_NAMES)}")
         return await _answered(
             lambda: self._catalog(executor).to_json(self._tokens, provider) | {"problem": self._host.problem}
         )

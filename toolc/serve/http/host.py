@@ -26,7 +26,7 @@ MAX_CALLS: Final = 64
 """The maximum number of concurrent calls of all clients."""
 
 MAX_CLIENTS: Final = 1000
-"""The maximum number of clients with an executor. One that has sent no request for the longest time starts anew."""
+"""The maximum number of clients with an executor. The least recently used one starts anew."""
 
 OpenExecutor: TypeAlias = Callable[[Registry, str, ClientSettings, Confirm | None], Executor]
 """Returns a new executor of these tools for a client, with its workspace and secrets, and the hook that confirms."""

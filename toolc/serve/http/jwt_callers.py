@@ -35,7 +35,7 @@ _REASONS: Final[tuple[tuple[type[PyJWTError], str], ...]] = (
     (ExpiredSignatureError, "this token has expired"),
     (ImmatureSignatureError, "this token is not valid yet"),
     (InvalidAudienceError, "this token is for another server"),
-    (MissingRequiredClaimError, f"this token does not have all of: {', '.join(_REQUIRED)}"),
+    (MissingRequiredClaimError, f"this token lacks one of: {', '.join(_REQUIRED)}"),
 )
 
 NameOf = Callable[[str, str], str | None]
@@ -52,7 +52,7 @@ class JwtCallers:
         self._keys = {url: IssuerKeys(each, read) for url, each in issuers.items()}
 
     async def caller(self, token: str) -> Caller:
-        """Return the caller with this token. Raises ``RefusedTokenError``, whose message has nothing of the token."""
+        """Return the caller with this token. Raises ``RefusedTokenError``, whose message contains no part of it."""
         try:
             payload, issuer = await self._verified(token)
         except NoKeysError as error:

@@ -103,7 +103,7 @@ class McpEndpoint:
             if not name and headers.get("mcp-protocol-version") != ENDS_WITH_QUESTION:  # may open a session
                 self._events.forget_except(self._manager.open_sessions())
                 if len(self._manager.open_sessions(client.name)) >= MAX_CLIENT_SESSIONS:
-                    raise QuotaError(f"{MAX_CLIENT_SESSIONS} sessions of this client are open, its maximum", 60)
+                    raise QuotaError(f"{MAX_CLIENT_SESSIONS} sessions of this client are open, the maximum", 60)
             if b'"tools/call"' in scope[BODY]:
                 reservation = scope[RESERVATION] = client.reserve()
         except QuotaError as error:

@@ -30,7 +30,7 @@ class StatusSocket:
         self._sign_in = sign_in
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Answer until cancelled. Without a socket, the server works as well, and the log says why.
+        """Answer until cancelled. If the socket cannot be opened, the server still works, and the log says why.
 
         ``task_status`` is started once the socket accepts connections.
         """
@@ -41,7 +41,7 @@ class StatusSocket:
             listener = await anyio.create_unix_listener(new, mode=0o600)
             new.rename(path)
         except (OSError, UsageError) as error:
-            logging.getLogger("toolc").warning("toolc serve --status does not see this server: %s", error)
+            logging.getLogger("toolc").warning("toolc serve --status cannot find this server: %s", error)
             task_status.started()
             return
         task_status.started()

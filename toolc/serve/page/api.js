@@ -108,7 +108,7 @@ export async function send(method, parts, { body, headers = {}, signal, query } 
   const search = query ? `?${new URLSearchParams(query)}` : "";
   const request = { method, headers: all, body: content, signal, credentials: /** @type {const} */ ("same-origin") };
   const response = await fetch(apiAddress(...parts) + search, request).catch((error) => {
-    throw error.name === "AbortError" ? error : new Problem(0, "the server does not answer; it may have ended");
+    throw error.name === "AbortError" ? error : new Problem(0, "the server does not answer; it may have stopped");
   });
   if (response.status === 401 && key) {
     setSession(null); // the session has ended; without it, the server may accept requests of this machine

@@ -120,7 +120,7 @@ export async function show(place, route) {
   const provider = route.query.get("provider") ?? "anthropic";
   const catalog = /** @type {Catalog} */ (await get(["catalog"], route.signal, { provider }));
   if (catalog.tools.length === 0) {
-    place.append(notice("No tools", "This client may use no tool of this server."));
+    place.append(notice("No tools", "This client may not use any tool of this server."));
     return;
   }
   const filters = filtersOf(catalog);

@@ -19,7 +19,7 @@ const POLL_MS = 2000;
  */
 export async function show(place, route) {
   const list = element("div", { class: "questions" });
-  const none = notice("No call waits", "Calls of tools with ", element("code", null, "confirm: true"), " appear here, if the server runs with ",
+  const none = notice("No calls are waiting", "Calls of tools with ", element("code", null, "confirm: true"), " appear here, if the server runs with ",
     element("code", null, "--confirm api"), ".");
   /** @type {Map<string, HTMLElement>} */
   const shown = new Map();

@@ -75,7 +75,7 @@ export async function show(place) {
   append(place, element("h1", null, "History"), element("p", { class: "hint" },
     `The last ${MAX_CALLS} calls of this browser tab. The server keeps their results for ten minutes.`));
   if (calls.length === 0) {
-    append(place, notice("There are no calls yet", "Choose a tool in the ", link([], "catalog"), " and try it."));
+    append(place, notice("No calls yet", "Choose a tool in the ", link([], "catalog"), " and try it."));
     return;
   }
   const head = element("tr", null, ["Time", "Tool", "Arguments", "Outcome", "Actions"].map((each) => element("th", { scope: "col" }, each)));
@@ -90,7 +90,7 @@ export async function show(place) {
 /** @param {PastCall} call */
 function rowOf(call) {
   const isGood = call.outcome === "success";
-  const args = call.args === null ? "too long to be kept" : JSON.stringify(call.args);
+  const args = call.args === null ? "too long to keep" : JSON.stringify(call.args);
   return element("tr", null,
     element("td", null, new Date(call.started).toLocaleTimeString()),
     element("td", null, link(["tools", call.tool], call.tool)),

@@ -77,7 +77,7 @@ async function showCurrent(movesFocus) {
   }
   try {
     if (!view || (isFile && !view.isInFile)) {
-      throw new Problem(404, "this address leads to no view");
+      throw new Problem(404, "there is no view at this address");
     }
     place.setAttribute("aria-busy", "true");
     await view.show(place, route);

@@ -84,8 +84,8 @@ export function riskOf({ grants, annotations }) {
 /** What a risk means. @type {Record<Risk, { text: string, tone: string, why: string }>} */
 export const RISKS = {
   low: { text: "low risk", tone: "good", why: "No network, no secrets, and it changes no files" },
-  medium: { text: "medium risk", tone: "warning", why: "It connects, has a secret, or changes files" },
-  high: { text: "high risk", tone: "bad", why: "It may take data out, or destroy data" },
+  medium: { text: "medium risk", tone: "warning", why: "It connects to a host, has a secret, or changes files" },
+  high: { text: "high risk", tone: "bad", why: "It may send data out, or destroy data" },
 };
 
 /**

@@ -19,7 +19,7 @@ export async function show(place, route) {
   const [, name, secret] = route.parts;
   history.replaceState(null, "", "#/sign-in"); // the secret stays neither in the address bar nor in the history
   if (!name || !secret) {
-    throw new Problem(401, "open a link of: toolc token link");
+    throw new Problem(401, "open a link from: toolc token link");
   }
   const confirm = button(`Sign in as ${name}`, signIn, { class: "primary" });
   const problem = element("p", { class: "problem", role: "alert" });

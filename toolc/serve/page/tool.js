@@ -170,7 +170,7 @@ function definitionParts(tool, name) {
     "div",
     { class: "losses" },
     element("h3", null, losses.length ? `Lost in this definition (${losses.length})` : "Nothing is lost"),
-    losses.length === 0 ? element("p", { class: "muted" }, "The definition expresses all of the spec.") : null,
+    losses.length === 0 ? element("p", { class: "muted" }, "The definition expresses the whole spec.") : null,
     element("ul", { class: "plain" }, ...losses.map(lossItem)),
   );
   const text = element(
@@ -235,7 +235,7 @@ function testsSection(tool) {
   const run = button([icon("play"), "Run these tests"], async () => {
     run.disabled = true;
     problem.replaceChildren();
-    announce("The tests run");
+    announce("The tests are running");
     try {
       const { tests } = await (await send("POST", ["catalog", tool.name, "tests"])).json();
       list.replaceChildren(...testItems(tool, tests));

@@ -53,7 +53,7 @@ class Trial {
     });
     const examples = tool.examples.map((/** @type {unknown} */ each, /** @type {number} */ index) => (
       button(`Example ${index + 1}`, () => this.form?.write(each), { class: "quiet" })));
-    const requests = element("details", null, element("summary", null, "The request to copy"), this.requests);
+    const requests = element("details", null, element("summary", null, "Copy the request"), this.requests);
     requests.addEventListener("toggle", () => requests.open && this.showRequests());
     append(this.place,
       element("p", { class: "trail" }, link(["tools", tool.name], tool.name)),

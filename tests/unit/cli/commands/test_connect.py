@@ -243,7 +243,7 @@ def test_a_folder_and_bytes_that_are_not_text_are_refused(project: Path) -> None
             ["--http", "https://ada:secret@example.com"],
             "is not the URL of a server; write e.g. http://127.0.0.1:8000/mcp",
         ),
-        (["--http", "--token-variable", "toolc_aBcD"], "--token-variable is the name of a variable in capitals"),
+        (["--http", "--token-variable", "toolc_aBcD"], "--token-variable must be the name of a variable in capitals"),
     ],
 )
 def test_an_entry_that_could_not_work_is_refused(arguments: list[str], message: str) -> None:
@@ -257,6 +257,6 @@ def test_servers_elsewhere_need_a_token_that_is_not_in_the_file() -> None:
     assert json.loads(remote.stdout)["mcpServers"]["toolc"] == {
         "type": "http", "url": "http://tools.example.com/base", "headers": {"Authorization": "Bearer ${TOOLC_TOKEN}"}
     }  # fmt: skip
-    assert "set TOOLC_TOKEN to a token of: toolc token create NAME" in remote.stderr
-    assert "others in the network can read the token" in remote.stderr
+    assert "set TOOLC_TOKEN to a token from: toolc token create NAME" in remote.stderr
+    assert "others on the network can read the token" in remote.stderr
     assert "others in the network" not in toolc("connect", "codex", "--http", "https://tools.example.com").stderr

@@ -39,7 +39,7 @@ async def test_a_client_sees_only_its_own_tools_and_those_denied_to_it_are_marke
 
 async def test_an_unknown_provider_is_refused_with_the_known_ones() -> None:
     response = await asked("/catalog?provider=gpt", Sources())
-    assert (response.status_code, "there are: openai_chat" in response.json()["detail"]) == (404, True)
+    assert (response.status_code, "the providers are: openai_chat" in response.json()["detail"]) == (404, True)
 
 
 async def test_the_states_in_the_lock_file_are_those_of_now(tmp_path: Path) -> None:
