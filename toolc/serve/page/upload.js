@@ -15,12 +15,12 @@ const MAX_SIZE = 32 * 2 ** 20;
  * @param {AbortSignal} signal
  */
 export function uploads(signal) {
-  const folder = element("input", { type: "text", placeholder: "the top", autocomplete: "off", spellcheck: "false" });
+  const folder = element("input", { type: "text", placeholder: "the top folder", autocomplete: "off", spellcheck: "false" });
   const chosen = element("input", { type: "file", multiple: true });
   const list = element("ul", { class: "uploads", "aria-live": "polite" });
   const place = element("details", { class: "upload" },
     element("summary", null, "Files for the workspace"),
-    element("label", null, "Folder of the workspace, which must exist", folder),
+    element("label", null, "Existing folder in the workspace", folder),
     element("label", null, "Files, chosen or dropped here", chosen),
     list);
 
@@ -52,7 +52,7 @@ export function uploads(signal) {
 }
 
 /**
- * Send a file, and say in a line what became of it.
+ * Send a file, and show the outcome in a line.
  *
  * @param {File} file
  * @param {string} path
@@ -71,7 +71,7 @@ async function put(file, path, line, signal, query) {
       return;
     }
     const exists = error instanceof Problem && error.status === 412;
-    const message = exists ? `${path}: exists` : error instanceof Error ? error.message : String(error);
+    const message = exists ? `${path}: already exists` : error instanceof Error ? error.message : String(error);
     line.replaceChildren(icon("alert"), element("span", null, message));
     append(line, exists && button(`Replace ${path}`, () => put(file, path, line, signal, { replace: "true" })));
   }
