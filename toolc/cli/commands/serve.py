@@ -206,7 +206,7 @@ def _over_http(
     with _optional_extra():
         from toolc.serve.http.application import make_app
         from toolc.serve.http.gate import LOCAL
-        from toolc.serve.http.host import ClientSettingsFile, HttpHost
+        from toolc.serve.http.host import ClientSettingsFile, CurrentIssuers, HttpHost
         from toolc.serve.http.listener import serve_http
         from toolc.serve.http.reload import Reloader
         from toolc.serve.http.sign_in import SignIn
@@ -219,7 +219,8 @@ def _over_http(
     from toolc.testing.recorded_results import read_results
 
     paths, load = configuration_source(settings.config)
-    if issuers := load().issuers:
+    clients = ClientSettingsFile(paths, load)
+    if issuers := CurrentIssuers(clients):
         settings = replace(settings, issuers=issuers, requires_token=True)
     tokens = TokenFile()
     if not tokens.tokens() and not issuers and (settings.requires_token or not settings.is_loopback):
@@ -249,7 +250,7 @@ def _over_http(
         )  # fmt: skip
 
     host = HttpHost(
-        registry, open_executor, settings=ClientSettingsFile(paths, load), workspace=workspace,
+        registry, open_executor, settings=clients, workspace=workspace,
         denied=denied, confirm=settings.confirm, mcp=mcp,
     )  # fmt: skip
     host.metrics = meter.text if meter and settings.metrics_address is None else None

@@ -6,7 +6,8 @@
 - ``catalog_api``: ``/catalog`` and ``/review`` for the page. Public: ``CatalogApi``.
 - ``settings``: the address, and the hosts and origins that requests may name. Public: ``ConfirmMode``,
   ``HttpSettings``, ``parse_settings``.
-- ``host``: what all routes share: the tools, the clients, and the calls. Public: ``ClientSettingsFile``, ``HttpHost``.
+- ``host``: what all routes share: the tools, the clients, and the calls. Public: ``ClientSettingsFile``,
+  ``CurrentIssuers``, ``HttpHost``.
 - ``gate``: Host, Origin, authentication, rates and the size of requests. Public: ``LOCAL``, ``Gate``, ``Caller``.
 - ``jwt_callers``: who sends a JWT, and what its scopes allow.
 - ``sign_in``: links to sign in to the page, sessions, and their route. Public: ``Session``, ``SignIn``.

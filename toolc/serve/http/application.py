@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 from mcp.server.auth.routes import create_protected_resource_routes
@@ -87,15 +88,21 @@ def _jwts(settings: HttpSettings, host: HttpHost) -> VerifyJwt | None:
 
 def metadata_routes(settings: HttpSettings) -> list[Route]:
     """Return the routes at which clients learn where to get a token (RFC 9728), and that it is not here."""
-    scopes = sorted({scope for issuer in settings.issuers.values() for scope in issuer.scopes})
-    servers: list[Any] = [*settings.issuers]  # as text, because AnyHttpUrl adds a slash, and clients compare them
+
+    async def metadata(_: Request) -> ASGIApp:
+        servers: list[Any] = [*settings.issuers]  # as text, because AnyHttpUrl adds a slash, and clients compare them
+        if not servers:
+            return problem(404, "this server has no issuers at present")
+        scopes = sorted({scope for issuer in settings.issuers.values() for scope in issuer.scopes})
+        (route,) = create_protected_resource_routes(AnyHttpUrl(settings.resource), servers, scopes or None, "toolc")
+        return route.app
 
     async def elsewhere(_: Request) -> Response:
         what = "this server issues no tokens and registers no clients; its issuers are listed at"
         return problem(404, f"{what} {settings.metadata_url}")
 
     return [
-        *create_protected_resource_routes(AnyHttpUrl(settings.resource), servers, scopes or None, "toolc"),
+        Route(urlsplit(settings.metadata_url).path, metadata, methods=["GET", "OPTIONS"]),
         *(Route(path, elsewhere, methods=["GET", "POST"]) for path in OAUTH if path != METADATA),
     ]
 

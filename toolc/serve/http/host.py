@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.config.configuration import ClientSettings, Configuration
+from toolc.config.configuration import ClientSettings, Configuration, Issuer
 from toolc.dataclass import dataclass, replace
 from toolc.model.call import Confirm
 from toolc.model.errors import UsageError
@@ -33,7 +33,7 @@ OpenExecutor: TypeAlias = Callable[[Registry, str, ClientSettings, Confirm | Non
 
 
 class ClientSettingsFile:
-    """The settings of clients, read again after each change of the files in ``paths``.
+    """The settings of clients and their issuers, read again after each change of the files in ``paths``.
 
     A file with errors leaves the last valid settings in place, and ``problem`` says why.
     """
@@ -43,33 +43,53 @@ class ClientSettingsFile:
         self._paths = paths
         self._load = load
         self._state = self._now()
-        self._clients = load().clients
+        self._configuration = load()
 
     def read_again(self) -> None:
         """Read the settings, whether the files have changed or not."""
         self._state, self.problem = self._now(), ""
         try:
-            self._clients = self._load().clients
+            self._configuration = self._load()
         except UsageError as error:
             self.problem = f"the settings of clients stay as they were: {error}"
             logging.getLogger("toolc").error(self.problem)
 
     def settings_of(self, name: str) -> ClientSettings:
         """Return the settings of the client with a token of this name."""
-        if self._now() != self._state:
-            self.read_again()
-        return self._clients.get(name) or self._clients.get("default") or ClientSettings()
+        clients = self.current().clients
+        return clients.get(name) or clients.get("default") or ClientSettings()
 
     def entry_of(self, issuer: str, subject: str) -> str | None:
         """Return the entry of the client with this subject, or ``default``. None if there is neither."""
+        clients = self.current().clients
+        found = (name for name, each in clients.items() if (each.issuer, each.subject) == (issuer, subject))
+        return next(found, "default" if "default" in clients else None)
+
+    def current(self) -> Configuration:
+        """Return the last valid configuration."""
         if self._now() != self._state:
             self.read_again()
-        found = (name for name, each in self._clients.items() if (each.issuer, each.subject) == (issuer, subject))
-        return next(found, "default" if "default" in self._clients else None)
+        return self._configuration
 
     def _now(self) -> tuple[tuple[int, int, int], ...]:
         states = [each.stat() for each in self._paths if each.exists()]
         return tuple((each.st_mtime_ns, each.st_ino, each.st_size) for each in states)
+
+
+class CurrentIssuers(Mapping[str, Issuer]):
+    """The issuers that the settings have at present."""
+
+    def __init__(self, settings: ClientSettingsFile) -> None:
+        self._settings = settings
+
+    def __getitem__(self, url: str) -> Issuer:
+        return self._settings.current().issuers[url]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._settings.current().issuers)
+
+    def __len__(self) -> int:
+        return len(self._settings.current().issuers)
 
 
 @dataclass(frozen=True, slots=True)

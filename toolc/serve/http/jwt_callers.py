@@ -43,13 +43,14 @@ NameOf = Callable[[str, str], str | None]
 
 
 class JwtCallers:
-    """Returns who sends a JWT. ``resource`` is the URL of the server, for which tokens are by default."""
+    """Returns who sends a JWT of ``issuers``, which may change. ``resource`` is the URL of the server, the audience."""
 
     def __init__(self, issuers: Mapping[str, Issuer], resource: str, name_of: NameOf, read: Read = read_keys) -> None:
         self._issuers = issuers
         self._resource = resource
         self._name_of = name_of
-        self._keys = {url: IssuerKeys(each, read) for url, each in issuers.items()}
+        self._read = read
+        self._keys: dict[str, tuple[Issuer, IssuerKeys]] = {}
 
     async def caller(self, token: str) -> Caller:
         """Return the caller with this token. Raises ``RefusedTokenError``, whose message contains no part of it."""
@@ -85,7 +86,9 @@ class JwtCallers:
             raise PyJWTError("another issuer, algorithm or type")
         if not isinstance(kid, str | None):
             raise PyJWTError("not the id of a key")
-        key = await self._keys[issuer.url].find(kid, algorithm)
+        if self._keys.get(issuer.url, (None,))[0] != issuer:  # the first token, or the settings have changed
+            self._keys[issuer.url] = issuer, IssuerKeys(issuer, self._read)
+        key = await self._keys[issuer.url][1].find(kid, algorithm)
         if key is None:
             raise PyJWTError("unknown key")
         payload = jwt.decode(

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx2
@@ -13,10 +14,10 @@ from calls.fake_http import ANSWERS, SETTINGS, fake_host, served
 from calls.fake_tools import text, tool
 from calls.jwt_issuer import URL, TestIssuer, issuer_settings, key_server
 
-from toolc.config.configuration import ClientSettings, Scope
+from toolc.config.configuration import ClientSettings, Configuration, Issuer, Scope
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.tool import CallerParameter
-from toolc.serve.http.host import MAX_CLIENTS, HttpHost
+from toolc.serve.http.host import MAX_CLIENTS, ClientSettingsFile, CurrentIssuers, HttpHost
 from toolc.serve.http.settings import HttpSettings
 from toolc.serve.served_client import ServedClient
 
@@ -298,3 +299,36 @@ def test_tokens_of_a_down_server_leave_no_thread(monkeypatch: pytest.MonkeyPatch
     before = threading.active_count()
     assert anyio.run(run)["detail"] == f"the keys of {URL} cannot be read at present; try again in 30 seconds"
     assert threading.active_count() <= before + 1  # a thread of anyio
+
+
+async def test_a_change_of_the_issuers_applies_to_the_next_request(
+    issuer: TestIssuer, settings: HttpSettings, tmp_path: Path
+) -> None:
+    (file := tmp_path / "config.yaml").touch()
+    known, other = settings.issuers[URL], "https://other.example.com"
+    issuers = {URL: known}
+    clients = {"default": ClientSettings()}
+    current = ClientSettingsFile([file], lambda: Configuration(clients=clients, issuers=dict(issuers)))
+    live = replace(settings, issuers=CurrentIssuers(current))
+
+    def change(new: dict[str, Issuer]) -> None:
+        issuers.clear()
+        issuers.update(new)
+        file.write_text(file.read_text() + "x")
+
+    async with served(host(), live) as client:
+
+        async def status(url: str, **claims: Any) -> int:
+            found = await client.get(f"{API}/tools", headers=bearer(issuer.token(iss=url, scope="read", **claims)))
+            return found.status_code
+
+        async def listed() -> object:
+            return (await client.get("/.well-known/oauth-protected-resource/mcp")).json().get("authorization_servers")
+
+        assert (await status(URL), await status(other), await listed()) == (200, 401, [URL])
+        change({other: replace(known, url=other, audience="others")})
+        assert (await status(URL), await status(other), await listed()) == (401, 401, [other])
+        assert await status(other, aud="others") == 200
+        change({})
+        assert (await status(other, aud="others"), await listed()) == (401, None)
+        assert (await client.get(f"{API}/tools")).status_code == 401
