@@ -18,7 +18,7 @@
 - ``mcp_options``: what is offered besides tools and calls. Public: ``McpOptions``.
 - ``mcp_stdio``: MCP over stdin and stdout, with signals and the end of the input. Public: ``serve_stdio``.
 - ``offered``: which tools a client is offered, and which are denied. Public: ``check_denied``,
-  ``check_direct``, ``check_names``, ``deny``, ``needing_workspace``, ``with_tags``, ``without``.
+  ``check_search``, ``deny``, ``needing_workspace``, ``with_tags``, ``without``.
 - ``plugin_server``: a server of the plugin protocol. Public: ``PluginServer``, ``serve_plugin``.
 - ``served_client``: a client, its quotas and its running calls. Public: ``ServedClient``, ``ServerCalls``.
 - ``status``: asks running servers for their state, and for links. Public: ``read_states``, ``request_links``,

@@ -55,19 +55,16 @@ def check_denied(registry: Registry, entries: Collection[str]) -> None:
             raise UsageError(f"--deny {each!r:.80} is neither the name nor a tag of a tool; see: toolc list")
 
 
-def check_direct(registry: Registry, entries: Collection[str]) -> None:
-    """Raise ``UsageError`` if an entry is neither the name nor a tag of a tool, because it would list nothing."""
+def check_search(registry: Registry, direct: Collection[str], *, is_on: bool) -> None:
+    """Raise ``UsageError`` if a tool has a name in ``SEARCH_TOOLS``, or if an entry of ``direct`` lists nothing."""
+    if direct and not is_on:
+        raise UsageError("--direct needs --search; without it, all tools are in the list")
+    if clash := next((each for each in SEARCH_TOOLS if is_on and each in registry), None):
+        raise UsageError(f"--search adds a tool {clash!r}, and there is one already; rename it or remove --search")
     tags = {tag for tool in registry for tag in tool.tags}
-    for each in entries:
+    for each in direct:
         if each not in tags and each not in registry:
             raise UsageError(f"--direct {each!r:.80} is neither the name nor a tag of a tool; see: toolc list")
-
-
-def check_names(registry: Registry) -> None:
-    """Raise ``UsageError`` if a tool has a name in ``SEARCH_TOOLS``."""
-    for each in SEARCH_TOOLS:
-        if each in registry:
-            raise UsageError(f"--search adds a tool {each!r}, and there is one already; rename it or remove --search")
 
 
 def _is_name(tools: CallableTools, name: str) -> bool:

@@ -23,7 +23,7 @@ from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.runtime.workspace.mount import mount
 from toolc.serve.mcp_clients import McpClient, mcp_clients
-from toolc.serve.offered import needing_workspace
+from toolc.serve.offered import check_search, needing_workspace
 
 _URL: Final = "http://127.0.0.1:8000/mcp"
 _VARIABLE: Final = "TOOLC_TOKEN"
@@ -108,6 +108,7 @@ def _stdio_entry(client: McpClient, name: str, arguments: Sequence[str]) -> Json
     context = serve.command.make_context("toolc serve", [*arguments])
     options = [*_absolute(context)]
     folder, registry = context.params["workspace"], open_tools(context.params["target"], context.params["builtin"])
+    check_search(registry, context.params["direct"], is_on=context.params["search"])
     if folder is None and needing_workspace(registry):
         folder = repository_top(Path.cwd())
         options += ["--workspace", str(folder)]
@@ -134,8 +135,9 @@ def _absolute(context: click.Context) -> Iterator[str]:
                 raise UsageError("--locked: there is no toolc.lock here; create one with: toolc lock")
         for each in value if isinstance(value, tuple) else [value]:
             is_path = param.name in {"target", "locked"} or param.metavar in {"FILE", "DIR"}
-            text = str(Path.cwd() / each) if is_path else str(each)
-            yield from (option, text) if isinstance(param, click.Option) else (text,)
+            text = str(Path.cwd() / each) if is_path else f"{each}s" if param.metavar == "TIME" else str(each)
+            words = () if each is True else (text,)  # a flag has no value
+            yield from (option, *words) if isinstance(param, click.Option) else words
 
 
 def _http_entry(client: McpClient, name: str, url: str, variable: str | None) -> JsonObject:

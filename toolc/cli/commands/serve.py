@@ -31,7 +31,7 @@ from toolc.runtime.execution.admission import unsupported_features
 from toolc.runtime.workspace.mount import mount
 from toolc.serve.confirmations import refuse
 from toolc.serve.mcp_options import McpOptions
-from toolc.serve.offered import check_denied, check_direct, check_names, deny, needing_workspace, without
+from toolc.serve.offered import check_denied, check_search, deny, needing_workspace, without
 from toolc.version import __version__
 
 if TYPE_CHECKING:
@@ -111,8 +111,6 @@ def command(  # noqa: PLR0913  one parameter per option
         raise UsageError("--plugin serves over stdio only; remove --http")
     if plugins and search:
         raise UsageError("--plugin serves the tools that it names; remove --search")
-    if direct and not search:
-        raise UsageError("--direct needs --search; without it, all tools are in the list")
     mcp = McpOptions(finding=_finding(direct) if search else None, task_seconds=task_threshold)
     serve = _as_plugin if plugins else _mcp(mcp)
     from toolc.client.executor import Executor  # start-up time
@@ -120,8 +118,7 @@ def command(  # noqa: PLR0913  one parameter per option
 
     def load(lock: Lock | None) -> Registry:
         registry = reviewed(open_tools(target, builtin), lock, options.policy, toolsets)
-        if search:
-            check_names(registry)
+        check_search(registry, (), is_on=search)  # a reload may remove a tool that --direct names
         return registry
 
     # Nothing of the tools is garbage, so the collector need not look at them: neither now nor between calls.
@@ -132,7 +129,7 @@ def command(  # noqa: PLR0913  one parameter per option
         registry = registry.only(*plugins)
     folder = Path(workspace) if workspace is not None else None
     check_denied(registry, denied)
-    check_direct(registry, direct)
+    check_search(registry, direct, is_on=search)
     if settings:
         from toolc.serve.page.reports import Sources
 

@@ -37,7 +37,7 @@ class Purpose:
 
 
 def purpose_of_query(query: str) -> Purpose:
-    """Return the purpose that the first verb of a clause says. A query without one reads, if it demands nothing."""
+    """Return the purpose that the first verb of a clause says. A query without one reads, if it ends nothing."""
     clauses = [words(clause) for clause in _CLAUSE.split(query)]
     for clause in clauses:
         if kinds := _kinds_of_clause(clause):
@@ -45,8 +45,6 @@ def purpose_of_query(query: str) -> Purpose:
     every_word = {word for clause in clauses for word in clause}
     if not every_word.isdisjoint(table("ending")):
         return Purpose(frozenset({"update", "delete"}))
-    if not every_word.isdisjoint(table("demanding")):
-        return Purpose(_CHANGES)
     return Purpose(frozenset({"read"}), _wants_many(clauses[0]))
 
 

@@ -157,6 +157,15 @@ def test_the_client_gets_absolute_paths_and_the_options_of_serve(project: Path) 
     ]  # fmt: skip
 
 
+def test_flags_and_times_are_written_as_serve_reads_them(project: Path) -> None:
+    options = ["--search", "--direct", "count_words", "--task-threshold", "1m", "--workspace", "."]
+    printed = toolc("connect", "cursor", "specs", *options).stdout
+    assert json.loads(printed)["mcpServers"]["toolc"]["args"] == [
+        "serve", f"{project}/specs", "--workspace", str(project), "--search", "--direct", "count_words",
+        "--task-threshold", "60.0s",
+    ]  # fmt: skip
+
+
 def test_the_workspace_is_the_repository_if_a_tool_needs_one(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project / "specs")
     printed = toolc("connect", "claude-code", "count_words.yaml")
@@ -234,6 +243,8 @@ def test_a_folder_and_bytes_that_are_not_text_are_refused(project: Path) -> None
         (["specs", "--plugin", "x"], "--plugin cannot be used for a server that an MCP client starts"),
         (["specs", "--locked"], "--locked: there is no toolc.lock here"),
         (["specs", "--workspace", "/"], "/"),
+        (["specs", "--direct", "count_words"], "--direct needs --search"),
+        (["specs", "--search", "--direct", "typo"], "--direct 'typo' is neither the name nor a tag of a tool"),
         (["specs", "--name", "a b"], "--name 'a b' is not the name of a server"),
         (["specs", "--token-variable", "TOKEN"], "--token-variable needs --http"),
         (["specs", "--remove"], "--remove takes no TARGET or options of serve; remove specs"),

@@ -21,7 +21,7 @@ from toolc.runtime.output.truncation import READ_RESULT
 from toolc.serve.http.gate import Caller
 from toolc.serve.mcp import make_server
 from toolc.serve.mcp_options import McpOptions
-from toolc.serve.offered import SEARCH_TOOLS, check_direct, check_names
+from toolc.serve.offered import SEARCH_TOOLS, check_search
 from toolc.serve.search.finding_tools import FindingTools
 
 pytestmark = pytest.mark.anyio
@@ -145,9 +145,9 @@ async def test_the_rest_of_a_long_result_can_be_read() -> None:
 
 def test_names_must_not_collide_and_what_stays_in_the_list_must_exist() -> None:
     with pytest.raises(UsageError, match="--search adds a tool 'call_tool', and there is one already"):
-        check_names(registry(tool("call_tool")))
+        check_search(registry(tool("call_tool")), (), is_on=True)
     with pytest.raises(UsageError, match="--search adds a tool 'find_tools'"):
-        check_names(registry(replace(ECHO, aliases=("find_tools",))))
-    check_direct(registry(SAFE), ["safe", "echo"])
+        check_search(registry(replace(ECHO, aliases=("find_tools",))), (), is_on=True)
+    check_search(registry(SAFE), ["safe", "echo"], is_on=True)
     with pytest.raises(UsageError, match="--direct 'typo' is neither the name nor a tag of a tool"):
-        check_direct(registry(SAFE), ["typo"])
+        check_search(registry(SAFE), ["typo"], is_on=True)

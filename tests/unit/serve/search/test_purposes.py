@@ -26,7 +26,7 @@ def labelled(label: str, *, read_only: bool | None = None) -> ToolSpec:
         ("switch off the alarm", "delete"),
         ("the token is stale, revoke it", "delete"), ("open issues", "create read"),
         ("do not send mails on each push", "delete update"), ("an app no longer sees this", "delete update"),
-        ("a person should see this", "create delete update"), ("", "read"),
+        ("a person should see this", "read"), ("", "read"),
     ],
 )  # fmt: skip
 def test_the_first_verb_of_a_query_decides(query: str, expected: str) -> None:
