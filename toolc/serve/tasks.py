@@ -227,7 +227,7 @@ class Tasks:
         self._forget(client.name)
         task = self._tasks.get(task_id)
         if task is None or task.client != client.name:
-            reasons = "its result is no longer kept, or the server has been restarted since: tasks end with the server"
+            reasons = "its result is no longer kept, or the server has restarted, which ends its tasks"
             raise MCPError(INVALID_PARAMS, f"there is no such task; {reasons}")
         return task
 

@@ -156,7 +156,7 @@ def test_empty_input_is_a_normal_end(specs: Path) -> None:
 def test_without_a_workspace_tools_that_need_one_are_left_out(specs: Path) -> None:
     done = toolc("serve", "specs", folder=specs)
     assert (done.returncode, done.stdout) == (0, "")
-    assert "left out without a workspace; set one with: --workspace DIR\n" in done.stderr
+    assert "left out, because there is no workspace; set one with: --workspace DIR\n" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,7 @@ def test_tools_that_need_a_workspace_are_left_out_without_one(
     found = registry(ECHO, tool("look", workspace="ro"), tool("alter", workspace="rw"))
     assert usable(found, None).names == ("echo",)
     assert capsys.readouterr().err == (
-        "toolc: alter, look: left out without a workspace; set one with: --workspace DIR\n"
+        "toolc: alter, look: left out, because there is no workspace; set one with: --workspace DIR\n"
     )
     assert usable(found, tmp_path) is found
     assert usable(registry(ECHO), None).names == ("echo",)

@@ -218,7 +218,7 @@ async def test_results_are_kept_for_a_time_and_a_number_of_each_client(
             tasks.append(await call(client, "long", words=str(number)))
             await reached(client, tasks[-1], "completed")
         first = await send(client, "tasks/get", {"taskId": tasks[0]["taskId"]})
-        assert "tasks end with the server" in first["message"]
+        assert "which ends its tasks" in first["message"]
         assert (await reached(client, tasks[2], "completed"))["result"]["content"][0]["text"] == "2"
         monkeypatch.setattr(tasks_module, "KEEP_SECONDS", 0.0)
         assert (await send(client, "tasks/get", {"taskId": tasks[2]["taskId"]}))["code"] == -32602

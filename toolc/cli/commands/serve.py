@@ -342,7 +342,7 @@ def usable(registry: Registry, workspace: Path | None) -> Registry:
         mount(workspace, "ro")
         return registry
     if left_out := needing_workspace(registry):
-        note(f"{', '.join(left_out)}: left out without a workspace; set one with: --workspace DIR")
+        note(f"{', '.join(left_out)}: left out, because there is no workspace; set one with: --workspace DIR")
     return without(registry, left_out)
 
 
