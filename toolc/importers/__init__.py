@@ -18,6 +18,8 @@ never writes a registry. People review and edit the files; later imports merge w
   Public: ``edited``, ``Merged``, ``UnreadableError``.
 - ``changes``: the changes of an import to the files of a folder (``changes``, ``write``). Public: ``FileChange``.
 - ``checked_files``: removes generated specs that have errors (``remove_invalid``). Public: ``check_text``.
+- ``script_options``: the arguments that a script declares (``ScriptOption``). Public: ``python_options``,
+  ``shell_options``.
 - ``skill``: specs for the scripts of an Agent Skill. Public: ``skill_specs``.
 - ``tool_names``: the names of imported tools, with a prefix or renamed. Public: ``ToolNames``.
 - ``yaml_text``: writes YAML in block style. Public: ``yaml_flow``, ``yaml_lines``, ``yaml_text``.

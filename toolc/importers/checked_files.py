@@ -15,6 +15,8 @@ from toolc.model.text import printable
 _MODEL_TEXT: Final = frozenset({"TC210", "TC211", "TC213", "TC214"})
 """The checks of texts for models, which may contain injected instructions."""
 
+_ANY: Final[JsonObject] = {"shell": {"argv": ["true"]}}
+
 
 class Invalid(NamedTuple):
     """Why each removed spec has an error, by its file, and the findings about texts for models in the others."""
@@ -57,13 +59,7 @@ def remove_invalid(files: dict[str, str], beside: Path | None = None) -> Invalid
 
 def check_text(name: str, text: str) -> list[str]:
     """Check instructions that do not become part of specs, and return the findings."""
-    spec: JsonObject = {
-        "toolc": 1,
-        "name": "text",
-        "description": text,
-        "parameters": {},
-        "backend": {"shell": {"argv": ["true"]}},
-    }
+    spec: JsonObject = {"toolc": 1, "name": "text", "description": text, "parameters": {}, "backend": _ANY}
     with TemporaryDirectory() as temporary:
         place = Path(temporary, "text.yaml")
         place.write_text(yaml_text(spec), encoding="utf-8")

@@ -30,11 +30,10 @@ class McpSource:
     def entry(self) -> JsonObject:
         """Return the entry of ``servers``."""
         entry: JsonObject = {"url": self.url} if self.url else {"command": [*self.command]}
-        entry |= {"headers": self.headers} if self.headers else {}
-        entry |= {"auth": self.auth} if self.auth else {}
-        entry |= {"requirements": [*self.requirements]} if self.requirements else {}
-        entry |= {"files": [*self.files]} if self.files else {}
-        return entry | {"sandbox": self.sandbox}
+        entry |= {"headers": self.headers, "auth": self.auth}
+        entry |= {"requirements": [*self.requirements], "files": [*self.files]}
+        given: JsonObject = {key: each for key, each in entry.items() if each}
+        return given | {"sandbox": self.sandbox}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +69,7 @@ def remove_invalid_tools(source: McpSource, tools: dict[str, JsonObject]) -> Inv
     """Compile each tool alone, and remove those with errors. The keys of the result are names of tools."""
     sandbox: JsonObject = {key: each for key, each in source.sandbox.items() if key != "build"}
     alone = replace(source, files=(), sandbox=sandbox)  # files next to the spec are not there
-    files = {
-        f"{name}.yaml": _file(alone, [tool]) for name, tool in zip(_file_names(tools), tools.values(), strict=True)
-    }
+    files = {f"{tool['name']}.yaml": _file(alone, [tool]) for tool in tools.values()}
     names = dict(zip(files, tools, strict=True))
     found = remove_invalid(files)
     for file in found.removed:
@@ -90,10 +87,6 @@ def mcp_spec(source: McpSource, tools: Mapping[str, JsonObject]) -> str:
 
 def _file(source: McpSource, tools: Sequence[JsonObject]) -> str:
     return yaml_text({"toolc": 1, "servers": {source.name: source.entry()}, "tools": [*tools]})
-
-
-def _file_names(tools: Mapping[str, JsonObject]) -> list[str]:
-    return [str(tool["name"]) for tool in tools.values()]
 
 
 def _tool(source: McpSource, name: str, definition: JsonObject) -> JsonObject:

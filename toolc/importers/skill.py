@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -14,8 +14,9 @@ import yaml
 from toolc.dataclass import dataclass, field
 from toolc.importers.python.modules import LeftOutError, Modules
 from toolc.importers.python.needs import Versions, code_needs
+from toolc.importers.script_options import ScriptOption, python_options, shell_options
 from toolc.importers.tool_names import ToolNames
-from toolc.importers.yaml_text import yaml_text
+from toolc.importers.yaml_text import yaml_flow, yaml_text
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.text import shorten
@@ -41,6 +42,15 @@ def _run(ctx, program, script, args):
     if done.returncode:
         raise ctx.error("execution", f"exit status {done.returncode}\\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+def _words(flag, value):
+    """Return the words of an argument on the command line, none of which can be another option."""
+    if isinstance(value, list):
+        return [word for each in value for word in _words(flag, each)]
+    if value is None or isinstance(value, bool):
+        return [flag] if value else []
+    return [f"{flag}={value}"] if len(flag) > 2 else [f"{flag}{value}"] if value != "" or not flag else [flag, ""]
 '''
 
 
@@ -79,9 +89,10 @@ def skill_specs(
     functions = []
     chosen = names.of([each[:_MAX_NAME] for each in stems], [*scripts])
     for (script, code), name in zip(scripts.items(), chosen, strict=True):
-        program = _PROGRAMS.get(PurePosixPath(script).suffix)
-        if program is None:
-            result.left_out[script] = "the base image runs only .py and .sh; write a spec with sandbox.image"
+        is_shell = re.match(r"#!.*\b(?:ba)?sh\b", code)
+        program = _PROGRAMS.get(PurePosixPath(script).suffix, '"bash"' if is_shell else "")
+        if not program:
+            result.left_out[script] = "the base image runs only .py and shell scripts; write a spec with sandbox.image"
             continue
         if program == "sys.executable" and "__main__" not in code and _is_imported(script, scripts):
             result.left_out[script] = "other scripts import it, and it runs nothing itself"
@@ -92,21 +103,33 @@ def skill_specs(
             result.left_out[script] = str(error)
             continue
         result.versions.update(needs.packages)
+        is_python = program == "sys.executable"
+        options, is_plain = python_options(modules.module(script).tree) if is_python else shell_options(code)
         python: JsonObject = {"file": RUNNER, "files": [*patterns]}
         python |= {"requirements": [*needs.pinned]} if needs.packages else {}
         spec: JsonObject = {
             "toolc": 1, "name": name, "description": _description(script, code, header, modules),
-            "parameters": {"command_line": _arguments(script, text, modules)}, "backend": {"python": python},
-            "sandbox": {"workspace": "ro"},
+            "parameters": _parameters(options) if is_plain else _command_line(script, text, options),
+            "backend": {"python": python}, "sandbox": {"workspace": "ro"},
         }  # fmt: skip
         result.files[f"{name}.yaml"] = f"# scripts/{script} of {header['name']}\n" + yaml_text(spec)
         result.scripts[f"{name}.yaml"] = script
-        functions.append(
-            f'def {name}(ctx, command_line=()):\n    return _run(ctx, {program}, "scripts/{script}", command_line)\n'
-        )
+        functions.append(_function(name, program, script, options if is_plain else []))
     if functions:
         result.files[RUNNER] = "\n\n".join([_START, *functions])
     return result
+
+
+def _function(name: str, program: str, script: str, options: list[ScriptOption]) -> str:
+    """Return the code of the function of a script. Arguments with a place on the command line come last."""
+    start = f'    return _run(ctx, {program}, "scripts/{script}", '
+    if not options:
+        return f"def {name}(ctx, command_line=()):\n{start}command_line)\n"
+    names = ", ".join(f"{each.name}=None" for each in options)
+    words = [each.words for each in options if each.flag]
+    words += ['"--"', *(each.words for each in options if not each.flag)]
+    lines = "".join(f"        {each},\n" for each in words)
+    return f"def {name}(ctx, {names}):\n{start}[\n{lines}    ])\n"
 
 
 def _is_imported(script: str, scripts: Mapping[str, str]) -> bool:
@@ -127,28 +150,20 @@ def _description(script: str, code: str, header: Mapping[str, Any], modules: Mod
     return shorten(f"{first.rstrip('.')}. {skill}" if first else skill, 1000)
 
 
-def _arguments(script: str, text: str, modules: Modules) -> JsonObject:
-    """Return the schema of a script's arguments, with the first example in the instructions and what it declares."""
+def _parameters(options: list[ScriptOption]) -> JsonObject:
+    required: list[JsonValue] = [each.name for each in options if each.is_required]
+    return {"type": "object", "properties": {each.name: each.schema for each in options}, "required": required}
+
+
+def _command_line(script: str, text: str, options: list[ScriptOption]) -> JsonObject:
+    """Return the schema of all arguments in one, with the first example in the instructions and what is declared."""
     match = re.search(rf"(?m)scripts/{re.escape(script)}[ \t]+([^\n`|>&;]+)", text)
     try:
         words: list[JsonValue] = [*shlex.split(match[1])] if match else []
     except ValueError:
         words = []
     description = f"The arguments of the program, e.g. {words}" if words else "The arguments of the program."
-    if script.endswith(".py") and (declared := [*_declared(modules.module(script).tree)]):
+    if declared := [f"{each.flag or each.name} ({yaml_flow(each.schema)[1:-1]})" for each in options]:
         description = shorten(f"{description.rstrip('.')}. It takes: {'; '.join(declared)}", 800)
-    return {"type": "array", "items": {"type": "string"}, "default": [], "description": description}
-
-
-def _declared(tree: ast.Module) -> Iterator[str]:
-    """Yield each argument that code declares for ``argparse`` or ``click``, with its type, default and help."""
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-            continue
-        texts = [each.value for each in node.args if isinstance(each, ast.Constant)]
-        names = "/".join(each for each in texts if isinstance(each, str))
-        if names and node.func.attr in {"add_argument", "option", "argument"}:
-            said = {each.arg: ast.unparse(each.value) for each in node.keywords}
-            kinds = [said[key].strip("'\"") for key in ("type", "choices", "help") if key in said]
-            kinds += [f"default {said['default']}"] if "default" in said else []
-            yield f"{names} ({', '.join(kinds)})" if kinds else names
+    line: JsonObject = {"type": "array", "items": {"type": "string"}, "default": [], "description": description}
+    return {"command_line": line}

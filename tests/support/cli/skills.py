@@ -2,16 +2,18 @@
 
 from dataclasses import dataclass
 
+from toolc.model.json_schema import JsonObject
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skill:
-    """The files of a skill by path. ``calls`` has the command line of each tool, and its output.
+    """The files of a skill by path. ``calls`` has the arguments of each tool, and its output.
 
     ``left_out`` are the scripts that are not imported.
     """
 
     files: dict[str, str]
-    calls: dict[str, tuple[list[str], str]]
+    calls: dict[str, tuple[JsonObject, str]]
     left_out: tuple[str, ...] = ()
 
 
@@ -53,12 +55,30 @@ if __name__ == "__main__":
 ''',
         "scripts/words.py": "def split(text):\n    return text.split()\n",
         "scripts/lines.sh": '#!/bin/bash\n# Count the lines of a file.\n# It must be text.\n\nset -eu\nwc -l < "$1"\n',
+        "scripts/show.sh": """\
+#!/bin/bash
+# Show words.
+#
+# Usage: show.sh [-n] [-m MARK] WORD...
+#   -n       with a number
+#   -m MARK  which mark they have
+while getopts "nm:" option; do
+  case $option in n) number=1 ;; m) mark=$OPTARG ;; *) exit 2 ;; esac
+done
+shift $((OPTIND - 1))
+echo "n=$number m=$mark $*"
+""",
         "scripts/chart.js": "console.log('chart')\n",
+        "scripts/plot": "#!/usr/bin/env -S node --no-warnings\nconsole.log('plot')\n",
         "assets/stop.txt": "the a\n",
         "references/notes.md": "# Notes\n",
     },
-    calls={"word_tools_count": (["notes.txt", "--top", "1"], "cat 2\n"), "word_tools_lines": (["notes.txt"], "2\n")},
-    left_out=("chart.js", "words.py"),
+    calls={
+        "word_tools_count": ({"file": "notes.txt", "top": 1}, "cat 2\n"),
+        "word_tools_lines": ({"command_line": ["notes.txt"]}, "2\n"),
+        "word_tools_show": ({"n": True, "m": "-2", "arguments": ["-n", "notes.txt"]}, "n=1 m=-2 -n notes.txt\n"),
+    },
+    left_out=("chart.js", "plot", "words.py"),
 )
 
 SLUGS = Skill(
@@ -69,7 +89,7 @@ SLUGS = Skill(
         ),
         "scripts/slug.py": "import re\nimport sys\n\nprint(re.sub(r'\\W+', '-', ' '.join(sys.argv[1:]).lower()))\n",
     },
-    calls={"slugs_slug": (["A", "Title"], "a-title\n")},
+    calls={"slugs_slug": ({"command_line": ["A", "Title"]}, "a-title\n")},
 )
 
 TABLES = Skill(
@@ -95,7 +115,7 @@ if __name__ == "__main__":
 ''',
         "scripts/__init__.py": "",
     },
-    calls={"table_sums_sum_column": (["a b.csv", "price"], "3.5\n")},
+    calls={"table_sums_sum_column": ({"command_line": ["a b.csv", "price"]}, "3.5\n")},
 )
 
 SKILLS = {"word-tools": WORDS, "slugs": SLUGS, "table-sums": TABLES}

@@ -13,7 +13,9 @@ from toolc.model.json_schema import (
     SCHEMAS,
     JsonObject,
     JsonValue,
+    list_under,
     map_subschemas,
+    map_under,
     subschemas,
     type_of,
     types_of,
@@ -113,9 +115,8 @@ class Schemas:
             elif key in SCHEMAS and isinstance(each, dict | bool):
                 found[key] = each if isinstance(each, bool) else self.convert(each, base)
         self._discriminate(value, found)
-        required, properties = value.get("required"), value.get("properties")
-        if isinstance(required, list):
-            hidden = (properties.keys() if isinstance(properties, dict) else set()) - self._properties(found).keys()
+        if isinstance(required := value.get("required"), list):
+            hidden = map_under(value, "properties").keys() - map_under(found, "properties").keys()
             texts = dict.fromkeys(name for name in required if isinstance(name, str))
             names = [name for name in texts if name not in hidden]
             found |= {"required": [*names]} if names else {}
@@ -153,36 +154,24 @@ class Schemas:
         for part in [*parts, own]:
             inner, inner_base = self._document.object_at(part, base)
             inner, inner_base = self.merged(inner, inner_base, depth + 1)
-            declared = inner.get("properties", {})
+            declared = map_under(inner, "properties")
             if inner_base != base or not _COMBINED.isdisjoint(inner) or inner.get("type", "object") != "object":
                 return value, base
-            if not isinstance(declared, dict) or any(
-                properties.get(key, each) != each for key, each in declared.items()
-            ):
+            if any(properties.get(key, each) != each for key, each in declared.items()):
                 return value, base
             properties |= declared
-            names = inner.get("required")
-            required += names if isinstance(names, list) else []
+            required += list_under(inner, "required")
             rest |= {key: each for key, each in inner.items() if key in {"description"} and key not in rest}
         if not properties:
             return value, base
-        return {
-            "type": "object",
-            **rest,
-            "properties": properties,
-            "required": [*dict.fromkeys(map(str, required))],
-        }, base
+        names: list[JsonValue] = [*dict.fromkeys(map(str, required))]
+        return {"type": "object", **rest, "properties": properties, "required": names}, base
 
     def is_hidden(self, value: JsonValue, base: str) -> bool:
         """Return whether a property belongs only to the other direction."""
         if not isinstance(value, dict):
             return False
         return value.get(self._hidden) is True or self._document.object_at(value, base)[0].get(self._hidden) is True
-
-    @staticmethod
-    def _properties(found: JsonObject) -> JsonObject:
-        properties = found.get("properties")
-        return properties if isinstance(properties, dict) else {}
 
     def _reference(self, reference: str, value: JsonObject, base: str) -> JsonObject:
         target = self._document.target(reference, base)
@@ -234,10 +223,8 @@ class Schemas:
                 if isinstance(reference, str):
                     short = reference.rpartition("/")[2]
                     listed = mapping.items() if isinstance(mapping, dict) else ()
-                    names: list[JsonValue] = [each for each, target in listed if target in (reference, short)] or [
-                        short
-                    ]
-                    choice: JsonObject = {"properties": {name: {"enum": names}}, "required": [name]}
+                    names: list[JsonValue] = [each for each, target in listed if target in (reference, short)]
+                    choice: JsonObject = {"properties": {name: {"enum": names or [short]}}, "required": [name]}
                     converted[index] = {"allOf": [converted[index], choice]}
 
     def _nullable(self, value: JsonObject, found: JsonObject) -> JsonObject:

@@ -36,7 +36,8 @@ def tool_spec(document: Document, operation: Operation, tool: str, import_name: 
             path = request.parameter(parameter, base, path)
         except LeftOutError as error:
             raise LeftOutError(str(error), *place) from None
-    if left := re.search(r"\{[^{}]*\}", re.sub(r"\{\{.*?\}\}", "", _without(path, request.http.get("path", {})))):
+    named = re.findall(r"\{[^{}]*\}", re.sub(r"\{\{.*?\}\}", "", path))
+    if left := [each for each in named if each[1:-1] not in request.http.get("path", {})]:
         raise LeftOutError(f"the segment {left[0][:60]} of its path is not declared")
     body, base = document.object_at(value.get("requestBody", {}), operation.base)
     if body and operation.method not in READING:
@@ -73,12 +74,6 @@ def _encoded(path: str) -> str:
     """Return a path without a fragment, which is never sent, and with other characters than those of a URL encoded."""
     parts = re.split(r"(\{[^{}]*\})", path.partition("#")[0])
     return "".join(each if index % 2 else quote(each, safe=_SAFE) for index, each in enumerate(parts))
-
-
-def _without(path: str, segments: JsonObject) -> str:
-    for name in segments:
-        path = path.replace(f"{{{name}}}", "")
-    return path
 
 
 def _parameters(document: Document, operation: Operation) -> list[tuple[tuple[str | int, ...], JsonObject, str]]:

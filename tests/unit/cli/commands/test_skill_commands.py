@@ -7,6 +7,8 @@ import yaml
 from cli.command_line import toolc
 from cli.skills import TABLES, WORDS, Skill
 
+from toolc.model.json_schema import JsonObject
+
 SPEC = """\
 toolc: 1
 name: find_text
@@ -40,7 +42,7 @@ def write(skill: Skill, changes: dict[str, str] | None = None) -> str:
 
 def test_a_script_gets_the_least_permissions_and_the_texts_of_its_skill(folder: Path) -> None:
     result = toolc("import", "skill", write(WORDS))
-    assert result.stdout == "specs/skill: 2 scripts imported, 2 left out (3 written)\n"
+    assert result.stdout == "specs/skill: 3 scripts imported, 3 left out (4 written)\n"
     assert yaml.safe_load(Path("specs/skill/word_tools_lines.yaml").read_text()) == {
         "toolc": 1,
         "name": "word_tools_lines",
@@ -57,22 +59,125 @@ def test_a_script_gets_the_least_permissions_and_the_texts_of_its_skill(folder: 
     }  # fmt: skip
 
 
-def test_the_options_that_a_script_declares_are_described(folder: Path) -> None:
-    code = WORDS.files["scripts/count.py"].replace("default=2)", "default=2, help='How many words')")
-    assert toolc("import", "skill", write(WORDS, {"scripts/count.py": code})).exit_code == 0
-    spec = yaml.safe_load(Path("specs/skill/word_tools_count.yaml").read_text())
-    assert spec["parameters"]["command_line"]["description"] == (
-        "The arguments of the program, e.g. ['notes.txt', '--top', '1']. It takes: file; --top (int, How many words, "
-        "default 2)"
+def parameters(script: str, code: str) -> tuple[JsonObject, str]:
+    """Return the parameters of a script, and the code of its function."""
+    stem = script.partition(".")[0]
+    skill = write(TABLES, {f"scripts/{script}": code})
+    assert toolc("import", "skill", skill, "--force", "--requirement", "click==8.1.7").exit_code == 0
+    runner = Path(skill, "run_script.py").read_text()
+    spec = yaml.safe_load(Path(skill, f"table_sums_{stem}.yaml").read_text())
+    return spec["parameters"], runner.partition(f"def table_sums_{stem}(")[2].partition("\n\n")[0]
+
+
+def test_the_arguments_of_argparse_have_its_types(folder: Path) -> None:
+    code = """\
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("file", type=argparse.FileType(), help="The file")
+parser.add_argument("more", nargs="*")
+parser.add_argument("-t", "--top-words", dest="top", type=int, default=2, help="How many, %(default)s by default")
+parser.add_argument("--kind", choices=["a", "b"], required=True, default="a")
+parser.add_argument("-q", action="store_true")
+parser.add_argument("--tag", action="append")
+parser.add_argument("--pair", nargs=2, type=float)
+parser.add_argument("--from")
+parser.add_argument("--version", action="version", version="1")
+"""
+    found, function = parameters("top.py", code)
+    assert found == {
+        "type": "object",
+        "properties": {
+            "file": {"type": "string", "description": "The file"},
+            "more": {"type": "array", "items": {"type": "string"}},
+            "top_words": {"type": "integer", "description": "How many, 2 by default"},
+            "kind": {"type": "string", "enum": ["a", "b"], "description": "Default: a."},
+            "q": {"type": "boolean"},
+            "tag": {"type": "array", "items": {"type": "string"}},
+            "pair": {"type": "array", "items": {"type": "number"}},
+            "option_from": {"type": "string"},
+        },
+        "required": ["file", "kind"],
+    }
+    assert (
+        function
+        == """\
+ctx, file=None, more=None, top_words=None, kind=None, q=None, tag=None, pair=None, option_from=None):
+    return _run(ctx, sys.executable, "scripts/top.py", [
+        *_words('--top-words', top_words),
+        *_words('--kind', kind),
+        *_words('-q', q),
+        *_words('--tag', tag),
+        *(['--pair', *map(str, pair)] if pair else []),
+        *_words('--from', option_from),
+        "--",
+        *_words('', file),
+        *_words('', more),
+    ])
+"""
     )
+
+
+def test_the_arguments_of_click_have_its_types(folder: Path) -> None:
+    code = """\
+import click
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--count", "-c", default=1, help="How often.")
+@click.option("--loud", is_flag=True)
+@click.option("--mode", type=click.Choice(["x", "y"]))
+def main(**options):
+    print(options)
+"""
+    found, _ = parameters("say.py", code)
+    assert found["properties"] == {
+        "names": {"type": "array", "items": {"type": "string"}},
+        "count": {"type": "integer", "description": "How often. Default: 1."},
+        "loud": {"type": "boolean"},
+        "mode": {"type": "string", "enum": ["x", "y"]},
+    }
+
+
+def test_the_options_of_getopts_have_types_and_its_usage(folder: Path) -> None:
+    found, _ = parameters("show.sh", WORDS.files["scripts/show.sh"])
+    assert found["properties"] == {
+        "n": {"type": "boolean", "description": "with a number"},
+        "m": {"type": "string", "description": "which mark they have"},
+        "arguments": {"type": "array", "items": {"type": "string"}, "description": "The other arguments."},
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "parser.add_subparsers()", "parser.add_argument('-x', action=Own)", "parser.add_argument('-x', nargs=REST)",
+        "parser.add_argument(*names)", "parser.add_argument()", "parser.parse_known_args()",
+        "parser.add_argument('--top')", "parser.add_argument('-x', choices=[1, a])",
+    ],
+)  # fmt: skip
+def test_arguments_that_the_text_does_not_say_are_one_list(folder: Path, line: str) -> None:
+    found, function = parameters("top.py", f"parser.add_argument('--top', type=int, help='How many')\n{line}\n")
+    assert [*found] == ["command_line"]
+    assert str(found["command_line"]).count("The arguments of the program. It takes: --top (type: integer,") == 1
+    assert function == 'ctx, command_line=()):\n    return _run(ctx, sys.executable, "scripts/top.py", command_line)\n'
+
+
+def test_a_script_of_another_language_is_left_out_and_a_shell_script_needs_no_suffix(folder: Path) -> None:
+    shown = toolc("import", "skill", write(WORDS, {"scripts/say": "#!/bin/sh -eu\n# Say it.\necho it\n"}))
+    reason = "the base image runs only .py and shell scripts; write a spec with sandbox.image"
+    assert f"left out plot: {reason}" in shown.stderr
+    assert f"left out chart.js: {reason}" in shown.stderr
+    assert 'description: "Say it. Part' in Path("specs/skill/word_tools_say.yaml").read_text()
 
 
 def test_tools_of_a_skill_have_a_prefix_or_other_names_which_later_imports_keep(folder: Path) -> None:
     skill = write(WORDS)
     assert toolc("import", "skill", skill, "--prefix", "our_", "--rename", "lines.sh=lines").exit_code == 0
-    assert sorted(each.name for each in Path(skill).glob("*.yaml")) == ["lines.yaml", "our_word_tools_count.yaml"]
+    assert sorted(each.name for each in Path(skill).glob("*.yaml")) == [
+        "lines.yaml", "our_word_tools_count.yaml", "our_word_tools_show.yaml",
+    ]  # fmt: skip
     assert toolc("import", "skill", skill).stdout == (
-        "specs/skill: 2 scripts imported, 2 left out (nothing has changed)\n"
+        "specs/skill: 3 scripts imported, 3 left out (nothing has changed)\n"
     )
 
 
