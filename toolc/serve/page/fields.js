@@ -19,7 +19,7 @@
  */
 
 import { announce, append, button, element, icon } from "./elements.js";
-import { alternatives, boundsOf, choiceFor, entryOf, holds, isObject, itemOf, nameOf, requiredOf, resolved, same, startOf, typeOf } from "./schemas.js";
+import { alternatives, applied, boundsOf, choiceFor, entryOf, holds, isObject, itemOf, nameOf, requiredOf, resolved, same, startOf, typeOf } from "./schemas.js";
 
 /** How deep fields are nested. What is deeper is written as JSON. */
 const MAX_DEPTH = 12;
@@ -252,25 +252,70 @@ function objectField(schema, value, place) {
   if (Object.keys(given).some((key) => /[\r\n]/.test(key))) {
     return jsonField(schema, value, place); // no input can hold such a key
   }
-  const properties = isObject(schema.properties) ? schema.properties : {};
-  const inner = { ...place, depth: place.depth + 1 };
-  const required = requiredOf(schema);
-  /** @type {[string, Field][]} */
-  const fields = Object.entries(properties).sort(([left], [right]) => (
-    Number(required.includes(right)) - Number(required.includes(left)))).map(([key, each]) => {
-    const own = Object.hasOwn(given, key) ? given[key] : undefined;
-    const make = required.includes(key) ? makeField : optionalField;
-    return [key, make(each, own, { ...inner, name: key })];
-  });
-  const others = Object.entries(given).filter(([key]) => !Object.hasOwn(properties, key));
+  const list = element("div", { class: "fields" });
+  /** @type {Map<string, { field: Field, isRequired: boolean }>} */
+  const fields = new Map();
+  const inner = { ...place, depth: place.depth + 1, changed: () => { update(read()); place.changed(); } };
+  const now = applied(schema, given, place.root);
+  const own = isObject(now.properties) ? now.properties : {};
+  const others = Object.entries(given).filter(([key]) => !Object.hasOwn(own, key));
   const hasEntries = others.length > 0 || isObject(schema.patternProperties) || isObject(schema.additionalProperties)
-    || schema.additionalProperties === true || fields.length === 0 && schema.additionalProperties !== false;
+    || schema.additionalProperties === true || Object.keys(own).length === 0 && schema.additionalProperties !== false;
   const map = hasEntries ? entriesOf(schema, others, inner) : null;
-  const read = () => Object.fromEntries([
-    ...fields.map(([key, field]) => [key, field.read()]), ...map?.read() ?? [],
-  ].filter(([, each]) => each !== undefined));
-  const content = [...fields.map(([, field]) => field.element), ...(map ? [map.element] : [])];
-  return groupField(schema, place, content, read, () => [...fields, ...map?.children() ?? []]);
+
+  function read() {
+    const own = [...fields].map(([key, { field }]) => /** @type {[string, unknown]} */ ([key, field.read()]));
+    return Object.fromEntries([...own, ...map?.read() ?? []].filter(([, each]) => each !== undefined));
+  }
+
+  /**
+   * Show the fields that apply to the present value. A field that stays is left alone, because it may have the focus.
+   *
+   * @param {Record<string, unknown>} present
+   */
+  function update(present) {
+    const whole = applied(schema, present, place.root);
+    const required = requiredOf(whole);
+    const keys = orderedKeys(schema, whole);
+    const before = new Set(fields.values());
+    for (const [key, { field }] of fields) {
+      if (!keys.includes(key)) {
+        field.element.remove();
+        fields.delete(key);
+      }
+    }
+    keys.forEach((key, index) => {
+      const old = fields.get(key), isRequired = required.includes(key);
+      if (old?.isRequired === isRequired) {
+        return;
+      }
+      const start = Object.hasOwn(present, key) ? present[key] : undefined;
+      const field = (isRequired ? makeField : optionalField)(whole.properties[key], start, { ...inner, name: key });
+      old?.field.element.remove();
+      list.insertBefore(field.element, list.children[index] ?? null);
+      fields.set(key, { field, isRequired });
+    });
+    if (list.isConnected && (before.size !== fields.size || [...fields.values()].some((each) => !before.has(each)))) {
+      announce("The fields have changed");
+    }
+  }
+  update(given);
+  update(read()); // a field with one possible value may meet a condition
+  return groupField(schema, place, [list, ...(map ? [map.element] : [])], read, () => [
+    ...[...fields].map(([key, { field }]) => /** @type {[string, Field]} */ ([key, field])), ...map?.children() ?? [],
+  ]);
+}
+
+/**
+ * Return the keys of the fields of an object: those that are always required, the optional ones, and those of conditions.
+ *
+ * @param {Schema} schema
+ * @param {Schema} whole the schema with the parts of the conditions that apply
+ */
+function orderedKeys(schema, whole) {
+  const own = Object.keys(isObject(schema.properties) ? schema.properties : {}), required = requiredOf(schema);
+  const later = Object.keys(isObject(whole.properties) ? whole.properties : {}).filter((key) => !own.includes(key));
+  return [...own.filter((key) => required.includes(key)), ...own.filter((key) => !required.includes(key)), ...later];
 }
 
 /**

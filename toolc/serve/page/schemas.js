@@ -40,6 +40,40 @@ export function resolved(schema, root, steps = 0) {
   return allOf.map((each) => resolved(each, root, steps + 1)).reduce(merged, own);
 }
 
+/** The key of the conditions of a merged schema, because two schemas can both have an `if`. */
+const CONDITIONS = Symbol("conditions");
+
+const CONDITIONAL = ["if", "then", "else", "dependentSchemas", "dependentRequired"];
+
+/** @param {Schema} schema @returns {Schema[]} */
+function conditionsOf(schema) {
+  const own = CONDITIONAL.some((key) => key in schema) ? [schema] : [];
+  return [...own, .../** @type {any} */ (schema)[CONDITIONS] ?? []];
+}
+
+/**
+ * Return the schema of an object with the parts that apply to this value: of `then` or `else`, and of keys that others
+ * depend on.
+ *
+ * @param {Schema} schema
+ * @param {Record<string, unknown>} value
+ * @param {Schema} root
+ * @param {number} [steps]
+ * @returns {Schema}
+ */
+export function applied(schema, value, root, steps = 0) {
+  const parts = conditionsOf(schema).flatMap((each) => [
+    "if" in each && (meets(each.if, value, root) ? each.then : each.else),
+    ...Object.entries(each.dependentSchemas ?? {}).map(([key, part]) => Object.hasOwn(value, key) && part),
+    ...Object.entries(each.dependentRequired ?? {}).map(([key, required]) => Object.hasOwn(value, key) && { required }),
+  ]);
+  if (steps > MAX_STEPS) {
+    return schema;
+  }
+  return parts.filter(isObject).reduce((whole, each) => (
+    merged(whole, applied(resolved(each, root), value, root, steps + 1))), schema);
+}
+
 /** @param {unknown} schema @returns {Schema} */
 function asSchema(schema) {
   if (schema === false) {
@@ -70,9 +104,11 @@ function target(reference, root) {
  * @param {Schema} right
  */
 function merged(left, right) {
+  const conditions = [...conditionsOf(left), ...conditionsOf(right)];
+  const without = Object.fromEntries(Object.entries({ ...right, ...left }).filter(([key]) => !CONDITIONAL.includes(key)));
   return {
-    ...right,
-    ...left,
+    ...without,
+    ...(conditions.length ? { [CONDITIONS]: conditions } : {}),
     ...(left.properties || right.properties ? { properties: { ...right.properties, ...left.properties } } : {}),
     ...(left.required || right.required ? { required: [...(left.required ?? []), ...(right.required ?? [])] } : {}),
   };
@@ -247,6 +283,57 @@ export function fits(schema, value, root, depth = 0) {
   const whole = resolved(schema, root);
   return depth > MAX_DEPTH || alternatives(whole, root).some((each) => (
     holds(each, value) && (!isObject(value) || fitsObject(each, value, root, depth))));
+}
+
+/**
+ * Return whether a value meets a condition. Keywords that conditions hardly use are taken as met; the server validates.
+ *
+ * @param {unknown} schema
+ * @param {unknown} value
+ * @param {Schema} root
+ * @param {number} [depth]
+ * @returns {boolean}
+ */
+function meets(schema, value, root, depth = 0) {
+  if (typeof schema === "boolean" || depth > MAX_DEPTH) {
+    return schema !== false;
+  }
+  const whole = resolved(schema, root);
+  const inner = (/** @type {unknown} */ each) => meets(each, value, root, depth + 1);
+  const types = whole.type === undefined ? [] : [whole.type].flat();
+  return (types.length === 0 || types.some((each) => hasType(value, each)))
+    && (!("const" in whole) || same(whole.const, value))
+    && (!Array.isArray(whole.enum) || whole.enum.some((/** @type {unknown} */ each) => same(each, value)))
+    && (!("not" in whole) || !inner(whole.not))
+    && (!Array.isArray(whole.anyOf) || whole.anyOf.some(inner))
+    && (!Array.isArray(whole.oneOf) || whole.oneOf.filter(inner).length === 1)
+    && (typeof value !== "number" || meetsBounds(whole, value))
+    && (typeof value !== "string" || meetsText(whole, value))
+    && (!Array.isArray(value) || value.every((each) => !("items" in whole) || meets(whole.items, each, root, depth + 1)))
+    && (!isObject(value) || requiredOf(whole).every((key) => Object.hasOwn(value, key)))
+    && (!isObject(value) || Object.entries(whole.properties ?? {}).every(([key, each]) => (
+      !Object.hasOwn(value, key) || meets(each, value[key], root, depth + 1))));
+}
+
+/**
+ * @param {Schema} schema
+ * @param {number} value
+ */
+function meetsBounds({ minimum = -Infinity, maximum = Infinity, exclusiveMinimum = -Infinity, exclusiveMaximum = Infinity }, value) {
+  return value >= minimum && value <= maximum && value > exclusiveMinimum && value < exclusiveMaximum;
+}
+
+/**
+ * @param {Schema} schema
+ * @param {string} value
+ */
+function meetsText({ minLength = 0, maxLength = Infinity, pattern = "" }, value) {
+  const { length } = [...value];
+  try {
+    return length >= minLength && length <= maxLength && new RegExp(pattern, "u").test(value);
+  } catch {
+    return true; // the server knows more patterns than this browser
+  }
 }
 
 /**

@@ -4,7 +4,7 @@
 import { Form, located } from "./form.js";
 import { commandLine, curlRequest, pythonProgram, specTest } from "./requests.js";
 
-const { schemas, requests, problems } = JSON.parse(document.getElementById("cases").textContent);
+const { schemas, requests, problems, conditions } = JSON.parse(document.getElementById("cases").textContent);
 const place = document.getElementById("place");
 
 /** Keys of objects may change their order. */
@@ -64,7 +64,21 @@ function shownProblems({ schema, value, message }) {
   });
 }
 
+/** Choose each option of the first select, and return the names of the fields that are then shown. */
+function shownFields(schema) {
+  const form = new Form(schema);
+  place.replaceChildren(form.element);
+  const select = place.querySelector("select");
+  return [...select.options].map((option) => {
+    select.value = option.value;
+    select.dispatchEvent(new Event("input"));
+    const names = [...place.querySelectorAll(".fields > * > label, .fields > * > legend")].map((each) => each.textContent);
+    return [option.textContent, select.isConnected, names];
+  });
+}
+
 const results = {
+  conditions: conditions.map(shownFields),
   schemas: schemas.map((each) => safely(checked, each)),
   texts: requests.map((each) => safely(texts, each)),
   problems: problems.map((each) => safely(shownProblems, each)),

@@ -80,6 +80,18 @@ def schemas() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+BY_KIND = {
+    "properties": {"kind": {"enum": ["card", "bank"]}, "name": {"type": "string"}}, "required": ["kind"],
+}  # fmt: skip
+IS_CARD = {"properties": {"kind": {"const": "card"}}, "required": ["kind"]}
+NUMBER = {"properties": {"number": {"type": "string"}}, "required": ["number"]}
+CONDITIONS: list[dict[str, Any]] = [
+    BY_KIND | {"if": IS_CARD, "then": NUMBER, "else": {"required": ["name"]}},
+    BY_KIND | {"allOf": [{"if": IS_CARD, "then": NUMBER}, {"if": {"not": IS_CARD}, "then": {"required": ["name"]}}]},
+    BY_KIND | {"if": {"$ref": "#/$defs/card"}, "then": {"if": IS_CARD, "then": NUMBER}, "$defs": {"card": IS_CARD},
+               "dependentRequired": {"number": ["name"]}},
+    BY_KIND | {"dependentSchemas": {"kind": NUMBER}},
+]  # fmt: skip
 PROBLEMS = [
     {
         "schema": NESTED,
@@ -121,7 +133,9 @@ def serving(files: dict[str, tuple[str, bytes]]) -> Iterator[str]:
 @cache
 def results() -> dict[str, Any]:
     """Return what ``form_checks.js`` found."""
-    cases = json.dumps({"schemas": schemas(), "problems": PROBLEMS, "requests": REQUESTS}).replace("<", "\\u003c")
+    cases = json.dumps(
+        {"schemas": schemas(), "problems": PROBLEMS, "requests": REQUESTS, "conditions": CONDITIONS}
+    ).replace("<", "\\u003c")
     document = (
         f'<!doctype html><body><main id="place"></main><script type="application/json" id="cases">{cases}</script>'
         '<script type="module" src="form_checks.js"></script>'
@@ -152,6 +166,20 @@ def test_a_form_returns_the_values_that_were_written_into_it() -> None:
     changed = {each["name"]: each["changed"] for each in results()["schemas"] if each["changed"]}
     # The last one lacks a required key with one possible value, which the form adds.
     assert changed.keys() <= {"allOf with base schema"}
+
+
+def test_fields_appear_when_their_condition_holds_and_the_focus_stays() -> None:
+    nothing, card, bank = "Choose…", "card", "bank"
+    assert results()["conditions"] == [
+        [[nothing, True, ["kind", "name"]], [card, True, ["kind", "name optional", "number"]],
+         [bank, True, ["kind", "name"]]],
+        [[nothing, True, ["kind", "name"]], [card, True, ["kind", "name optional", "number"]],
+         [bank, True, ["kind", "name"]]],
+        [[nothing, True, ["kind", "name optional"]], [card, True, ["kind", "name optional", "number"]],
+         [bank, True, ["kind", "name optional"]]],
+        [[nothing, True, ["kind", "name optional"]], [card, True, ["kind", "name optional", "number"]],
+         [bank, True, ["kind", "name optional", "number"]]],
+    ]  # fmt: skip
 
 
 def test_each_problem_is_at_its_field_in_the_words_of_the_model() -> None:
