@@ -12,7 +12,7 @@ from project.paths import ROOT
 SHOTS: Final = ROOT / "build" / "page"
 """Where screenshots are kept."""
 
-WIDTHS: Final = {"narrow": (360, 900), "medium": (1024, 900), "wide": (1920, 1080)}
+WIDTHS: Final = {"narrow": (360, 900), "medium": (1024, 900), "wide": (1920, 1080), "huge": (3840, 2160)}
 THEMES: Final = ("light", "dark")
 NODE_MODULES: Final = os.environ.get("TOOLC_NODE_MODULES", "")
 HAS_BROWSER: Final = bool(shutil.which("chromium") and shutil.which("chromedriver"))

@@ -17,11 +17,17 @@ export class Problem extends Error {
 
 const STORED = document.getElementById("stored");
 
-/** The answers in the file of `toolc catalog` by path, or null in the page of a server. @type {Record<string, any> | null} */
-const answers = STORED ? JSON.parse(STORED.textContent ?? "{}") : null;
-
 /** Whether this page is the file of `toolc catalog`, which can call nothing. */
-export const isFile = answers !== null;
+export const isFile = STORED !== null;
+
+/** The answers in the file of `toolc catalog` by path. @type {Promise<Record<string, any>> | null} */
+const answers = STORED && unpacked(STORED.textContent ?? "");
+
+/** @param {string} text compressed JSON as Base64 */
+function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), (each) => each.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+}
 
 /** Where this page keeps the secret of its session. Pages of other origins cannot read it. */
 const SESSION = `toolc session ${location.pathname}`;
@@ -77,10 +83,11 @@ export function apiAddress(...parts) {
 export async function get(parts, signal, query) {
   if (answers) {
     const path = [parts.join("/"), ...Object.values(query ?? {})].join("?");
-    if (!Object.hasOwn(answers, path)) {
+    const found = await answers;
+    if (!Object.hasOwn(found, path)) {
       throw new Problem(404, "this file has no such entry");
     }
-    return answers[path];
+    return found[path];
   }
   const response = await send("GET", parts, { signal, query });
   return response.json();

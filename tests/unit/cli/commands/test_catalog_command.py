@@ -1,5 +1,7 @@
 """``toolc catalog``: one file of HTML, with the states of tools in the nearest lock file."""
 
+import base64
+import gzip
 import json
 import re
 from pathlib import Path
@@ -20,7 +22,7 @@ def run(*arguments: str) -> Result:
 
 def entry(file: Path, name: str) -> Any:
     (stored,) = re.findall(r'id="stored">(.*?)</script>', file.read_text(encoding="utf-8"))
-    return json.loads(stored)[f"catalog/{name}"]
+    return json.loads(gzip.decompress(base64.b64decode(stored)))[f"catalog/{name}"]
 
 
 @pytest.fixture(autouse=True)

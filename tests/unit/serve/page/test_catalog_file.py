@@ -1,10 +1,12 @@
 """The catalog as one file: its policy, its data, and the modules of the page as one script."""
 
 import base64
+import gzip
 import hashlib
 import json
 import re
 from dataclasses import replace
+from typing import Any
 
 from calls.fake_tools import registry, tool
 
@@ -23,6 +25,12 @@ FILE = catalog_file(
 def part(pattern: str) -> str:
     (found,) = re.findall(pattern, FILE, re.DOTALL)
     return str(found)
+
+
+def answers() -> dict[str, Any]:
+    stored = part(r'<script type="application/gzip" id="stored">(.*?)</script>')
+    value: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(stored, validate=True)))
+    return value
 
 
 def digest(text: str) -> str:
@@ -44,18 +52,15 @@ def test_the_file_loads_nothing_else() -> None:
 
 
 def test_a_text_of_a_tool_cannot_end_the_data() -> None:
-    stored = part(r'<script type="application/json" id="stored">(.*?)</script>')
-    assert "<" not in stored
-    assert json.loads(stored)["catalog/echo"]["description"] == HOSTILE
+    assert answers()["catalog/echo"]["description"] == HOSTILE
     assert FILE.count("<script") == 2
 
 
 def test_the_data_answers_what_the_page_asks() -> None:
-    answers = json.loads(part(r'id="stored">(.*?)</script>'))
-    assert [each["name"] for each in answers["catalog?anthropic"]["tools"]] == ["anthropic", "echo"]
-    assert answers["catalog/anthropic"]["name"] == "anthropic"
-    assert answers["catalog/echo"]["lock_changes"] == [{"tool": "echo", "moved": "added"}]
-    assert "catalog?ollama" in answers
+    assert [each["name"] for each in answers()["catalog?anthropic"]["tools"]] == ["anthropic", "echo"]
+    assert answers()["catalog/anthropic"]["name"] == "anthropic"
+    assert answers()["catalog/echo"]["lock_changes"] == [{"tool": "echo", "moved": "added"}]
+    assert "catalog?ollama" in answers()
 
 
 def decoded() -> dict[str, str]:
