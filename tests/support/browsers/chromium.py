@@ -17,8 +17,13 @@ THEMES: Final = ("light", "dark")
 NODE_MODULES: Final = os.environ.get("TOOLC_NODE_MODULES", "")
 HAS_BROWSER: Final = bool(shutil.which("chromium") and shutil.which("chromedriver"))
 
-KEYS: Final = {"ARROW_DOWN": "\ue015", "ARROW_RIGHT": "\ue014", "END": "\ue010", "ENTER": "\ue007"}
+KEYS: Final = {
+    "ARROW_DOWN": "\ue015", "ARROW_LEFT": "\ue012", "ARROW_RIGHT": "\ue014", "END": "\ue010", "ENTER": "\ue007",
+    "TAB": "\ue004",
+}  # fmt: skip
 """The characters for keys in WebDriver."""
+
+_CONTROL: Final = "\ue009"
 
 _AXE: Final = (
     "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then((r) => done(r.violations))"
@@ -65,6 +70,29 @@ class Browser:
     def run(self, script: str, *arguments: object) -> Any:
         """Return the result of a script."""
         return self.driver.execute_script(script, *arguments)
+
+    def press(self, key: str, *, control: bool = False) -> None:
+        """Press a key where the focus is."""
+        from selenium.webdriver import ActionChains
+
+        pressed = KEYS.get(key, key)
+        keys = ActionChains(self.driver)
+        (keys.key_down(_CONTROL).send_keys(pressed).key_up(_CONTROL) if control else keys.send_keys(pressed)).perform()
+
+    def focus(self, selector: str) -> None:
+        """Press Tab until an element has the focus."""
+        self.wait(selector)
+        for _ in range(200):
+            if self.run("return document.activeElement.matches(arguments[0])", selector):
+                return
+            self.press("TAB")
+        raise AssertionError(f"Tab does not reach {selector}")
+
+    def active(self, name: str) -> Any:
+        """Return an attribute or a property of the element that has the focus."""
+        return self.run(
+            "const each = document.activeElement; return each.getAttribute(arguments[0]) ?? each[arguments[0]]", name
+        )
 
     def violations(self) -> list[str]:
         """Return what axe-core says is not accessible in the page."""

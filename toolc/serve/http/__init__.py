@@ -11,7 +11,7 @@
 - ``gate``: Host, Origin, authentication, rates and the size of requests. Public: ``LOCAL``, ``Gate``, ``Caller``.
 - ``jwt_callers``: who sends a JWT, and what its scopes allow.
 - ``sign_in``: links to sign in to the page, sessions, and their route. Public: ``Session``, ``SignIn``.
-- ``problems``: errors as problem documents (RFC 9457). Public: ``problem``.
+- ``problems``: errors as problem documents (RFC 9457). Public: ``not_reviewer``, ``problem``, ``retry_later``.
 - ``mcp_endpoint``: streamable HTTP of MCP, and streams that a client can resume.
 - ``page``: the files of the page at ``/``, and its Content-Security-Policy. Public: ``page_routes``.
 - ``reload``: later generations of the tools, on SIGHUP and with ``--watch``. Public: ``Reloader``.

@@ -25,7 +25,7 @@ from toolc.serve.confirmations import Confirmations
 from toolc.serve.http.api_calls import ApiCall, ApiCalls
 from toolc.serve.http.api_document import api_document
 from toolc.serve.http.gate import BODY, user_of
-from toolc.serve.http.problems import problem, retry_later
+from toolc.serve.http.problems import not_reviewer, problem, retry_later
 from toolc.serve.http.settings import HttpSettings
 from toolc.serve.served_client import QuotaError
 
@@ -136,14 +136,14 @@ class Api:
     async def _questions(self, request: Request) -> Response:
         user = user_of(request)
         if user.caller.role != "reviewer":
-            return _not_reviewer()
+            return not_reviewer()
         waiting = self._confirmations.waiting(user.caller.name)
         return JSONResponse({"confirmations": [each.to_json() for each in waiting]})
 
     async def _answer(self, request: Request) -> Response:
         user = user_of(request)
         if user.caller.role != "reviewer":
-            return _not_reviewer()
+            return not_reviewer()
         given = _arguments(request.scope[BODY])
         changed = None if isinstance(given, str) else given.get("arguments")
         if isinstance(given, str) or not isinstance(given.get("allow"), bool) or not isinstance(changed, dict | None):
@@ -220,7 +220,3 @@ def _no_tool(request: Request) -> Response:
 
 def _no_call() -> Response:
     return problem(404, "this client has no such call; finished calls are kept for a limited time")
-
-
-def _not_reviewer() -> Response:
-    return problem(403, "this needs a token with the role reviewer: toolc token create NAME --role reviewer")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Lock
-from typing import Final
 
 import anyio
 from starlette.requests import Request
@@ -19,14 +18,10 @@ from toolc.model.names import PROVIDER_NAMES
 from toolc.providers.token_estimate import ESTIMATED_FOR
 from toolc.serve.http.gate import user_of
 from toolc.serve.http.host import HttpHost
-from toolc.serve.http.problems import problem, retry_later
+from toolc.serve.http.problems import not_reviewer, problem, retry_later
 from toolc.serve.page.catalog import Catalog, TokenEstimates, changes_of
 from toolc.serve.page.reports import Sources
 from toolc.serve.served_client import QuotaError
-
-_REVIEWERS: Final = (
-    "only tokens with the role reviewer see what changed; create one: toolc token create --role reviewer"
-)
 
 
 class CatalogApi:
@@ -83,7 +78,7 @@ class CatalogApi:
 
     async def _review(self, request: Request) -> Response:
         if user_of(request).caller.role != "reviewer":
-            return problem(403, _REVIEWERS)
+            return not_reviewer()
         async with self._reviewing:
             return await _answered(partial(self._sources.review, request.query_params.get("base", "")))
 
